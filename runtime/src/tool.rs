@@ -1,0 +1,245 @@
+//! What generated code is made of: specifications as constants, a trait that ties parameters to a tool,
+//! and the trait of everything that can call one.
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::wire::{Wire, to_value};
+use crate::{CallError, ToolResult};
+
+/// A server as the bindings know it: its name, how to reach it, and what was agreed when its snapshot was made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerSpec {
+    /// The name in `mcp.toml`.
+    pub name: &'static str,
+    /// The server's entry of the configuration as one JSON object; secrets are still placeholders.
+    pub config: Option<&'static str>,
+    /// The protocol version that the snapshot was taken with.
+    pub protocol_version: Option<&'static str>,
+    /// The client capabilities that the snapshot was taken with, as JSON text: a server's list may depend on them.
+    pub client_capabilities: Option<&'static str>,
+    /// The tools that were bound.
+    pub tools: &'static [ToolSpec],
+}
+
+impl ServerSpec {
+    /// A server with a name and nothing else.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, config: None, protocol_version: None, client_capabilities: None, tools: &[] }
+    }
+
+    /// Sets how to reach the server.
+    pub const fn config(mut self, json: &'static str) -> Self {
+        self.config = Some(json);
+        self
+    }
+
+    /// Sets the protocol version of the snapshot.
+    pub const fn protocol_version(mut self, version: &'static str) -> Self {
+        self.protocol_version = Some(version);
+        self
+    }
+
+    /// Sets the client capabilities of the snapshot.
+    pub const fn client_capabilities(mut self, json: &'static str) -> Self {
+        self.client_capabilities = Some(json);
+        self
+    }
+
+    /// Sets the bound tools.
+    pub const fn tools(mut self, tools: &'static [ToolSpec]) -> Self {
+        self.tools = tools;
+        self
+    }
+}
+
+/// What a server says of a tool's behaviour (`annotations`). These are hints of a stranger, not promises.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Annotations {
+    /// `readOnlyHint`
+    pub read_only: Option<bool>,
+    /// `destructiveHint`
+    pub destructive: Option<bool>,
+    /// `idempotentHint`
+    pub idempotent: Option<bool>,
+    /// `openWorldHint`
+    pub open_world: Option<bool>,
+}
+
+/// A tool as its server declared it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolSpec {
+    /// The wire name.
+    pub name: &'static str,
+    /// The title, for people.
+    pub title: Option<&'static str>,
+    /// The description, as sent.
+    pub description: Option<&'static str>,
+    /// `inputSchema` as JSON text.
+    pub input_schema: &'static str,
+    /// `outputSchema` as JSON text.
+    pub output_schema: Option<&'static str>,
+    /// Hints about behaviour.
+    pub annotations: Annotations,
+}
+
+impl ToolSpec {
+    /// A tool with its wire name and its `inputSchema` as JSON text.
+    pub const fn new(name: &'static str, input_schema: &'static str) -> Self {
+        Self {
+            name,
+            title: None,
+            description: None,
+            input_schema,
+            output_schema: None,
+            annotations: Annotations { read_only: None, destructive: None, idempotent: None, open_world: None },
+        }
+    }
+
+    /// Sets the title.
+    pub const fn title(mut self, title: &'static str) -> Self {
+        self.title = Some(title);
+        self
+    }
+
+    /// Sets the description.
+    pub const fn description(mut self, description: &'static str) -> Self {
+        self.description = Some(description);
+        self
+    }
+
+    /// Sets `outputSchema`, as JSON text.
+    pub const fn output_schema(mut self, schema: &'static str) -> Self {
+        self.output_schema = Some(schema);
+        self
+    }
+
+    /// Sets `readOnlyHint`.
+    pub const fn read_only(mut self, hint: bool) -> Self {
+        self.annotations.read_only = Some(hint);
+        self
+    }
+
+    /// Sets `destructiveHint`.
+    pub const fn destructive(mut self, hint: bool) -> Self {
+        self.annotations.destructive = Some(hint);
+        self
+    }
+
+    /// Sets `idempotentHint`.
+    pub const fn idempotent(mut self, hint: bool) -> Self {
+        self.annotations.idempotent = Some(hint);
+        self
+    }
+
+    /// Sets `openWorldHint`.
+    pub const fn open_world(mut self, hint: bool) -> Self {
+        self.annotations.open_world = Some(hint);
+        self
+    }
+}
+
+/// The typed parameters of one tool; generated code implements it.
+pub trait Tool: Wire + Send + Sync {
+    /// The wire name.
+    const NAME: &'static str;
+    /// The server that offers the tool.
+    const SERVER: &'static ServerSpec;
+    /// The tool as declared.
+    const SPEC: &'static ToolSpec;
+    /// What a successful call gives.
+    type Output: Send;
+
+    /// Reads a result that is not an error.
+    ///
+    /// # Errors
+    /// [`CallError::Decode`] where the result is not what the tool's `outputSchema` promised.
+    fn output(result: ToolResult) -> Result<Self::Output, CallError>;
+}
+
+/// One call: which tool of which server, with what.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The server's name.
+    pub server: Cow<'static, str>,
+    /// The tool's wire name.
+    pub tool: Cow<'static, str>,
+    /// The arguments as they go on the wire.
+    pub arguments: Map<String, Value>,
+    /// The tool as declared, where the caller has bindings for it.
+    pub spec: Option<&'static ToolSpec>,
+}
+
+impl ToolCall {
+    /// A call by names, without bindings.
+    pub fn new(
+        server: impl Into<Cow<'static, str>>,
+        tool: impl Into<Cow<'static, str>>,
+        arguments: Map<String, Value>,
+    ) -> Self {
+        Self { server: server.into(), tool: tool.into(), arguments, spec: None }
+    }
+
+    /// The call that typed parameters stand for.
+    ///
+    /// # Errors
+    /// [`CallError::InvalidArguments`] where the parameters do not print as a JSON object.
+    pub fn of<P: Tool>(params: &P) -> Result<Self, CallError> {
+        let invalid = |message: String| CallError::InvalidArguments {
+            server: P::SERVER.name.to_owned(),
+            tool: P::NAME.to_owned(),
+            pointer: String::new(),
+            message,
+        };
+        match to_value(params).map_err(|error| invalid(error.to_string()))? {
+            Value::Object(arguments) => Ok(Self {
+                server: Cow::Borrowed(P::SERVER.name),
+                tool: Cow::Borrowed(P::NAME),
+                arguments,
+                spec: Some(P::SPEC),
+            }),
+            _ => Err(invalid("the arguments of a tool are a JSON object".to_owned())),
+        }
+    }
+}
+
+/// Anything that can call a tool: a [`Client`](crate::Client), a layer around one, a fake in a test.
+pub trait CallTool: Send + Sync {
+    /// Calls a tool and gives its result, also where the tool answered `isError`.
+    ///
+    /// # Errors
+    /// Every [`CallError`] but `Tool` and `Decode`.
+    fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
+}
+
+impl<C: CallTool + ?Sized> CallTool for &C {
+    fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
+        (**self).call_tool(call)
+    }
+}
+
+impl<C: CallTool + ?Sized> CallTool for Arc<C> {
+    fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
+        (**self).call_tool(call)
+    }
+}
+
+/// Calls a tool with typed parameters and reads its result: what every generated handler does.
+///
+/// # Errors
+/// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result is not what was
+/// declared, and whatever the call itself met.
+pub async fn call<P: Tool>(client: &(impl CallTool + ?Sized), params: &P) -> Result<P::Output, CallError> {
+    let result = client.call_tool(ToolCall::of(params)?).await?;
+    if result.is_error {
+        return Err(CallError::Tool(Box::new(result)));
+    }
+    P::output(result)
+}
