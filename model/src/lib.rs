@@ -1,1 +1,33 @@
-//! placeholder
+//! What an MCP server is: its configuration (`mcp.toml`, `.mcp.json`, `MCP_SERVERS`), the snapshot of what it offers,
+//! and how two snapshots differ.
+//!
+//! This crate is the part that the macro, the command line and the runtime share. Programs use it through `mcp-bindgen`.
+
+mod canonical;
+mod config;
+pub mod drift;
+mod duration;
+mod error;
+#[cfg(feature = "write")]
+mod files;
+mod locate;
+mod matching;
+mod placeholder;
+mod secrets;
+mod server;
+mod snapshot;
+
+mod text;
+
+pub use canonical::canonical_json;
+#[cfg(feature = "digest")]
+pub use canonical::tool_digest;
+pub use config::{Config, Defaults, DiagnosticLevels};
+pub use error::FileError;
+#[cfg(feature = "write")]
+pub use files::write_if_changed;
+pub use locate::locate;
+pub use matching::{matches_glob, nearest};
+pub use server::{Drift, Prefix, ServerConfig, Transport, is_server_name};
+pub use snapshot::Snapshot;
+pub use text::{printable, read_text};

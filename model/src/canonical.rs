@@ -1,0 +1,70 @@
+//! JSON in one form only, so that equal values have equal texts and equal digests.
+
+use serde_json::Value;
+
+/// The value as JSON with sorted keys and without spaces.
+///
+/// ```
+/// let value = serde_json::json!({ "b": [1, 2], "a": null });
+/// assert_eq!(mcp_model::canonical_json(&value), r#"{"a":null,"b":[1,2]}"#);
+/// ```
+pub fn canonical_json(value: &Value) -> String {
+    let mut text = String::new();
+    write(value, &mut text);
+    text
+}
+
+fn write(value: &Value, text: &mut String) {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_by_key(|(key, _)| *key);
+            text.push('{');
+            for (index, (key, value)) in members.into_iter().enumerate() {
+                separate(index, text);
+                text.push_str(&Value::from(key.as_str()).to_string());
+                text.push(':');
+                write(value, text);
+            }
+            text.push('}');
+        }
+        Value::Array(elements) => {
+            text.push('[');
+            for (index, value) in elements.iter().enumerate() {
+                separate(index, text);
+                write(value, text);
+            }
+            text.push(']');
+        }
+        scalar => text.push_str(&scalar.to_string()),
+    }
+}
+
+fn separate(index: usize, text: &mut String) {
+    if index > 0 {
+        text.push(',');
+    }
+}
+
+/// The digest of what a tool's bindings depend on: SHA-256, in hexadecimal, of the canonical JSON of its name,
+/// `inputSchema` and, where there is one, `outputSchema`.
+#[cfg(feature = "digest")]
+pub fn tool_digest(name: &str, input: &Value, output: Option<&Value>) -> String {
+    use sha2::{Digest, Sha256};
+    use std::fmt::Write;
+
+    let mut members = serde_json::Map::new();
+    members.insert("name".to_owned(), name.into());
+    members.insert("inputSchema".to_owned(), input.clone());
+    if let Some(output) = output {
+        members.insert("outputSchema".to_owned(), output.clone());
+    }
+    let digest = Sha256::digest(canonical_json(&Value::Object(members)));
+    digest
+        .iter()
+        .fold(String::with_capacity(64), |mut text, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}

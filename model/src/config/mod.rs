@@ -1,0 +1,289 @@
+//! The servers that a project uses, from `mcp.toml`, `.mcp.json` or `MCP_SERVERS`.
+
+mod find;
+mod node;
+mod read;
+mod server;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use self::node::{Entry, Kind, Node};
+use self::read::{Reader, suggestion};
+use crate::server::{Drift, ServerConfig};
+use crate::text::without_byte_order_mark;
+use crate::{FileError, printable, read_text};
+
+/// The servers that a project uses.
+///
+/// ```
+/// use mcp_model::Config;
+///
+/// let config = Config::parse_toml(
+///     r#"
+///     [servers.github]
+///     npm = "@modelcontextprotocol/server-github"
+///     env = { GITHUB_PERSONAL_ACCESS_TOKEN = "${GITHUB_TOKEN}" }
+///     "#,
+///     "mcp.toml".as_ref(),
+/// )?;
+/// assert_eq!(config.server("github")?.name, "github");
+/// assert_eq!(config.snapshot_path("github"), std::path::Path::new("mcp/github.json"));
+/// # Ok::<(), mcp_model::FileError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// The file that it was read from.
+    pub path: Option<PathBuf>,
+    /// What holds where a server says nothing else.
+    pub defaults: Defaults,
+    /// The servers by name.
+    pub servers: BTreeMap<String, ServerConfig>,
+    /// Entries of another program's file that cannot be used, by name, with the reason.
+    pub rejected: BTreeMap<String, FileError>,
+    /// What is worth mending though it can be read.
+    pub warnings: Vec<FileError>,
+    /// How diagnostics of the generator are taken.
+    pub diagnostics: DiagnosticLevels,
+}
+
+/// What holds where a server says nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defaults {
+    /// The folder of the snapshots, relative to the file.
+    pub snapshots: PathBuf,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// What to do where a live server differs from its snapshot.
+    pub drift: Drift,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Self {
+            snapshots: PathBuf::from("mcp"),
+            timeout: Duration::from_secs(30),
+            drift: Drift::default(),
+        }
+    }
+}
+
+/// Codes of the generator's diagnostics that are errors, and codes that are not shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiagnosticLevels {
+    /// Codes that are errors.
+    pub deny: Vec<String>,
+    /// Codes that are not shown.
+    pub allow: Vec<String>,
+}
+
+impl Config {
+    /// Reads a file: as `.mcp.json` where its name ends in `.json`, as `mcp.toml` otherwise.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or something in it is wrong: file, line, column, key and the nearest known one.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        let text = read_text(path)?;
+        if path
+            .extension()
+            .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+        {
+            Self::parse_mcp_json(&text, path)
+        } else {
+            Self::parse_toml(&text, path)
+        }
+    }
+
+    /// Reads the text of an `mcp.toml`; `path` is what errors name and what the snapshots' folder is relative to.
+    ///
+    /// # Errors
+    /// Where something is wrong: file, line, column, key and the nearest known one.
+    pub fn parse_toml(text: &str, path: &Path) -> Result<Self, FileError> {
+        let text = without_byte_order_mark(text);
+        let mut reader = Reader::new(Some(text), Some(path), true);
+        let root = node::from_toml(reader.source, text)?;
+        let mut config = Self {
+            path: Some(path.to_owned()),
+            ..Self::default()
+        };
+        for entry in reader.table(&root, "the file")? {
+            match entry.key.as_str() {
+                "defaults" => config.defaults = defaults(&reader, &entry.value)?,
+                "servers" => {
+                    for server in reader.table(&entry.value, "`servers`")? {
+                        let read =
+                            server::read(&mut reader, &server.key, server.at, &server.value)?;
+                        config.servers.insert(server.key.clone(), read);
+                    }
+                }
+                "deny" => config.diagnostics.deny = codes(&reader, entry)?,
+                "allow" => config.diagnostics.allow = codes(&reader, entry)?,
+                _ => {
+                    return Err(reader.unknown_key(
+                        entry,
+                        "the file",
+                        &["defaults", "servers", "deny", "allow"],
+                    ));
+                }
+            }
+        }
+        config.warnings = reader.warnings;
+        Ok(config)
+    }
+
+    /// Reads the text of a `.mcp.json`, the file of other MCP hosts. Keys that they alone know are passed over; a name
+    /// that we cannot use rejects its entry, not the file.
+    ///
+    /// # Errors
+    /// Where something is wrong: file, line, column and key.
+    pub fn parse_mcp_json(text: &str, path: &Path) -> Result<Self, FileError> {
+        let text = without_byte_order_mark(text);
+        let mut reader = Reader::new(Some(text), Some(path), false);
+        let root = node::from_json(reader.source, text)?;
+        let entries = reader.table(&root, "the file")?;
+        let Some(servers) = entries.iter().find(|entry| entry.key == "mcpServers") else {
+            let known = entries.iter().find(|entry| entry.key == "servers");
+            let help = match known {
+                Some(_) => "rename `servers` to `mcpServers`",
+                None => "the servers stand in an object `mcpServers`",
+            };
+            return Err(reader
+                .error(
+                    known.map_or(root.at, |e| e.at),
+                    "the file has no `mcpServers`",
+                )
+                .with_help(help));
+        };
+        let mut config = Self {
+            path: Some(path.to_owned()),
+            ..Self::default()
+        };
+        config.take_servers(&mut reader, &servers.value)?;
+        config.warnings = reader.warnings;
+        Ok(config)
+    }
+
+    /// Reads the value of `MCP_SERVERS`: an object of servers by name, or one with `mcpServers`.
+    ///
+    /// # Errors
+    /// Where something is wrong: line, column and key.
+    pub fn from_env_json(text: &str) -> Result<Self, FileError> {
+        let mut reader = Reader::new(Some(text), Some(Path::new("MCP_SERVERS")), false);
+        let root = node::from_json(reader.source, text)?;
+        let entries = reader.table(&root, "`MCP_SERVERS`")?;
+        let servers = entries
+            .iter()
+            .find(|entry| entry.key == "mcpServers")
+            .map_or(&root, |entry| &entry.value);
+        let mut config = Self::default();
+        config.take_servers(&mut reader, servers)?;
+        config.warnings = reader.warnings;
+        Ok(config)
+    }
+
+    fn take_servers(&mut self, reader: &mut Reader<'_>, servers: &Node) -> Result<(), FileError> {
+        for entry in reader.table(servers, "`mcpServers`")? {
+            if let Err(error) = server::check_name(reader, &entry.key, entry.at) {
+                reader.warnings.push(error.clone());
+                self.rejected.insert(entry.key.clone(), error);
+                continue;
+            }
+            let read = server::read(reader, &entry.key, entry.at, &entry.value)?;
+            self.servers.insert(entry.key.clone(), read);
+        }
+        Ok(())
+    }
+
+    /// The server of a name.
+    ///
+    /// # Errors
+    /// Where there is none: the nearest names and all that there are.
+    pub fn server(&self, name: &str) -> Result<&ServerConfig, FileError> {
+        if let Some(server) = self.servers.get(name) {
+            return Ok(server);
+        }
+        if let Some(error) = self.rejected.get(name) {
+            return Err(error.clone());
+        }
+        let error = FileError::new(format!("there is no server `{}`", printable(name)));
+        let error = match &self.path {
+            Some(path) => error.in_file(path),
+            None => error,
+        };
+        if self.servers.is_empty() {
+            return Err(error.with_help("no server is configured"));
+        }
+        let known = || self.servers.keys().map(String::as_str);
+        let all = suggestion("", known(), "the servers are");
+        let near = crate::nearest(name, known());
+        Err(error.with_help(match near.first() {
+            Some(near) => format!("did you mean `{near}`? {all}"),
+            None => all,
+        }))
+    }
+
+    /// Where the snapshot of a server is.
+    pub fn snapshot_path(&self, name: &str) -> PathBuf {
+        let folder = self
+            .path
+            .as_deref()
+            .and_then(Path::parent)
+            .unwrap_or(Path::new(""));
+        folder
+            .join(&self.defaults.snapshots)
+            .join(format!("{name}.json"))
+    }
+}
+
+/// Reads one server that stands alone.
+pub(crate) fn server_from_json(name: &str, json: &Value) -> Result<ServerConfig, FileError> {
+    server::read(
+        &mut Reader::new(None, None, false),
+        name,
+        0,
+        &node::from_value(json),
+    )
+}
+
+fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
+    let mut defaults = Defaults::default();
+    for entry in reader.table(node, "`defaults`")? {
+        let what = format!("`{}` in `defaults`", printable(&entry.key));
+        match entry.key.as_str() {
+            "snapshots" => defaults.snapshots = PathBuf::from(reader.text(&entry.value, &what)?),
+            "timeout" => defaults.timeout = reader.duration(&entry.value, &what)?,
+            "drift" => defaults.drift = reader.drift(&entry.value, &what)?,
+            _ => {
+                return Err(reader.unknown_key(
+                    entry,
+                    "`defaults`",
+                    &["snapshots", "timeout", "drift"],
+                ));
+            }
+        }
+    }
+    Ok(defaults)
+}
+
+fn codes(reader: &Reader<'_>, entry: &Entry) -> Result<Vec<String>, FileError> {
+    let what = format!("`{}`", entry.key);
+    let codes = reader.texts(&entry.value, &what)?;
+    let is_code = |code: &str| {
+        code.strip_prefix("MCP")
+            .is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()))
+    };
+    if let (Some(index), Kind::List(nodes)) = (
+        codes.iter().position(|code| !is_code(code)),
+        &entry.value.kind,
+    ) {
+        let at = nodes.get(index).map_or(entry.at, |node| node.at);
+        return Err(reader
+            .error(at, format!("{what} holds something that is no code"))
+            .with_help("a code is `MCP0001`"));
+    }
+    Ok(codes)
+}

@@ -1,0 +1,200 @@
+//! One shape for what TOML and JSON files hold, with the place of every piece.
+
+use std::path::Path;
+
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
+use serde_json::Value;
+use toml::de::{DeTable, DeValue};
+
+use crate::FileError;
+use crate::text::line_and_column;
+
+/// A value and where it begins.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) kind: Kind,
+    pub(super) at: usize,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Null,
+    Bool(bool),
+    Number,
+    Date,
+    Text(String),
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// A key with its value.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) at: usize,
+    pub(super) value: Node,
+}
+
+impl Node {
+    /// What the value is, as an error says it.
+    pub(super) fn what(&self) -> &'static str {
+        match self.kind {
+            Kind::Null => "null",
+            Kind::Bool(_) => "a boolean",
+            Kind::Number => "a number",
+            Kind::Date => "a date",
+            Kind::Text(_) => "a string",
+            Kind::List(_) => "an array",
+            Kind::Table(_) => "a table",
+        }
+    }
+}
+
+/// The text that nodes point into.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source<'a> {
+    pub(super) text: Option<&'a str>,
+    pub(super) path: Option<&'a Path>,
+}
+
+impl Source<'_> {
+    pub(super) fn error(&self, at: usize, message: impl Into<String>) -> FileError {
+        let mut error = FileError::new(message);
+        if let Some(path) = self.path {
+            error = error.in_file(path);
+        }
+        match self.text.map(|text| line_and_column(text, at)) {
+            Some((line, column)) => error.at(line, column),
+            None => error,
+        }
+    }
+}
+
+pub(super) fn from_toml(source: Source<'_>, text: &str) -> Result<Node, FileError> {
+    let table = DeTable::parse(text).map_err(|error| {
+        let message = format!("not valid TOML: {}", error.message());
+        source.error(error.span().map_or(0, |span| span.start), message)
+    })?;
+    Ok(toml_table(table.get_ref(), table.span().start))
+}
+
+fn toml_table(table: &DeTable<'_>, at: usize) -> Node {
+    let mut entries: Vec<Entry> = table
+        .iter()
+        .map(|(key, value)| Entry {
+            key: key.get_ref().to_string(),
+            at: key.span().start,
+            value: toml_value(value.get_ref(), value.span().start),
+        })
+        .collect();
+    entries.sort_by_key(|entry| entry.at);
+    Node {
+        kind: Kind::Table(entries),
+        at,
+    }
+}
+
+fn toml_value(value: &DeValue<'_>, at: usize) -> Node {
+    let kind = match value {
+        DeValue::String(text) => Kind::Text(text.to_string()),
+        DeValue::Integer(_) | DeValue::Float(_) => Kind::Number,
+        DeValue::Boolean(value) => Kind::Bool(*value),
+        DeValue::Datetime(_) => Kind::Date,
+        DeValue::Array(elements) => Kind::List(
+            elements
+                .iter()
+                .map(|element| toml_value(element.get_ref(), element.span().start))
+                .collect(),
+        ),
+        DeValue::Table(table) => return toml_table(table, at),
+    };
+    Node { kind, at }
+}
+
+const STRICT_JSON: jsonc_parser::ParseOptions = jsonc_parser::ParseOptions {
+    allow_comments: false,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+pub(super) fn from_json(source: Source<'_>, text: &str) -> Result<Node, FileError> {
+    let parsed =
+        jsonc_parser::parse_to_ast(text, &jsonc_parser::CollectOptions::default(), &STRICT_JSON)
+            .map_err(|error| {
+                source.error(
+                    error.range().start,
+                    format!("not valid JSON: {}", error.kind()),
+                )
+            })?;
+    match parsed.value {
+        Some(value) => json_value(source, value),
+        None => Err(source.error(0, "the file is empty")),
+    }
+}
+
+fn json_value(source: Source<'_>, value: ast::Value<'_>) -> Result<Node, FileError> {
+    let at = value.range().start;
+    let kind = match value {
+        ast::Value::NullKeyword(_) => Kind::Null,
+        ast::Value::BooleanLit(literal) => Kind::Bool(literal.value),
+        ast::Value::NumberLit(_) => Kind::Number,
+        ast::Value::StringLit(literal) => Kind::Text(literal.value.into_owned()),
+        ast::Value::Array(array) => Kind::List(
+            array
+                .elements
+                .into_iter()
+                .map(|element| json_value(source, element))
+                .collect::<Result<_, _>>()?,
+        ),
+        ast::Value::Object(object) => {
+            let mut entries: Vec<Entry> = Vec::with_capacity(object.properties.len());
+            for property in object.properties {
+                let at = property.range.start;
+                let key = property.name.into_string();
+                if entries.iter().any(|entry| entry.key == key) {
+                    return Err(source.error(
+                        at,
+                        format!("the key `{}` is there twice", crate::printable(&key)),
+                    ));
+                }
+                entries.push(Entry {
+                    key,
+                    at,
+                    value: json_value(source, property.value)?,
+                });
+            }
+            Kind::Table(entries)
+        }
+    };
+    Ok(Node { kind, at })
+}
+
+/// A value that has no text of its own.
+pub(super) fn from_value(value: &Value) -> Node {
+    let kind = match value {
+        Value::Null => Kind::Null,
+        Value::Bool(value) => Kind::Bool(*value),
+        Value::Number(_) => Kind::Number,
+        Value::String(text) => Kind::Text(text.clone()),
+        Value::Array(elements) => Kind::List(elements.iter().map(from_value).collect()),
+        Value::Object(members) => Kind::Table(
+            members
+                .iter()
+                .map(|(key, value)| Entry {
+                    key: key.clone(),
+                    at: 0,
+                    value: from_value(value),
+                })
+                .collect(),
+        ),
+    };
+    Node { kind, at: 0 }
+}

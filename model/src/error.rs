@@ -1,0 +1,82 @@
+//! The error of everything that is read from a file.
+
+use std::error::Error;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What is wrong, in which file, where, and what to do about it. It never holds the value of a secret.
+///
+/// ```
+/// let error = mcp_model::FileError::new("unknown key `comand` in server `github`")
+///     .in_file("mcp.toml")
+///     .at(3, 1)
+///     .with_help("did you mean `command`?");
+/// assert_eq!(
+///     error.to_string(),
+///     "unknown key `comand` in server `github`\n --> mcp.toml:3:1\n  = help: did you mean `command`?"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// What is wrong: a fragment in lower case.
+    pub message: String,
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// Line and column, both from 1; columns count characters.
+    pub position: Option<(usize, usize)>,
+    /// What to do next.
+    pub help: Option<String>,
+}
+
+impl FileError {
+    /// An error with a message and nothing else.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            path: None,
+            position: None,
+            help: None,
+        }
+    }
+
+    /// Names the file.
+    #[must_use]
+    pub fn in_file(mut self, path: impl AsRef<Path>) -> Self {
+        self.path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Gives line and column, both from 1.
+    #[must_use]
+    pub fn at(mut self, line: usize, column: usize) -> Self {
+        self.position = Some((line, column));
+        self
+    }
+
+    /// Says what to do next.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        if let Some(path) = &self.path {
+            write!(f, "\n --> {}", path.display())?;
+            if let Some((line, column)) = self.position {
+                write!(f, ":{line}:{column}")?;
+            }
+        } else if let Some((line, column)) = self.position {
+            write!(f, "\n --> line {line}, column {column}")?;
+        }
+        if let Some(help) = &self.help {
+            write!(f, "\n  = help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for FileError {}

@@ -1,0 +1,55 @@
+//! Writing files so that nobody ever sees half of one, and that an unchanged one keeps its time stamp.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::FileError;
+
+/// Writes a file where its contents differ, and says whether they did. Missing folders are made; the file is replaced
+/// at once, so that a reader sees the old contents or the new ones.
+///
+/// # Errors
+/// Where the folder cannot be made or the file cannot be written; the old file is then still there.
+pub fn write_if_changed(path: &Path, contents: &[u8]) -> Result<bool, FileError> {
+    if fs::read(path).is_ok_and(|current| current == contents) {
+        return Ok(false);
+    }
+    replace(path, contents)
+        .map_err(|error| FileError::new(format!("cannot write the file: {error}")).in_file(path))?;
+    Ok(true)
+}
+
+fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
+    // A link stays a link: what it points to is replaced.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".mcp-bindgen-");
+    let permissions = fs::metadata(path)
+        .map(|current| current.permissions())
+        .ok()
+        .or_else(new_file_permissions);
+    if let Some(permissions) = permissions {
+        builder.permissions(permissions);
+    }
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(contents)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// What an ordinary new file has, less what the umask takes; temporary files are private otherwise.
+fn new_file_permissions() -> Option<fs::Permissions> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        Some(fs::Permissions::from_mode(0o666))
+    }
+    #[cfg(not(unix))]
+    None
+}

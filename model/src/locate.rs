@@ -1,0 +1,160 @@
+//! From a JSON pointer to a place in the text.
+
+use crate::text::line_and_column;
+
+/// The 1-based line and column of the value that a JSON pointer (RFC 6901) names, or of its key where it has one.
+///
+/// `None` where the pointer names nothing or the text is not JSON up to there. Nesting costs no stack.
+///
+/// ```
+/// let text = "{\n  \"tools\": [\n    { \"name\": \"a\" }\n  ]\n}\n";
+/// assert_eq!(mcp_model::locate(text, "/tools/0/name"), Some((3, 7)));
+/// assert_eq!(mcp_model::locate(text, "/tools/0"), Some((3, 5)));
+/// assert_eq!(mcp_model::locate(text, "/tools/1"), None);
+/// ```
+pub fn locate(text: &str, pointer: &str) -> Option<(usize, usize)> {
+    let mut scanner = Scanner {
+        bytes: text.as_bytes(),
+        position: 0,
+    };
+    scanner.skip_space();
+    let mut found = scanner.position;
+    if !pointer.is_empty() {
+        for segment in pointer.strip_prefix('/')?.split('/') {
+            let segment = segment.replace("~1", "/").replace("~0", "~");
+            found = scanner.enter(&segment)?;
+        }
+    }
+    scanner.peek()?;
+    Some(line_and_column(text, found))
+}
+
+struct Scanner<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+impl Scanner<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.position).copied()
+    }
+
+    fn skip_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.position += 1;
+        }
+    }
+
+    fn take(&mut self, expected: u8) -> Option<()> {
+        self.skip_space();
+        (self.peek()? == expected).then(|| self.position += 1)
+    }
+
+    /// Moves to the member or element that the segment names; gives where to point at.
+    fn enter(&mut self, segment: &str) -> Option<usize> {
+        self.skip_space();
+        match self.peek()? {
+            b'{' => self.enter_member(segment),
+            b'[' => self.enter_element(segment.parse().ok()?),
+            _ => None,
+        }
+    }
+
+    fn enter_member(&mut self, name: &str) -> Option<usize> {
+        self.position += 1;
+        // Of two members with one name the last counts, as it does where the text is parsed.
+        let mut found = None;
+        loop {
+            self.skip_space();
+            if self.peek()? == b'}' {
+                break;
+            }
+            let key_at = self.position;
+            let key = self.string()?;
+            self.take(b':')?;
+            self.skip_space();
+            if key == name {
+                found = Some((key_at, self.position));
+            }
+            self.skip_value()?;
+            self.skip_space();
+            match self.peek()? {
+                b',' => self.position += 1,
+                b'}' => break,
+                _ => return None,
+            }
+        }
+        let (key_at, value_at) = found?;
+        self.position = value_at;
+        Some(key_at)
+    }
+
+    fn enter_element(&mut self, index: usize) -> Option<usize> {
+        self.position += 1;
+        for _ in 0..index {
+            self.skip_space();
+            if self.peek()? == b']' {
+                return None;
+            }
+            self.skip_value()?;
+            self.take(b',')?;
+        }
+        self.skip_space();
+        (self.peek()? != b']').then_some(self.position)
+    }
+
+    fn string(&mut self) -> Option<String> {
+        let start = self.position;
+        self.skip_string()?;
+        serde_json::from_slice(self.bytes.get(start..self.position)?).ok()
+    }
+
+    fn skip_string(&mut self) -> Option<()> {
+        self.take(b'"')?;
+        loop {
+            let byte = self.peek()?;
+            self.position += 1;
+            match byte {
+                b'"' => return Some(()),
+                b'\\' => self.position += 1,
+                _ => {}
+            }
+        }
+    }
+
+    fn skip_value(&mut self) -> Option<()> {
+        let mut depth = 0usize;
+        loop {
+            self.skip_space();
+            match self.peek()? {
+                b'"' => self.skip_string()?,
+                b'{' | b'[' => {
+                    depth += 1;
+                    self.position += 1;
+                }
+                b'}' | b']' => {
+                    depth = depth.checked_sub(1)?;
+                    self.position += 1;
+                }
+                b',' | b':' if depth > 0 => self.position += 1,
+                b',' | b':' => return None,
+                _ => self.skip_scalar(),
+            }
+            if depth == 0 {
+                return Some(());
+            }
+        }
+    }
+
+    fn skip_scalar(&mut self) {
+        while let Some(byte) = self.peek() {
+            if matches!(
+                byte,
+                b',' | b':' | b'{' | b'}' | b'[' | b']' | b'"' | b' ' | b'\t' | b'\r' | b'\n'
+            ) {
+                break;
+            }
+            self.position += 1;
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Which names a pattern means, and which name somebody probably meant.
+
+use wildmatch::WildMatch;
+
+const SUGGESTIONS: usize = 5;
+
+/// Whether a name fits a glob: `*` stands for any characters, `?` for one.
+///
+/// ```
+/// assert!(mcp_model::matches_glob("list_*", "list_issues"));
+/// assert!(!mcp_model::matches_glob("list_*", "create_issue"));
+/// ```
+pub fn matches_glob(pattern: &str, name: &str) -> bool {
+    WildMatch::new(pattern).matches(name)
+}
+
+/// The candidates that somebody who wrote `name` may have meant, likeliest first: five at most, often none.
+///
+/// ```
+/// assert_eq!(mcp_model::nearest("comand", ["command", "args", "cwd"]), ["command"]);
+/// assert!(mcp_model::nearest("zebra", ["command", "args"]).is_empty());
+/// ```
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let wanted = folded(name);
+    let mut ranked: Vec<(usize, &str)> = candidates
+        .into_iter()
+        .filter_map(|candidate| Some((implausibility(&wanted, &folded(candidate))?, candidate)))
+        .collect();
+    ranked.sort();
+    ranked.dedup();
+    ranked
+        .into_iter()
+        .take(SUGGESTIONS)
+        .map(|(_, candidate)| candidate)
+        .collect()
+}
+
+fn folded(name: &str) -> String {
+    name.chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// 0 for the same name in another spelling, then edits, then one name inside the other; `None` for strangers.
+fn implausibility(wanted: &str, candidate: &str) -> Option<usize> {
+    let edits = strsim::damerau_levenshtein(wanted, candidate);
+    let length = wanted.chars().count().min(candidate.chars().count());
+    if edits <= length.div_ceil(3) && edits < length.max(1) {
+        return Some(edits);
+    }
+    let contained = length >= 3 && (candidate.contains(wanted) || wanted.contains(candidate));
+    contained.then_some(100 + edits)
+}

@@ -1,0 +1,163 @@
+//! Making a configuration in code.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::{Drift, Prefix, ServerConfig, Transport};
+
+impl ServerConfig {
+    fn new(name: impl Into<String>, transport: Transport) -> Self {
+        Self {
+            name: name.into(),
+            transport,
+            env: BTreeMap::new(),
+            inherit_env: Vec::new(),
+            tools: None,
+            exclude: Vec::new(),
+            approve: Vec::new(),
+            prefix: Prefix::ServerName,
+            description: None,
+            timeout: None,
+            drift: None,
+            as_written: None,
+        }
+    }
+
+    /// A child process.
+    pub fn stdio(name: impl Into<String>, command: impl Into<String>) -> Self {
+        Self::new(
+            name,
+            Transport::Stdio {
+                command: command.into(),
+                args: Vec::new(),
+                cwd: None,
+            },
+        )
+    }
+
+    /// A package from npm, started by `npx -y`.
+    pub fn npm(name: impl Into<String>, package: impl Into<String>) -> Self {
+        Self::stdio(name, "npx").args(["-y".to_owned(), package.into()])
+    }
+
+    /// A package from PyPI, started by `uvx`.
+    pub fn uvx(name: impl Into<String>, package: impl Into<String>) -> Self {
+        Self::stdio(name, "uvx").args([package.into()])
+    }
+
+    /// A server at a URL, over streamable HTTP.
+    pub fn http(name: impl Into<String>, url: impl Into<String>) -> Self {
+        Self::new(
+            name,
+            Transport::Http {
+                url: url.into(),
+                headers: BTreeMap::new(),
+            },
+        )
+    }
+
+    /// A server at a URL, over the older HTTP with server-sent events.
+    pub fn sse(name: impl Into<String>, url: impl Into<String>) -> Self {
+        Self::new(
+            name,
+            Transport::Sse {
+                url: url.into(),
+                headers: BTreeMap::new(),
+            },
+        )
+    }
+
+    /// Adds arguments of the child process; without effect on a server at a URL.
+    #[must_use]
+    pub fn args<S: Into<String>>(mut self, more: impl IntoIterator<Item = S>) -> Self {
+        if let Transport::Stdio { args, .. } = &mut self.transport {
+            args.extend(more.into_iter().map(Into::into));
+        }
+        self
+    }
+
+    /// Sets the folder that the child process runs in; without effect on a server at a URL.
+    #[must_use]
+    pub fn cwd(mut self, folder: impl Into<String>) -> Self {
+        if let Transport::Stdio { cwd, .. } = &mut self.transport {
+            *cwd = Some(folder.into());
+        }
+        self
+    }
+
+    /// Sets a header of every request; without effect on a child process.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        if let Transport::Http { headers, .. } | Transport::Sse { headers, .. } =
+            &mut self.transport
+        {
+            headers.insert(name.into(), value.into());
+        }
+        self
+    }
+
+    /// Sets a variable of the child process.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// Hands variables of this process on to the child process.
+    #[must_use]
+    pub fn inherit_env<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.inherit_env.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// Uses only the tools that fit one of these globs.
+    #[must_use]
+    pub fn tools<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
+        self.tools
+            .get_or_insert_default()
+            .extend(globs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Leaves out the tools that fit one of these globs.
+    #[must_use]
+    pub fn exclude<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
+        self.exclude.extend(globs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Asks for an approval of every call of the tools that fit one of these globs.
+    #[must_use]
+    pub fn approve<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
+        self.approve.extend(globs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets what the names of the bindings begin with.
+    #[must_use]
+    pub fn prefix(mut self, prefix: Prefix) -> Self {
+        self.prefix = prefix;
+        self
+    }
+
+    /// Says what the server is for.
+    #[must_use]
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.description = Some(text.into());
+        self
+    }
+
+    /// Sets how long a call may take.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets what to do where the live server differs.
+    #[must_use]
+    pub fn drift(mut self, drift: Drift) -> Self {
+        self.drift = Some(drift);
+        self
+    }
+}

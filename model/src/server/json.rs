@@ -1,0 +1,116 @@
+//! A configuration as JSON: what generated code carries, and what comes back from it.
+
+use serde_json::{Map, Value};
+
+use super::{Drift, Prefix, ServerConfig, Transport};
+use crate::secrets::Place;
+use crate::{FileError, config, duration};
+
+impl ServerConfig {
+    /// The configuration as one JSON object that [`from_json`](Self::from_json) reads. Placeholders stay. A secret that
+    /// somebody wrote out does not leave the file that it is in: a placeholder takes its place.
+    ///
+    /// ```
+    /// use mcp_model::ServerConfig;
+    ///
+    /// let server = ServerConfig::stdio("git", "mcp-server-git").env("GIT_TOKEN", "abc").env("HOME", "${HOME}");
+    /// assert_eq!(
+    ///     server.to_json().to_string(),
+    ///     r#"{"command":"mcp-server-git","env":{"GIT_TOKEN":"${GIT_TOKEN}","HOME":"${HOME}"}}"#
+    /// );
+    /// ```
+    pub fn to_json(&self) -> Value {
+        let shown = self.hide_secrets(&|place, key| match place {
+            Place::Env(_) => format!("${{{}}}", variable(key)),
+            _ => format!("${{{}_{}}}", variable(&self.name), variable(key)),
+        });
+        let mut json = Map::new();
+        match &shown.transport {
+            Transport::Stdio { command, args, cwd } => {
+                json.insert("command".to_owned(), command.as_str().into());
+                put_list(&mut json, "args", args);
+                put_text(&mut json, "cwd", cwd.as_deref());
+            }
+            Transport::Http { url, headers } => {
+                json.insert("url".to_owned(), url.as_str().into());
+                put_map(&mut json, "headers", headers);
+            }
+            Transport::Sse { url, headers } => {
+                json.insert("url".to_owned(), url.as_str().into());
+                json.insert("transport".to_owned(), "sse".into());
+                put_map(&mut json, "headers", headers);
+            }
+        }
+        put_map(&mut json, "env", &shown.env);
+        put_list(&mut json, "inherit_env", &shown.inherit_env);
+        if let Some(tools) = &shown.tools {
+            json.insert("tools".to_owned(), tools.clone().into());
+        }
+        put_list(&mut json, "exclude", &shown.exclude);
+        put_list(&mut json, "approve", &shown.approve);
+        match &shown.prefix {
+            Prefix::ServerName => {}
+            Prefix::None => put(&mut json, "prefix", false),
+            Prefix::Named(prefix) => put(&mut json, "prefix", prefix.as_str()),
+        }
+        put_text(&mut json, "description", shown.description.as_deref());
+        put_text(
+            &mut json,
+            "timeout",
+            shown.timeout.map(duration::to_text).as_deref(),
+        );
+        put_text(&mut json, "drift", shown.drift.map(Drift::name));
+        Value::Object(json)
+    }
+
+    /// Reads what [`to_json`](Self::to_json) wrote, or an entry of a `.mcp.json`.
+    ///
+    /// # Errors
+    /// Where the name, a type or the way to reach the server is not as it has to be.
+    pub fn from_json(name: &str, json: &Value) -> Result<Self, FileError> {
+        config::server_from_json(name, json)
+    }
+}
+
+fn put(json: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {
+    json.insert(key.to_owned(), value.into());
+}
+
+fn put_text(json: &mut Map<String, Value>, key: &str, text: Option<&str>) {
+    if let Some(text) = text {
+        put(json, key, text);
+    }
+}
+
+fn put_list(json: &mut Map<String, Value>, key: &str, list: &[String]) {
+    if !list.is_empty() {
+        put(json, key, list.to_vec());
+    }
+}
+
+fn put_map(
+    json: &mut Map<String, Value>,
+    key: &str,
+    map: &std::collections::BTreeMap<String, String>,
+) {
+    if !map.is_empty() {
+        let members: Map<String, Value> = map
+            .iter()
+            .map(|(key, value)| (key.clone(), value.as_str().into()))
+            .collect();
+        put(json, key, members);
+    }
+}
+
+/// A name as environment variables are written.
+fn variable(name: &str) -> String {
+    name.chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() {
+                c.to_ascii_uppercase()
+            } else {
+                '_'
+            }
+        })
+        .collect()
+}

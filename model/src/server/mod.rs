@@ -1,0 +1,137 @@
+//! One server: how it is reached, what of it is used.
+
+mod build;
+mod json;
+mod show;
+mod values;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::matching::matches_glob;
+
+/// How a server is reached.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Transport {
+    /// A child process that speaks over its standard input and output.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// The folder it runs in.
+        cwd: Option<String>,
+    },
+    /// Streamable HTTP.
+    Http {
+        /// The endpoint.
+        url: String,
+        /// Headers of every request.
+        headers: BTreeMap<String, String>,
+    },
+    /// The older HTTP with server-sent events.
+    Sse {
+        /// The endpoint of the event stream.
+        url: String,
+        /// Headers of every request.
+        headers: BTreeMap<String, String>,
+    },
+}
+
+/// What the names of a server's bindings begin with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Prefix {
+    /// The server's name.
+    #[default]
+    ServerName,
+    /// Nothing.
+    None,
+    /// This.
+    Named(String),
+}
+
+/// What the runtime does where the live server differs from the bindings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Drift {
+    /// Nothing.
+    Ignore,
+    /// It tells.
+    #[default]
+    Warn,
+    /// It refuses the tools that changed in a breaking way.
+    Deny,
+}
+
+impl Drift {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Ignore => "ignore",
+            Self::Warn => "warn",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+/// One server's configuration. Values keep their placeholders until [`expand`](Self::expand).
+///
+/// `Debug` shows placeholders and never the value of a secret.
+///
+/// ```
+/// use mcp_model::ServerConfig;
+///
+/// let server = ServerConfig::npm("github", "@modelcontextprotocol/server-github")
+///     .env("GITHUB_PERSONAL_ACCESS_TOKEN", "${GITHUB_TOKEN}")
+///     .tools(["list_*", "create_issue"])
+///     .exclude(["list_secrets"]);
+/// assert!(server.selects("list_issues"));
+/// assert!(!server.selects("list_secrets"));
+///
+/// let ready = server.expand(|variable| (variable == "GITHUB_TOKEN").then(|| "hidden".to_owned()))?;
+/// assert_eq!(ready.env["GITHUB_PERSONAL_ACCESS_TOKEN"], "hidden");
+/// assert!(!format!("{ready:?}").contains("hidden"));
+/// # Ok::<(), mcp_model::FileError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerConfig {
+    /// The name.
+    pub name: String,
+    /// How it is reached.
+    pub transport: Transport,
+    /// Variables of the child process.
+    pub env: BTreeMap<String, String>,
+    /// Variables that the child process gets from this process.
+    pub inherit_env: Vec<String>,
+    /// Globs of the tools to use; `None` for all.
+    pub tools: Option<Vec<String>>,
+    /// Globs of the tools not to use, applied after `tools`.
+    pub exclude: Vec<String>,
+    /// Globs of the tools whose calls need an approval.
+    pub approve: Vec<String>,
+    /// What the names of the bindings begin with.
+    pub prefix: Prefix,
+    /// What the server is for.
+    pub description: Option<String>,
+    /// How long a call may take.
+    pub timeout: Option<Duration>,
+    /// What to do where the live server differs.
+    pub drift: Option<Drift>,
+    /// What was there before the placeholders were replaced: all that may be shown of it afterwards.
+    as_written: Option<Box<ServerConfig>>,
+}
+
+impl ServerConfig {
+    /// Whether the configuration lets a tool be used: it fits one of `tools`, where given, and none of `exclude`.
+    pub fn selects(&self, tool: &str) -> bool {
+        let fits = |patterns: &[String]| patterns.iter().any(|pattern| matches_glob(pattern, tool));
+        self.tools.as_deref().is_none_or(fits) && !fits(&self.exclude)
+    }
+}
+
+/// Whether a text may be a server's name: `^[a-z0-9][a-z0-9_-]{0,63}$`.
+pub fn is_server_name(name: &str) -> bool {
+    let first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    (1..=64).contains(&name.len())
+        && name.starts_with(first)
+        && name.chars().all(|c| first(c) || c == '_' || c == '-')
+}

@@ -1,0 +1,267 @@
+//! What a server offers, as a file that is kept with the code.
+
+use std::path::Path;
+
+use serde_json::error::Category;
+use serde_json::{Map, Value};
+
+use crate::text::without_byte_order_mark;
+use crate::{FileError, canonical_json, locate, read_text};
+
+const FORMAT: u32 = 1;
+
+/// What a server offers: the file `mcp/<server>.json`.
+///
+/// ```
+/// use mcp_model::Snapshot;
+///
+/// let snapshot = Snapshot::parse(r#"{ "tools": [{ "name": "echo", "inputSchema": { "type": "object" } }] }"#)?;
+/// assert_eq!(snapshot.tools[0]["name"], "echo");
+/// assert!(snapshot.to_text().starts_with("{\n  \"format\": 1,\n  \"tools\": ["));
+/// # Ok::<(), mcp_model::FileError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// The version of the file's format.
+    pub format: u32,
+    /// The server's name in the configuration.
+    pub server: Option<String>,
+    /// The protocol version that was agreed.
+    pub protocol_version: Option<String>,
+    /// What the server says of itself.
+    pub server_info: Option<Value>,
+    /// The server's capabilities.
+    pub capabilities: Option<Value>,
+    /// The client's capabilities that the lists depend on.
+    pub client_capabilities: Option<Value>,
+    /// The server's instructions.
+    pub instructions: Option<String>,
+    /// The tools, each as the server sent it; also those that are no objects.
+    pub tools: Vec<Value>,
+    /// The prompts, each as the server sent it.
+    pub prompts: Vec<Value>,
+    /// The resource templates, each as the server sent it.
+    pub resource_templates: Vec<Value>,
+}
+
+impl Default for Snapshot {
+    fn default() -> Self {
+        Self {
+            format: FORMAT,
+            server: None,
+            protocol_version: None,
+            server_info: None,
+            capabilities: None,
+            client_capabilities: None,
+            instructions: None,
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resource_templates: Vec::new(),
+        }
+    }
+}
+
+impl Snapshot {
+    /// Reads a snapshot, a bare `tools/list` result, or the whole JSON-RPC answer that holds one.
+    ///
+    /// # Errors
+    /// Where the text is empty, cut off, not JSON, of a newer format, or has no array `tools`: line and column.
+    pub fn parse(text: &str) -> Result<Self, FileError> {
+        let text = without_byte_order_mark(text);
+        let (members, inside) = match json(text)? {
+            Value::Object(mut message) if message.contains_key("jsonrpc") => {
+                match message.remove("result") {
+                    Some(Value::Object(result)) => (result, "/result"),
+                    _ => {
+                        return Err(fault(
+                            text,
+                            "",
+                            "a JSON-RPC message without a result that is an object",
+                        ));
+                    }
+                }
+            }
+            Value::Object(members) => (members, ""),
+            _ => return Err(fault(text, "", "a snapshot is a JSON object")),
+        };
+        let mut file = File {
+            text,
+            inside,
+            members,
+        };
+        Ok(Self {
+            format: file.format()?,
+            server: file.server(),
+            protocol_version: file.text("protocolVersion")?,
+            server_info: file.value("serverInfo"),
+            capabilities: file.value("capabilities"),
+            client_capabilities: file.value("clientCapabilities"),
+            instructions: file.text("instructions")?,
+            tools: file.list("tools")?.ok_or_else(|| {
+                fault(text, inside, "there is no array `tools`").with_help(
+                    "a snapshot is what `mcp-bindgen sync` writes, or a `tools/list` result",
+                )
+            })?,
+            prompts: file.list("prompts")?.unwrap_or_default(),
+            resource_templates: file.list("resourceTemplates")?.unwrap_or_default(),
+        })
+    }
+
+    /// Reads a snapshot from a file.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and where the file cannot be read.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        Self::parse(&read_text(path)?).map_err(|error| error.in_file(path))
+    }
+
+    /// The text of the file: the lists sorted by name, two spaces, line feeds, nothing of the moment or the machine.
+    pub fn to_text(&self) -> String {
+        let mut file = Map::new();
+        file.insert("format".to_owned(), self.format.into());
+        let mut put =
+            |key: &str, value: Option<Value>| value.map(|value| file.insert(key.to_owned(), value));
+        put("server", self.server.as_deref().map(Value::from));
+        put(
+            "protocolVersion",
+            self.protocol_version.as_deref().map(Value::from),
+        );
+        put("serverInfo", self.server_info.clone());
+        put("capabilities", self.capabilities.clone());
+        put("clientCapabilities", self.client_capabilities.clone());
+        put(
+            "instructions",
+            self.instructions.as_deref().map(Value::from),
+        );
+        put("tools", Some(sorted(&self.tools)));
+        put(
+            "prompts",
+            (!self.prompts.is_empty()).then(|| sorted(&self.prompts)),
+        );
+        put(
+            "resourceTemplates",
+            (!self.resource_templates.is_empty()).then(|| sorted(&self.resource_templates)),
+        );
+        format!("{:#}\n", Value::Object(file))
+    }
+
+    /// Writes the file, at once and only where it changes; says whether it did.
+    ///
+    /// # Errors
+    /// Where the file cannot be written; the old one is then still there.
+    #[cfg(feature = "write")]
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<bool, FileError> {
+        crate::write_if_changed(path.as_ref(), self.to_text().as_bytes())
+    }
+}
+
+fn sorted(list: &[Value]) -> Value {
+    let mut list = list.to_vec();
+    list.sort_by_cached_key(|item| {
+        let name = item.get("name").and_then(Value::as_str).map(str::to_owned);
+        (name, canonical_json(item))
+    });
+    Value::Array(list)
+}
+
+fn json(text: &str) -> Result<Value, FileError> {
+    if text.trim().is_empty() {
+        return Err(FileError::new("the snapshot is empty").at(1, 1));
+    }
+    serde_json::from_str(text).map_err(|error| {
+        let message = match error.classify() {
+            Category::Eof => "the snapshot is cut off",
+            _ => "the snapshot is not valid JSON",
+        };
+        let reason = error.to_string();
+        let reason = reason
+            .rsplit_once(" at line ")
+            .map_or(reason.as_str(), |(reason, _)| reason);
+        FileError::new(format!("{message}: {reason}"))
+            .at(error.line().max(1), characters(text, &error))
+    })
+}
+
+/// The column in characters: `serde_json` counts bytes.
+fn characters(text: &str, error: &serde_json::Error) -> usize {
+    let line = text
+        .lines()
+        .nth(error.line().saturating_sub(1))
+        .unwrap_or_default();
+    let before = line
+        .char_indices()
+        .take_while(|(index, _)| index + 1 < error.column())
+        .count();
+    before + 1
+}
+
+fn fault(text: &str, pointer: &str, message: impl Into<String>) -> FileError {
+    let error = FileError::new(message);
+    match locate(text, pointer) {
+        Some((line, column)) => error.at(line, column),
+        None => error,
+    }
+}
+
+/// The members of a snapshot while they are taken out of it.
+struct File<'a> {
+    text: &'a str,
+    inside: &'static str,
+    members: Map<String, Value>,
+}
+
+impl File<'_> {
+    fn value(&mut self, key: &str) -> Option<Value> {
+        self.members.remove(key).filter(|value| !value.is_null())
+    }
+
+    fn fault(&self, key: &str, message: String) -> FileError {
+        fault(self.text, &format!("{}/{key}", self.inside), message)
+    }
+
+    fn text(&mut self, key: &str) -> Result<Option<String>, FileError> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(self.fault(key, format!("`{key}` is not a string"))),
+        }
+    }
+
+    fn list(&mut self, key: &str) -> Result<Option<Vec<Value>>, FileError> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::Array(list)) => Ok(Some(list)),
+            Some(_) => Err(self.fault(key, format!("`{key}` is not an array"))),
+        }
+    }
+
+    /// Collections of tool lists keep a description of the server here, with its name.
+    fn server(&mut self) -> Option<String> {
+        match self.value("server")? {
+            Value::String(name) => Some(name),
+            other => other.get("name").and_then(Value::as_str).map(str::to_owned),
+        }
+    }
+
+    fn format(&mut self) -> Result<u32, FileError> {
+        let Some(format) = self.value("format") else {
+            return Ok(FORMAT);
+        };
+        match format.as_u64() {
+            Some(format) if format == u64::from(FORMAT) => Ok(FORMAT),
+            // Format N came with version 0.N.
+            Some(newer) if newer > u64::from(FORMAT) => {
+                let message = format!(
+                    "the snapshot has format {newer}; mcp-bindgen {} reads format {FORMAT}",
+                    env!("CARGO_PKG_VERSION")
+                );
+                let help = format!(
+                    "install mcp-bindgen 0.{newer} or later, in Cargo.toml and on the command line"
+                );
+                Err(self.fault("format", message).with_help(help))
+            }
+            _ => Err(self.fault("format", format!("`format` is not {FORMAT}"))),
+        }
+    }
+}
