@@ -1,0 +1,287 @@
+//! Who may depend on whom, how heavy the macro is, and how long a source file may grow.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+
+use serde_json::Value;
+
+type Fallible<T> = Result<T, Box<dyn Error>>;
+
+const MACRO_CRATES_AT_MOST: usize = 22;
+const FILE_LINES_AT_MOST: usize = 500;
+const TOO_HEAVY_FOR_A_MACRO: [&str; 7] = [
+    "tokio", "rmcp", "reqwest", "hyper", "typify", "schemars", "regex",
+];
+const TLS: [&str; 6] = [
+    "rustls",
+    "native-tls",
+    "openssl",
+    "ring",
+    "aws-lc-rs",
+    "aws-lc-sys",
+];
+
+/// The published packages, their source folders, and the arrows between them. An arrow may be followed further:
+/// who depends on codegen may name the model too.
+const PACKAGES: [(&str, &str, &[&str]); 6] = [
+    ("mcp-model", "model/src", &[]),
+    ("mcp-runtime", "runtime/src", &["mcp-model"]),
+    ("mcp-codegen", "mcp-codegen/src", &["mcp-model"]),
+    ("mcp-bindgen-macros", "mcp-macros/src", &["mcp-codegen"]),
+    ("mcp-bindgen", "src", &["mcp-runtime", "mcp-bindgen-macros"]),
+    (
+        "mcp-bindgen-cli",
+        "cli/src",
+        &["mcp-runtime", "mcp-codegen"],
+    ),
+];
+
+/// The arrow that only the feature `live` draws.
+const BEHIND_A_FEATURE: (&str, &str) = ("mcp-codegen", "mcp-runtime");
+
+#[test]
+fn packages_depend_along_the_arrows_only() -> Fallible<()> {
+    let mut edges = 0;
+    let mut forbidden = Vec::new();
+    for package in workspace_packages()? {
+        let name = text(&package, "name");
+        for dependency in entries(&package, "dependencies") {
+            let target = text(dependency, "name");
+            let for_tests_only = text(dependency, "kind") == "dev";
+            if for_tests_only || !is_local(dependency) || !is_published(&name) {
+                continue;
+            }
+            edges += 1;
+            let optional = dependency.get("optional") == Some(&Value::Bool(true));
+            let allowed = reachable(&name).contains(target.as_str())
+                || (optional && BEHIND_A_FEATURE == (name.as_str(), target.as_str()));
+            if !allowed {
+                forbidden.push(format!("{name} -> {target}"));
+            }
+        }
+    }
+    println!("{edges} dependencies between {} packages", PACKAGES.len());
+    assert!(edges > 0, "no dependency was read");
+    assert!(
+        forbidden.is_empty(),
+        "dependencies against the arrows: {forbidden:?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn resolved_trees_hold_no_package_against_the_arrows() -> Fallible<()> {
+    for (package, _, _) in PACKAGES {
+        let tree = tree_of(package)?;
+        let allowed = reachable(package);
+        let forbidden: Vec<_> = tree
+            .local
+            .iter()
+            .filter(|name| *name != package && !allowed.contains(name.as_str()))
+            .collect();
+        println!("{package}: {} third-party crates", tree.third_party.len());
+        assert!(
+            tree.local.contains(package),
+            "cargo tree did not print {package}"
+        );
+        assert!(forbidden.is_empty(), "{package} pulls in {forbidden:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn the_macro_stays_light() -> Fallible<()> {
+    let crates = tree_of("mcp-bindgen-macros")?.third_party;
+    println!(
+        "mcp-bindgen-macros: {} third-party crates, at most {MACRO_CRATES_AT_MOST}",
+        crates.len()
+    );
+    assert!(
+        crates.contains("syn"),
+        "cargo tree printed no syn: {crates:?}"
+    );
+    assert!(
+        crates.len() <= MACRO_CRATES_AT_MOST,
+        "{} crates: {crates:?}",
+        crates.len()
+    );
+    let heavy = found(&crates, &TOO_HEAVY_FOR_A_MACRO);
+    assert!(heavy.is_empty(), "too heavy for a macro: {heavy:?}");
+    Ok(())
+}
+
+#[test]
+fn default_features_pull_in_no_tls() -> Fallible<()> {
+    let crates = tree_of("mcp-bindgen")?.third_party;
+    println!(
+        "mcp-bindgen with default features: {} third-party crates",
+        crates.len()
+    );
+    assert!(
+        crates.contains("rmcp"),
+        "cargo tree printed no rmcp: {crates:?}"
+    );
+    let tls = found(&crates, &TLS);
+    assert!(tls.is_empty(), "TLS without being asked for: {tls:?}");
+    Ok(())
+}
+
+#[test]
+fn source_files_stay_short() -> Fallible<()> {
+    let mut files = Vec::new();
+    for (_, folder, _) in PACKAGES {
+        collect_sources(&root().join(folder), &mut files)?;
+    }
+    let mut long = Vec::new();
+    for file in &files {
+        let lines = lines_before_tests(&fs::read_to_string(file)?);
+        if lines > FILE_LINES_AT_MOST {
+            long.push(format!("{}: {lines}", file.strip_prefix(root())?.display()));
+        }
+    }
+    println!(
+        "{} source files, at most {FILE_LINES_AT_MOST} lines each",
+        files.len()
+    );
+    assert!(!files.is_empty(), "no source file was read");
+    assert!(long.is_empty(), "too long: {long:?}");
+    Ok(())
+}
+
+struct Tree {
+    local: BTreeSet<String>,
+    third_party: BTreeSet<String>,
+}
+
+/// What `package` builds with its default features. A crate in two versions counts twice, by its version.
+fn tree_of(package: &str) -> Fallible<Tree> {
+    let arguments = [
+        "tree",
+        "--offline",
+        "--edges",
+        "normal,build",
+        "--prefix",
+        "none",
+        "--format",
+        "{p}",
+        "-p",
+        package,
+    ];
+    let mut seen = BTreeMap::new();
+    for line in cargo(&arguments)?.lines() {
+        let mut words = line.split(' ');
+        if let (Some(name), Some(version)) = (words.next(), words.next()) {
+            let is_local = line.contains(" (/") || line.contains(":\\");
+            seen.insert((name.to_owned(), version.to_owned()), is_local);
+        }
+    }
+    let names = |wanted: bool| {
+        let mut names = BTreeSet::new();
+        for ((name, version), _) in seen.iter().filter(|(_, is_local)| **is_local == wanted) {
+            if !names.insert(name.clone()) {
+                names.insert(format!("{name} {version}"));
+            }
+        }
+        names
+    };
+    Ok(Tree {
+        local: names(true),
+        third_party: names(false),
+    })
+}
+
+/// The crates of `tree` that are one of `names` or belong to its family, as tokio-macros does to tokio.
+fn found(tree: &BTreeSet<String>, names: &[&str]) -> Vec<String> {
+    let belongs = |krate: &str, name: &str| krate == name || krate.starts_with(&format!("{name}-"));
+    tree.iter()
+        .filter(|krate| names.iter().any(|name| belongs(krate, name)))
+        .cloned()
+        .collect()
+}
+
+fn workspace_packages() -> Fallible<Vec<Value>> {
+    let metadata = cargo(&[
+        "metadata",
+        "--offline",
+        "--no-deps",
+        "--format-version",
+        "1",
+    ])?;
+    let metadata: Value = serde_json::from_str(&metadata)?;
+    Ok(entries(&metadata, "packages").cloned().collect())
+}
+
+fn reachable(package: &str) -> BTreeSet<&'static str> {
+    let mut reached = BTreeSet::new();
+    for (_, _, targets) in PACKAGES.iter().filter(|(name, _, _)| *name == package) {
+        for target in *targets {
+            reached.insert(*target);
+            reached.extend(reachable(target));
+        }
+    }
+    reached
+}
+
+fn is_published(name: &str) -> bool {
+    PACKAGES.iter().any(|(package, _, _)| *package == name)
+}
+
+fn is_local(dependency: &Value) -> bool {
+    dependency.get("path").is_some_and(Value::is_string)
+}
+
+fn text(value: &Value, key: &str) -> String {
+    value
+        .get(key)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
+}
+
+fn entries<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+}
+
+fn cargo(arguments: &[&str]) -> Fallible<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(arguments)
+        .current_dir(root())
+        .output()?;
+    if !output.status.success() {
+        let message = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("cargo {} failed: {message}", arguments.join(" ")).into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn collect_sources(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
+        if path.is_dir() && !is_test {
+            collect_sources(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn lines_before_tests(source: &str) -> usize {
+    let code = source
+        .split("#[cfg(test)]\nmod tests {")
+        .next()
+        .unwrap_or(source);
+    code.lines().count()
+}
