@@ -71,7 +71,9 @@ pub enum CallError {
         message: String,
     },
     /// The connection was lost while the call was under way: whether it took effect is unknown.
-    #[error("{server}: the connection was lost during `{tool}`; whether it took effect is unknown: {message}")]
+    #[error(
+        "{server}: the connection was lost during `{tool}`; whether it took effect is unknown: {message}"
+    )]
     OutcomeUnknown {
         /// The server's name.
         server: String,
@@ -117,4 +119,74 @@ pub enum CallError {
         /// What changed.
         message: String,
     },
+}
+
+impl CallError {
+    /// The server's name.
+    pub fn server(&self) -> &str {
+        self.names().0
+    }
+
+    /// The tool's wire name.
+    pub fn tool(&self) -> &str {
+        self.names().1
+    }
+
+    fn names(&self) -> (&str, &str) {
+        match self {
+            Self::NotConnected { server, tool, .. }
+            | Self::ToolNotFound { server, tool }
+            | Self::InvalidArguments { server, tool, .. }
+            | Self::Denied { server, tool, .. }
+            | Self::Timeout { server, tool, .. }
+            | Self::Transport { server, tool, .. }
+            | Self::OutcomeUnknown { server, tool, .. }
+            | Self::Rpc { server, tool, .. }
+            | Self::Incompatible { server, tool, .. } => (server, tool),
+            Self::Tool(result) | Self::Decode { result, .. } => (&result.server, &result.tool),
+        }
+    }
+}
+
+/// Why a server could not be reached, or did not say what it offers.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{server}: {message}")]
+#[non_exhaustive]
+pub struct ConnectError {
+    /// The server's name.
+    pub server: String,
+    /// What stood in the way, for a program.
+    pub kind: ConnectErrorKind,
+    /// What stood in the way, for a person; never a secret.
+    pub message: String,
+}
+
+impl ConnectError {
+    pub(crate) fn new(server: &str, kind: ConnectErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            server: server.to_owned(),
+            kind,
+            message: message.into(),
+        }
+    }
+}
+
+/// The kinds of [`ConnectError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ConnectErrorKind {
+    /// The configuration is missing or wrong, or a variable that it names is not set.
+    Config,
+    /// This build or version cannot do what the configuration asks for.
+    Unsupported,
+    /// The server's program could not be started.
+    Spawn,
+    /// The connection could not be opened, or was lost.
+    Transport,
+    /// The server asks for authorization.
+    Auth,
+    /// No answer came in time.
+    Timeout,
+    /// The server answered, but not as the protocol says.
+    Protocol,
 }

@@ -1,1 +1,29 @@
-//! placeholder
+//! Connects to MCP servers and calls their tools.
+//!
+//! Programs use this crate through `mcp-bindgen`, whose generated code stands on it.
+
+// Without a transport some of the parts are not used.
+#![cfg_attr(not(feature = "stdio"), allow(dead_code))]
+
+mod client;
+mod connection;
+mod error;
+mod establish;
+mod handler;
+mod list;
+mod options;
+mod request;
+mod result;
+mod servers;
+mod tool;
+mod transport;
+pub mod wire;
+
+pub use client::Client;
+pub use error::{CallError, ConnectError, ConnectErrorKind};
+pub use handler::{ElicitationAnswer, ElicitationRequest};
+pub use options::ClientOptions;
+pub use result::{Content, ToolResult};
+pub use servers::Servers;
+pub use tool::*;
+pub use wire::Nullable;

@@ -1,0 +1,93 @@
+//! One request over an open connection, and what can become of it.
+
+use std::time::Duration;
+
+use rmcp::model::{ClientRequest, ErrorData};
+use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
+use serde_json::Value;
+
+use crate::transport::raw;
+
+/// Why a request has no result.
+#[derive(Debug)]
+pub(crate) enum RequestError {
+    /// No answer came in time.
+    Timeout,
+    /// It never reached the server.
+    NotSent(String),
+    /// It was refused before it had any effect.
+    Refused(String),
+    /// The connection was lost while it was under way.
+    Lost(String),
+    /// The server answered with an error.
+    Rpc(ErrorData),
+}
+
+impl std::fmt::Display for RequestError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Timeout => f.write_str("no answer came in time"),
+            Self::NotSent(message) | Self::Refused(message) | Self::Lost(message) => {
+                f.write_str(message)
+            }
+            Self::Rpc(error) => write!(f, "JSON-RPC error {}: {}", error.code.0, error.message),
+        }
+    }
+}
+
+/// Sends a request and waits for its raw result. Dropping the future cancels the request at the server.
+pub(crate) async fn request(
+    peer: &Peer<RoleClient>,
+    request: ClientRequest,
+    patience: Duration,
+) -> Result<Value, RequestError> {
+    match tokio::time::timeout(patience, exchange(peer, request)).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(RequestError::Timeout),
+    }
+}
+
+async fn exchange(peer: &Peer<RoleClient>, request: ClientRequest) -> Result<Value, RequestError> {
+    let handle = peer
+        .send_request_with_option(request, PeerRequestOptions::no_options())
+        .await
+        .map_err(|error| RequestError::NotSent(error.to_string()))?;
+    let mut pending = Pending(Some(handle));
+    let Some(handle) = pending.0.as_mut() else {
+        return Err(RequestError::NotSent("the request was not kept".to_owned()));
+    };
+    let answer = (&mut handle.rx).await;
+    pending.0 = None;
+    match answer {
+        Ok(Ok(result)) => Ok(raw::unwrap(result)),
+        Ok(Err(error)) => Err(classify(error)),
+        Err(_) => Err(RequestError::Lost("the connection was closed".to_owned())),
+    }
+}
+
+/// A request that has no answer yet.
+struct Pending(Option<RequestHandle<RoleClient>>);
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if let (Some(handle), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current())
+        {
+            // Without a runtime the connection is gone as well, and so is the server's interest.
+            runtime.spawn(handle.cancel(Some("the caller no longer waits".to_owned())));
+        }
+    }
+}
+
+fn classify(error: ServiceError) -> RequestError {
+    match error {
+        ServiceError::McpError(error) => RequestError::Rpc(error),
+        #[cfg(feature = "http")]
+        ServiceError::TransportSend(error) => {
+            crate::transport::http::classify(error.error.as_ref())
+        }
+        #[cfg(not(feature = "http"))]
+        ServiceError::TransportSend(error) => RequestError::NotSent(error.error.to_string()),
+        ServiceError::TransportClosed => RequestError::Lost("the connection was closed".to_owned()),
+        other => RequestError::Lost(other.to_string()),
+    }
+}
