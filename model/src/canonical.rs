@@ -60,11 +60,9 @@ pub fn tool_digest(name: &str, input: &Value, output: Option<&Value>) -> String 
         members.insert("outputSchema".to_owned(), output.clone());
     }
     let digest = Sha256::digest(canonical_json(&Value::Object(members)));
-    digest
-        .iter()
-        .fold(String::with_capacity(64), |mut text, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
+    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -31,12 +31,7 @@ pub struct FileError {
 impl FileError {
     /// An error with a message and nothing else.
     pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            path: None,
-            position: None,
-            help: None,
-        }
+        Self { message: message.into(), path: None, position: None, help: None }
     }
 
     /// Names the file.

@@ -15,8 +15,7 @@ pub fn write_if_changed(path: &Path, contents: &[u8]) -> Result<bool, FileError>
     if fs::read(path).is_ok_and(|current| current == contents) {
         return Ok(false);
     }
-    replace(path, contents)
-        .map_err(|error| FileError::new(format!("cannot write the file: {error}")).in_file(path))?;
+    replace(path, contents).map_err(|error| FileError::new(format!("cannot write the file: {error}")).in_file(path))?;
     Ok(true)
 }
 
@@ -30,10 +29,7 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".mcp-bindgen-");
-    let permissions = fs::metadata(path)
-        .map(|current| current.permissions())
-        .ok()
-        .or_else(new_file_permissions);
+    let permissions = fs::metadata(path).map(|current| current.permissions()).ok().or_else(new_file_permissions);
     if let Some(permissions) = permissions {
         builder.permissions(permissions);
     }

@@ -13,10 +13,7 @@ use crate::text::line_and_column;
 /// assert_eq!(mcp_model::locate(text, "/tools/1"), None);
 /// ```
 pub fn locate(text: &str, pointer: &str) -> Option<(usize, usize)> {
-    let mut scanner = Scanner {
-        bytes: text.as_bytes(),
-        position: 0,
-    };
+    let mut scanner = Scanner { bytes: text.as_bytes(), position: 0 };
     scanner.skip_space();
     let mut found = scanner.position;
     if !pointer.is_empty() {
@@ -148,10 +145,7 @@ impl Scanner<'_> {
 
     fn skip_scalar(&mut self) {
         while let Some(byte) = self.peek() {
-            if matches!(
-                byte,
-                b',' | b':' | b'{' | b'}' | b'[' | b']' | b'"' | b' ' | b'\t' | b'\r' | b'\n'
-            ) {
+            if matches!(byte, b',' | b':' | b'{' | b'}' | b'[' | b']' | b'"' | b' ' | b'\t' | b'\r' | b'\n') {
                 break;
             }
             self.position += 1;

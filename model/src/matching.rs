@@ -28,18 +28,11 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .collect();
     ranked.sort();
     ranked.dedup();
-    ranked
-        .into_iter()
-        .take(SUGGESTIONS)
-        .map(|(_, candidate)| candidate)
-        .collect()
+    ranked.into_iter().take(SUGGESTIONS).map(|(_, candidate)| candidate).collect()
 }
 
 fn folded(name: &str) -> String {
-    name.chars()
-        .filter(|c| c.is_alphanumeric())
-        .flat_map(char::to_lowercase)
-        .collect()
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// 0 for the same name in another spelling, then edits, then one name inside the other; `None` for strangers.

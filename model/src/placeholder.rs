@@ -4,10 +4,7 @@
 #[derive(Debug, PartialEq, Eq)]
 enum Part<'a> {
     Text(&'a str),
-    Variable {
-        name: &'a str,
-        default: Option<&'a str>,
-    },
+    Variable { name: &'a str, default: Option<&'a str> },
 }
 
 /// A variable that a value needs and that is not set.
@@ -18,16 +15,11 @@ pub(crate) struct Missing {
 
 /// Whether the value holds a placeholder.
 pub(crate) fn is_in(value: &str) -> bool {
-    parts(value)
-        .iter()
-        .any(|part| matches!(part, Part::Variable { .. }))
+    parts(value).iter().any(|part| matches!(part, Part::Variable { .. }))
 }
 
 /// Puts values in the places of the placeholders. An empty value counts as none where there is a default, as in a shell.
-pub(crate) fn expand(
-    value: &str,
-    lookup: &dyn Fn(&str) -> Option<String>,
-) -> Result<String, Missing> {
+pub(crate) fn expand(value: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, Missing> {
     let mut expanded = String::with_capacity(value.len());
     for part in parts(value) {
         match part {
@@ -37,9 +29,7 @@ pub(crate) fn expand(
                 (Some(found), Some(_)) if !found.is_empty() => expanded.push_str(&found),
                 (_, Some(default)) => expanded.push_str(default),
                 (None, None) => {
-                    return Err(Missing {
-                        variable: name.to_owned(),
-                    });
+                    return Err(Missing { variable: name.to_owned() });
                 }
             },
         }
@@ -61,12 +51,7 @@ fn parts(value: &str) -> Vec<Part<'_>> {
         let end = inside + length + 1;
         match value.get(inside..end - 1).and_then(variable) {
             Some(variable) => {
-                parts.extend(
-                    value
-                        .get(text_from..start)
-                        .filter(|text| !text.is_empty())
-                        .map(Part::Text),
-                );
+                parts.extend(value.get(text_from..start).filter(|text| !text.is_empty()).map(Part::Text));
                 parts.push(variable);
                 text_from = end;
                 search_from = end;
@@ -74,12 +59,7 @@ fn parts(value: &str) -> Vec<Part<'_>> {
             None => search_from = inside,
         }
     }
-    parts.extend(
-        value
-            .get(text_from..)
-            .filter(|text| !text.is_empty())
-            .map(Part::Text),
-    );
+    parts.extend(value.get(text_from..).filter(|text| !text.is_empty()).map(Part::Text));
     parts
 }
 
@@ -118,10 +98,7 @@ mod tests {
             ("${EMPTY}", ""),
             ("${UNSET:-}", ""),
             ("a ${SET} b ${SET}c", "a value b valuec"),
-            (
-                "$SET {SET} ${} ${a b} ${1} $",
-                "$SET {SET} ${} ${a b} ${1} $",
-            ),
+            ("$SET {SET} ${} ${a b} ${1} $", "$SET {SET} ${} ${a b} ${1} $"),
             ("${unclosed", "${unclosed"),
             ("${x.${SET}}", "${x.value}"),
             ("é${SET}é", "évalueé"),
@@ -138,11 +115,6 @@ mod tests {
 
     #[test]
     fn a_missing_variable_is_named() {
-        assert_eq!(
-            expand("x${UNSET}", &lookup),
-            Err(Missing {
-                variable: "UNSET".to_owned()
-            })
-        );
+        assert_eq!(expand("x${UNSET}", &lookup), Err(Missing { variable: "UNSET".to_owned() }));
     }
 }

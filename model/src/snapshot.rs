@@ -69,26 +69,16 @@ impl Snapshot {
     pub fn parse(text: &str) -> Result<Self, FileError> {
         let text = without_byte_order_mark(text);
         let (members, inside) = match json(text)? {
-            Value::Object(mut message) if message.contains_key("jsonrpc") => {
-                match message.remove("result") {
-                    Some(Value::Object(result)) => (result, "/result"),
-                    _ => {
-                        return Err(fault(
-                            text,
-                            "",
-                            "a JSON-RPC message without a result that is an object",
-                        ));
-                    }
+            Value::Object(mut message) if message.contains_key("jsonrpc") => match message.remove("result") {
+                Some(Value::Object(result)) => (result, "/result"),
+                _ => {
+                    return Err(fault(text, "", "a JSON-RPC message without a result that is an object"));
                 }
-            }
+            },
             Value::Object(members) => (members, ""),
             _ => return Err(fault(text, "", "a snapshot is a JSON object")),
         };
-        let mut file = File {
-            text,
-            inside,
-            members,
-        };
+        let mut file = File { text, inside, members };
         Ok(Self {
             format: file.format()?,
             server: file.server(),
@@ -98,9 +88,8 @@ impl Snapshot {
             client_capabilities: file.value("clientCapabilities"),
             instructions: file.text("instructions")?,
             tools: file.list("tools")?.ok_or_else(|| {
-                fault(text, inside, "there is no array `tools`").with_help(
-                    "a snapshot is what `mcp-bindgen sync` writes, or a `tools/list` result",
-                )
+                fault(text, inside, "there is no array `tools`")
+                    .with_help("a snapshot is what `mcp-bindgen sync` writes, or a `tools/list` result")
             })?,
             prompts: file.list("prompts")?.unwrap_or_default(),
             resource_templates: file.list("resourceTemplates")?.unwrap_or_default(),
@@ -120,29 +109,16 @@ impl Snapshot {
     pub fn to_text(&self) -> String {
         let mut file = Map::new();
         file.insert("format".to_owned(), self.format.into());
-        let mut put =
-            |key: &str, value: Option<Value>| value.map(|value| file.insert(key.to_owned(), value));
+        let mut put = |key: &str, value: Option<Value>| value.map(|value| file.insert(key.to_owned(), value));
         put("server", self.server.as_deref().map(Value::from));
-        put(
-            "protocolVersion",
-            self.protocol_version.as_deref().map(Value::from),
-        );
+        put("protocolVersion", self.protocol_version.as_deref().map(Value::from));
         put("serverInfo", self.server_info.clone());
         put("capabilities", self.capabilities.clone());
         put("clientCapabilities", self.client_capabilities.clone());
-        put(
-            "instructions",
-            self.instructions.as_deref().map(Value::from),
-        );
+        put("instructions", self.instructions.as_deref().map(Value::from));
         put("tools", Some(sorted(&self.tools)));
-        put(
-            "prompts",
-            (!self.prompts.is_empty()).then(|| sorted(&self.prompts)),
-        );
-        put(
-            "resourceTemplates",
-            (!self.resource_templates.is_empty()).then(|| sorted(&self.resource_templates)),
-        );
+        put("prompts", (!self.prompts.is_empty()).then(|| sorted(&self.prompts)));
+        put("resourceTemplates", (!self.resource_templates.is_empty()).then(|| sorted(&self.resource_templates)));
         format!("{:#}\n", Value::Object(file))
     }
 
@@ -175,24 +151,15 @@ fn json(text: &str) -> Result<Value, FileError> {
             _ => "the snapshot is not valid JSON",
         };
         let reason = error.to_string();
-        let reason = reason
-            .rsplit_once(" at line ")
-            .map_or(reason.as_str(), |(reason, _)| reason);
-        FileError::new(format!("{message}: {reason}"))
-            .at(error.line().max(1), characters(text, &error))
+        let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
+        FileError::new(format!("{message}: {reason}")).at(error.line().max(1), characters(text, &error))
     })
 }
 
 /// The column in characters: `serde_json` counts bytes.
 fn characters(text: &str, error: &serde_json::Error) -> usize {
-    let line = text
-        .lines()
-        .nth(error.line().saturating_sub(1))
-        .unwrap_or_default();
-    let before = line
-        .char_indices()
-        .take_while(|(index, _)| index + 1 < error.column())
-        .count();
+    let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+    let before = line.char_indices().take_while(|(index, _)| index + 1 < error.column()).count();
     before + 1
 }
 
@@ -256,9 +223,7 @@ impl File<'_> {
                     "the snapshot has format {newer}; mcp-bindgen {} reads format {FORMAT}",
                     env!("CARGO_PKG_VERSION")
                 );
-                let help = format!(
-                    "install mcp-bindgen 0.{newer} or later, in Cargo.toml and on the command line"
-                );
+                let help = format!("install mcp-bindgen 0.{newer} or later, in Cargo.toml and on the command line");
                 Err(self.fault("format", message).with_help(help))
             }
             _ => Err(self.fault("format", format!("`format` is not {FORMAT}"))),

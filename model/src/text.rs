@@ -22,9 +22,7 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, FileError> {
             let valid = error.utf8_error().valid_up_to();
             let bytes = error.as_bytes().get(..valid).unwrap_or_default();
             let (line, column) = line_and_column(&String::from_utf8_lossy(bytes), valid);
-            Err(FileError::new("the file is not UTF-8 text")
-                .in_file(path)
-                .at(line, column))
+            Err(FileError::new("the file is not UTF-8 text").in_file(path).at(line, column))
         }
     }
 }

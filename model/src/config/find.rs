@@ -14,24 +14,17 @@ impl Config {
     pub fn find(manifest_dir: impl AsRef<Path>) -> Option<PathBuf> {
         let manifest_dir = manifest_dir.as_ref();
         configuration_in(manifest_dir).or_else(|| {
-            let root = manifest_dir
-                .ancestors()
-                .find(|folder| is_workspace_root(folder))?;
+            let root = manifest_dir.ancestors().find(|folder| is_workspace_root(folder))?;
             configuration_in(root)
         })
     }
 }
 
 fn configuration_in(folder: &Path) -> Option<PathBuf> {
-    NAMES
-        .iter()
-        .map(|name| folder.join(name))
-        .find(|path| path.is_file())
+    NAMES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
 }
 
 fn is_workspace_root(folder: &Path) -> bool {
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml"));
-    manifest.is_ok_and(|text| {
-        DeTable::parse(&text).is_ok_and(|table| table.get_ref().contains_key("workspace"))
-    })
+    manifest.is_ok_and(|text| DeTable::parse(&text).is_ok_and(|table| table.get_ref().contains_key("workspace")))
 }

@@ -63,11 +63,7 @@ pub struct Defaults {
 
 impl Default for Defaults {
     fn default() -> Self {
-        Self {
-            snapshots: PathBuf::from("mcp"),
-            timeout: Duration::from_secs(30),
-            drift: Drift::default(),
-        }
+        Self { snapshots: PathBuf::from("mcp"), timeout: Duration::from_secs(30), drift: Drift::default() }
     }
 }
 
@@ -88,10 +84,7 @@ impl Config {
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
         let text = read_text(path)?;
-        if path
-            .extension()
-            .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
-        {
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
             Self::parse_mcp_json(&text, path)
         } else {
             Self::parse_toml(&text, path)
@@ -106,28 +99,20 @@ impl Config {
         let text = without_byte_order_mark(text);
         let mut reader = Reader::new(Some(text), Some(path), true);
         let root = node::from_toml(reader.source, text)?;
-        let mut config = Self {
-            path: Some(path.to_owned()),
-            ..Self::default()
-        };
+        let mut config = Self { path: Some(path.to_owned()), ..Self::default() };
         for entry in reader.table(&root, "the file")? {
             match entry.key.as_str() {
                 "defaults" => config.defaults = defaults(&reader, &entry.value)?,
                 "servers" => {
                     for server in reader.table(&entry.value, "`servers`")? {
-                        let read =
-                            server::read(&mut reader, &server.key, server.at, &server.value)?;
+                        let read = server::read(&mut reader, &server.key, server.at, &server.value)?;
                         config.servers.insert(server.key.clone(), read);
                     }
                 }
                 "deny" => config.diagnostics.deny = codes(&reader, entry)?,
                 "allow" => config.diagnostics.allow = codes(&reader, entry)?,
                 _ => {
-                    return Err(reader.unknown_key(
-                        entry,
-                        "the file",
-                        &["defaults", "servers", "deny", "allow"],
-                    ));
+                    return Err(reader.unknown_key(entry, "the file", &["defaults", "servers", "deny", "allow"]));
                 }
             }
         }
@@ -151,17 +136,9 @@ impl Config {
                 Some(_) => "rename `servers` to `mcpServers`",
                 None => "the servers stand in an object `mcpServers`",
             };
-            return Err(reader
-                .error(
-                    known.map_or(root.at, |e| e.at),
-                    "the file has no `mcpServers`",
-                )
-                .with_help(help));
+            return Err(reader.error(known.map_or(root.at, |e| e.at), "the file has no `mcpServers`").with_help(help));
         };
-        let mut config = Self {
-            path: Some(path.to_owned()),
-            ..Self::default()
-        };
+        let mut config = Self { path: Some(path.to_owned()), ..Self::default() };
         config.take_servers(&mut reader, &servers.value)?;
         config.warnings = reader.warnings;
         Ok(config)
@@ -175,10 +152,7 @@ impl Config {
         let mut reader = Reader::new(Some(text), Some(Path::new("MCP_SERVERS")), false);
         let root = node::from_json(reader.source, text)?;
         let entries = reader.table(&root, "`MCP_SERVERS`")?;
-        let servers = entries
-            .iter()
-            .find(|entry| entry.key == "mcpServers")
-            .map_or(&root, |entry| &entry.value);
+        let servers = entries.iter().find(|entry| entry.key == "mcpServers").map_or(&root, |entry| &entry.value);
         let mut config = Self::default();
         config.take_servers(&mut reader, servers)?;
         config.warnings = reader.warnings;
@@ -228,25 +202,14 @@ impl Config {
 
     /// Where the snapshot of a server is.
     pub fn snapshot_path(&self, name: &str) -> PathBuf {
-        let folder = self
-            .path
-            .as_deref()
-            .and_then(Path::parent)
-            .unwrap_or(Path::new(""));
-        folder
-            .join(&self.defaults.snapshots)
-            .join(format!("{name}.json"))
+        let folder = self.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        folder.join(&self.defaults.snapshots).join(format!("{name}.json"))
     }
 }
 
 /// Reads one server that stands alone.
 pub(crate) fn server_from_json(name: &str, json: &Value) -> Result<ServerConfig, FileError> {
-    server::read(
-        &mut Reader::new(None, None, false),
-        name,
-        0,
-        &node::from_value(json),
-    )
+    server::read(&mut Reader::new(None, None, false), name, 0, &node::from_value(json))
 }
 
 fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
@@ -258,11 +221,7 @@ fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
             "timeout" => defaults.timeout = reader.duration(&entry.value, &what)?,
             "drift" => defaults.drift = reader.drift(&entry.value, &what)?,
             _ => {
-                return Err(reader.unknown_key(
-                    entry,
-                    "`defaults`",
-                    &["snapshots", "timeout", "drift"],
-                ));
+                return Err(reader.unknown_key(entry, "`defaults`", &["snapshots", "timeout", "drift"]));
             }
         }
     }
@@ -273,13 +232,9 @@ fn codes(reader: &Reader<'_>, entry: &Entry) -> Result<Vec<String>, FileError> {
     let what = format!("`{}`", entry.key);
     let codes = reader.texts(&entry.value, &what)?;
     let is_code = |code: &str| {
-        code.strip_prefix("MCP")
-            .is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()))
+        code.strip_prefix("MCP").is_some_and(|digits| digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_digit()))
     };
-    if let (Some(index), Kind::List(nodes)) = (
-        codes.iter().position(|code| !is_code(code)),
-        &entry.value.kind,
-    ) {
+    if let (Some(index), Kind::List(nodes)) = (codes.iter().position(|code| !is_code(code)), &entry.value.kind) {
         let at = nodes.get(index).map_or(entry.at, |node| node.at);
         return Err(reader
             .error(at, format!("{what} holds something that is no code"))

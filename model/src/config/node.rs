@@ -89,10 +89,7 @@ fn toml_table(table: &DeTable<'_>, at: usize) -> Node {
         })
         .collect();
     entries.sort_by_key(|entry| entry.at);
-    Node {
-        kind: Kind::Table(entries),
-        at,
-    }
+    Node { kind: Kind::Table(entries), at }
 }
 
 fn toml_value(value: &DeValue<'_>, at: usize) -> Node {
@@ -101,12 +98,9 @@ fn toml_value(value: &DeValue<'_>, at: usize) -> Node {
         DeValue::Integer(_) | DeValue::Float(_) => Kind::Number,
         DeValue::Boolean(value) => Kind::Bool(*value),
         DeValue::Datetime(_) => Kind::Date,
-        DeValue::Array(elements) => Kind::List(
-            elements
-                .iter()
-                .map(|element| toml_value(element.get_ref(), element.span().start))
-                .collect(),
-        ),
+        DeValue::Array(elements) => {
+            Kind::List(elements.iter().map(|element| toml_value(element.get_ref(), element.span().start)).collect())
+        }
         DeValue::Table(table) => return toml_table(table, at),
     };
     Node { kind, at }
@@ -126,14 +120,8 @@ const STRICT_JSON: jsonc_parser::ParseOptions = jsonc_parser::ParseOptions {
 };
 
 pub(super) fn from_json(source: Source<'_>, text: &str) -> Result<Node, FileError> {
-    let parsed =
-        jsonc_parser::parse_to_ast(text, &jsonc_parser::CollectOptions::default(), &STRICT_JSON)
-            .map_err(|error| {
-                source.error(
-                    error.range().start,
-                    format!("not valid JSON: {}", error.kind()),
-                )
-            })?;
+    let parsed = jsonc_parser::parse_to_ast(text, &jsonc_parser::CollectOptions::default(), &STRICT_JSON)
+        .map_err(|error| source.error(error.range().start, format!("not valid JSON: {}", error.kind())))?;
     match parsed.value {
         Some(value) => json_value(source, value),
         None => Err(source.error(0, "the file is empty")),
@@ -147,29 +135,18 @@ fn json_value(source: Source<'_>, value: ast::Value<'_>) -> Result<Node, FileErr
         ast::Value::BooleanLit(literal) => Kind::Bool(literal.value),
         ast::Value::NumberLit(_) => Kind::Number,
         ast::Value::StringLit(literal) => Kind::Text(literal.value.into_owned()),
-        ast::Value::Array(array) => Kind::List(
-            array
-                .elements
-                .into_iter()
-                .map(|element| json_value(source, element))
-                .collect::<Result<_, _>>()?,
-        ),
+        ast::Value::Array(array) => {
+            Kind::List(array.elements.into_iter().map(|element| json_value(source, element)).collect::<Result<_, _>>()?)
+        }
         ast::Value::Object(object) => {
             let mut entries: Vec<Entry> = Vec::with_capacity(object.properties.len());
             for property in object.properties {
                 let at = property.range.start;
                 let key = property.name.into_string();
                 if entries.iter().any(|entry| entry.key == key) {
-                    return Err(source.error(
-                        at,
-                        format!("the key `{}` is there twice", crate::printable(&key)),
-                    ));
+                    return Err(source.error(at, format!("the key `{}` is there twice", crate::printable(&key))));
                 }
-                entries.push(Entry {
-                    key,
-                    at,
-                    value: json_value(source, property.value)?,
-                });
+                entries.push(Entry { key, at, value: json_value(source, property.value)? });
             }
             Kind::Table(entries)
         }
@@ -186,14 +163,7 @@ pub(super) fn from_value(value: &Value) -> Node {
         Value::String(text) => Kind::Text(text.clone()),
         Value::Array(elements) => Kind::List(elements.iter().map(from_value).collect()),
         Value::Object(members) => Kind::Table(
-            members
-                .iter()
-                .map(|(key, value)| Entry {
-                    key: key.clone(),
-                    at: 0,
-                    value: from_value(value),
-                })
-                .collect(),
+            members.iter().map(|(key, value)| Entry { key: key.clone(), at: 0, value: from_value(value) }).collect(),
         ),
     };
     Node { kind, at: 0 }

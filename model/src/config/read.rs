@@ -17,11 +17,7 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: Option<&'a str>, path: Option<&'a Path>, strict: bool) -> Self {
-        Self {
-            source: Source { text, path },
-            strict,
-            warnings: Vec::new(),
-        }
+        Self { source: Source { text, path }, strict, warnings: Vec::new() }
     }
 
     pub(super) fn error(&self, at: usize, message: impl Into<String>) -> FileError {
@@ -29,10 +25,7 @@ impl<'a> Reader<'a> {
     }
 
     fn wrong_type(&self, node: &Node, what: &str, expected: &str) -> FileError {
-        self.error(
-            node.at,
-            format!("{what} must be {expected}, not {}", node.what()),
-        )
+        self.error(node.at, format!("{what} must be {expected}, not {}", node.what()))
     }
 
     pub(super) fn table<'n>(&self, node: &'n Node, what: &str) -> Result<&'n [Entry], FileError> {
@@ -51,63 +44,39 @@ impl<'a> Reader<'a> {
 
     pub(super) fn texts(&self, node: &Node, what: &str) -> Result<Vec<String>, FileError> {
         match &node.kind {
-            Kind::List(elements) => elements
-                .iter()
-                .map(|element| self.text(element, &format!("every element of {what}")))
-                .collect(),
+            Kind::List(elements) => {
+                elements.iter().map(|element| self.text(element, &format!("every element of {what}"))).collect()
+            }
             _ => Err(self.wrong_type(node, what, "an array of strings")),
         }
     }
 
-    pub(super) fn text_map(
-        &self,
-        node: &Node,
-        what: &str,
-    ) -> Result<BTreeMap<String, String>, FileError> {
+    pub(super) fn text_map(&self, node: &Node, what: &str) -> Result<BTreeMap<String, String>, FileError> {
         let Kind::Table(entries) = &node.kind else {
             return Err(self.wrong_type(node, what, "a table of strings"));
         };
         entries
             .iter()
             .map(|entry| {
-                let text = self.text(
-                    &entry.value,
-                    &format!("`{}` in {what}", printable(&entry.key)),
-                )?;
+                let text = self.text(&entry.value, &format!("`{}` in {what}", printable(&entry.key)))?;
                 Ok((entry.key.clone(), text))
             })
             .collect()
     }
 
     pub(super) fn duration(&self, node: &Node, what: &str) -> Result<Duration, FileError> {
-        let help =
-            "write a whole number above zero with a unit: \"500ms\", \"30s\", \"2m\" or \"1h\"";
+        let help = "write a whole number above zero with a unit: \"500ms\", \"30s\", \"2m\" or \"1h\"";
         let Kind::Text(text) = &node.kind else {
-            return Err(self
-                .wrong_type(node, what, "a duration such as \"30s\"")
-                .with_help(help));
+            return Err(self.wrong_type(node, what, "a duration such as \"30s\"").with_help(help));
         };
         duration::parse(text).ok_or_else(|| {
-            self.error(
-                node.at,
-                format!("{what} is not a duration: `{}`", printable(text)),
-            )
-            .with_help(help)
+            self.error(node.at, format!("{what} is not a duration: `{}`", printable(text))).with_help(help)
         })
     }
 
     pub(super) fn drift(&self, node: &Node, what: &str) -> Result<Drift, FileError> {
         let word = self.text(node, what)?;
-        self.one_of(
-            node,
-            what,
-            &word,
-            &[
-                ("ignore", Drift::Ignore),
-                ("warn", Drift::Warn),
-                ("deny", Drift::Deny),
-            ],
-        )
+        self.one_of(node, what, &word, &[("ignore", Drift::Ignore), ("warn", Drift::Warn), ("deny", Drift::Deny)])
     }
 
     pub(super) fn prefix(&self, node: &Node, what: &str) -> Result<Prefix, FileError> {
@@ -116,9 +85,7 @@ impl<'a> Reader<'a> {
             Kind::Bool(false) => Ok(Prefix::None),
             Kind::Text(text)
                 if text.starts_with(|c: char| c.is_ascii_alphabetic())
-                    && text
-                        .chars()
-                        .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') =>
+                    && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') =>
             {
                 Ok(Prefix::Named(text.clone()))
             }
@@ -126,9 +93,7 @@ impl<'a> Reader<'a> {
                 let message = format!("{what} cannot begin names: `{}`", printable(text));
                 Err(self.error(node.at, message).with_help(help))
             }
-            _ => Err(self
-                .wrong_type(node, what, "a string or `false`")
-                .with_help(help)),
+            _ => Err(self.wrong_type(node, what, "a string or `false`").with_help(help)),
         }
     }
 
@@ -143,34 +108,26 @@ impl<'a> Reader<'a> {
             return Ok(*value);
         }
         let names = known.iter().map(|(name, _)| *name);
-        Err(self
-            .error(node.at, format!("{what} cannot be `{}`", printable(word)))
-            .with_help(suggestion(word, names, "it can be")))
+        Err(self.error(node.at, format!("{what} cannot be `{}`", printable(word))).with_help(suggestion(
+            word,
+            names,
+            "it can be",
+        )))
     }
 
     pub(super) fn unknown_key(&self, entry: &Entry, place: &str, known: &[&str]) -> FileError {
-        self.error(
-            entry.at,
-            format!("unknown key `{}` in {place}", printable(&entry.key)),
-        )
-        .with_help(suggestion(&entry.key, known.iter().copied(), "known keys:"))
+        self.error(entry.at, format!("unknown key `{}` in {place}", printable(&entry.key))).with_help(suggestion(
+            &entry.key,
+            known.iter().copied(),
+            "known keys:",
+        ))
     }
 }
 
 /// The nearest of the known words, or all of them.
-pub(super) fn suggestion<'a>(
-    word: &str,
-    known: impl Iterator<Item = &'a str> + Clone,
-    all: &str,
-) -> String {
+pub(super) fn suggestion<'a>(word: &str, known: impl Iterator<Item = &'a str> + Clone, all: &str) -> String {
     match nearest(word, known.clone()).first() {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!(
-            "{all} {}",
-            known
-                .map(|name| format!("`{name}`"))
-                .collect::<Vec<_>>()
-                .join(", ")
-        ),
+        None => format!("{all} {}", known.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
     }
 }

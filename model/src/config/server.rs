@@ -75,54 +75,31 @@ impl<'n> Table<'n> {
         key: &str,
         read: impl FnOnce(&Node, &str) -> Result<T, FileError>,
     ) -> Result<Option<T>, FileError> {
-        self.get(key)
-            .map(|entry| read(&entry.value, &format!("`{key}` of server `{}`", self.name)))
-            .transpose()
+        self.get(key).map(|entry| read(&entry.value, &format!("`{key}` of server `{}`", self.name))).transpose()
     }
 }
 
-pub(super) fn read(
-    reader: &mut Reader<'_>,
-    name: &str,
-    at: usize,
-    node: &Node,
-) -> Result<ServerConfig, FileError> {
+pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) -> Result<ServerConfig, FileError> {
     check_name(reader, name, at)?;
     let entries = reader.table(node, &format!("server `{name}`"))?;
-    let entries = entries
-        .iter()
-        .filter(|entry| !matches!(entry.value.kind, Kind::Null))
-        .collect();
+    let entries = entries.iter().filter(|entry| !matches!(entry.value.kind, Kind::Null)).collect();
     let table = Table { name, at, entries };
     if reader.strict
-        && let Some(entry) = table
-            .entries
-            .iter()
-            .find(|entry| !KEYS.contains(&entry.key.as_str()))
+        && let Some(entry) = table.entries.iter().find(|entry| !KEYS.contains(&entry.key.as_str()))
     {
         return Err(reader.unknown_key(entry, &format!("server `{name}`"), &KEYS));
     }
     let transport = transport(reader, &table)?;
     let mut server = ServerConfig::stdio(name, "");
     if matches!(transport, Transport::Stdio { .. }) {
-        server.env = table
-            .read("env", |node, what| reader.text_map(node, what))?
-            .unwrap_or_default();
-        server.inherit_env = table
-            .read("inherit_env", |node, what| reader.texts(node, what))?
-            .unwrap_or_default();
+        server.env = table.read("env", |node, what| reader.text_map(node, what))?.unwrap_or_default();
+        server.inherit_env = table.read("inherit_env", |node, what| reader.texts(node, what))?.unwrap_or_default();
     }
     server.transport = transport;
     server.tools = table.read("tools", |node, what| reader.texts(node, what))?;
-    server.exclude = table
-        .read("exclude", |node, what| reader.texts(node, what))?
-        .unwrap_or_default();
-    server.approve = table
-        .read("approve", |node, what| reader.texts(node, what))?
-        .unwrap_or_default();
-    server.prefix = table
-        .read("prefix", |node, what| reader.prefix(node, what))?
-        .unwrap_or_default();
+    server.exclude = table.read("exclude", |node, what| reader.texts(node, what))?.unwrap_or_default();
+    server.approve = table.read("approve", |node, what| reader.texts(node, what))?.unwrap_or_default();
+    server.prefix = table.read("prefix", |node, what| reader.prefix(node, what))?.unwrap_or_default();
     server.description = table.read("description", |node, what| reader.text(node, what))?;
     server.drift = table.read("drift", |node, what| reader.drift(node, what))?;
     // Other programs write numbers here, some in seconds and some in milliseconds: what is meant cannot be known.
@@ -137,75 +114,38 @@ pub(super) fn read(
 fn transport(reader: &Reader<'_>, table: &Table<'_>) -> Result<Transport, FileError> {
     let name = table.name;
     let way = way(reader, table)?;
-    let mut sources = table
-        .entries
-        .iter()
-        .filter(|entry| REACHED_BY.contains(&entry.key.as_str()));
+    let mut sources = table.entries.iter().filter(|entry| REACHED_BY.contains(&entry.key.as_str()));
     let Some(source) = sources.next() else {
         return Err(no_source(reader, table, way));
     };
     if let Some(second) = sources.next() {
-        let message = format!(
-            "server `{name}` has both `{}` and `{}`",
-            source.key, second.key
-        );
-        return Err(reader
-            .error(second.at, message)
-            .with_help("keep the one that says how the server is reached"));
+        let message = format!("server `{name}` has both `{}` and `{}`", source.key, second.key);
+        return Err(reader.error(second.at, message).with_help("keep the one that says how the server is reached"));
     }
     let remote = source.key == "url";
     if let Some((entry, way)) = way
         && remote == (way == Way::Stdio)
     {
-        let needed = if remote {
-            "`command`, `npm` or `uvx`"
-        } else {
-            "`url`"
-        };
-        let message = format!(
-            "server `{name}` has `{}`, which does not fit its `{}`",
-            source.key, entry.key
-        );
-        return Err(reader
-            .error(entry.at, message)
-            .with_help(format!("this `{}` goes with {needed}", entry.key)));
+        let needed = if remote { "`command`, `npm` or `uvx`" } else { "`url`" };
+        let message = format!("server `{name}` has `{}`, which does not fit its `{}`", source.key, entry.key);
+        return Err(reader.error(entry.at, message).with_help(format!("this `{}` goes with {needed}", entry.key)));
     }
     let useless: &[&str] = if remote { &CHILD_ONLY } else { &REMOTE_ONLY };
     if reader.strict
-        && let Some(entry) = table
-            .entries
-            .iter()
-            .find(|entry| useless.contains(&entry.key.as_str()))
+        && let Some(entry) = table.entries.iter().find(|entry| useless.contains(&entry.key.as_str()))
     {
-        let message = format!(
-            "server `{name}` has `{}`, which has no effect beside `{}`",
-            entry.key, source.key
-        );
-        let home = if remote {
-            "`command`, `npm` or `uvx`"
-        } else {
-            "`url`"
-        };
-        return Err(reader
-            .error(entry.at, message)
-            .with_help(format!("`{}` goes with {home}", entry.key)));
+        let message = format!("server `{name}` has `{}`, which has no effect beside `{}`", entry.key, source.key);
+        let home = if remote { "`command`, `npm` or `uvx`" } else { "`url`" };
+        return Err(reader.error(entry.at, message).with_help(format!("`{}` goes with {home}", entry.key)));
     }
-    let text = reader.text(
-        &source.value,
-        &format!("`{}` of server `{name}`", source.key),
-    )?;
+    let text = reader.text(&source.value, &format!("`{}` of server `{name}`", source.key))?;
     if text.trim().is_empty() {
-        return Err(reader.error(
-            source.value.at,
-            format!("`{}` of server `{name}` is empty", source.key),
-        ));
+        return Err(reader.error(source.value.at, format!("`{}` of server `{name}` is empty", source.key)));
     }
     if remote {
         return remote_transport(reader, table, source, text, way.map(|(_, way)| way));
     }
-    let more = table
-        .read("args", |node, what| reader.texts(node, what))?
-        .unwrap_or_default();
+    let more = table.read("args", |node, what| reader.texts(node, what))?.unwrap_or_default();
     let cwd = table.read("cwd", |node, what| reader.text(node, what))?;
     let (command, mut args) = match source.key.as_str() {
         "npm" => ("npx".to_owned(), vec!["-y".to_owned(), text]),
@@ -224,17 +164,10 @@ fn remote_transport(
     way: Option<Way>,
 ) -> Result<Transport, FileError> {
     if !(url.starts_with("http://") || url.starts_with("https://") || url.starts_with("${")) {
-        let message = format!(
-            "`url` of server `{}` is not an http or https address",
-            table.name
-        );
-        return Err(reader
-            .error(source.value.at, message)
-            .with_help("begin it with `https://`"));
+        let message = format!("`url` of server `{}` is not an http or https address", table.name);
+        return Err(reader.error(source.value.at, message).with_help("begin it with `https://`"));
     }
-    let headers: BTreeMap<_, _> = table
-        .read("headers", |node, what| reader.text_map(node, what))?
-        .unwrap_or_default();
+    let headers: BTreeMap<_, _> = table.read("headers", |node, what| reader.text_map(node, what))?.unwrap_or_default();
     Ok(match way {
         Some(Way::Sse) => Transport::Sse { url, headers },
         _ => Transport::Http { url, headers },
@@ -252,13 +185,8 @@ fn way<'n>(reader: &Reader<'_>, table: &Table<'n>) -> Result<Option<(&'n Entry, 
         let word = reader.text(&entry.value, &what)?;
         let way = reader.one_of(&entry.value, &what, &word, &WAYS)?;
         if found.is_some_and(|(_, other)| other != way) {
-            let message = format!(
-                "server `{}` has a `transport` and a `type` that differ",
-                table.name
-            );
-            return Err(reader
-                .error(entry.at, message)
-                .with_help("keep one of the two"));
+            let message = format!("server `{}` has a `transport` and a `type` that differ", table.name);
+            return Err(reader.error(entry.at, message).with_help("keep one of the two"));
         }
         found = found.or(Some((entry, way)));
     }
@@ -276,24 +204,14 @@ fn no_source(reader: &Reader<'_>, table: &Table<'_>, way: Option<(&Entry, Way)>)
         .entries
         .iter()
         .filter(|entry| !KEYS.contains(&entry.key.as_str()))
-        .find_map(|entry| {
-            nearest(&entry.key, REACHED_BY)
-                .first()
-                .map(|near| (entry, *near))
-        });
+        .find_map(|entry| nearest(&entry.key, REACHED_BY).first().map(|near| (entry, *near)));
     let error = |at, help: String| {
         reader
-            .error(
-                at,
-                format!("server `{name}` does not say how it is reached: {missing} is missing"),
-            )
+            .error(at, format!("server `{name}` does not say how it is reached: {missing} is missing"))
             .with_help(help)
     };
     match near {
-        Some((entry, near)) => error(
-            entry.at,
-            format!("did you mean `{near}` by `{}`?", printable(&entry.key)),
-        ),
+        Some((entry, near)) => error(entry.at, format!("did you mean `{near}` by `{}`?", printable(&entry.key))),
         None => error(table.at, format!("add {missing}")),
     }
 }
@@ -309,12 +227,8 @@ fn warn_of_secrets(reader: &mut Reader<'_>, table: &Table<'_>) {
     };
     for entry in &table.entries {
         match (entry.key.as_str(), &entry.value.kind) {
-            ("env", Kind::Table(variables)) => variables
-                .iter()
-                .for_each(|v| look(Place::Env(&v.key), &v.value)),
-            ("headers", Kind::Table(headers)) => headers
-                .iter()
-                .for_each(|h| look(Place::Header(&h.key), &h.value)),
+            ("env", Kind::Table(variables)) => variables.iter().for_each(|v| look(Place::Env(&v.key), &v.value)),
+            ("headers", Kind::Table(headers)) => headers.iter().for_each(|h| look(Place::Header(&h.key), &h.value)),
             ("url", _) => look(Place::Url, &entry.value),
             ("args", Kind::List(arguments)) => {
                 let mut previous = None;
@@ -330,14 +244,8 @@ fn warn_of_secrets(reader: &mut Reader<'_>, table: &Table<'_>) {
         }
     }
     for (at, key) in found {
-        let message = format!(
-            "`{}` of server `{}` looks like a secret written out",
-            printable(&key),
-            table.name
-        );
+        let message = format!("`{}` of server `{}` looks like a secret written out", printable(&key), table.name);
         let help = "keep it in the environment and write a placeholder here: `${NAME}`";
-        reader
-            .warnings
-            .push(reader.error(at, message).with_help(help));
+        reader.warnings.push(reader.error(at, message).with_help(help));
     }
 }

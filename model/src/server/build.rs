@@ -25,14 +25,7 @@ impl ServerConfig {
 
     /// A child process.
     pub fn stdio(name: impl Into<String>, command: impl Into<String>) -> Self {
-        Self::new(
-            name,
-            Transport::Stdio {
-                command: command.into(),
-                args: Vec::new(),
-                cwd: None,
-            },
-        )
+        Self::new(name, Transport::Stdio { command: command.into(), args: Vec::new(), cwd: None })
     }
 
     /// A package from npm, started by `npx -y`.
@@ -47,24 +40,12 @@ impl ServerConfig {
 
     /// A server at a URL, over streamable HTTP.
     pub fn http(name: impl Into<String>, url: impl Into<String>) -> Self {
-        Self::new(
-            name,
-            Transport::Http {
-                url: url.into(),
-                headers: BTreeMap::new(),
-            },
-        )
+        Self::new(name, Transport::Http { url: url.into(), headers: BTreeMap::new() })
     }
 
     /// A server at a URL, over the older HTTP with server-sent events.
     pub fn sse(name: impl Into<String>, url: impl Into<String>) -> Self {
-        Self::new(
-            name,
-            Transport::Sse {
-                url: url.into(),
-                headers: BTreeMap::new(),
-            },
-        )
+        Self::new(name, Transport::Sse { url: url.into(), headers: BTreeMap::new() })
     }
 
     /// Adds arguments of the child process; without effect on a server at a URL.
@@ -88,9 +69,7 @@ impl ServerConfig {
     /// Sets a header of every request; without effect on a child process.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        if let Transport::Http { headers, .. } | Transport::Sse { headers, .. } =
-            &mut self.transport
-        {
+        if let Transport::Http { headers, .. } | Transport::Sse { headers, .. } = &mut self.transport {
             headers.insert(name.into(), value.into());
         }
         self
@@ -113,9 +92,7 @@ impl ServerConfig {
     /// Uses only the tools that fit one of these globs.
     #[must_use]
     pub fn tools<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
-        self.tools
-            .get_or_insert_default()
-            .extend(globs.into_iter().map(Into::into));
+        self.tools.get_or_insert_default().extend(globs.into_iter().map(Into::into));
         self
     }
 

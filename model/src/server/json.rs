@@ -54,11 +54,7 @@ impl ServerConfig {
             Prefix::Named(prefix) => put(&mut json, "prefix", prefix.as_str()),
         }
         put_text(&mut json, "description", shown.description.as_deref());
-        put_text(
-            &mut json,
-            "timeout",
-            shown.timeout.map(duration::to_text).as_deref(),
-        );
+        put_text(&mut json, "timeout", shown.timeout.map(duration::to_text).as_deref());
         put_text(&mut json, "drift", shown.drift.map(Drift::name));
         Value::Object(json)
     }
@@ -88,29 +84,14 @@ fn put_list(json: &mut Map<String, Value>, key: &str, list: &[String]) {
     }
 }
 
-fn put_map(
-    json: &mut Map<String, Value>,
-    key: &str,
-    map: &std::collections::BTreeMap<String, String>,
-) {
+fn put_map(json: &mut Map<String, Value>, key: &str, map: &std::collections::BTreeMap<String, String>) {
     if !map.is_empty() {
-        let members: Map<String, Value> = map
-            .iter()
-            .map(|(key, value)| (key.clone(), value.as_str().into()))
-            .collect();
+        let members: Map<String, Value> = map.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect();
         put(json, key, members);
     }
 }
 
 /// A name as environment variables are written.
 fn variable(name: &str) -> String {
-    name.chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() {
-                c.to_ascii_uppercase()
-            } else {
-                '_'
-            }
-        })
-        .collect()
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
 }

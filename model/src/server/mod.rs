@@ -131,7 +131,5 @@ impl ServerConfig {
 /// Whether a text may be a server's name: `^[a-z0-9][a-z0-9_-]{0,63}$`.
 pub fn is_server_name(name: &str) -> bool {
     let first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
-    (1..=64).contains(&name.len())
-        && name.starts_with(first)
-        && name.chars().all(|c| first(c) || c == '_' || c == '-')
+    (1..=64).contains(&name.len()) && name.starts_with(first) && name.chars().all(|c| first(c) || c == '_' || c == '-')
 }

@@ -11,11 +11,7 @@ const HIDDEN: &str = "<hidden>";
 impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let shown = self.hide_secrets(&|_: Place<'_>, _| HIDDEN.to_owned());
-        let env: Vec<_> = shown
-            .env
-            .iter()
-            .map(|(key, value)| (key, placeholder_or_hidden(value)))
-            .collect();
+        let env: Vec<_> = shown.env.iter().map(|(key, value)| (key, placeholder_or_hidden(value))).collect();
         f.debug_struct("ServerConfig")
             .field("name", &shown.name)
             .field("transport", &Written(&shown.transport))
@@ -37,11 +33,9 @@ impl fmt::Debug for ServerConfig {
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stdio { command, args, .. } => f
-                .debug_struct("Stdio")
-                .field("command", command)
-                .field("args", &args.len())
-                .finish_non_exhaustive(),
+            Self::Stdio { command, args, .. } => {
+                f.debug_struct("Stdio").field("command", command).field("args", &args.len()).finish_non_exhaustive()
+            }
             Self::Http { url, headers } => show_remote(f, "Http", origin(url), headers.keys()),
             Self::Sse { url, headers } => show_remote(f, "Sse", origin(url), headers.keys()),
         }
@@ -55,19 +49,13 @@ fn show_remote<'a>(
     headers: impl Iterator<Item = &'a String>,
 ) -> fmt::Result {
     let headers: Vec<_> = headers.collect();
-    f.debug_struct(name)
-        .field("url", &origin)
-        .field("headers", &headers)
-        .finish_non_exhaustive()
+    f.debug_struct(name).field("url", &origin).field("headers", &headers).finish_non_exhaustive()
 }
 
 /// Scheme, host and port: what stands before a user, a path or a query.
 fn origin(url: &str) -> &str {
     let host = url.find("://").map_or(0, |at| at + 3);
-    let end = url
-        .get(host..)
-        .and_then(|rest| rest.find(['/', '?', '#', '@', '$']))
-        .map_or(url.len(), |at| host + at);
+    let end = url.get(host..).and_then(|rest| rest.find(['/', '?', '#', '@', '$'])).map_or(url.len(), |at| host + at);
     match url.get(end..) {
         Some(rest) if rest.starts_with('@') => HIDDEN,
         _ => url.get(..end).unwrap_or(HIDDEN),
@@ -91,21 +79,11 @@ impl fmt::Debug for Written<'_> {
             Transport::Http { url, headers } => ("Http", url, headers),
             Transport::Sse { url, headers } => ("Sse", url, headers),
         };
-        let headers: Vec<_> = headers
-            .iter()
-            .map(|(key, value)| (key, placeholder_or_hidden(value)))
-            .collect();
-        f.debug_struct(name)
-            .field("url", url)
-            .field("headers", &headers)
-            .finish()
+        let headers: Vec<_> = headers.iter().map(|(key, value)| (key, placeholder_or_hidden(value))).collect();
+        f.debug_struct(name).field("url", url).field("headers", &headers).finish()
     }
 }
 
 fn placeholder_or_hidden(value: &str) -> &str {
-    if placeholder::is_in(value) {
-        value
-    } else {
-        HIDDEN
-    }
+    if placeholder::is_in(value) { value } else { HIDDEN }
 }

@@ -21,9 +21,7 @@ impl ServerConfig {
                     self.name,
                     label(place)
                 ))
-                .with_help(format!(
-                    "set `{variable}`, or give it a default: `${{{variable}:-...}}`"
-                ))
+                .with_help(format!("set `{variable}`, or give it a default: `${{{variable}:-...}}`"))
             })
         })?;
         ready.as_written = Some(Box::new(self.written().clone()));
@@ -39,19 +37,14 @@ impl ServerConfig {
     pub(super) fn hide_secrets(&self, replacement: &dyn Fn(Place<'_>, &str) -> String) -> Self {
         let hidden = self.written().map_values(&mut |place, value| {
             let hidden = secrets::hide(place, value, &|key| replacement(place, key));
-            Ok::<_, std::convert::Infallible>(
-                hidden.map_or_else(|| value.to_owned(), |(_, text)| text),
-            )
+            Ok::<_, std::convert::Infallible>(hidden.map_or_else(|| value.to_owned(), |(_, text)| text))
         });
         match hidden {
             Ok(hidden) => hidden,
         }
     }
 
-    fn map_values<E>(
-        &self,
-        change: &mut dyn FnMut(Place<'_>, &str) -> Result<String, E>,
-    ) -> Result<Self, E> {
+    fn map_values<E>(&self, change: &mut dyn FnMut(Place<'_>, &str) -> Result<String, E>) -> Result<Self, E> {
         let transport = match &self.transport {
             Transport::Stdio { command, args, cwd } => {
                 let mut previous = None;
@@ -63,31 +56,22 @@ impl ServerConfig {
                 Transport::Stdio {
                     command: change(Place::Command, command)?,
                     args: changed,
-                    cwd: cwd
-                        .as_deref()
-                        .map(|cwd| change(Place::Folder, cwd))
-                        .transpose()?,
+                    cwd: cwd.as_deref().map(|cwd| change(Place::Folder, cwd)).transpose()?,
                 }
             }
-            Transport::Http { url, headers } => Transport::Http {
-                url: change(Place::Url, url)?,
-                headers: map_headers(headers, change)?,
-            },
-            Transport::Sse { url, headers } => Transport::Sse {
-                url: change(Place::Url, url)?,
-                headers: map_headers(headers, change)?,
-            },
+            Transport::Http { url, headers } => {
+                Transport::Http { url: change(Place::Url, url)?, headers: map_headers(headers, change)? }
+            }
+            Transport::Sse { url, headers } => {
+                Transport::Sse { url: change(Place::Url, url)?, headers: map_headers(headers, change)? }
+            }
         };
         let env = self
             .env
             .iter()
             .map(|(key, value)| Ok((key.clone(), change(Place::Env(key), value)?)))
             .collect::<Result<_, E>>()?;
-        Ok(Self {
-            transport,
-            env,
-            ..self.clone()
-        })
+        Ok(Self { transport, env, ..self.clone() })
     }
 }
 
@@ -95,10 +79,7 @@ fn map_headers<E>(
     headers: &BTreeMap<String, String>,
     change: &mut dyn FnMut(Place<'_>, &str) -> Result<String, E>,
 ) -> Result<BTreeMap<String, String>, E> {
-    headers
-        .iter()
-        .map(|(key, value)| Ok((key.clone(), change(Place::Header(key), value)?)))
-        .collect()
+    headers.iter().map(|(key, value)| Ok((key.clone(), change(Place::Header(key), value)?))).collect()
 }
 
 fn label(place: Place<'_>) -> String {

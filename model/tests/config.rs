@@ -1,0 +1,495 @@
+//! Configurations: what they say, and what is said of the faults in them.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use mcp_model::{Config, Drift, Prefix, ServerConfig, Transport};
+use serde_json::json;
+
+fn toml(text: &str) -> Config {
+    Config::parse_toml(text, Path::new("app/mcp.toml")).unwrap()
+}
+
+#[track_caller]
+fn toml_error(text: &str, expected: &str) {
+    let error = Config::parse_toml(text, Path::new("mcp.toml")).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+}
+
+fn mcp_json(text: &str) -> Config {
+    Config::parse_mcp_json(text, Path::new(".mcp.json")).unwrap()
+}
+
+#[track_caller]
+fn json_error(text: &str, expected: &str) {
+    let error = Config::parse_mcp_json(text, Path::new(".mcp.json")).unwrap_err();
+    assert_eq!(error.to_string(), expected);
+}
+
+fn map(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
+    entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+#[test]
+fn every_key_of_mcp_toml() {
+    let config = toml(
+        r#"
+        deny = ["MCP0001"]
+        allow = ["MCP0002", "MCP0003"]
+
+        [defaults]
+        snapshots = "tools"
+        timeout = "2m"
+        drift = "deny"
+
+        [servers.child]
+        command = "./server"
+        args = ["--root", "${HOME}"]
+        cwd = "/srv"
+        env = { LEVEL = "debug" }
+        inherit_env = ["HTTPS_PROXY"]
+        tools = ["create_issue", "list_*"]
+        exclude = ["list_secret_?"]
+        approve = ["merge_*"]
+        prefix = "gh"
+        description = "words"
+        timeout = "500ms"
+        drift = "ignore"
+
+        [servers.from_npm]
+        npm = "@scope/server"
+        args = ["/data"]
+        prefix = false
+
+        [servers.from-pypi]
+        uvx = "mcp-server-git"
+
+        [servers.remote]
+        url = "https://example.com/mcp"
+        headers = { Authorization = "Bearer ${API_KEY:-none}" }
+
+        [servers.old]
+        url = "https://example.com/sse"
+        transport = "sse"
+        "#,
+    );
+    assert_eq!(config.warnings, []);
+    assert_eq!(config.diagnostics.deny, ["MCP0001"]);
+    assert_eq!(config.diagnostics.allow, ["MCP0002", "MCP0003"]);
+    assert_eq!(config.defaults.timeout, Duration::from_secs(120));
+    assert_eq!(config.defaults.drift, Drift::Deny);
+    assert_eq!(config.snapshot_path("child"), Path::new("app/tools/child.json"));
+
+    let child = ServerConfig::stdio("child", "./server")
+        .args(["--root", "${HOME}"])
+        .cwd("/srv")
+        .env("LEVEL", "debug")
+        .inherit_env(["HTTPS_PROXY"])
+        .tools(["create_issue", "list_*"])
+        .exclude(["list_secret_?"])
+        .approve(["merge_*"])
+        .prefix(Prefix::Named("gh".to_owned()))
+        .description("words")
+        .timeout(Duration::from_millis(500))
+        .drift(Drift::Ignore);
+    assert_eq!(config.servers["child"], child);
+    assert!(child.selects("list_issues") && child.selects("create_issue"));
+    assert!(!child.selects("list_secret_1") && !child.selects("merge_it"));
+
+    let npm = ServerConfig::npm("from_npm", "@scope/server").args(["/data"]).prefix(Prefix::None);
+    assert_eq!(config.servers["from_npm"], npm);
+    let Transport::Stdio { command, args, .. } = &npm.transport else { unreachable!() };
+    assert_eq!(
+        (command.as_str(), args.as_slice()),
+        ("npx", ["-y", "@scope/server", "/data"].map(String::from).as_slice())
+    );
+    assert_eq!(config.servers["from-pypi"], ServerConfig::uvx("from-pypi", "mcp-server-git"));
+    let remote =
+        ServerConfig::http("remote", "https://example.com/mcp").header("Authorization", "Bearer ${API_KEY:-none}");
+    assert_eq!(config.servers["remote"], remote);
+    assert_eq!(config.servers["old"], ServerConfig::sse("old", "https://example.com/sse"));
+}
+
+#[test]
+fn defaults_hold_in_an_empty_file() {
+    let config = toml("");
+    assert_eq!(config.defaults.timeout, Duration::from_secs(30));
+    assert_eq!(config.defaults.drift, Drift::Warn);
+    assert_eq!(config.snapshot_path("x"), Path::new("app/mcp/x.json"));
+}
+
+#[test]
+fn faults_in_mcp_toml_are_named_with_their_place() {
+    toml_error(
+        "[servers.github]\ncomand = \"x\"\n",
+        "unknown key `comand` in server `github`\n --> mcp.toml:2:1\n  = help: did you mean `command`?",
+    );
+    toml_error(
+        "[default]\n",
+        "unknown key `default` in the file\n --> mcp.toml:1:2\n  = help: did you mean `defaults`?",
+    );
+    toml_error(
+        "[defaults]\nzzz = 1\n",
+        "unknown key `zzz` in `defaults`\n --> mcp.toml:2:1\n  = help: known keys: `snapshots`, `timeout`, `drift`",
+    );
+    toml_error(
+        "[servers.github]\ncommand = 5\n",
+        "`command` of server `github` must be a string, not a number\n --> mcp.toml:2:11",
+    );
+    toml_error(
+        "[servers.github]\nnpm = \"x\"\nargs = [\"a\", true]\n",
+        "every element of `args` of server `github` must be a string, not a boolean\n --> mcp.toml:3:14",
+    );
+    toml_error(
+        "[servers.github]\nnpm = \"x\"\n\n[servers.github.env]\nPORT = 80\n",
+        "`PORT` in `env` of server `github` must be a string, not a number\n --> mcp.toml:5:8",
+    );
+    toml_error("servers = 1\n", "`servers` must be a table, not a number\n --> mcp.toml:1:11");
+    toml_error("[servers]\ngithub = \"npx\"\n", "server `github` must be a table, not a string\n --> mcp.toml:2:10");
+    toml_error(
+        "[servers.github]\nnpm = \"x\"\ntimeout = \"30\"\n",
+        "`timeout` of server `github` is not a duration: `30`\n --> mcp.toml:3:11\n  = help: write a whole number above \
+         zero with a unit: \"500ms\", \"30s\", \"2m\" or \"1h\"",
+    );
+    toml_error(
+        "[defaults]\ndrift = \"denny\"\n",
+        "`drift` in `defaults` cannot be `denny`\n --> mcp.toml:2:9\n  = help: did you mean `deny`?",
+    );
+    toml_error(
+        "[servers.github]\nnpm = \"x\"\nprefix = true\n",
+        "`prefix` of server `github` must be a string or `false`, not a boolean\n --> mcp.toml:3:10\n  = help: write a \
+         word for the prefix, or `prefix = false` for names without one",
+    );
+    toml_error(
+        "deny = [\"MCP0001\", \"unknown\"]\n",
+        "`deny` holds something that is no code\n --> mcp.toml:1:20\n  = help: a code is `MCP0001`",
+    );
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_placed() {
+    let error = Config::parse_toml("[servers.github]\ncommand = \"x\"\nargs = [\n", Path::new("mcp.toml")).unwrap_err();
+    assert!(error.message.starts_with("not valid TOML: "), "{error}");
+    assert_eq!(error.position, Some((3, 9)), "{error}");
+    let twice = Config::parse_toml("[servers.a]\nnpm = \"x\"\nnpm = \"y\"\n", Path::new("mcp.toml")).unwrap_err();
+    assert_eq!(twice.position, Some((3, 1)), "{twice}");
+}
+
+#[test]
+fn a_server_is_reached_in_one_way() {
+    toml_error(
+        "[servers.github]\ndescription = \"x\"\n",
+        "server `github` does not say how it is reached: `command`, `npm`, `uvx` or `url` is missing\n --> \
+         mcp.toml:1:10\n  = help: add `command`, `npm`, `uvx` or `url`",
+    );
+    toml_error(
+        "[servers.github]\ntransport = \"sse\"\n",
+        "server `github` does not say how it is reached: `url` is missing\n --> mcp.toml:1:10\n  = help: add `url`",
+    );
+    toml_error(
+        "[servers.github]\ncommand = \"x\"\nurl = \"https://example.com\"\n",
+        "server `github` has both `command` and `url`\n --> mcp.toml:3:1\n  = help: keep the one that says how the \
+         server is reached",
+    );
+    toml_error(
+        "[servers.github]\nnpm = \"x\"\ncommand = \"x\"\n",
+        "server `github` has both `npm` and `command`\n --> mcp.toml:3:1\n  = help: keep the one that says how the \
+         server is reached",
+    );
+    toml_error(
+        "[servers.github]\nnpm = \"x\"\nheaders = {}\n",
+        "server `github` has `headers`, which has no effect beside `npm`\n --> mcp.toml:3:1\n  = help: `headers` goes \
+         with `url`",
+    );
+    toml_error(
+        "[servers.github]\nurl = \"https://example.com\"\nargs = []\n",
+        "server `github` has `args`, which has no effect beside `url`\n --> mcp.toml:3:1\n  = help: `args` goes with \
+         `command`, `npm` or `uvx`",
+    );
+    toml_error(
+        "[servers.github]\ncommand = \"x\"\ntransport = \"http\"\n",
+        "server `github` has `command`, which does not fit its `transport`\n --> mcp.toml:3:1\n  = help: this \
+         `transport` goes with `url`",
+    );
+    toml_error("[servers.github]\ncommand = \" \"\n", "`command` of server `github` is empty\n --> mcp.toml:2:11");
+    toml_error(
+        "[servers.github]\nurl = \"example.com\"\n",
+        "`url` of server `github` is not an http or https address\n --> mcp.toml:2:7\n  = help: begin it with `https://`",
+    );
+    toml_error(
+        "[servers.github]\nurl = \"https://example.com\"\ntransport = \"htpp\"\n",
+        "`transport` of server `github` cannot be `htpp`\n --> mcp.toml:3:13\n  = help: did you mean `http`?",
+    );
+}
+
+#[test]
+fn names_follow_the_rule() {
+    for name in ["a", "0", "git-hub_2", &"x".repeat(64)] {
+        assert!(toml(&format!("[servers.{name}]\nnpm = \"x\"\n")).server(name).is_ok(), "{name}");
+    }
+    for name in ["", "A", "-a", "_a", "a b", "a.b", "é", "../a", "a\\u001b", &"x".repeat(65)] {
+        let error =
+            Config::parse_toml(&format!("[servers.\"{name}\"]\nnpm = \"x\"\n"), Path::new("mcp.toml")).unwrap_err();
+        assert!(error.message.ends_with("` cannot be the name of a server"), "{error}");
+        assert_eq!(error.position, Some((1, 10)), "{error}");
+        assert!(!error.to_string().contains('\u{1b}'));
+    }
+}
+
+#[test]
+fn an_unknown_server_brings_the_near_ones() {
+    let config = toml("[servers.github]\nnpm = \"x\"\n[servers.git]\nnpm = \"x\"\n");
+    assert_eq!(
+        config.server("githb").unwrap_err().to_string(),
+        "there is no server `githb`\n --> app/mcp.toml\n  = help: did you mean `github`? the servers are `git`, `github`"
+    );
+    assert_eq!(
+        config.server("zebra").unwrap_err().to_string(),
+        "there is no server `zebra`\n --> app/mcp.toml\n  = help: the servers are `git`, `github`"
+    );
+    assert_eq!(
+        toml("").server("x").unwrap_err().to_string(),
+        "there is no server `x`\n --> app/mcp.toml\n  = help: no server is configured"
+    );
+}
+
+#[test]
+fn written_out_secrets_are_warnings_that_do_not_repeat_them() {
+    let config = toml(
+        "[servers.a]\nnpm = \"x\"\nenv = { GITHUB_TOKEN = \"hunter2\", LEVEL = \"debug\" }\nargs = [\"--api-key\", \"hunter2\"]\n\
+         [servers.b]\nurl = \"https://example.com?token=hunter2\"\nheaders = { Authorization = \"Bearer hunter2\" }\n",
+    );
+    let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
+    let help = "\n  = help: keep it in the environment and write a placeholder here: `${NAME}`";
+    assert_eq!(
+        warnings,
+        [
+            format!("`GITHUB_TOKEN` of server `a` looks like a secret written out\n --> app/mcp.toml:3:24{help}"),
+            format!("`api-key` of server `a` looks like a secret written out\n --> app/mcp.toml:4:22{help}"),
+            format!("`token` of server `b` looks like a secret written out\n --> app/mcp.toml:6:7{help}"),
+            format!("`Authorization` of server `b` looks like a secret written out\n --> app/mcp.toml:7:29{help}"),
+        ]
+    );
+    for server in config.servers.values() {
+        let shown = format!("{server:?} {:?} {}", server.transport, server.to_json());
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+    assert_eq!(
+        config.servers["b"].to_json(),
+        json!({
+            "url": "https://example.com?token=${B_TOKEN}",
+            "headers": { "Authorization": "Bearer ${B_AUTHORIZATION}" },
+        })
+    );
+}
+
+#[test]
+fn mcp_json_is_read_as_other_hosts_write_it() {
+    let config = mcp_json(
+        r#"{
+          "$schema": "https://example.com/schema.json",
+          "mcpServers": {
+            "github": {
+              "type": "stdio",
+              "command": "npx",
+              "args": ["-y", "@scope/server"],
+              "env": { "GITHUB_TOKEN": "${env:GITHUB_TOKEN}" },
+              "disabled": false, "alwaysAllow": ["x"], "autoApprove": [], "timeout": 60000, "cwd": null
+            },
+            "remote": { "type": "streamable-http", "url": "https://example.com/mcp", "headers": { "X-A": "b" }, "env": {} },
+            "old": { "transport": "sse", "url": "http://localhost:1/sse" },
+            "Not Ours": { "command": "x" }
+          }
+        }"#,
+    );
+    let github =
+        ServerConfig::stdio("github", "npx").args(["-y", "@scope/server"]).env("GITHUB_TOKEN", "${env:GITHUB_TOKEN}");
+    assert_eq!(config.servers["github"], github);
+    assert_eq!(config.servers["remote"], ServerConfig::http("remote", "https://example.com/mcp").header("X-A", "b"));
+    assert_eq!(config.servers["old"], ServerConfig::sse("old", "http://localhost:1/sse"));
+    let rejected = "`Not Ours` cannot be the name of a server\n --> .mcp.json:13:13\n  = help: a name has 1 to 64 of a-z, \
+                    0-9, `_` and `-`, and begins with a letter or a digit";
+    assert_eq!(config.server("Not Ours").unwrap_err().to_string(), rejected);
+    assert_eq!(config.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), [rejected]);
+    assert_eq!(config.snapshot_path("github"), Path::new("mcp/github.json"));
+}
+
+#[test]
+fn faults_in_mcp_json_are_named_with_their_place() {
+    json_error("", "the file is empty\n --> .mcp.json:1:1");
+    json_error("{\n  // no\n}", "not valid JSON: Comments are not allowed\n --> .mcp.json:2:3");
+    json_error("{ \"mcpServers\": {", "not valid JSON: Unterminated object\n --> .mcp.json:1:17");
+    json_error("[]", "the file must be a table, not an array\n --> .mcp.json:1:1");
+    json_error(
+        "{}",
+        "the file has no `mcpServers`\n --> .mcp.json:1:1\n  = help: the servers stand in an object `mcpServers`",
+    );
+    json_error(
+        "{ \"servers\": {} }",
+        "the file has no `mcpServers`\n --> .mcp.json:1:3\n  = help: rename `servers` to `mcpServers`",
+    );
+    json_error(
+        "{ \"mcpServers\": {\n  \"a\": { \"comand\": \"x\" }\n} }",
+        "server `a` does not say how it is reached: `command`, `npm`, `uvx` or `url` is missing\n --> .mcp.json:2:10\n  \
+         = help: did you mean `command` by `comand`?",
+    );
+    json_error(
+        "{ \"mcpServers\": {\n  \"a\": { \"command\": \"x\", \"args\": \"y\" }\n} }",
+        "`args` of server `a` must be an array of strings, not a string\n --> .mcp.json:2:34",
+    );
+    json_error(
+        "{ \"mcpServers\": { \"a\": { \"command\": \"x\" },\n  \"a\": { \"command\": \"y\" } } }",
+        "the key `a` is there twice\n --> .mcp.json:2:3",
+    );
+    json_error(
+        "{ \"mcpServers\": { \"a\": { \"type\": \"ws\", \"url\": \"http://x\" } } }",
+        "`type` of server `a` cannot be `ws`\n --> .mcp.json:1:34\n  = help: it can be `stdio`, `http`, `sse`, \
+         `streamable-http`, `streamableHttp`",
+    );
+}
+
+#[test]
+fn hostile_nesting_is_an_error() {
+    let deep = format!("{{\"mcpServers\":{}", "[".repeat(100_000));
+    assert!(Config::parse_mcp_json(&deep, Path::new(".mcp.json")).is_err());
+    assert!(Config::parse_toml(&format!("servers = {}", "[".repeat(100_000)), Path::new("mcp.toml")).is_err());
+    assert!(Config::parse_toml(&"a.".repeat(100_000), Path::new("mcp.toml")).is_err());
+}
+
+#[test]
+fn the_environment_names_servers_too() {
+    let expected = ServerConfig::stdio("a", "x").args(["y"]);
+    for text in [r#"{"a":{"command":"x","args":["y"]}}"#, r#"{"mcpServers":{"a":{"command":"x","args":["y"]}}}"#] {
+        assert_eq!(Config::from_env_json(text).unwrap().server("a").unwrap(), &expected);
+    }
+    assert_eq!(
+        Config::from_env_json("{\"a\":{}}").unwrap_err().to_string(),
+        "server `a` does not say how it is reached: `command`, `npm`, `uvx` or `url` is missing\n --> MCP_SERVERS:1:2\n  \
+         = help: add `command`, `npm`, `uvx` or `url`"
+    );
+}
+
+#[test]
+fn json_goes_round() {
+    let config = toml(
+        r#"
+        [servers.a]
+        command = "x"
+        args = ["${A}"]
+        cwd = "${B:-/}"
+        env = { C = "${env:C}" }
+        inherit_env = ["D"]
+        tools = []
+        exclude = ["e"]
+        approve = ["f"]
+        prefix = "g"
+        description = "h"
+        timeout = "1500ms"
+        drift = "deny"
+
+        [servers.b]
+        url = "https://${HOST}/"
+        headers = { X = "${Y}" }
+        prefix = false
+        timeout = "2m"
+
+        [servers.c]
+        url = "https://example.com"
+        transport = "sse"
+        "#,
+    );
+    for (name, server) in &config.servers {
+        assert_eq!(&ServerConfig::from_json(name, &server.to_json()).unwrap(), server);
+    }
+    let fault = ServerConfig::from_json("a", &json!({ "command": 1 })).unwrap_err();
+    assert_eq!(fault.to_string(), "`command` of server `a` must be a string, not a number");
+    assert!(ServerConfig::from_json("A", &json!({ "command": "x" })).is_err());
+}
+
+#[test]
+fn placeholders_are_replaced_everywhere_and_shown_nowhere() {
+    let server = ServerConfig::stdio("a", "${CMD}")
+        .args(["--key=${KEY}", "plain"])
+        .cwd("${DIR:-/tmp}")
+        .env("TOKEN", "${KEY}")
+        .env("PLAIN", "p");
+    let lookup = |name: &str| match name {
+        "CMD" => Some("run".to_owned()),
+        "KEY" => Some("hunter2".to_owned()),
+        _ => None,
+    };
+    let ready = server.expand(lookup).unwrap();
+    assert_eq!(
+        ready.transport,
+        Transport::Stdio {
+            command: "run".to_owned(),
+            args: vec!["--key=hunter2".to_owned(), "plain".to_owned()],
+            cwd: Some("/tmp".to_owned()),
+        }
+    );
+    assert_eq!(ready.env, map(&[("PLAIN", "p"), ("TOKEN", "hunter2")]));
+    assert_eq!(ready.to_json(), server.to_json());
+    assert_eq!(format!("{ready:?}"), format!("{server:?}"));
+    assert!(!format!("{:?}", ready.transport).contains("hunter2"));
+    assert_eq!(ready.expand(|_| None).unwrap().to_json(), server.to_json(), "expanding again shows no more");
+
+    let remote = ServerConfig::http("b", "https://u:${KEY}@h/${KEY}").header("X", "${KEY}").expand(lookup).unwrap();
+    assert_eq!(
+        remote.transport,
+        Transport::Http { url: "https://u:hunter2@h/hunter2".to_owned(), headers: map(&[("X", "hunter2")]) }
+    );
+    assert!(!format!("{remote:?} {:?}", remote.transport).contains("hunter2"));
+}
+
+#[test]
+fn a_missing_variable_is_named_with_the_server() {
+    let server = ServerConfig::npm("github", "x").env("GITHUB_PERSONAL_ACCESS_TOKEN", "${GITHUB_TOKEN}");
+    assert_eq!(
+        server.expand(|_| None).unwrap_err().to_string(),
+        "environment variable `GITHUB_TOKEN` is not set; server `github` needs it for env `GITHUB_PERSONAL_ACCESS_TOKEN`\n  \
+         = help: set `GITHUB_TOKEN`, or give it a default: `${GITHUB_TOKEN:-...}`"
+    );
+}
+
+#[test]
+fn the_configuration_is_found_in_the_crate_and_at_the_root_of_its_workspace() {
+    let dir = tempfile::tempdir().unwrap();
+    let put = |path: &str, text: &str| {
+        mcp_model::write_if_changed(&dir.path().join(path), text.as_bytes()).unwrap();
+    };
+    let find = |folder: &str| {
+        let found = Config::find(dir.path().join(folder))?;
+        Some(found.strip_prefix(dir.path()).unwrap().to_str().unwrap().to_owned())
+    };
+    put("mcp.toml", "");
+    put("root/Cargo.toml", "[workspace]\nmembers = [\"a/b\"]\n");
+    put("root/a/mcp.toml", "");
+    put("root/a/b/Cargo.toml", "[package]\nname = \"b\"\n");
+    assert_eq!(find("root/a/b"), None, "neither a folder between nor one above the workspace serves");
+    put("root/.mcp.json", "{}");
+    assert_eq!(find("root/a/b").as_deref(), Some("root/.mcp.json"));
+    put("root/mcp.toml", "");
+    assert_eq!(find("root/a/b").as_deref(), Some("root/mcp.toml"));
+    put("root/a/b/.mcp.json", "{}");
+    assert_eq!(find("root/a/b").as_deref(), Some("root/a/b/.mcp.json"), "the crate's own comes first");
+    assert_eq!(find("root").as_deref(), Some("root/mcp.toml"));
+}
+
+#[test]
+fn files_are_read_by_their_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(".mcp.json");
+    let missing = Config::load(&path).unwrap_err();
+    assert_eq!(missing.to_string(), format!("file not found\n --> {}", path.display()));
+    mcp_model::write_if_changed(&path, "\u{feff}{\"mcpServers\":{\"a\":{\"command\":\"x\"}}}".as_bytes()).unwrap();
+    let config = Config::load(&path).unwrap();
+    assert_eq!(config.path.as_deref(), Some(path.as_path()));
+    assert!(config.server("a").is_ok());
+    mcp_model::write_if_changed(&path, b"ab\n\xff").unwrap();
+    assert_eq!(
+        Config::load(&path).unwrap_err().to_string(),
+        format!("the file is not UTF-8 text\n --> {}:2:1", path.display())
+    );
+}
