@@ -16,9 +16,7 @@ use crate::connection::Connection;
 use crate::establish::establish;
 use crate::options::ClientOptions;
 use crate::request::RequestError;
-use crate::{
-    CallError, CallTool, ConnectError, ConnectErrorKind, ServerSpec, ToolCall, ToolResult,
-};
+use crate::{CallError, CallTool, ConnectError, ConnectErrorKind, ServerSpec, ToolCall, ToolResult};
 
 const INVALID_PARAMS: i32 = -32602;
 
@@ -83,13 +81,7 @@ impl Client {
 
     /// A client with options.
     pub fn with_options(config: ServerConfig, options: ClientOptions) -> Self {
-        Self {
-            shared: Arc::new(Shared {
-                config,
-                options,
-                slot: Mutex::new(None),
-            }),
-        }
+        Self { shared: Arc::new(Shared { config, options, slot: Mutex::new(None) }) }
     }
 
     /// The client that bindings connect with. How to reach the server says, in this order: the variable `MCP_SERVERS`,
@@ -99,8 +91,7 @@ impl Client {
     /// # Errors
     /// Where none of them has the server, or one of them cannot be read.
     pub fn for_spec(spec: &'static ServerSpec) -> Result<Self, ConnectError> {
-        let wrong =
-            |message: String| ConnectError::new(spec.name, ConnectErrorKind::Config, message);
+        let wrong = |message: String| ConnectError::new(spec.name, ConnectErrorKind::Config, message);
         let (config, defaults) = configured(spec).map_err(wrong)?;
         let mut options = ClientOptions::default();
         if let Some(timeout) = defaults {
@@ -110,11 +101,8 @@ impl Client {
             options = options.protocol_version(version);
         }
         if let Some(text) = spec.client_capabilities {
-            let capabilities = serde_json::from_str(text).map_err(|error| {
-                wrong(format!(
-                    "the client capabilities of its bindings are not JSON: {error}"
-                ))
-            })?;
+            let capabilities = serde_json::from_str(text)
+                .map_err(|error| wrong(format!("the client capabilities of its bindings are not JSON: {error}")))?;
             options = options.capabilities(capabilities);
         }
         Ok(Self::with_options(config, options))
@@ -141,8 +129,7 @@ impl Client {
     /// Whether the connection is open.
     pub fn is_connected(&self) -> bool {
         let slot = self.slot();
-        slot.as_ref()
-            .is_some_and(|attempt| attempt.outcome.borrow().is_some() && attempt.is_usable())
+        slot.as_ref().is_some_and(|attempt| attempt.outcome.borrow().is_some() && attempt.is_usable())
     }
 
     /// Closes the connection; a child process is gone when this returns, with all that it started. The next call opens
@@ -162,20 +149,13 @@ impl Client {
     ///
     /// # Errors
     /// As [`CallTool::call_tool`].
-    pub async fn call_tool_within(
-        &self,
-        call: ToolCall,
-        timeout: Duration,
-    ) -> Result<ToolResult, CallError> {
+    pub async fn call_tool_within(&self, call: ToolCall, timeout: Duration) -> Result<ToolResult, CallError> {
         let server = self.name();
-        let connection = self
-            .connection()
-            .await
-            .map_err(|error| CallError::NotConnected {
-                server: server.to_owned(),
-                tool: call.tool.to_string(),
-                message: error.message,
-            })?;
+        let connection = self.connection().await.map_err(|error| CallError::NotConnected {
+            server: server.to_owned(),
+            tool: call.tool.to_string(),
+            message: error.message,
+        })?;
         match self.exchange(&connection, &call, timeout).await {
             Ok(result) => {
                 let result = ToolResult::from_json(server, call.tool.as_ref(), result);
@@ -195,9 +175,7 @@ impl Client {
         call: &ToolCall,
         patience: Duration,
     ) -> Result<Value, RequestError> {
-        connection
-            .call_tool(&call.tool, &call.arguments, patience)
-            .await
+        connection.call_tool(&call.tool, &call.arguments, patience).await
     }
 
     #[cfg(feature = "http")]
@@ -211,56 +189,30 @@ impl Client {
             && spec.input_schema.contains("x-mcp-header")
             && let Ok(schema) = serde_json::from_str(spec.input_schema)
         {
-            headers
-                .learn(&call.tool, &schema)
-                .map_err(RequestError::Refused)?;
+            headers.learn(&call.tool, &schema).map_err(RequestError::Refused)?;
         }
-        let outcome = connection
-            .call_tool(&call.tool, &call.arguments, patience)
-            .await;
+        let outcome = connection.call_tool(&call.tool, &call.arguments, patience).await;
         match outcome {
             // The server refused it before it did anything; its list says which headers it wants.
             Err(error) if connection.wants_headers(&error) => {
-                crate::list::tools(self, connection)
-                    .await
-                    .map_err(|error| RequestError::NotSent(error.message))?;
-                connection
-                    .call_tool(&call.tool, &call.arguments, patience)
-                    .await
+                crate::list::tools(self, connection).await.map_err(|error| RequestError::NotSent(error.message))?;
+                connection.call_tool(&call.tool, &call.arguments, patience).await
             }
             outcome => outcome,
         }
     }
 
-    fn call_error(
-        &self,
-        connection: &Connection,
-        tool: &str,
-        timeout: Duration,
-        error: RequestError,
-    ) -> CallError {
+    fn call_error(&self, connection: &Connection, tool: &str, timeout: Duration, error: RequestError) -> CallError {
         let (server, tool) = (self.name().to_owned(), tool.to_owned());
         match error {
-            RequestError::Timeout => CallError::Timeout {
-                server,
-                tool,
-                after: timeout,
-            },
+            RequestError::Timeout => CallError::Timeout { server, tool, after: timeout },
             RequestError::NotSent(message) | RequestError::Refused(message) => {
-                CallError::Transport {
-                    server,
-                    tool,
-                    message: connection.link.notes.explain(&message),
-                }
+                CallError::Transport { server, tool, message: connection.link.notes.explain(&message) }
             }
-            RequestError::Lost(message) => CallError::OutcomeUnknown {
-                server,
-                tool,
-                message: connection.link.notes.explain(&message),
-            },
-            RequestError::Rpc(error)
-                if error.code.0 == INVALID_PARAMS && names_unknown_tool(&tool, &error.message) =>
-            {
+            RequestError::Lost(message) => {
+                CallError::OutcomeUnknown { server, tool, message: connection.link.notes.explain(&message) }
+            }
+            RequestError::Rpc(error) if error.code.0 == INVALID_PARAMS && names_unknown_tool(&tool, &error.message) => {
                 CallError::ToolNotFound { server, tool }
             }
             RequestError::Rpc(error) => CallError::Rpc {
@@ -274,10 +226,7 @@ impl Client {
     }
 
     fn tool_not_found(&self, tool: &str) -> CallError {
-        CallError::ToolNotFound {
-            server: self.name().to_owned(),
-            tool: tool.to_owned(),
-        }
+        CallError::ToolNotFound { server: self.name().to_owned(), tool: tool.to_owned() }
     }
 
     pub(crate) fn call_timeout(&self) -> Duration {
@@ -297,17 +246,8 @@ impl Client {
                 _ => slot.insert(self.begin()).outcome.clone(),
             }
         };
-        let aborted = || {
-            ConnectError::new(
-                self.name(),
-                ConnectErrorKind::Transport,
-                "connecting was given up",
-            )
-        };
-        let settled = outcome
-            .wait_for(Option::is_some)
-            .await
-            .map_err(|_| aborted())?;
+        let aborted = || ConnectError::new(self.name(), ConnectErrorKind::Transport, "connecting was given up");
+        let settled = outcome.wait_for(Option::is_some).await.map_err(|_| aborted())?;
         settled.clone().unwrap_or_else(|| Err(aborted()))
     }
 
@@ -320,25 +260,16 @@ impl Client {
             let connection = establish(&config, &options, patience).await.map(Arc::new);
             sender.send_replace(Some(connection));
         });
-        Attempt {
-            outcome,
-            task: task.abort_handle(),
-        }
+        Attempt { outcome, task: task.abort_handle() }
     }
 
     fn slot(&self) -> MutexGuard<'_, Option<Attempt>> {
-        self.shared
-            .slot
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl CallTool for Client {
-    fn call_tool(
-        &self,
-        call: ToolCall,
-    ) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
+    fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
         self.call_tool_within(call, self.call_timeout())
     }
 }
@@ -348,34 +279,21 @@ impl Client {
     ///
     /// # Errors
     /// As [`CallTool::call_tool`].
-    pub async fn call(
-        &self,
-        tool: impl Into<String>,
-        arguments: Map<String, Value>,
-    ) -> Result<ToolResult, CallError> {
-        self.call_tool(ToolCall::new(
-            self.name().to_owned(),
-            tool.into(),
-            arguments,
-        ))
-        .await
+    pub async fn call(&self, tool: impl Into<String>, arguments: Map<String, Value>) -> Result<ToolResult, CallError> {
+        self.call_tool(ToolCall::new(self.name().to_owned(), tool.into(), arguments)).await
     }
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Client")
-            .field("config", &self.shared.config)
-            .field("connected", &self.is_connected())
-            .finish()
+        f.debug_struct("Client").field("config", &self.shared.config).field("connected", &self.is_connected()).finish()
     }
 }
 
 /// Servers say it in the words of their SDK, some as a JSON-RPC error and some as a failed result.
 fn names_unknown_tool(tool: &str, message: &str) -> bool {
     let lower = message.to_ascii_lowercase();
-    let said =
-        lower.contains("unknown tool") || (lower.contains("tool") && lower.contains("not found"));
+    let said = lower.contains("unknown tool") || (lower.contains("tool") && lower.contains("not found"));
     said && message.contains(tool) && message.len() < tool.len() + 80
 }
 
@@ -389,14 +307,12 @@ fn configured(spec: &ServerSpec) -> Result<Configured, String> {
         }
     }
     if let Some(text) = spec.config {
-        let value = serde_json::from_str(text)
-            .map_err(|error| format!("the configuration of its bindings: {error}"))?;
-        let server =
-            ServerConfig::from_json(spec.name, &value).map_err(|error| error.to_string())?;
+        let value =
+            serde_json::from_str(text).map_err(|error| format!("the configuration of its bindings: {error}"))?;
+        let server = ServerConfig::from_json(spec.name, &value).map_err(|error| error.to_string())?;
         return Ok((server, None));
     }
-    let folder = std::env::current_dir()
-        .map_err(|error| format!("the current folder cannot be read: {error}"))?;
+    let folder = std::env::current_dir().map_err(|error| format!("the current folder cannot be read: {error}"))?;
     from_files(spec.name, &folder)
 }
 
@@ -409,10 +325,7 @@ fn from_files(name: &str, folder: &Path) -> Result<Configured, String> {
         ));
     };
     let config = Config::load(&path).map_err(|error| error.to_string())?;
-    let server = config
-        .server(name)
-        .map_err(|error| error.to_string())?
-        .clone();
+    let server = config.server(name).map_err(|error| error.to_string())?.clone();
     Ok((server, Some(config.defaults.timeout)))
 }
 
@@ -422,11 +335,6 @@ pub(crate) fn clients_of(config: Config) -> BTreeMap<String, Client> {
     config
         .servers
         .into_iter()
-        .map(|(name, server)| {
-            (
-                name,
-                Client::with_options(server, ClientOptions::default().timeout(timeout)),
-            )
-        })
+        .map(|(name, server)| (name, Client::with_options(server, ClientOptions::default().timeout(timeout))))
         .collect()
 }

@@ -51,20 +51,12 @@ impl Listing {
     fn request(self, cursor: Option<String>) -> ClientRequest {
         let params = Some(PaginatedRequestParams::default().with_cursor(cursor));
         match self {
-            Self::Tools => ClientRequest::ListToolsRequest(ListToolsRequest {
+            Self::Tools => ClientRequest::ListToolsRequest(ListToolsRequest { params, ..Default::default() }),
+            Self::Prompts => ClientRequest::ListPromptsRequest(ListPromptsRequest { params, ..Default::default() }),
+            Self::ResourceTemplates => ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest {
                 params,
                 ..Default::default()
             }),
-            Self::Prompts => ClientRequest::ListPromptsRequest(ListPromptsRequest {
-                params,
-                ..Default::default()
-            }),
-            Self::ResourceTemplates => {
-                ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest {
-                    params,
-                    ..Default::default()
-                })
-            }
         }
     }
 }
@@ -118,8 +110,7 @@ impl Connection {
         patience: Duration,
     ) -> Result<Value, RequestError> {
         let deadline = Instant::now() + patience;
-        let mut params =
-            CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments.clone());
+        let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments.clone());
         for _ in 0..MAX_INPUT_ROUNDS {
             let left = deadline.saturating_duration_since(Instant::now());
             let call = ClientRequest::CallToolRequest(CallToolRequest::new(params.clone()));
@@ -127,10 +118,7 @@ impl Connection {
             if result.get("resultType").and_then(Value::as_str) != Some("input_required") {
                 return Ok(result);
             }
-            params.request_state = result
-                .get("requestState")
-                .and_then(Value::as_str)
-                .map(str::to_owned);
+            params.request_state = result.get("requestState").and_then(Value::as_str).map(str::to_owned);
             params.input_responses = match result.get("inputRequests") {
                 Some(Value::Object(requests)) if !requests.is_empty() => {
                     let answers = tokio::time::timeout_at(deadline, self.answer(requests));
@@ -142,25 +130,18 @@ impl Connection {
                 }
             };
         }
-        Err(RequestError::Refused(format!(
-            "the server asked for input {MAX_INPUT_ROUNDS} times without an end"
-        )))
+        Err(RequestError::Refused(format!("the server asked for input {MAX_INPUT_ROUNDS} times without an end")))
     }
 
     async fn answer(&self, requests: &Map<String, Value>) -> Result<InputResponses, RequestError> {
         let mut answers = InputResponses::new();
         for (key, asked) in requests {
             let params = asked.get("params").cloned().unwrap_or_default();
-            let answer = match asked
-                .get("method")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-            {
+            let answer = match asked.get("method").and_then(Value::as_str).unwrap_or_default() {
                 "elicitation/create" => elicit(self.elicitor.as_ref(), params).await,
                 "roots/list" => serde_json::json!({"roots": []}),
                 other => {
-                    let message =
-                        format!("the server asks for `{other}`, which this client does not answer");
+                    let message = format!("the server asks for `{other}`, which this client does not answer");
                     return Err(RequestError::Refused(message));
                 }
             };

@@ -71,9 +71,7 @@ pub enum CallError {
         message: String,
     },
     /// The connection was lost while the call was under way: whether it took effect is unknown.
-    #[error(
-        "{server}: the connection was lost during `{tool}`; whether it took effect is unknown: {message}"
-    )]
+    #[error("{server}: the connection was lost during `{tool}`; whether it took effect is unknown: {message}")]
     OutcomeUnknown {
         /// The server's name.
         server: String,
@@ -163,11 +161,7 @@ pub struct ConnectError {
 
 impl ConnectError {
     pub(crate) fn new(server: &str, kind: ConnectErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            server: server.to_owned(),
-            kind,
-            message: message.into(),
-        }
+        Self { server: server.to_owned(), kind, message: message.into() }
     }
 }
 

@@ -44,26 +44,12 @@ pub(crate) async fn establish(
 ) -> Result<Connection, ConnectError> {
     let deadline = Instant::now() + patience;
     let hint = options.version_hint().and_then(known_version);
-    let modern = hint
-        .as_ref()
-        .is_some_and(|version| !version.has_initialize());
-    let (first, second) = if modern {
-        (Era::Discover, Era::Initialize)
-    } else {
-        (Era::Initialize, Era::Discover)
-    };
+    let modern = hint.as_ref().is_some_and(|version| !version.has_initialize());
+    let (first, second) = if modern { (Era::Discover, Era::Initialize) } else { (Era::Initialize, Era::Discover) };
     let (config, secrets) = expand(config)?;
     let attempt = |era, until| {
         let secrets = secrets.clone();
-        attempt(
-            &config,
-            options,
-            hint.clone(),
-            secrets,
-            era,
-            until,
-            patience,
-        )
+        attempt(&config, options, hint.clone(), secrets, era, until, patience)
     };
     let first_until = match first {
         Era::Initialize => deadline,
@@ -98,15 +84,8 @@ fn expand(config: &ServerConfig) -> Result<(ServerConfig, Vec<String>), ConnectE
         Transport::Http { headers, .. } | Transport::Sse { headers, .. } => Some(headers),
         Transport::Stdio { .. } => None,
     };
-    let literals = expanded
-        .env
-        .values()
-        .chain(headers.into_iter().flat_map(|headers| headers.values()));
-    secrets.extend(
-        literals
-            .filter(|value| value.len() >= SHORTEST_LITERAL_SECRET)
-            .cloned(),
-    );
+    let literals = expanded.env.values().chain(headers.into_iter().flat_map(|headers| headers.values()));
+    secrets.extend(literals.filter(|value| value.len() >= SHORTEST_LITERAL_SECRET).cloned());
     // The longest first, so that no part of one is left over.
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets.dedup();
@@ -132,15 +111,9 @@ async fn attempt(
     let elicitor = handler.elicitor.clone();
     let mode = match era {
         Era::Initialize => ClientLifecycleMode::Initialize,
-        Era::Discover => ClientLifecycleMode::Discover {
-            preferred_versions: vec![ProtocolVersion::LATEST],
-        },
+        Era::Discover => ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] },
     };
-    let method = if era == Era::Initialize {
-        "initialize"
-    } else {
-        "server/discover"
-    };
+    let method = if era == Era::Initialize { "initialize" } else { "server/discover" };
     let service = match timeout_at(until, open(config, &link, handler, mode)).await {
         Ok(Ok(service)) => service,
         Ok(Err(OpenError::Start(kind, message))) => return Err(fail(kind, &message, false)),
@@ -152,22 +125,13 @@ async fn attempt(
     };
     let handshake = link.exchange.handshake().unwrap_or_default();
     let protocol_version = match era {
-        Era::Initialize => handshake
-            .get("protocolVersion")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned(),
+        Era::Initialize => handshake.get("protocolVersion").and_then(Value::as_str).unwrap_or_default().to_owned(),
         Era::Discover => ProtocolVersion::LATEST.as_str().to_owned(),
     };
     if known_version(&protocol_version).is_none() {
-        let known: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS
-            .iter()
-            .map(ProtocolVersion::as_str)
-            .collect();
+        let known: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
         let known = known.join(", ");
-        let message = format!(
-            "the server speaks protocol version `{protocol_version}`; supported are {known}"
-        );
+        let message = format!("the server speaks protocol version `{protocol_version}`; supported are {known}");
         return Err(fail(Kind::Protocol, &message, false));
     }
     Ok(Connection {
@@ -183,8 +147,7 @@ async fn attempt(
 
 fn handler(options: &ClientOptions, hint: Option<ProtocolVersion>) -> Handler {
     // What a capability is not known to rmcp cannot be declared through it.
-    let capabilities: ClientCapabilities =
-        serde_json::from_value(options.declared_capabilities()).unwrap_or_default();
+    let capabilities: ClientCapabilities = serde_json::from_value(options.declared_capabilities()).unwrap_or_default();
     Handler {
         capabilities,
         protocol_version: hint
@@ -196,10 +159,7 @@ fn handler(options: &ClientOptions, hint: Option<ProtocolVersion>) -> Handler {
 }
 
 fn known_version(version: &str) -> Option<ProtocolVersion> {
-    ProtocolVersion::KNOWN_VERSIONS
-        .iter()
-        .find(|known| known.as_str() == version)
-        .cloned()
+    ProtocolVersion::KNOWN_VERSIONS.iter().find(|known| known.as_str() == version).cloned()
 }
 
 fn refused(
@@ -210,10 +170,7 @@ fn refused(
 ) -> Failure {
     match error {
         ClientInitializeError::JsonRpcError(error) => {
-            let message = format!(
-                "`{method}` failed with JSON-RPC error {}: {}",
-                error.code.0, error.message
-            );
+            let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);
             fail(Kind::Protocol, &message, true)
         }
         ClientInitializeError::ConnectionClosed(_) => {
@@ -224,17 +181,9 @@ fn refused(
             let message = format!("the answer to `{method}` is not what the protocol says");
             fail(Kind::Protocol, &message, true)
         }
-        ClientInitializeError::NoCompatibleProtocolVersion {
-            server_supported, ..
-        } => {
-            let offered: Vec<&str> = server_supported
-                .iter()
-                .map(ProtocolVersion::as_str)
-                .collect();
-            let message = format!(
-                "no protocol version in common; the server speaks {}",
-                offered.join(", ")
-            );
+        ClientInitializeError::NoCompatibleProtocolVersion { server_supported, .. } => {
+            let offered: Vec<&str> = server_supported.iter().map(ProtocolVersion::as_str).collect();
+            let message = format!("no protocol version in common; the server speaks {}", offered.join(", "));
             fail(Kind::Protocol, &message, true)
         }
         ClientInitializeError::TransportError { error, .. } => {
@@ -254,9 +203,5 @@ fn transport_failure(
     if crate::transport::http::wants_authorization(error) {
         return fail(Kind::Auth, &error.to_string(), false);
     }
-    fail(
-        Kind::Transport,
-        &format!("`{method}` could not be sent: {error}"),
-        era == Era::Discover,
-    )
+    fail(Kind::Transport, &format!("`{method}` could not be sent: {error}"), era == Era::Discover)
 }

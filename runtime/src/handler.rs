@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ErrorData, Implementation,
-    ProtocolVersion,
+    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ErrorData, Implementation, ProtocolVersion,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::{Map, Value, json};
@@ -38,17 +37,12 @@ pub enum ElicitationAnswer {
 }
 
 type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-pub(crate) type Elicitor =
-    Arc<dyn Fn(ElicitationRequest) -> BoxFuture<ElicitationAnswer> + Send + Sync>;
+pub(crate) type Elicitor = Arc<dyn Fn(ElicitationRequest) -> BoxFuture<ElicitationAnswer> + Send + Sync>;
 
 /// Answers `elicitation/create` with its parameters given and its result returned as JSON.
 pub(crate) async fn elicit(elicitor: Option<&Elicitor>, params: Value) -> Value {
     let request = ElicitationRequest {
-        message: params
-            .get("message")
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned(),
+        message: params.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
         schema: params.get("requestedSchema").cloned(),
         params,
     };
@@ -73,11 +67,8 @@ pub(crate) struct Handler {
 
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
-        ClientConfig::new(
-            self.capabilities.clone(),
-            Implementation::new("mcp-bindgen", env!("CARGO_PKG_VERSION")),
-        )
-        .with_protocol_version(self.protocol_version.clone())
+        ClientConfig::new(self.capabilities.clone(), Implementation::new("mcp-bindgen", env!("CARGO_PKG_VERSION")))
+            .with_protocol_version(self.protocol_version.clone())
     }
 
     async fn create_elicitation(
@@ -85,8 +76,7 @@ impl ClientHandler for Handler {
         request: ElicitRequestParams,
         _context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        let internal =
-            |error: serde_json::Error| ErrorData::internal_error(error.to_string(), None);
+        let internal = |error: serde_json::Error| ErrorData::internal_error(error.to_string(), None);
         let params = serde_json::to_value(request).map_err(internal)?;
         let answer = elicit(self.elicitor.as_ref(), params).await;
         serde_json::from_value(answer).map_err(internal)

@@ -60,10 +60,7 @@ impl Client {
             server_info,
             capabilities: handshake.get("capabilities").cloned(),
             client_capabilities: Some(self.declared_capabilities()),
-            instructions: handshake
-                .get("instructions")
-                .and_then(Value::as_str)
-                .map(str::to_owned),
+            instructions: handshake.get("instructions").and_then(Value::as_str).map(str::to_owned),
             tools,
             prompts: declared(self, &connection, Listing::Prompts).await?,
             resource_templates: declared(self, &connection, Listing::ResourceTemplates).await?,
@@ -73,10 +70,7 @@ impl Client {
 }
 
 /// The tools of a server whose list has come to rest.
-async fn settled_tools(
-    client: &Client,
-    connection: &Connection,
-) -> Result<Vec<Value>, ConnectError> {
+async fn settled_tools(client: &Client, connection: &Connection) -> Result<Vec<Value>, ConnectError> {
     for _ in 0..MAX_RELISTS {
         let before = connection.list_changes();
         let found = tools(client, connection).await?;
@@ -90,10 +84,7 @@ async fn settled_tools(
 }
 
 /// All tools that may be offered over this connection.
-pub(crate) async fn tools(
-    client: &Client,
-    connection: &Connection,
-) -> Result<Vec<Value>, ConnectError> {
+pub(crate) async fn tools(client: &Client, connection: &Connection) -> Result<Vec<Value>, ConnectError> {
     let found = all(client, connection, Listing::Tools).await?;
     #[cfg(feature = "http")]
     let found = without_unusable_headers(client, connection, found);
@@ -102,11 +93,7 @@ pub(crate) async fn tools(
 
 /// The protocol forbids offering a tool over HTTP whose header annotations cannot be followed.
 #[cfg(feature = "http")]
-fn without_unusable_headers(
-    client: &Client,
-    connection: &Connection,
-    mut tools: Vec<Value>,
-) -> Vec<Value> {
+fn without_unusable_headers(client: &Client, connection: &Connection, mut tools: Vec<Value>) -> Vec<Value> {
     const FIRST_VERSION_WITH_HEADERS: &str = "2026-07-28";
     let Some(headers) = &connection.link.param_headers else {
         return tools;
@@ -115,65 +102,38 @@ fn without_unusable_headers(
         return tools;
     }
     tools.retain(|tool| {
-        let (Some(name), Some(schema)) = (
-            tool.get("name").and_then(Value::as_str),
-            tool.get("inputSchema"),
-        ) else {
+        let (Some(name), Some(schema)) = (tool.get("name").and_then(Value::as_str), tool.get("inputSchema")) else {
             return true;
         };
         headers
             .learn(name, schema)
-            .inspect_err(|reason| {
-                tracing::warn!(
-                    server = client.name(),
-                    tool = name,
-                    "tool left out: {reason}"
-                )
-            })
+            .inspect_err(|reason| tracing::warn!(server = client.name(), tool = name, "tool left out: {reason}"))
             .is_ok()
     });
     tools
 }
 
-async fn declared(
-    client: &Client,
-    connection: &Connection,
-    listing: Listing,
-) -> Result<Vec<Value>, ConnectError> {
+async fn declared(client: &Client, connection: &Connection, listing: Listing) -> Result<Vec<Value>, ConnectError> {
     let (_, capability) = listing.key();
-    if connection
-        .handshake
-        .pointer(&format!("/capabilities/{capability}"))
-        .is_none_or(Value::is_null)
-    {
+    if connection.handshake.pointer(&format!("/capabilities/{capability}")).is_none_or(Value::is_null) {
         return Ok(Vec::new());
     }
     all(client, connection, listing).await
 }
 
-async fn all(
-    client: &Client,
-    connection: &Connection,
-    listing: Listing,
-) -> Result<Vec<Value>, ConnectError> {
-    let wrong = |kind, message: String| {
-        ConnectError::new(client.name(), kind, connection.link.notes.explain(&message))
-    };
+async fn all(client: &Client, connection: &Connection, listing: Listing) -> Result<Vec<Value>, ConnectError> {
+    let wrong = |kind, message: String| ConnectError::new(client.name(), kind, connection.link.notes.explain(&message));
     let method = listing.method();
     let (key, _) = listing.key();
     let mut found = Vec::new();
     let mut cursors = HashSet::new();
     let mut cursor = None;
     for _ in 0..MAX_PAGES {
-        let mut page = match connection
-            .list_page(listing, cursor, client.call_timeout())
-            .await
-        {
+        let mut page = match connection.list_page(listing, cursor, client.call_timeout()).await {
             Ok(page) => page,
             // Servers with resources need not have templates.
             Err(RequestError::Rpc(error))
-                if error.code.0 == METHOD_NOT_FOUND
-                    && matches!(listing, Listing::ResourceTemplates) =>
+                if error.code.0 == METHOD_NOT_FOUND && matches!(listing, Listing::ResourceTemplates) =>
             {
                 return Ok(found);
             }
@@ -182,43 +142,28 @@ async fn all(
                 return Err(wrong(Kind::Timeout, message));
             }
             Err(RequestError::Rpc(error)) => {
-                let message = format!(
-                    "`{method}` failed with JSON-RPC error {}: {}",
-                    error.code.0, error.message
-                );
+                let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);
                 return Err(wrong(Kind::Protocol, message));
             }
             Err(error) => {
-                return Err(wrong(
-                    Kind::Transport,
-                    format!("`{method}` failed: {error}"),
-                ));
+                return Err(wrong(Kind::Transport, format!("`{method}` failed: {error}")));
             }
         };
         match page.get_mut(key).map(Value::take) {
             Some(Value::Array(items)) => found.extend(items),
             _ => {
-                return Err(wrong(
-                    Kind::Protocol,
-                    format!("the answer to `{method}` has no array `{key}`"),
-                ));
+                return Err(wrong(Kind::Protocol, format!("the answer to `{method}` has no array `{key}`")));
             }
         }
         let Some(next) = page.get("nextCursor").and_then(Value::as_str) else {
             return Ok(found);
         };
         if !cursors.insert(next.to_owned()) {
-            return Err(wrong(
-                Kind::Protocol,
-                format!("`{method}` goes round in circles: a cursor came twice"),
-            ));
+            return Err(wrong(Kind::Protocol, format!("`{method}` goes round in circles: a cursor came twice")));
         }
         cursor = Some(next.to_owned());
     }
-    Err(wrong(
-        Kind::Protocol,
-        format!("`{method}` has no end: more than {MAX_PAGES} pages"),
-    ))
+    Err(wrong(Kind::Protocol, format!("`{method}` has no end: more than {MAX_PAGES} pages")))
 }
 
 fn name_of(tool: &Value) -> &str {

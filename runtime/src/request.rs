@@ -27,9 +27,7 @@ impl std::fmt::Display for RequestError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Timeout => f.write_str("no answer came in time"),
-            Self::NotSent(message) | Self::Refused(message) | Self::Lost(message) => {
-                f.write_str(message)
-            }
+            Self::NotSent(message) | Self::Refused(message) | Self::Lost(message) => f.write_str(message),
             Self::Rpc(error) => write!(f, "JSON-RPC error {}: {}", error.code.0, error.message),
         }
     }
@@ -70,8 +68,7 @@ struct Pending(Option<RequestHandle<RoleClient>>);
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        if let (Some(handle), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current())
-        {
+        if let (Some(handle), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current()) {
             // Without a runtime the connection is gone as well, and so is the server's interest.
             runtime.spawn(handle.cancel(Some("the caller no longer waits".to_owned())));
         }
@@ -82,9 +79,7 @@ fn classify(error: ServiceError) -> RequestError {
     match error {
         ServiceError::McpError(error) => RequestError::Rpc(error),
         #[cfg(feature = "http")]
-        ServiceError::TransportSend(error) => {
-            crate::transport::http::classify(error.error.as_ref())
-        }
+        ServiceError::TransportSend(error) => crate::transport::http::classify(error.error.as_ref()),
         #[cfg(not(feature = "http"))]
         ServiceError::TransportSend(error) => RequestError::NotSent(error.error.to_string()),
         ServiceError::TransportClosed => RequestError::Lost("the connection was closed".to_owned()),

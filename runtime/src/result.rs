@@ -23,11 +23,7 @@ pub struct ToolResult {
 impl ToolResult {
     /// A result with neither content nor structured content, for fakes in tests.
     pub fn new(server: impl Into<String>, tool: impl Into<String>) -> Self {
-        Self {
-            server: server.into(),
-            tool: tool.into(),
-            ..Self::default()
-        }
+        Self { server: server.into(), tool: tool.into(), ..Self::default() }
     }
 
     /// Reads the `result` of a `tools/call` response. Nothing in it can make this fail: a block of an unknown type or
@@ -114,24 +110,11 @@ impl Content {
     fn known(block: &Value) -> Option<Self> {
         let string = |key: &str| block.get(key)?.as_str().map(str::to_owned);
         Some(match block.get("type")?.as_str()? {
-            "text" => Self::Text {
-                text: string("text")?,
-            },
-            "image" => Self::Image {
-                data: string("data")?,
-                mime_type: string("mimeType")?,
-            },
-            "audio" => Self::Audio {
-                data: string("data")?,
-                mime_type: string("mimeType")?,
-            },
-            "resource" => Self::Resource {
-                resource: block.get("resource").filter(|r| r.is_object())?.clone(),
-            },
-            "resource_link" => Self::ResourceLink {
-                uri: string("uri")?,
-                link: block.clone(),
-            },
+            "text" => Self::Text { text: string("text")? },
+            "image" => Self::Image { data: string("data")?, mime_type: string("mimeType")? },
+            "audio" => Self::Audio { data: string("data")?, mime_type: string("mimeType")? },
+            "resource" => Self::Resource { resource: block.get("resource").filter(|r| r.is_object())?.clone() },
+            "resource_link" => Self::ResourceLink { uri: string("uri")?, link: block.clone() },
             _ => return None,
         })
     }
@@ -172,26 +155,14 @@ mod tests {
         assert_eq!(result.text(), "a\nb");
         assert_eq!(result.structured(), Some(&Value::Null));
         assert!(result.is_error);
-        assert_eq!(
-            result.meta.as_ref().and_then(|meta| meta.get("k")),
-            Some(&json!(1))
-        );
-        assert_eq!(
-            result.content[4..6],
-            [Content::Other(odd), Content::Other(broken)]
-        );
+        assert_eq!(result.meta.as_ref().and_then(|meta| meta.get("k")), Some(&json!(1)));
+        assert_eq!(result.content[4..6], [Content::Other(odd), Content::Other(broken)]);
     }
 
     #[test]
     fn reads_results_of_no_known_form() {
-        assert_eq!(
-            ToolResult::from_json("s", "t", json!({})),
-            ToolResult::new("s", "t")
-        );
-        assert_eq!(
-            ToolResult::from_json("s", "t", json!(5)).content,
-            vec![Content::Other(json!(5))]
-        );
+        assert_eq!(ToolResult::from_json("s", "t", json!({})), ToolResult::new("s", "t"));
+        assert_eq!(ToolResult::from_json("s", "t", json!(5)).content, vec![Content::Other(json!(5))]);
         assert!(!ToolResult::from_json("s", "t", json!({"isError": null})).is_error);
     }
 }

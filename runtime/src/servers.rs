@@ -23,9 +23,7 @@ impl Servers {
 
     /// The servers of a configuration.
     pub fn from_config(config: Config) -> Self {
-        Self {
-            clients: clients_of(config),
-        }
+        Self { clients: clients_of(config) }
     }
 
     /// The servers of an `mcp.toml` or a `.mcp.json`.
@@ -89,8 +87,7 @@ impl Servers {
             let client = client.clone();
             connecting.spawn(async move { client.connect().await.err() });
         }
-        let mut failed: Vec<ConnectError> =
-            connecting.join_all().await.into_iter().flatten().collect();
+        let mut failed: Vec<ConnectError> = connecting.join_all().await.into_iter().flatten().collect();
         failed.sort_by(|a, b| a.server.cmp(&b.server));
         failed
     }

@@ -8,12 +8,9 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage,
-};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
-    AuthRequiredError, SseError, StreamableHttpClient, StreamableHttpError,
-    StreamableHttpPostResponse,
+    AuthRequiredError, SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use serde_json::Value;
 use sse_stream::{Sse, SseStream};
@@ -75,11 +72,7 @@ impl HttpClient {
             all.insert(SESSION, session);
         }
         // `headers` replaces; what the builder has set already (Accept, Content-Type) the configuration may not name.
-        request
-            .headers(all)
-            .send()
-            .await
-            .map_err(|error| self.fail(unsent_or_lost(error)))
+        request.headers(all).send().await.map_err(|error| self.fail(unsent_or_lost(error)))
     }
 
     /// An event stream whose messages rmcp decodes without losing anything of a result.
@@ -91,18 +84,12 @@ impl HttpClient {
         let mut since_event = 0;
         let bytes = response.bytes_stream().map(move |chunk| {
             let chunk = chunk.map_err(|error| describe(&error))?;
-            since_event = match chunk
-                .windows(2)
-                .rposition(|pair| pair == b"\n\n" || pair == b"\n\r")
-            {
+            since_event = match chunk.windows(2).rposition(|pair| pair == b"\n\n" || pair == b"\n\r") {
                 Some(end) => chunk.len() - end,
                 None => since_event + chunk.len(),
             };
             if since_event > MAX_EVENT {
-                return Err(format!(
-                    "the server sent an event of more than {} MiB",
-                    MAX_EVENT / (1024 * 1024)
-                ));
+                return Err(format!("the server sent an event of more than {} MiB", MAX_EVENT / (1024 * 1024)));
             }
             Ok(chunk)
         });
@@ -124,9 +111,7 @@ impl HttpClient {
 
     fn message(&self, body: &[u8], answers: &RequestId) -> Option<ServerJsonRpcMessage> {
         match serde_json::from_slice(body).ok()? {
-            Value::Array(batch) => batch
-                .into_iter()
-                .find_map(|one| self.exchange.received(one, Some(answers))),
+            Value::Array(batch) => batch.into_iter().find_map(|one| self.exchange.received(one, Some(answers))),
             message => self.exchange.received(message, Some(answers)),
         }
     }
@@ -142,11 +127,8 @@ impl HttpClient {
         if status == StatusCode::NOT_FOUND && had_session {
             return Err(StreamableHttpError::SessionExpired);
         }
-        let challenge = response
-            .headers()
-            .get(WWW_AUTHENTICATE)
-            .and_then(|value| value.to_str().ok())
-            .map(str::to_owned);
+        let challenge =
+            response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let body = response.bytes().await.unwrap_or_default();
         let is_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if had_session && status == StatusCode::BAD_REQUEST && is_lost_session(&body) {
@@ -155,17 +137,11 @@ impl HttpClient {
         if let ClientJsonRpcMessage::Request(request) = message
             && !is_auth
         {
-            let error = serde_json::from_slice::<Value>(&body)
-                .ok()
-                .filter(|body| body.get("error").is_some());
-            if let Some(message) =
-                error.and_then(|error| self.exchange.received(error, Some(&request.id)))
-            {
+            let error = serde_json::from_slice::<Value>(&body).ok().filter(|body| body.get("error").is_some());
+            if let Some(message) = error.and_then(|error| self.exchange.received(error, Some(&request.id))) {
                 return Ok(StreamableHttpPostResponse::Json(message, None));
             }
-            if matches!(request.request, ClientRequest::DiscoverRequest(_))
-                && status.is_client_error()
-            {
+            if matches!(request.request, ClientRequest::DiscoverRequest(_)) && status.is_client_error() {
                 let error = ErrorData::invalid_request(format!("HTTP {status}"), None);
                 let message = ServerJsonRpcMessage::error(error, Some(request.id.clone()));
                 return Ok(StreamableHttpPostResponse::Json(message, None));
@@ -173,9 +149,7 @@ impl HttpClient {
         }
         let message = match (status, challenge) {
             (StatusCode::UNAUTHORIZED, _) => {
-                format!(
-                    "the server asks for authorization (HTTP {status}); set `headers.Authorization`"
-                )
+                format!("the server asks for authorization (HTTP {status}); set `headers.Authorization`")
             }
             (_, Some(challenge)) => format!("HTTP {status}: {challenge}"),
             _ => format!("HTTP {status}{}", preview(&body)),
@@ -207,11 +181,7 @@ impl StreamableHttpClient for HttpClient {
                     && let Some(arguments) = &call.params.arguments
                 {
                     let mirrored = self.param_headers.of_call(&call.params.name, arguments);
-                    headers.extend(
-                        mirrored
-                            .into_iter()
-                            .filter_map(|(name, value)| Some((name?, value))),
-                    );
+                    headers.extend(mirrored.into_iter().filter_map(|(name, value)| Some((name?, value))));
                 }
                 Some(request.id.clone())
             }
@@ -236,22 +206,12 @@ impl StreamableHttpClient for HttpClient {
         let Some(request_id) = request_id else {
             return Ok(StreamableHttpPostResponse::Accepted);
         };
-        let session = response
-            .headers()
-            .get(SESSION)
-            .and_then(|value| value.to_str().ok())
-            .map(str::to_owned);
+        let session = response.headers().get(SESSION).and_then(|value| value.to_str().ok()).map(str::to_owned);
         if content_type(&response).starts_with(EVENT_STREAM) {
-            return Ok(StreamableHttpPostResponse::Sse(
-                self.events(response, Some(request_id)),
-                session,
-            ));
+            return Ok(StreamableHttpPostResponse::Sse(self.events(response, Some(request_id)), session));
         }
         let kind = content_type(&response).to_owned();
-        let body = response
-            .bytes()
-            .await
-            .map_err(|error| self.fail(HttpError::Lost(describe(&error))))?;
+        let body = response.bytes().await.map_err(|error| self.fail(HttpError::Lost(describe(&error))))?;
         match self.message(&body, &request_id) {
             Some(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
             None => Err(self.fail(HttpError::Lost(format!(
@@ -275,16 +235,12 @@ impl StreamableHttpClient for HttpClient {
         let request = self.client.get(uri.as_ref()).header(ACCEPT, EVENT_STREAM);
         let response = self.send(request, session, headers).await?;
         match response.status() {
-            StatusCode::UNAUTHORIZED => Err(StreamableHttpError::AuthRequired(
-                AuthRequiredError::new(String::new()),
-            )),
+            StatusCode::UNAUTHORIZED => Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new()))),
             status if status.is_client_error() => Err(StreamableHttpError::ServerDoesNotSupportSse),
-            status if !status.is_success() => Err(StreamableHttpError::Client(HttpError::Lost(
-                format!("HTTP {status}"),
-            ))),
-            _ if content_type(&response).starts_with(EVENT_STREAM) => {
-                Ok(self.events(response, None))
+            status if !status.is_success() => {
+                Err(StreamableHttpError::Client(HttpError::Lost(format!("HTTP {status}"))))
             }
+            _ if content_type(&response).starts_with(EVENT_STREAM) => Ok(self.events(response, None)),
             _ => Err(StreamableHttpError::ServerDoesNotSupportSse),
         }
     }
@@ -297,18 +253,12 @@ impl StreamableHttpClient for HttpClient {
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Failure> {
         // A server need not support it, and the session is of no more use either way.
-        self.send(self.client.delete(uri.as_ref()), Some(session), headers)
-            .await
-            .map(drop)
+        self.send(self.client.delete(uri.as_ref()), Some(session), headers).await.map(drop)
     }
 }
 
 fn content_type(response: &reqwest::Response) -> &str {
-    response
-        .headers()
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default()
+    response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 /// Servers that were restarted answer 400 for a session that they no longer know, though the protocol says 404.
@@ -316,26 +266,14 @@ fn is_lost_session(body: &[u8]) -> bool {
     let Ok(body) = serde_json::from_slice::<Value>(body) else {
         return false;
     };
-    let message = body
-        .pointer("/error/message")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    let message = body.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
     body.get("id").is_none_or(Value::is_null) && message.to_ascii_lowercase().contains("session")
 }
 
 fn preview(body: &[u8]) -> String {
     let text = String::from_utf8_lossy(body);
-    let text: String = text
-        .trim()
-        .chars()
-        .take(PREVIEW)
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    if text.is_empty() {
-        text
-    } else {
-        format!(": {text}")
-    }
+    let text: String = text.trim().chars().take(PREVIEW).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if text.is_empty() { text } else { format!(": {text}") }
 }
 
 fn unsent_or_lost(error: reqwest::Error) -> HttpError {
@@ -371,15 +309,9 @@ fn describe(error: &reqwest::Error) -> String {
 /// What a failed send means for the request.
 pub(crate) fn classify(error: &(dyn StdError + Send + Sync + 'static)) -> RequestError {
     match error.downcast_ref::<Failure>() {
-        Some(StreamableHttpError::Client(HttpError::NotSent(message))) => {
-            RequestError::NotSent(message.clone())
-        }
-        Some(StreamableHttpError::Client(HttpError::Refused { message, .. })) => {
-            RequestError::Refused(message.clone())
-        }
-        Some(StreamableHttpError::Client(HttpError::Lost(message))) => {
-            RequestError::Lost(message.clone())
-        }
+        Some(StreamableHttpError::Client(HttpError::NotSent(message))) => RequestError::NotSent(message.clone()),
+        Some(StreamableHttpError::Client(HttpError::Refused { message, .. })) => RequestError::Refused(message.clone()),
+        Some(StreamableHttpError::Client(HttpError::Lost(message))) => RequestError::Lost(message.clone()),
         Some(StreamableHttpError::SessionExpired) => {
             RequestError::Refused("the server no longer knows the session".to_owned())
         }

@@ -24,10 +24,7 @@ pub(crate) fn build() -> reqwest::Result<reqwest::Client> {
 
 /// A redirect elsewhere would carry the headers, and with them the secrets, to somebody else.
 fn same_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    let stays = attempt
-        .previous()
-        .last()
-        .is_some_and(|from| from.origin() == attempt.url().origin());
+    let stays = attempt.previous().last().is_some_and(|from| from.origin() == attempt.url().origin());
     // The other redirects turn a POST into a GET.
     let keeps_method = matches!(attempt.status().as_u16(), 307 | 308);
     if !stays {

@@ -24,10 +24,7 @@ struct Inner {
 impl Notes {
     /// Notes that never show one of these values.
     pub(crate) fn hiding(secrets: Vec<String>) -> Self {
-        Self {
-            inner: Arc::default(),
-            secrets: secrets.into(),
-        }
+        Self { inner: Arc::default(), secrets: secrets.into() }
     }
 
     /// A line that the server wrote to stderr.
@@ -64,11 +61,7 @@ impl Notes {
     pub(crate) fn explain(&self, message: &str) -> String {
         let mut text = self.redact(message);
         let inner = self.lock();
-        if let Some(problem) = inner
-            .problem
-            .as_ref()
-            .filter(|problem| !text.contains(problem.as_str()))
-        {
+        if let Some(problem) = inner.problem.as_ref().filter(|problem| !text.contains(problem.as_str())) {
             text.push_str(": ");
             text.push_str(problem);
         }
@@ -78,11 +71,7 @@ impl Notes {
             text.push(')');
         }
         append(&mut text, "its last lines on stderr", &inner.stderr);
-        append(
-            &mut text,
-            "lines on its stdout that are not JSON-RPC",
-            &inner.noise,
-        );
+        append(&mut text, "lines on its stdout that are not JSON-RPC", &inner.noise);
         text
     }
 
@@ -98,12 +87,8 @@ impl Notes {
     }
 
     fn clean(&self, line: &str) -> String {
-        let visible: String = line
-            .trim_end()
-            .chars()
-            .take(LINE_LENGTH_KEPT)
-            .map(|c| if c.is_control() { ' ' } else { c })
-            .collect();
+        let visible: String =
+            line.trim_end().chars().take(LINE_LENGTH_KEPT).map(|c| if c.is_control() { ' ' } else { c }).collect();
         self.redact(&visible)
     }
 
@@ -147,17 +132,8 @@ mod tests {
         }
         notes.exited("exit status: 3".to_owned());
         let text = notes.explain("no answer, hunter22");
-        assert!(
-            text.starts_with("no answer, [redacted]; the server's process ended (exit status: 3)"),
-            "{text}"
-        );
-        assert!(
-            text.contains("line 29") && !text.contains("line 9 "),
-            "{text}"
-        );
-        assert!(
-            !text.contains("hunter22") && !text.contains('\u{1b}'),
-            "{text}"
-        );
+        assert!(text.starts_with("no answer, [redacted]; the server's process ended (exit status: 3)"), "{text}");
+        assert!(text.contains("line 29") && !text.contains("line 9 "), "{text}");
+        assert!(!text.contains("hunter22") && !text.contains('\u{1b}'), "{text}");
     }
 }

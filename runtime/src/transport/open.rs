@@ -63,14 +63,8 @@ pub(crate) async fn open(
                 env: &config.env,
                 inherit_env: &config.inherit_env,
             };
-            let transport = super::stdio::StdioTransport::start(
-                &program,
-                link.exchange.clone(),
-                link.notes.clone(),
-            )
-            .map_err(|error| {
-                OpenError::Start(Kind::Spawn, cannot_start(command, cwd.as_deref(), &error))
-            })?;
+            let transport = super::stdio::StdioTransport::start(&program, link.exchange.clone(), link.notes.clone())
+                .map_err(|error| OpenError::Start(Kind::Spawn, cannot_start(command, cwd.as_deref(), &error)))?;
             begin(handler, transport, mode).await
         }
         #[cfg(feature = "http")]
@@ -79,9 +73,7 @@ pub(crate) async fn open(
             use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
             let wrong = |message| OpenError::Start(Kind::Config, message);
             if !(url.starts_with("http://") || url.starts_with("https://")) {
-                return Err(wrong(
-                    "`url` begins with neither http:// nor https://".to_owned(),
-                ));
+                return Err(wrong("`url` begins with neither http:// nor https://".to_owned()));
             }
             let client = super::http::HttpClient {
                 client: super::http_client::build()
@@ -92,39 +84,23 @@ pub(crate) async fn open(
                 notes: link.notes.clone(),
             };
             let settings = StreamableHttpClientTransportConfig::with_uri(url.as_str());
-            begin(
-                handler,
-                StreamableHttpClientTransport::with_client(client, settings),
-                mode,
-            )
-            .await
+            begin(handler, StreamableHttpClientTransport::with_client(client, settings), mode).await
         }
         Transport::Sse { .. } => Err(OpenError::Start(
             Kind::Unsupported,
-            "`transport = \"sse\"` is not supported yet; use the server's streamable HTTP endpoint"
-                .to_owned(),
+            "`transport = \"sse\"` is not supported yet; use the server's streamable HTTP endpoint".to_owned(),
         )),
         #[cfg(not(all(feature = "stdio", feature = "http")))]
         _ => {
             let _ = (link, handler, mode);
-            let missing = if cfg!(feature = "stdio") {
-                "http"
-            } else {
-                "stdio"
-            };
-            let message = format!(
-                "this build cannot reach it; enable the feature `{missing}` of mcp-bindgen"
-            );
+            let missing = if cfg!(feature = "stdio") { "http" } else { "stdio" };
+            let message = format!("this build cannot reach it; enable the feature `{missing}` of mcp-bindgen");
             Err(OpenError::Start(Kind::Unsupported, message))
         }
     }
 }
 
-async fn begin<T, E, A>(
-    handler: Handler,
-    transport: T,
-    mode: ClientLifecycleMode,
-) -> Result<Service, OpenError>
+async fn begin<T, E, A>(handler: Handler, transport: T, mode: ClientLifecycleMode) -> Result<Service, OpenError>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: std::error::Error + Send + Sync + 'static,
@@ -147,29 +123,17 @@ fn cannot_start(command: &str, cwd: Option<&str>, error: &std::io::Error) -> Str
 }
 
 #[cfg(feature = "http")]
-fn header_map(
-    headers: &std::collections::BTreeMap<String, String>,
-) -> Result<http::HeaderMap, String> {
-    const OURS: &[&str] = &[
-        "accept",
-        "content-type",
-        "content-length",
-        "host",
-        "mcp-session-id",
-        "last-event-id",
-    ];
+fn header_map(headers: &std::collections::BTreeMap<String, String>) -> Result<http::HeaderMap, String> {
+    const OURS: &[&str] = &["accept", "content-type", "content-length", "host", "mcp-session-id", "last-event-id"];
     let mut map = http::HeaderMap::new();
     for (name, value) in headers {
         let header = http::HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| format!("`{name}` under `headers` is not a header name"))?;
         if OURS.contains(&header.as_str()) {
-            return Err(format!(
-                "the header `{name}` is set by the protocol; remove it from `headers`"
-            ));
+            return Err(format!("the header `{name}` is set by the protocol; remove it from `headers`"));
         }
-        let mut value = http::HeaderValue::from_str(value).map_err(|_| {
-            format!("the value of the header `{name}` holds characters that a header cannot carry")
-        })?;
+        let mut value = http::HeaderValue::from_str(value)
+            .map_err(|_| format!("the value of the header `{name}` holds characters that a header cannot carry"))?;
         value.set_sensitive(true);
         map.insert(header, value);
     }

@@ -52,8 +52,7 @@ impl ParamHeaders {
 
 fn argument_at<'a>(arguments: &'a Map<String, Value>, path: &[String]) -> Option<&'a Value> {
     let (first, rest) = path.split_first()?;
-    rest.iter()
-        .try_fold(arguments.get(first)?, |value, key| value.get(key))
+    rest.iter().try_fold(arguments.get(first)?, |value, key| value.get(key))
 }
 
 fn header_value(argument: &Value) -> Option<HeaderValue> {
@@ -84,21 +83,14 @@ fn annotations(schema: &Value) -> Result<Vec<Mirrored>, String> {
     let mut seen = HashSet::new();
     for mirrored in &found {
         if !seen.insert(mirrored.header.clone()) {
-            return Err(format!(
-                "two arguments are mirrored in the header `{}`",
-                mirrored.header
-            ));
+            return Err(format!("two arguments are mirrored in the header `{}`", mirrored.header));
         }
     }
     Ok(found)
 }
 
 /// `path` is there as long as only `properties` led here from the root.
-fn walk(
-    schema: &Value,
-    mut path: Option<&mut Vec<String>>,
-    found: &mut Vec<Mirrored>,
-) -> Result<(), String> {
+fn walk(schema: &Value, mut path: Option<&mut Vec<String>>, found: &mut Vec<Mirrored>) -> Result<(), String> {
     let Value::Object(keywords) = schema else {
         return match schema {
             Value::Array(items) => items.iter().try_for_each(|item| walk(item, None, found)),
@@ -126,13 +118,8 @@ fn walk(
                     }
                 }
             }
-            (
-                "$defs" | "definitions" | "dependentSchemas" | "patternProperties",
-                Value::Object(schemas),
-            ) => {
-                schemas
-                    .values()
-                    .try_for_each(|schema| walk(schema, None, found))?;
+            ("$defs" | "definitions" | "dependentSchemas" | "patternProperties", Value::Object(schemas)) => {
+                schemas.values().try_for_each(|schema| walk(schema, None, found))?;
             }
             _ => walk(value, None, found)?,
         }
@@ -140,11 +127,7 @@ fn walk(
     Ok(())
 }
 
-fn mirrored(
-    name: &Value,
-    schema: &Map<String, Value>,
-    path: &[String],
-) -> Result<Mirrored, String> {
+fn mirrored(name: &Value, schema: &Map<String, Value>, path: &[String]) -> Result<Mirrored, String> {
     let at = path.join(".");
     let header = name
         .as_str()
@@ -152,13 +135,8 @@ fn mirrored(
         .and_then(|name| HeaderName::from_bytes(format!("mcp-param-{name}").as_bytes()).ok())
         .ok_or_else(|| format!("`{ANNOTATION}` of `{at}` is not a header name: {name}"))?;
     match schema.get("type").and_then(Value::as_str) {
-        Some("string" | "integer" | "boolean") => Ok(Mirrored {
-            path: path.to_vec(),
-            header,
-        }),
-        _ => Err(format!(
-            "`{ANNOTATION}` of `{at}` needs a string, an integer or a boolean"
-        )),
+        Some("string" | "integer" | "boolean") => Ok(Mirrored { path: path.to_vec(), header }),
+        _ => Err(format!("`{ANNOTATION}` of `{at}` needs a string, an integer or a boolean")),
     }
 }
 
@@ -171,10 +149,7 @@ mod tests {
         let known = ParamHeaders::default();
         known.learn("t", &schema).expect("valid annotations");
         let headers = known.of_call("t", arguments.as_object().expect("an object"));
-        headers
-            .iter()
-            .map(|(k, v)| (k.to_string(), v.to_str().expect("visible").to_owned()))
-            .collect()
+        headers.iter().map(|(k, v)| (k.to_string(), v.to_str().expect("visible").to_owned())).collect()
     }
 
     #[test]
@@ -184,19 +159,10 @@ mod tests {
             "page": {"type": "object", "properties": {"size": {"type": "integer", "x-mcp-header": "Size"}}},
             "absent": {"type": "string", "x-mcp-header": "Absent"}
         }});
-        let mut found = headers(
-            schema,
-            json!({"region": "é", "page": {"size": 5}, "absent": null}),
-        );
+        let mut found = headers(schema, json!({"region": "é", "page": {"size": 5}, "absent": null}));
         found.sort();
         let pair = |k: &str, v: &str| (k.to_owned(), v.to_owned());
-        assert_eq!(
-            found,
-            [
-                pair("mcp-param-region", "=?base64?w6k=?="),
-                pair("mcp-param-size", "5")
-            ]
-        );
+        assert_eq!(found, [pair("mcp-param-region", "=?base64?w6k=?="), pair("mcp-param-size", "5")]);
     }
 
     #[test]

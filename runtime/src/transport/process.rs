@@ -35,9 +35,7 @@ const INHERITED: &[&str] = if cfg!(windows) {
         "WINDIR",
     ]
 } else {
-    &[
-        "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER",
-    ]
+    &["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"]
 };
 
 /// What to start.
@@ -65,46 +63,25 @@ impl ProcessTree {
     pub(crate) fn start(program: &Program<'_>) -> io::Result<(Self, Pipes)> {
         let mut command = Command::new(program.command);
         command.args(program.args).env_clear();
-        let by_name = INHERITED
-            .iter()
-            .copied()
-            .chain(program.inherit_env.iter().map(String::as_str));
+        let by_name = INHERITED.iter().copied().chain(program.inherit_env.iter().map(String::as_str));
         command.envs(by_name.filter_map(|name| std::env::var_os(name).map(|value| (name, value))));
         command.envs(program.env);
         if let Some(cwd) = program.cwd {
             command.current_dir(cwd);
         }
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut wrap = CommandWrap::from(command);
         wrap.wrap(KillOnDrop);
         #[cfg(unix)]
         wrap.wrap(process_wrap::tokio::ProcessGroup::leader());
         #[cfg(windows)]
         wrap.wrap(process_wrap::tokio::JobObject);
-        let mut tree = Self {
-            child: wrap.spawn()?,
-        };
-        let pipes = (
-            tree.child.stdin().take(),
-            tree.child.stdout().take(),
-            tree.child.stderr().take(),
-        );
+        let mut tree = Self { child: wrap.spawn()? };
+        let pipes = (tree.child.stdin().take(), tree.child.stdout().take(), tree.child.stderr().take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-            return Err(io::Error::other(
-                "the process was started without its pipes",
-            ));
+            return Err(io::Error::other("the process was started without its pipes"));
         };
-        Ok((
-            tree,
-            Pipes {
-                stdin,
-                stdout,
-                stderr,
-            },
-        ))
+        Ok((tree, Pipes { stdin, stdout, stderr }))
     }
 
     /// How the process ended, if it does so in time.

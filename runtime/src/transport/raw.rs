@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomResult, ErrorCode, ErrorData,
-    RequestId, ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, CustomResult, ErrorCode, ErrorData, RequestId,
+    ServerJsonRpcMessage, ServerResult,
 };
 use serde_json::{Map, Value, json};
 
@@ -43,8 +43,7 @@ impl Exchange {
                 self.awaited().insert(request.id.clone(), awaited);
             }
             ClientJsonRpcMessage::Notification(notification) => {
-                if let ClientNotification::CancelledNotification(cancelled) =
-                    &notification.notification
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
                     self.awaited().remove(id);
@@ -56,33 +55,22 @@ impl Exchange {
 
     /// What the server answered to `initialize` or `server/discover`, as sent.
     pub(crate) fn handshake(&self) -> Option<Value> {
-        self.handshake
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.handshake.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Makes of a message that arrived what rmcp may see of it. `answers` is the request that it came in answer to,
     /// where the transport knows.
-    pub(crate) fn received(
-        &self,
-        message: Value,
-        answers: Option<&RequestId>,
-    ) -> Option<ServerJsonRpcMessage> {
+    pub(crate) fn received(&self, message: Value, answers: Option<&RequestId>) -> Option<ServerJsonRpcMessage> {
         let Value::Object(mut fields) = message else {
             tracing::debug!("ignoring a message that is not a JSON object");
             return None;
         };
         if fields.contains_key("method") {
             return serde_json::from_value(Value::Object(fields))
-                .inspect_err(
-                    |error| tracing::debug!(%error, "ignoring a malformed request or notification"),
-                )
+                .inspect_err(|error| tracing::debug!(%error, "ignoring a malformed request or notification"))
                 .ok();
         }
-        let id = fields
-            .remove("id")
-            .and_then(|id| serde_json::from_value::<RequestId>(id).ok());
+        let id = fields.remove("id").and_then(|id| serde_json::from_value::<RequestId>(id).ok());
         if let Some(result) = fields.remove("result") {
             let (id, awaited) = self.settle(id, answers)?;
             let result = match awaited {
@@ -99,20 +87,13 @@ impl Exchange {
 
     /// The request that a response with this id answers. A server that could not read a request answers without its
     /// id; where only one request is under way, it is that one.
-    fn settle(
-        &self,
-        id: Option<RequestId>,
-        answers: Option<&RequestId>,
-    ) -> Option<(RequestId, Awaited)> {
+    fn settle(&self, id: Option<RequestId>, answers: Option<&RequestId>) -> Option<(RequestId, Awaited)> {
         let mut awaited = self.awaited();
         let numeric = match &id {
             Some(RequestId::String(text)) => text.parse().ok().map(RequestId::Number),
             _ => None,
         };
-        for candidate in [id.as_ref(), numeric.as_ref(), answers]
-            .into_iter()
-            .flatten()
-        {
+        for candidate in [id.as_ref(), numeric.as_ref(), answers].into_iter().flatten() {
             if let Some(found) = awaited.remove_entry(candidate) {
                 return Some(found);
             }
@@ -125,16 +106,9 @@ impl Exchange {
         None
     }
 
-    fn keep_handshake(
-        &self,
-        result: Value,
-        plain: fn(&Value) -> Option<ServerResult>,
-    ) -> ServerResult {
+    fn keep_handshake(&self, result: Value, plain: fn(&Value) -> Option<ServerResult>) -> ServerResult {
         let plain = plain(&result).unwrap_or_else(|| wrap(result.clone()));
-        *self
-            .handshake
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(result);
+        *self.handshake.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
         plain
     }
 
@@ -152,12 +126,10 @@ fn wrap(result: Value) -> ServerResult {
 /// The result as the server sent it.
 pub(crate) fn unwrap(result: ServerResult) -> Value {
     match result {
-        ServerResult::CustomResult(CustomResult(Value::Object(mut wrapper))) => {
-            match wrapper.remove(WRAPPER) {
-                Some(result) => result,
-                None => Value::Object(wrapper),
-            }
-        }
+        ServerResult::CustomResult(CustomResult(Value::Object(mut wrapper))) => match wrapper.remove(WRAPPER) {
+            Some(result) => result,
+            None => Value::Object(wrapper),
+        },
         other => serde_json::to_value(other).unwrap_or_default(),
     }
 }
@@ -169,9 +141,7 @@ fn plain_initialize(result: &Value) -> Option<ServerResult> {
         "capabilities": {},
         "serverInfo": { "name": "server", "version": "" },
     });
-    serde_json::from_value(plain)
-        .ok()
-        .map(ServerResult::InitializeResult)
+    serde_json::from_value(plain).ok().map(ServerResult::InitializeResult)
 }
 
 fn plain_discover(result: &Value) -> Option<ServerResult> {
@@ -182,29 +152,16 @@ fn plain_discover(result: &Value) -> Option<ServerResult> {
         "ttlMs": 0,
         "cacheScope": "private",
     });
-    serde_json::from_value(plain)
-        .ok()
-        .map(ServerResult::DiscoverResult)
+    serde_json::from_value(plain).ok().map(ServerResult::DiscoverResult)
 }
 
 fn error_data(error: &Value) -> ErrorData {
-    let code = error
-        .get("code")
-        .and_then(Value::as_i64)
-        .and_then(|code| i32::try_from(code).ok());
-    let message = match error
-        .get("message")
-        .and_then(Value::as_str)
-        .or(error.as_str())
-    {
+    let code = error.get("code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
+    let message = match error.get("message").and_then(Value::as_str).or(error.as_str()) {
         Some(message) => message.to_owned(),
         None => "no message was given".to_owned(),
     };
-    ErrorData::new(
-        ErrorCode(code.unwrap_or(INTERNAL_ERROR)),
-        message,
-        error.get("data").cloned(),
-    )
+    ErrorData::new(ErrorCode(code.unwrap_or(INTERNAL_ERROR)), message, error.get("data").cloned())
 }
 
 #[cfg(test)]
@@ -215,18 +172,13 @@ mod tests {
     fn awaiting(id: i64) -> Exchange {
         let exchange = Exchange::default();
         let request = CallToolRequest::new(CallToolRequestParams::new("t"));
-        exchange.sending(&ClientJsonRpcMessage::request(
-            ClientRequest::CallToolRequest(request),
-            RequestId::Number(id),
-        ));
+        exchange
+            .sending(&ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(request), RequestId::Number(id)));
         exchange
     }
 
     fn result_of(message: Option<ServerJsonRpcMessage>) -> Value {
-        let (result, _) = message
-            .expect("a message")
-            .into_response()
-            .expect("a response");
+        let (result, _) = message.expect("a message").into_response().expect("a response");
         unwrap(result)
     }
 
@@ -250,8 +202,7 @@ mod tests {
     fn an_error_without_an_id_belongs_to_the_only_request() {
         let error = json!({"id": null, "error": {"code": -32700, "message": "parse"}});
         let exchange = awaiting(3);
-        let Some(ServerJsonRpcMessage::Error(found)) = exchange.received(error.clone(), None)
-        else {
+        let Some(ServerJsonRpcMessage::Error(found)) = exchange.received(error.clone(), None) else {
             panic!("an error is expected");
         };
         assert_eq!(found.id, Some(RequestId::Number(3)));
@@ -260,11 +211,7 @@ mod tests {
 
     #[test]
     fn a_response_to_nothing_is_ignored() {
-        assert!(
-            awaiting(1)
-                .received(json!({"id": 2, "result": {}}), None)
-                .is_none()
-        );
+        assert!(awaiting(1).received(json!({"id": 2, "result": {}}), None).is_none());
         assert!(awaiting(1).received(json!([1]), None).is_none());
         assert!(awaiting(1).received(json!({"id": 1}), None).is_none());
     }
@@ -272,9 +219,6 @@ mod tests {
     #[test]
     fn an_error_of_any_shape_is_an_error() {
         assert_eq!(error_data(&json!("broke")).message, "broke");
-        assert_eq!(
-            error_data(&json!({"code": 1e30})).code,
-            ErrorCode(INTERNAL_ERROR)
-        );
+        assert_eq!(error_data(&json!({"code": 1e30})).code, ErrorCode(INTERNAL_ERROR));
     }
 }

@@ -37,26 +37,12 @@ pub(crate) struct StdioTransport {
 }
 
 impl StdioTransport {
-    pub(crate) fn start(
-        program: &Program<'_>,
-        exchange: Arc<Exchange>,
-        notes: Notes,
-    ) -> io::Result<Self> {
-        let (
-            process,
-            Pipes {
-                stdin,
-                stdout,
-                stderr,
-            },
-        ) = ProcessTree::start(program)?;
+    pub(crate) fn start(program: &Program<'_>, exchange: Arc<Exchange>, notes: Notes) -> io::Result<Self> {
+        let (process, Pipes { stdin, stdout, stderr }) = ProcessTree::start(program)?;
         Ok(Self {
             process,
             stdin: Arc::new(Mutex::new(Some(stdin))),
-            lines: Lines {
-                stdout: BufReader::new(stdout),
-                line: Vec::new(),
-            },
+            lines: Lines { stdout: BufReader::new(stdout), line: Vec::new() },
             arrived: VecDeque::new(),
             stderr: Some(tokio::spawn(note_stderr(stderr, notes.clone()))),
             has_spoken: false,
@@ -81,11 +67,7 @@ impl StdioTransport {
         };
         self.has_spoken = true;
         let exchange = &self.exchange;
-        self.arrived.extend(
-            messages
-                .into_iter()
-                .filter_map(|message| exchange.received(message, None)),
-        );
+        self.arrived.extend(messages.into_iter().filter_map(|message| exchange.received(message, None)));
     }
 
     async fn note_end(&mut self) {
@@ -104,10 +86,7 @@ impl StdioTransport {
 impl Transport<RoleClient> for StdioTransport {
     type Error = io::Error;
 
-    fn send(
-        &mut self,
-        message: TxJsonRpcMessage<RoleClient>,
-    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = io::Result<()>> + Send + 'static {
         self.exchange.sending(&message);
         let stdin = self.stdin.clone();
         let has_spoken = self.has_spoken;
@@ -149,10 +128,7 @@ impl Transport<RoleClient> for StdioTransport {
     }
 }
 
-async fn write(
-    stdin: &Mutex<Option<ChildStdin>>,
-    message: &TxJsonRpcMessage<RoleClient>,
-) -> io::Result<()> {
+async fn write(stdin: &Mutex<Option<ChildStdin>>, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     let mut stdin = stdin.lock().await;
@@ -187,9 +163,7 @@ impl Lines {
             }
             if self.line.len() > MAX_LINE {
                 let limit = MAX_LINE / (1024 * 1024);
-                return Err(io::Error::other(format!(
-                    "the server sent a line of more than {limit} MiB"
-                )));
+                return Err(io::Error::other(format!("the server sent a line of more than {limit} MiB")));
             }
         }
     }
@@ -200,11 +174,7 @@ async fn note_stderr(stderr: ChildStderr, notes: Notes) {
     let mut line = Vec::new();
     loop {
         line.clear();
-        match (&mut stderr)
-            .take(MAX_STDERR_LINE)
-            .read_until(b'\n', &mut line)
-            .await
-        {
+        match (&mut stderr).take(MAX_STDERR_LINE).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
             Ok(_) => notes.stderr_line(&String::from_utf8_lossy(&line)),
         }

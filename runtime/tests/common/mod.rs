@@ -1,0 +1,104 @@
+//! What the tests of the runtime share: the fixture server's program, and which of its processes are alive.
+
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use mcp_model::ServerConfig;
+use mcp_runtime::{Client, ClientOptions};
+use serde_json::{Map, Value};
+
+/// The fixture server's program, built beside the tests.
+pub(crate) fn fixture_server() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "mcp-fixture-server", "--bin", "mcp-fixture-server"])
+            .args(["--target-dir".as_ref(), target_folder().as_os_str()])
+            .status()
+            .expect("cargo runs");
+        assert!(built.success(), "the fixture server does not build");
+        target_folder().join("debug").join("mcp-fixture-server").with_extension(std::env::consts::EXE_EXTENSION)
+    })
+}
+
+fn target_folder() -> PathBuf {
+    let test = std::env::current_exe().expect("the test has a path");
+    // target/debug/deps/test
+    test.ancestors().nth(3).expect("the test lies in a target folder").to_owned()
+}
+
+/// A text that only the processes of one test have in their environment.
+pub(crate) struct Mark(String);
+
+impl Mark {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self(format!("mark-{}-{number}-", std::process::id()))
+    }
+
+    pub(crate) fn value(&self) -> &str {
+        &self.0
+    }
+
+    /// The processes that carry the mark, where that can be seen.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        let entries = std::fs::read_dir("/proc").expect("/proc is there");
+        let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        pids.filter(|pid| {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            environment.windows(self.0.len()).any(|window| window == self.0.as_bytes())
+        })
+        .collect()
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    /// Waits until no marked process is left.
+    pub(crate) async fn gone_within(&self, patience: Duration) {
+        let start = Instant::now();
+        while !self.processes().is_empty() {
+            assert!(start.elapsed() < patience, "processes are left: {:?}", self.processes());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// The fixture server, well-behaved.
+pub(crate) fn good(mark: &Mark) -> ServerConfig {
+    named("fixture", mark)
+}
+
+/// The fixture server under a name.
+pub(crate) fn named(name: &str, mark: &Mark) -> ServerConfig {
+    ServerConfig::stdio(name, fixture_server().to_string_lossy()).env("FIXTURE_MARK", mark.value())
+}
+
+/// The fixture server with a fault.
+pub(crate) fn bad(mode: &str, mark: &Mark) -> ServerConfig {
+    good(mark).args(["--misbehave", mode])
+}
+
+/// A client whose patience is short.
+pub(crate) fn impatient(config: ServerConfig) -> Client {
+    let options =
+        ClientOptions::new().timeout(Duration::from_millis(1500)).connect_timeout(Duration::from_millis(2500));
+    Client::with_options(config, options)
+}
+
+/// A JSON object.
+pub(crate) fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        other => panic!("not an object: {other}"),
+    }
+}

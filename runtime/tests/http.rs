@@ -1,0 +1,369 @@
+//! The runtime against servers over streamable HTTP, well-behaved and not.
+
+mod common;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use common::{fixture_server, impatient, object};
+use mcp_model::ServerConfig;
+use mcp_runtime::{CallError, Client, ClientOptions, ConnectErrorKind as Kind, ToolCall, ToolSpec};
+use serde_json::{Map, Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// The fixture server over HTTP; it ends with this value.
+struct HttpFixture {
+    process: Child,
+    url: String,
+}
+
+impl HttpFixture {
+    fn start(address: &str) -> Self {
+        let mut process = Command::new(fixture_server())
+            .args(["--http", address])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the fixture server starts");
+        let mut url = String::new();
+        BufReader::new(process.stdout.take().expect("stdout")).read_line(&mut url).expect("the URL");
+        Self { process, url: url.trim().to_owned() }
+    }
+}
+
+impl Drop for HttpFixture {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[tokio::test]
+async fn calls_lists_and_snapshots_work_as_over_stdio() {
+    let server = HttpFixture::start("127.0.0.1:0");
+    for version in ["2025-11-25", "2026-07-28"] {
+        let options = ClientOptions::new().protocol_version(version);
+        let client = Client::with_options(ServerConfig::http("remote", &server.url), options);
+        let arguments =
+            object(json!({"z": null, "labels": [], "text": "é", "choice": null, "a": 12345678901234567890u64}));
+        let result = client.call("echo_arguments", arguments.clone()).await.expect("the call");
+        assert_eq!(result.structured(), Some(&json!({"arguments": arguments})), "{version}");
+        let snapshot = client.snapshot().await.expect("a snapshot");
+        assert_eq!(snapshot.protocol_version.as_deref(), Some(version));
+        assert_eq!(snapshot.tools.len(), 10);
+        let failed = client.call("always_fails", object(json!({"reason": "x"}))).await.expect("a result");
+        assert!(failed.is_error);
+        let error = client.call("no_such_tool", Map::new()).await.expect_err("no such tool");
+        assert!(matches!(error, CallError::ToolNotFound { .. }), "{error:?}");
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn calls_run_side_by_side_and_end_in_time() {
+    let server = HttpFixture::start("127.0.0.1:0");
+    let client = Client::new(ServerConfig::http("remote", &server.url));
+    client.connect().await.expect("a connection");
+    let start = Instant::now();
+    let slow = || client.call("count_slowly", object(json!({"steps": 3, "pause_ms": 100})));
+    let (a, b, c) = tokio::join!(slow(), slow(), slow());
+    assert!(a.is_ok() && b.is_ok() && c.is_ok());
+    assert!(start.elapsed() < Duration::from_millis(850), "{:?}", start.elapsed());
+    let slow = ToolCall::new("remote", "count_slowly", object(json!({"steps": 100, "pause_ms": 100})));
+    let start = Instant::now();
+    let error = client.call_tool_within(slow, Duration::from_millis(300)).await.expect_err("a timeout");
+    assert!(matches!(error, CallError::Timeout { .. }), "{error:?}");
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert!(client.call("add", object(json!({"a": 1, "b": 1}))).await.is_ok());
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_was_restarted_is_found_again() {
+    let first = HttpFixture::start("127.0.0.1:0");
+    let url = first.url.clone();
+    let client = impatient(ServerConfig::http("remote", &url));
+    client.connect().await.expect("a connection");
+    drop(first);
+    let error = client.call("add", object(json!({"a": 1, "b": 1}))).await.expect_err("nobody is there");
+    assert!(matches!(error, CallError::Transport { .. } | CallError::OutcomeUnknown { .. }), "{error:?}");
+    let address = url.trim_start_matches("http://").trim_end_matches("/mcp");
+    let _second = HttpFixture::start(address);
+    let result = client.call("add", object(json!({"a": 1, "b": 1}))).await.expect("the session is renewed");
+    assert_eq!(result.structured(), Some(&json!({"result": 2})));
+    client.close().await;
+}
+
+#[tokio::test]
+async fn nobody_listens() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/mcp?key=sk-very-secret", listener.local_addr().expect("an address"));
+    drop(listener);
+    let error = impatient(ServerConfig::http("remote", url)).connect().await.expect_err("nobody is there");
+    assert_eq!(error.kind, Kind::Transport);
+    let text = error.to_string();
+    assert!(text.contains("remote: ") && text.contains("could not connect") && text.contains("refused"), "{text}");
+    assert!(!text.contains("sk-very-secret"), "{text}");
+}
+
+#[tokio::test]
+async fn a_url_of_another_kind() {
+    let error = Client::new(ServerConfig::http("remote", "ftp://example.com")).connect().await.expect_err("no http");
+    assert_eq!(error.kind, Kind::Config);
+    let config = ServerConfig::http("remote", "http://127.0.0.1:9").header("Mcp-Session-Id", "x");
+    let error = Client::new(config).connect().await.expect_err("a reserved header");
+    assert!(error.to_string().contains("`Mcp-Session-Id` is set by the protocol"), "{error}");
+}
+
+/// What came in: the head as text, the body as JSON.
+struct Received {
+    head: String,
+    body: Value,
+}
+
+impl Received {
+    fn method(&self) -> &str {
+        self.body["method"].as_str().unwrap_or_default()
+    }
+}
+
+/// An HTTP server that answers with whole responses written by hand, and none where there is none.
+async fn scripted(answer: impl Fn(&Received) -> Option<String> + Send + Sync + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    let answer = Arc::new(answer);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = answer.clone();
+            tokio::spawn(async move {
+                while let Some(received) = receive(&mut stream).await {
+                    match answer(&received) {
+                        Some(response) => stream.write_all(response.as_bytes()).await.expect("it is sent"),
+                        None => std::future::pending::<()>().await,
+                    }
+                }
+            });
+        }
+    });
+    url
+}
+
+async fn receive(stream: &mut TcpStream) -> Option<Received> {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let head = head.to_ascii_lowercase();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok()).unwrap_or(0);
+            if body.len() >= length {
+                return Some(Received { body: serde_json::from_str(body).unwrap_or_default(), head });
+            }
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+}
+
+fn response(status: &str, kind: &str, body: &str) -> String {
+    format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+}
+
+fn json_response(body: &Value) -> String {
+    response("200 OK", "application/json", &body.to_string())
+}
+
+fn result(to: &Received, result: Value) -> String {
+    json_response(&json!({"jsonrpc": "2.0", "id": to.body["id"], "result": result}))
+}
+
+/// Answers everything that is no call as a server should.
+fn usual(received: &Received) -> String {
+    match received.method() {
+        "initialize" => result(
+            received,
+            json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}),
+        ),
+        "tools/list" => result(received, json!({"tools": [{"name": "t", "inputSchema": null}]})),
+        "tools/call" => result(received, json!({"content": [{"type": "text", "text": "done"}]})),
+        notification if notification.starts_with("notifications/") => response("202 Accepted", "text/plain", ""),
+        _ => response("405 Method Not Allowed", "text/plain", ""),
+    }
+}
+
+#[tokio::test]
+async fn refusals_are_named() {
+    let cases = [
+        ("401 Unauthorized", "", Kind::Auth, "asks for authorization (HTTP 401"),
+        ("403 Forbidden", "go away", Kind::Auth, "HTTP 403 Forbidden: go away"),
+        ("404 Not Found", "<html>", Kind::Transport, "HTTP 404 Not Found: <html>"),
+        ("503 Service Unavailable", "later", Kind::Transport, "HTTP 503 Service Unavailable: later"),
+        ("200 OK", "<html>hello</html>", Kind::Transport, "no JSON-RPC response: <html>hello</html>"),
+        ("200 OK", "{}", Kind::Transport, "no JSON-RPC response: {}"),
+    ];
+    for (status, body, kind, expected) in cases {
+        let url = scripted(move |_| Some(response(status, "text/html", body))).await;
+        let config = ServerConfig::http("remote", url).header("Authorization", "Bearer sk-very-secret");
+        let error = impatient(config).connect().await.expect_err(status);
+        assert_eq!(error.kind, kind, "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(!error.to_string().contains("sk-very"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn errors_without_an_id_end_the_wait() {
+    for status in ["200 OK", "400 Bad Request", "500 Internal Server Error"] {
+        let body = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "no such tenant"}});
+        let url = scripted(move |_| Some(response(status, "application/json", &body.to_string()))).await;
+        let start = Instant::now();
+        let error = impatient(ServerConfig::http("remote", url)).connect().await.expect_err(status);
+        assert!(error.to_string().contains("JSON-RPC error -32000: no such tenant"), "{status}: {error}");
+        assert!(start.elapsed() < Duration::from_secs(1), "{status}: {:?}", start.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers() {
+    let url = scripted(|_| None).await;
+    let start = Instant::now();
+    let error = impatient(ServerConfig::http("remote", url)).connect().await.expect_err("silence");
+    assert_eq!(error.kind, Kind::Timeout);
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+
+    let url = scripted(|received| (received.method() != "tools/call").then(|| usual(received))).await;
+    let client = impatient(ServerConfig::http("remote", url));
+    let error = client.call("t", Map::new()).await.expect_err("silence");
+    assert!(matches!(error, CallError::Timeout { .. }), "{error:?}");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn what_the_server_sent_is_kept_in_json_and_in_events() {
+    for events in [false, true] {
+        let url = scripted(move |received| {
+            let odd = json!({"content": [{"type": "hologram"}], "tools": [], "structuredContent": {"z": 1, "a": null}});
+            Some(match received.method() {
+                "tools/call" if events => {
+                    let message = json!({"jsonrpc": "2.0", "id": received.body["id"], "result": odd});
+                    let note = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}});
+                    response("200 OK", "text/event-stream", &format!("event: message\ndata: {note}\n\ndata: {message}\n\n"))
+                }
+                "tools/call" => result(received, odd),
+                _ => usual(received),
+            })
+        })
+        .await;
+        let client = impatient(ServerConfig::http("remote", url));
+        assert_eq!(client.list_tools_raw().await.expect("the list"), [json!({"name": "t", "inputSchema": null})]);
+        let found = client.call("t", Map::new()).await.expect("the call");
+        assert_eq!(found.structured().map(Value::to_string).as_deref(), Some(r#"{"z":1,"a":null}"#), "{events}");
+        assert_eq!(found.content.len(), 1);
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn connections_are_reused_and_headers_sent() {
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let seen = heads.clone();
+    let url = scripted(move |received| {
+        seen.lock().expect("no panic").push(received.head.clone());
+        Some(usual(received))
+    })
+    .await;
+    let client = impatient(ServerConfig::http("remote", url).header("X-Team", "a b"));
+    for _ in 0..5 {
+        client.call("t", Map::new()).await.expect("the call");
+    }
+    client.close().await;
+    let heads = heads.lock().expect("no panic");
+    assert!(heads.iter().all(|head| head.contains("x-team: a b") && head.contains("user-agent: mcp-bindgen/")));
+    assert!(heads.iter().filter(|head| head.contains("mcp-protocol-version: 2025-11-25")).count() >= 5);
+}
+
+#[tokio::test]
+async fn a_redirect_elsewhere_is_not_followed() {
+    let elsewhere = Arc::new(AtomicUsize::new(0));
+    let count = elsewhere.clone();
+    let other = scripted(move |received| {
+        count.fetch_add(1, Ordering::Relaxed);
+        Some(usual(received))
+    })
+    .await;
+    let url = scripted(move |_| {
+        Some(format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {other}\r\ncontent-length: 0\r\n\r\n"))
+    })
+    .await;
+    let config = ServerConfig::http("remote", url).header("Authorization", "Bearer sk-very-secret");
+    let error = impatient(config).connect().await.expect_err("a redirect");
+    assert!(error.to_string().contains("to another origin"), "{error}");
+    assert_eq!(elsewhere.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_session_that_was_lost_is_renewed_though_the_status_is_wrong() {
+    let sessions = Arc::new(AtomicUsize::new(0));
+    let url = scripted(move |received| {
+        let current = format!("session-{}", sessions.load(Ordering::Relaxed));
+        Some(match received.method() {
+            "initialize" => {
+                let session = sessions.fetch_add(1, Ordering::Relaxed) + 1;
+                usual(received).replacen("\r\n", &format!("\r\nmcp-session-id: session-{session}\r\n"), 1)
+            }
+            // The first session is forgotten as soon as it is there.
+            "tools/call" if current == "session-1" || !received.head.contains(&current) => {
+                let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}});
+                response("400 Bad Request", "application/json", &error.to_string())
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let client = impatient(ServerConfig::http("remote", url));
+    let found = client.call("t", Map::new()).await.expect("the call");
+    assert_eq!(found.text(), "done");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn arguments_are_mirrored_in_the_headers_that_the_bindings_know() {
+    const SCHEMA: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
+    static SPEC: ToolSpec = ToolSpec::new("t", SCHEMA);
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let seen = heads.clone();
+    let url = scripted(move |received| {
+        Some(match received.method() {
+            "server/discover" => result(
+                received,
+                json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"}),
+            ),
+            "tools/call" => {
+                seen.lock().expect("no panic").push(received.head.clone());
+                usual(received)
+            }
+            "tools/list" => {
+                let schema: Value = serde_json::from_str(SCHEMA).expect("it is JSON");
+                let bad = json!({"properties": {"a": {"type": "object", "x-mcp-header": "A"}}});
+                result(received, json!({"tools": [{"name": "t", "inputSchema": schema}, {"name": "bad", "inputSchema": bad}]}))
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let options = ClientOptions::new().protocol_version("2026-07-28").timeout(Duration::from_secs(2));
+    let client = Client::with_options(ServerConfig::http("remote", url), options);
+    let mut call = ToolCall::new("remote", "t", object(json!({"region": "zürich"})));
+    call.spec = Some(&SPEC);
+    client.call_tool_within(call, Duration::from_secs(2)).await.expect("the call");
+    let head = heads.lock().expect("no panic").pop().expect("a call");
+    assert!(head.contains("mcp-param-region: =?base64?eso8cmljaa==?="), "{head}");
+    assert!(head.contains("mcp-method: tools/call") && head.contains("mcp-name: t"), "{head}");
+    let names: Vec<Value> =
+        client.list_tools_raw().await.expect("the list").iter().map(|tool| tool["name"].clone()).collect();
+    assert_eq!(names, [json!("t")]);
+    client.close().await;
+}

@@ -1,0 +1,231 @@
+//! The runtime against a well-behaved child process.
+
+mod common;
+
+use std::time::{Duration, Instant};
+
+use common::{Mark, bad, good, impatient, named, object};
+use mcp_model::{ServerConfig, Snapshot};
+use mcp_runtime::{CallError, CallTool, Client, ClientOptions, ConnectErrorKind, Content, Servers, ToolCall};
+use serde_json::{Map, Value, json};
+
+#[tokio::test]
+async fn a_call_sends_and_receives_exactly() {
+    let mark = Mark::new();
+    let client = Client::new(good(&mark));
+    assert!(!client.is_connected());
+    let arguments = object(json!({
+        "z": null, "labels": [], "extra": {}, "count": 0, "text": "", "a": [{"b": 1.5}, 12345678901234567890u64]
+    }));
+    let result = client.call("echo_arguments", arguments.clone()).await.expect("the call");
+    assert!(client.is_connected());
+    assert_eq!(result.structured(), Some(&json!({ "arguments": arguments })));
+    let keys = |value: &Value| value.as_object().map(|o| o.keys().cloned().collect::<Vec<_>>());
+    assert_eq!(keys(&result.structured.clone().unwrap()["arguments"]), keys(&Value::Object(arguments)));
+    assert_eq!((result.server.as_str(), result.tool.as_str()), ("fixture", "echo_arguments"));
+    assert!(!result.is_error);
+    client.close().await;
+    assert!(!client.is_connected());
+    assert_eq!(mark.processes(), Vec::<u32>::new());
+}
+
+#[tokio::test]
+async fn a_closed_client_connects_again() {
+    let mark = Mark::new();
+    let client = Client::new(good(&mark));
+    client.connect().await.expect("a connection");
+    let first = mark.processes();
+    client.close().await;
+    let result = client.call("add", object(json!({"a": 2, "b": 3}))).await.expect("the call");
+    assert_eq!(result.structured(), Some(&json!({"result": 5})));
+    if cfg!(target_os = "linux") {
+        assert_eq!(first.len(), 1);
+        assert_ne!(first, mark.processes());
+    }
+    client.close().await;
+}
+
+#[tokio::test]
+async fn results_of_every_kind_are_read() {
+    let mark = Mark::new();
+    let client = Client::new(good(&mark));
+    let report = client.call("make_report", Map::new()).await.expect("the report");
+    assert_eq!(report.content.len(), 3);
+    assert_eq!(report.text(), "All is well.");
+    assert!(matches!(&report.content[1], Content::Image { mime_type, .. } if mime_type == "image/png"));
+    assert!(
+        matches!(&report.content[2], Content::ResourceLink { uri, link } if uri == "file:///report.txt" && link["name"] == "report")
+    );
+    assert_eq!(report.meta.as_ref().and_then(|meta| meta.get("pages")), Some(&json!(1)));
+    assert_eq!(report.structured(), None);
+
+    let failed = client.call("always_fails", object(json!({"reason": "tired"}))).await.expect("a result");
+    assert!(failed.is_error);
+    assert_eq!(failed.text(), "it failed: tired");
+
+    let error = client.call("no_such_tool", Map::new()).await.expect_err("no such tool");
+    assert!(matches!(&error, CallError::ToolNotFound { tool, .. } if tool == "no_such_tool"), "{error}");
+
+    let error = client.call("add", object(json!({"a": "two"}))).await.expect_err("wrong arguments");
+    assert!(matches!(&error, CallError::Rpc { code: -32602, .. }), "{error}");
+    assert!(error.to_string().contains("fixture") && error.to_string().contains("add"), "{error}");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn many_callers_share_one_process() {
+    let mark = Mark::new();
+    let client = Client::new(good(&mark));
+    let calls = (0..20).map(|n| {
+        let client = client.clone();
+        tokio::spawn(async move { client.call("add", object(json!({"a": n, "b": 1}))).await })
+    });
+    for (n, call) in calls.enumerate() {
+        let result = call.await.expect("the task").expect("the call");
+        assert_eq!(result.structured(), Some(&json!({"result": n + 1})));
+    }
+    if cfg!(target_os = "linux") {
+        assert_eq!(mark.processes().len(), 1);
+    }
+    drop(client);
+    mark.gone_within(Duration::from_secs(5)).await;
+}
+
+#[tokio::test]
+async fn calls_run_side_by_side() {
+    let mark = Mark::new();
+    let client = Client::new(good(&mark));
+    client.connect().await.expect("a connection");
+    let start = Instant::now();
+    let slow = || client.call("count_slowly", object(json!({"steps": 4, "pause_ms": 100})));
+    let (a, b, c) = tokio::join!(slow(), slow(), slow());
+    assert_eq!(a.expect("a").text(), "counted to 4");
+    assert!(b.is_ok() && c.is_ok());
+    assert!(start.elapsed() < Duration::from_millis(1100), "{:?}", start.elapsed());
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_ends_and_the_next_one_works() {
+    let mark = Mark::new();
+    let client = Client::new(good(&mark));
+    let slow = ToolCall::new("fixture", "count_slowly", object(json!({"steps": 100, "pause_ms": 100})));
+    client.connect().await.expect("a connection");
+    let start = Instant::now();
+    let error = client.call_tool_within(slow, Duration::from_millis(300)).await.expect_err("a timeout");
+    assert!(matches!(&error, CallError::Timeout { after, .. } if *after == Duration::from_millis(300)), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(1));
+    assert!(client.call("add", object(json!({"a": 1, "b": 1}))).await.is_ok());
+    client.close().await;
+}
+
+#[tokio::test]
+async fn the_servers_own_timeout_counts() {
+    let mark = Mark::new();
+    let client = Client::new(good(&mark).timeout(Duration::from_millis(900)));
+    client.connect().await.expect("a connection");
+    let error =
+        client.call("count_slowly", object(json!({"steps": 100, "pause_ms": 100}))).await.expect_err("a timeout");
+    assert!(error.to_string().contains("900ms"), "{error}");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn dropping_the_last_clone_ends_the_process() {
+    let mark = Mark::new();
+    let client = Client::new(good(&mark));
+    client.connect().await.expect("a connection");
+    let other = client.clone();
+    drop(client);
+    assert!(other.call("add", object(json!({"a": 1, "b": 1}))).await.is_ok());
+    drop(other);
+    mark.gone_within(Duration::from_secs(5)).await;
+}
+
+#[test]
+fn a_runtime_that_ends_takes_the_process_along() {
+    let mark = Mark::new();
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let client = Client::new(good(&mark));
+    runtime.block_on(client.connect()).expect("a connection");
+    drop(runtime);
+    let again = tokio::runtime::Runtime::new().expect("a runtime");
+    again.block_on(mark.gone_within(Duration::from_secs(5)));
+    let result = again.block_on(client.call("add", object(json!({"a": 1, "b": 1}))));
+    assert!(result.is_ok(), "{result:?}");
+    again.block_on(client.close());
+    drop(client);
+}
+
+#[tokio::test]
+async fn the_snapshot_of_the_fixture_server_is_the_one_that_is_checked_in() {
+    let mark = Mark::new();
+    let client = Client::new(good(&mark));
+    let live = client.snapshot().await.expect("a snapshot");
+    client.close().await;
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/snapshots/fixture.json");
+    let kept = Snapshot::load(std::path::Path::new(path)).expect("the file");
+    assert_eq!(live.to_text(), kept.to_text());
+    assert_eq!(live.protocol_version.as_deref(), Some("2025-11-25"));
+    assert_eq!(live.client_capabilities, Some(json!({})));
+    assert_eq!(live.instructions.as_deref(), Some("Tickets, shapes and trees, for tests."));
+}
+
+#[tokio::test]
+async fn a_modern_connection_needs_no_handshake() {
+    let mark = Mark::new();
+    let client = Client::with_options(good(&mark), ClientOptions::new().protocol_version("2026-07-28"));
+    let snapshot = client.snapshot().await.expect("a snapshot");
+    assert_eq!(snapshot.protocol_version.as_deref(), Some("2026-07-28"));
+    assert_eq!(snapshot.tools.len(), 10);
+    assert_eq!(snapshot.server_info.and_then(|info| info.get("name").cloned()), Some(json!("mcp-fixture-server")));
+    let result = client.call("add", object(json!({"a": 1, "b": 1}))).await.expect("the call");
+    assert_eq!(result.structured(), Some(&json!({"result": 2})));
+    client.close().await;
+}
+
+#[tokio::test]
+async fn the_environment_is_an_allow_list() {
+    let mark = Mark::new();
+    // The variables are those that cargo sets for every test.
+    let config = bad("show-environment", &mark).inherit_env(["CARGO_PKG_NAME"]).env("OWN", "1");
+    let client = impatient(config);
+    let result = client.call("any", Map::new()).await.expect("the call");
+    let names = result.structured().expect("structured")["names"].to_string();
+    assert!(std::env::var_os("CARGO_PKG_VERSION").is_some());
+    assert!(!names.contains("CARGO_PKG_VERSION"), "{names}");
+    for expected in ["\"PATH\"", "\"CARGO_PKG_NAME\"", "\"OWN\""] {
+        assert!(names.contains(expected), "{names}");
+    }
+    client.close().await;
+}
+
+#[tokio::test]
+async fn servers_connect_side_by_side_and_the_failed_are_named() {
+    let (one, two) = (Mark::new(), Mark::new());
+    let servers = Servers::new()
+        .with(named("one", &one))
+        .with(ServerConfig::stdio("absent", "no-such-program-at-all"))
+        .with_client(Client::new(good(&two)));
+    let failed = servers.connect_all().await;
+    assert_eq!(failed.len(), 1);
+    assert_eq!((failed[0].server.as_str(), failed[0].kind), ("absent", ConnectErrorKind::Spawn));
+    let result = servers.client("fixture").expect("it is there").call("add", object(json!({"a": 1, "b": 2}))).await;
+    assert_eq!(result.expect("the call").structured(), Some(&json!({"result": 3})));
+    let error = servers.client("fixtur").expect_err("no such server");
+    assert!(error.to_string().contains("did you mean `fixture`"), "{error}");
+    servers.close().await;
+    assert!(one.processes().is_empty() && two.processes().is_empty());
+}
+
+#[tokio::test]
+async fn a_fake_stands_in_for_a_client() {
+    struct Fake;
+    impl CallTool for Fake {
+        async fn call_tool(&self, call: ToolCall) -> Result<mcp_runtime::ToolResult, CallError> {
+            Ok(mcp_runtime::ToolResult::from_json(call.server, call.tool, json!({"structuredContent": call.arguments})))
+        }
+    }
+    let call = ToolCall::new("s", "t", object(json!({"k": 1})));
+    assert_eq!(Fake.call_tool(call).await.expect("it answers").structured(), Some(&json!({"k": 1})));
+}
