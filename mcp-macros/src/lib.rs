@@ -1,1 +1,25 @@
-//! placeholder
+//! The macro of `mcp-bindgen`. Use it through that crate: everything is in `mcp-codegen`, where it can be tested.
+
+use std::path::PathBuf;
+
+use proc_macro::TokenStream;
+
+/// Binds MCP servers: typed parameters, results and handlers for every tool, from snapshots kept in git.
+///
+/// ```text
+/// mcp_tools!("github");                                   // everything that mcp.toml says
+/// mcp_tools!("github", tools = ["create_issue", "list_*"]);
+/// mcp_tools!("github", mod = gh, prefix = "gh");          // gh::GhCreateIssueParams
+/// mcp_tools!("github", path = "schemas/github.json");     // a snapshot elsewhere
+/// mcp_tools!("github", crate = my_crate::mcp_bindgen);    // the library under another path
+/// mcp_tools!("github", "git");                            // several servers
+/// mcp_tools!();                                           // every server of mcp.toml
+/// ```
+///
+/// It reads `mcp.toml` (or `.mcp.json`) beside `Cargo.toml` or at the workspace root, and the snapshot that it names,
+/// and touches nothing else. Changing either file rebuilds the crate.
+#[proc_macro]
+pub fn mcp_tools(input: TokenStream) -> TokenStream {
+    let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    mcp_codegen::project::expand_macro(input.into(), manifest_dir).into()
+}

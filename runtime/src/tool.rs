@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::wire::{Wire, to_value};
+use crate::wire::{Wire, from_value, to_value};
 use crate::{CallError, ToolResult};
 
 /// A server as the bindings know it: its name, how to reach it, and what was agreed when its snapshot was made.
@@ -237,9 +237,60 @@ impl<C: CallTool + ?Sized> CallTool for Arc<C> {
 /// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result is not what was
 /// declared, and whatever the call itself met.
 pub async fn call<P: Tool>(client: &(impl CallTool + ?Sized), params: &P) -> Result<P::Output, CallError> {
+    P::output(call_untyped(client, params).await?)
+}
+
+/// Calls a tool with typed parameters and gives its result as it came, unless it is an error.
+///
+/// # Errors
+/// [`CallError::Tool`] where the tool answered `isError`, and whatever the call itself met.
+pub async fn call_untyped<P: Tool>(client: &(impl CallTool + ?Sized), params: &P) -> Result<ToolResult, CallError> {
     let result = client.call_tool(ToolCall::of(params)?).await?;
-    if result.is_error {
-        return Err(CallError::Tool(Box::new(result)));
-    }
-    P::output(result)
+    if result.is_error { Err(CallError::Tool(Box::new(result))) } else { Ok(result) }
+}
+
+/// Reads the structured content of a result; where there is none, its text as JSON, which servers are to send as well.
+///
+/// # Errors
+/// [`CallError::Decode`] with the result as it came.
+pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
+    let read = match &result.structured {
+        Some(structured) => from_value(structured).map_err(|error| (error.pointer(), error.message().to_owned())),
+        None => match serde_json::from_str::<Value>(&result.text()) {
+            Ok(text) => from_value(&text).map_err(|error| (error.pointer(), error.message().to_owned())),
+            Err(_) => Err((String::new(), "there is no structured content".to_owned())),
+        },
+    };
+    read.map_err(|(pointer, message)| CallError::Decode { pointer, message, result: Box::new(result) })
+}
+
+/// Reads the arguments of a tool.
+///
+/// # Errors
+/// [`CallError::InvalidArguments`] where they do not fit.
+pub fn parse_arguments<P: Tool>(arguments: &Value) -> Result<P, CallError> {
+    from_value(arguments).map_err(|error| CallError::InvalidArguments {
+        server: P::SERVER.name.to_owned(),
+        tool: P::NAME.to_owned(),
+        pointer: error.pointer(),
+        message: error.message().to_owned(),
+    })
+}
+
+/// The arguments of a tool as JSON; a number that JSON does not have prints as `null`, and fails when it is called.
+pub fn print_arguments<P: Tool>(params: &P) -> Value {
+    to_value(params).unwrap_or_default()
+}
+
+/// The error of a name that no bound tool has.
+#[must_use]
+pub fn tool_not_found(server: &str, tool: &str) -> CallError {
+    CallError::ToolNotFound { server: server.to_owned(), tool: tool.to_owned() }
+}
+
+/// `schemars::JsonSchema` for the types of a tool: the schema that the server sent.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __json_schema {
+    ($($tokens:tt)*) => {};
 }

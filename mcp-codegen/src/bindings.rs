@@ -1,0 +1,110 @@
+use mcp_model::Snapshot;
+use proc_macro2::TokenStream;
+
+use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::names::ident;
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::emit;
+
+/// The one entry to the generator.
+#[derive(Debug)]
+pub struct Bindings;
+
+/// What a tool is called in Rust.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolBinding {
+    /// The server's name.
+    pub server: String,
+    /// The place of the tool in the snapshot's list.
+    pub index: usize,
+    /// The wire name.
+    pub tool: String,
+    /// The name with the prefix, as `parse` takes it.
+    pub prefixed: String,
+    /// The module.
+    pub module: String,
+    /// The type of the parameters.
+    pub params_type: String,
+    /// The type of the structured result, where there is an `outputSchema`.
+    pub output_type: Option<String>,
+    /// The handler function.
+    pub handler: String,
+    /// The method of the client type.
+    pub method: String,
+    /// The variant of the call type.
+    pub variant: String,
+    /// What there is to say about the tool.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// How many properties with a declared `type` have one in Rust.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Coverage {
+    /// Properties whose schema declares a `type`.
+    pub declared: usize,
+    /// Those of them that became [`serde_json::Value`] all the same.
+    pub untyped: usize,
+}
+
+impl Bindings {
+    /// Generates the module of a server.
+    ///
+    /// Never fails: what cannot be typed becomes `serde_json::Value` at the smallest place, with a diagnostic.
+    ///
+    /// ```
+    /// use mcp_codegen::{Bindings, Options};
+    /// use mcp_model::Snapshot;
+    ///
+    /// let snapshot = Snapshot::parse(r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#)?;
+    /// let (tokens, diagnostics) = Bindings::generate(&snapshot, &Options::new("demo"));
+    /// assert!(tokens.to_string().contains("pub async fn demo_ping"));
+    /// assert!(diagnostics.is_empty());
+    /// # Ok::<(), mcp_model::FileError>(())
+    /// ```
+    #[must_use]
+    pub fn generate(snapshot: &Snapshot, options: &Options) -> (TokenStream, Diagnostics) {
+        let plan = Plan::new(snapshot, options);
+        (emit::module(&plan, snapshot, options), plan.diagnostics)
+    }
+
+    /// The names that [`generate`](Self::generate) gives, for every tool of the list that is bound.
+    #[must_use]
+    pub fn describe(snapshot: &Snapshot, options: &Options) -> (Vec<ToolBinding>, Diagnostics) {
+        let plan = Plan::new(snapshot, options);
+        let mut tools = Vec::new();
+        for tool in &plan.tools {
+            for index in std::iter::once(&tool.index).chain(&tool.repeats) {
+                let diagnostics = plan.diagnostics.iter().filter(|said| said.index == *index).cloned().collect();
+                tools.push(ToolBinding {
+                    server: plan.server.clone(),
+                    index: *index,
+                    tool: tool.wire.to_owned(),
+                    prefixed: tool.names.handler.clone(),
+                    module: ident(&plan.module).to_string(),
+                    params_type: tool.names.params.clone(),
+                    output_type: tool.output.as_ref().map(|_| tool.names.output.clone()),
+                    handler: ident(&tool.names.handler).to_string(),
+                    method: ident(&tool.names.method).to_string(),
+                    variant: ident(&tool.names.variant).to_string(),
+                    diagnostics,
+                });
+            }
+        }
+        tools.sort_by_key(|tool| tool.index);
+        (tools, plan.diagnostics)
+    }
+
+    /// Counts the properties that declare a type, and those that have none in Rust.
+    #[must_use]
+    pub fn coverage(snapshot: &Snapshot, options: &Options) -> Coverage {
+        let plan = Plan::new(snapshot, options);
+        let sides = plan.tools.iter().flat_map(|tool| std::iter::once(&tool.input).chain(&tool.output));
+        sides.fold(Coverage::default(), |all, side| {
+            let (declared, untyped) = side.coverage();
+            Coverage { declared: all.declared + declared, untyped: all.untyped + untyped }
+        })
+    }
+}

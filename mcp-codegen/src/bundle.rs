@@ -1,0 +1,222 @@
+//! Stage 1: where every `$ref` leads. Nothing is ever fetched.
+
+mod uri;
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+/// Keywords whose value is one schema.
+const SCHEMA: &[&str] = &[
+    "additionalProperties", "additionalItems", "items", "contains", "not", "if", "then", "else", "propertyNames",
+    "unevaluatedProperties", "unevaluatedItems", "contentSchema",
+];
+/// Keywords whose value is a list of schemas.
+const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems", "items"];
+/// Keywords whose value holds schemas by name.
+const MAP: &[&str] = &["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
+
+const DEEPEST: usize = 256;
+
+/// A schema document with its `$id`s and anchors indexed.
+#[derive(Debug)]
+pub(crate) struct Bundle<'a> {
+    root: &'a Value,
+    /// Pointers of the schemas that have a base URI of their own, and that URI.
+    bases: Vec<(String, String)>,
+    resources: HashMap<String, String>,
+    anchors: HashMap<(String, String), String>,
+    dynamic_anchors: HashMap<String, Vec<String>>,
+    /// Up to draft 7, keywords beside `$ref` are ignored.
+    ref_stands_alone: bool,
+}
+
+/// Where a reference leads.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// To the place of this pointer, in this document.
+    Here(String),
+    /// To a place of this document that does not exist.
+    Nowhere,
+    /// To another document.
+    Elsewhere,
+}
+
+impl<'a> Bundle<'a> {
+    pub(crate) fn new(root: &'a Value) -> Self {
+        let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let mut bundle = Self {
+            root,
+            bases: Vec::new(),
+            resources: HashMap::from([(String::new(), String::new())]),
+            anchors: HashMap::new(),
+            dynamic_anchors: HashMap::new(),
+            ref_stands_alone: ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|draft| dialect.contains(draft)),
+        };
+        bundle.index(root, &mut String::new(), "", 0);
+        bundle
+    }
+
+    pub(crate) fn ref_stands_alone(&self) -> bool {
+        self.ref_stands_alone
+    }
+
+    pub(crate) fn at(&self, pointer: &str) -> Option<&'a Value> {
+        self.root.pointer(pointer)
+    }
+
+    pub(crate) fn resolve(&self, from: &str, reference: &str) -> Target {
+        let (document, fragment) = uri::split(reference);
+        let document = uri::resolve(self.base_of(from), document);
+        let Some(resource) = self.resources.get(&document) else {
+            return Target::Elsewhere;
+        };
+        let Some(fragment) = uri::decode(fragment) else {
+            return Target::Nowhere;
+        };
+        let pointer = if fragment.is_empty() || fragment.starts_with('/') {
+            Some(format!("{resource}{fragment}"))
+        } else {
+            self.anchors.get(&(document, fragment)).cloned()
+        };
+        match pointer {
+            Some(pointer) if self.at(&pointer).is_some() => Target::Here(pointer),
+            _ => Target::Nowhere,
+        }
+    }
+
+    /// Where a `$dynamicRef` leads, as far as that can be told without evaluating: `None` where it depends on the
+    /// path by which it was reached.
+    pub(crate) fn resolve_dynamic(&self, from: &str, reference: &str) -> Option<Target> {
+        let anchor = reference.strip_prefix('#').filter(|name| !name.is_empty() && !name.starts_with('/'));
+        match anchor.and_then(|name| self.dynamic_anchors.get(name)).map(Vec::as_slice) {
+            Some([only]) => Some(Target::Here(only.clone())),
+            Some(_) => None,
+            None => Some(self.resolve(from, reference)),
+        }
+    }
+
+    pub(crate) fn has_dynamic_anchors(&self) -> bool {
+        !self.dynamic_anchors.is_empty()
+    }
+
+    fn base_of(&self, pointer: &str) -> &str {
+        let covers = |place: &str| {
+            pointer.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.bases
+            .iter()
+            .filter(|(place, _)| covers(place))
+            .max_by_key(|(place, _)| place.len())
+            .map_or("", |(_, base)| base.as_str())
+    }
+
+    fn index(&mut self, schema: &'a Value, pointer: &mut String, base: &str, depth: usize) {
+        let Value::Object(map) = schema else { return };
+        if depth > DEEPEST {
+            return;
+        }
+        let base = self.index_names(map, pointer, base);
+        for (key, value) in map {
+            let inside = pointer.len();
+            push(pointer, key);
+            match value {
+                Value::Object(_) if SCHEMA.contains(&key.as_str()) => self.index(value, pointer, &base, depth + 1),
+                Value::Array(items) if LIST.contains(&key.as_str()) => {
+                    for (position, item) in items.iter().enumerate() {
+                        let list = pointer.len();
+                        push(pointer, &position.to_string());
+                        self.index(item, pointer, &base, depth + 1);
+                        pointer.truncate(list);
+                    }
+                }
+                Value::Object(named) if MAP.contains(&key.as_str()) => {
+                    for (name, item) in named {
+                        let table = pointer.len();
+                        push(pointer, name);
+                        self.index(item, pointer, &base, depth + 1);
+                        pointer.truncate(table);
+                    }
+                }
+                _ => {}
+            }
+            pointer.truncate(inside);
+        }
+    }
+
+    /// Indexes what a schema calls itself, and gives the base URI that holds inside it.
+    fn index_names(&mut self, map: &Map<String, Value>, pointer: &str, base: &str) -> String {
+        let text = |key: &str| map.get(key).and_then(Value::as_str);
+        let mut base = base.to_owned();
+        let own = text("$id").or_else(|| text("id").filter(|_| self.ref_stands_alone));
+        if let Some(id) = own.filter(|_| !(self.ref_stands_alone && map.contains_key("$ref"))) {
+            let (document, fragment) = uri::split(id);
+            if !document.is_empty() {
+                base = uri::resolve(&base, document);
+                self.bases.push((pointer.to_owned(), base.clone()));
+                self.resources.insert(base.clone(), pointer.to_owned());
+            }
+            if !fragment.is_empty() {
+                self.anchors.insert((base.clone(), fragment.to_owned()), pointer.to_owned());
+            }
+        }
+        for anchor in [text("$anchor"), text("$dynamicAnchor")].into_iter().flatten() {
+            self.anchors.insert((base.clone(), anchor.to_owned()), pointer.to_owned());
+        }
+        if let Some(anchor) = text("$dynamicAnchor") {
+            self.dynamic_anchors.entry(anchor.to_owned()).or_default().push(pointer.to_owned());
+        }
+        if map.get("$recursiveAnchor") == Some(&Value::Bool(true)) {
+            self.dynamic_anchors.entry(String::new()).or_default().push(pointer.to_owned());
+        }
+        base
+    }
+}
+
+/// Appends a step to a JSON pointer.
+pub(crate) fn push(pointer: &mut String, step: &str) {
+    pointer.push('/');
+    for char in step.chars() {
+        match char {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            other => pointer.push(other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn here(pointer: &str) -> Target {
+        Target::Here(pointer.to_owned())
+    }
+
+    #[test]
+    fn pointers_anchors_and_ids_are_followed() {
+        let schema = json!({
+            "$id": "https://example.com/root.json",
+            "properties": {"a/b": {"type": "string"}, "c~d": {}, "e f": {}},
+            "$defs": {
+                "named": {"$anchor": "here"},
+                "other": {"$id": "nested/item.json", "$defs": {"inner": {"$anchor": "deep"}}},
+            },
+            "enum": [{"$id": "https://example.com/not-a-schema.json"}],
+        });
+        let bundle = Bundle::new(&schema);
+        assert_eq!(bundle.resolve("", "#"), here(""));
+        assert_eq!(bundle.resolve("", "#/properties/a~1b"), here("/properties/a~1b"));
+        assert_eq!(bundle.resolve("", "#/properties/c~0d"), here("/properties/c~0d"));
+        assert_eq!(bundle.resolve("", "#/properties/e%20f"), here("/properties/e f"));
+        assert_eq!(bundle.resolve("", "#here"), here("/$defs/named"));
+        assert_eq!(bundle.resolve("", "nested/item.json#deep"), here("/$defs/other/$defs/inner"));
+        assert_eq!(bundle.resolve("/$defs/other", "#/$defs/inner"), here("/$defs/other/$defs/inner"));
+        assert_eq!(bundle.resolve("/$defs/other", "../root.json"), here(""));
+        assert_eq!(bundle.resolve("", "#/nope"), Target::Nowhere);
+        assert_eq!(bundle.resolve("", "not-a-schema.json"), Target::Elsewhere);
+        assert_eq!(bundle.resolve("", "https://elsewhere.example/x"), Target::Elsewhere);
+    }
+}

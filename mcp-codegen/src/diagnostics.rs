@@ -1,0 +1,224 @@
+//! What the generator has to say about a tool list, with stable codes.
+
+use std::fmt;
+
+/// How much a diagnostic matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Nothing is lost; the types say less than the schema.
+    Note,
+    /// A part of the schema could not be typed, or a name had to be changed.
+    Warning,
+    /// A tool could not be bound.
+    Error,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(match self {
+            Self::Note => "note",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        })
+    }
+}
+
+/// A kind of diagnostic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Code {
+    /// The stable code, for `deny` and `allow`: `MCP0001`.
+    pub id: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// One line on what it means.
+    pub title: &'static str,
+    /// What to do about it.
+    pub help: &'static str,
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $id:literal $severity:ident $title:literal $help:literal;)*) => {
+        $($(#[$doc])* pub(crate) const $name: Code = Code { id: $id, severity: Severity::$severity, title: $title, help: $help };)*
+
+        /// Every code, in order.
+        pub const CODES: &[Code] = &[$($name),*];
+    };
+}
+
+codes! {
+    /// A tool that is not an object, or has no name.
+    MALFORMED_TOOL = "MCP0001" Error "the entry is not a tool"
+        "report it to the server's authors; the other tools are bound";
+    /// `inputSchema` is missing or not an object.
+    MALFORMED_INPUT = "MCP0002" Warning "the inputSchema is not a schema object"
+        "the tool is bound with free-form arguments";
+    /// `outputSchema` is not a schema.
+    MALFORMED_OUTPUT = "MCP0003" Warning "the outputSchema is not a schema object"
+        "the tool's output is the untyped result";
+    /// Two tools with one name.
+    DUPLICATE_TOOL = "MCP0004" Warning "another tool has the same name"
+        "the server can answer only one of them; report it to the server's authors";
+    /// A keyword's value is not what the specification asks for.
+    MALFORMED_KEYWORD = "MCP0005" Warning "the keyword's value is malformed"
+        "the keyword is ignored";
+    /// `type` names no JSON type.
+    UNKNOWN_TYPE = "MCP0006" Warning "the type is not a JSON type"
+        "the value is untyped";
+    /// A `$ref` that leads nowhere.
+    DANGLING_REF = "MCP0007" Warning "the $ref leads nowhere"
+        "the value is untyped";
+    /// A `$ref` to another document.
+    EXTERNAL_REF = "MCP0008" Warning "the $ref leads to another document, which is never fetched"
+        "the value is untyped";
+    /// A `$ref` that only leads back to itself.
+    CIRCULAR_REF = "MCP0009" Warning "the $ref only leads back to itself"
+        "the value is untyped";
+    /// Too deep, too many, too large.
+    LIMIT = "MCP0010" Warning "the schema is deeper or larger than what can be typed"
+        "the value is untyped";
+    /// No value is valid.
+    NEVER_VALID = "MCP0011" Warning "no value can satisfy the schema"
+        "the property has no field where it is optional, and is untyped where it is required";
+    /// Constraints that types do not express.
+    NOT_IN_TYPES = "MCP0012" Note "the keyword constrains values in a way that types do not express"
+        "the server checks it, and feature `validate` does before sending";
+    /// An integer whose bounds exceed 64 bits.
+    WIDE_INTEGER = "MCP0013" Warning "the bounds of the integer exceed 64 bits"
+        "the value is untyped";
+    /// Names that collide in Rust.
+    RENAMED = "MCP0014" Note "the name collides with another in Rust and has a suffix"
+        "the wire name is unchanged";
+    /// The opt-in backend could not take the tool.
+    BACKEND_FALLBACK = "MCP0015" Warning "the typify backend cannot take the tool"
+        "the tool is bound with the default backend";
+}
+
+/// One thing to say about one place of one tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Diagnostic {
+    /// What kind it is.
+    pub code: Code,
+    /// The tool's wire name; `#3` for the fourth entry where it has none.
+    pub tool: String,
+    /// The place of the tool in the snapshot's list.
+    pub index: usize,
+    /// Where in the tool, as a JSON pointer: `/inputSchema/properties/labels`.
+    pub pointer: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
+impl Diagnostic {
+    /// What is wrong, in one line.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        if self.message.is_empty() {
+            self.code.title.to_owned()
+        } else {
+            format!("{}: {}", self.code.title, mcp_model::printable(&self.message))
+        }
+    }
+
+    /// Line and column in the text of the snapshot, both from 1.
+    #[must_use]
+    pub fn position(&self, text: &str) -> Option<(usize, usize)> {
+        let places = ["", "/result"].map(|root| format!("{root}/tools/{}", self.index));
+        let exact = places.iter().find_map(|place| mcp_model::locate(text, &format!("{place}{}", self.pointer)));
+        exact.or_else(|| places.iter().find_map(|place| mcp_model::locate(text, place)))
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Code { id, severity, help, .. } = self.code;
+        let (tool, pointer) = (mcp_model::printable(&self.tool), mcp_model::printable(&self.pointer));
+        write!(formatter, "{severity}[{id}]: {} (tool {tool}, {pointer}); {help}", self.summary())
+    }
+}
+
+/// All that was said about a tool list, in the order of its tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// Whether there is nothing to say.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
+        self.0.iter()
+    }
+
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        if !self.0.contains(&diagnostic) {
+            self.0.push(diagnostic);
+        }
+    }
+
+    pub(crate) fn append(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = std::vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = std::slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+/// The diagnostics of one side of one tool, while its schema is being translated.
+#[derive(Debug)]
+pub(crate) struct Reporter {
+    tool: String,
+    index: usize,
+    /// The key of the schema inside the tool: `/inputSchema`.
+    root: &'static str,
+    said: Diagnostics,
+}
+
+/// More than this many on one schema help nobody.
+const MOST_PER_SCHEMA: usize = 50;
+
+impl Reporter {
+    pub(crate) fn new(tool: &str, index: usize, root: &'static str) -> Self {
+        Self { tool: tool.to_owned(), index, root, said: Diagnostics::default() }
+    }
+
+    pub(crate) fn say(&mut self, code: Code, pointer: &str, message: impl Into<String>) {
+        if self.said.len() < MOST_PER_SCHEMA {
+            self.said.push(Diagnostic {
+                code,
+                tool: self.tool.clone(),
+                index: self.index,
+                pointer: format!("{}{pointer}", self.root),
+                message: message.into(),
+            });
+        }
+    }
+
+    pub(crate) fn finish(self) -> Diagnostics {
+        self.said
+    }
+}

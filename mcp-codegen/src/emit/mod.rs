@@ -1,0 +1,68 @@
+//! Stage 5: tokens. Generated code names only the library, through one glob import, and is clean under rustc's and
+//! clippy's default lints.
+
+mod docs;
+mod enums;
+mod module;
+mod structs;
+mod tool;
+mod types;
+mod unions;
+
+pub(crate) use module::module;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::lower::Root;
+use crate::names::ident;
+use crate::plan::SchemaSide;
+use crate::shape::{Shape, ShapeId};
+
+/// What the types of one schema are emitted with.
+pub(crate) struct Side<'e, 's> {
+    pub(crate) schema: &'e SchemaSide<'s>,
+    pub(crate) krate: &'e TokenStream,
+    /// The documentation of the root type.
+    pub(crate) root_doc: TokenStream,
+}
+
+impl Side<'_, '_> {
+    /// Every named type of the schema.
+    pub(crate) fn types(&self) -> TokenStream {
+        self.schema.order.iter().map(|id| self.named_type(*id)).collect()
+    }
+
+    fn named_type(&self, id: ShapeId) -> TokenStream {
+        let krate = self.krate;
+        let name = self.name(id);
+        let definition = match self.schema.shapes.get(id) {
+            Shape::Struct(object) => self.structure(id, object),
+            Shape::Union(union) => self.union(id, union),
+            Shape::TextEnum(values) => self.text_enum(id, values),
+            Shape::LiteralEnum(values) => self.literal_enum(id, values),
+            Shape::Named(inner) => self.newtype(id, *inner),
+            _ => return TokenStream::new(),
+        };
+        quote! {
+            #definition
+            #krate::__serde_through_wire!(#name);
+        }
+    }
+
+    fn name(&self, id: ShapeId) -> proc_macro2::Ident {
+        ident(self.schema.names.get(&id).map_or("Unnamed", String::as_str))
+    }
+
+    fn type_doc(&self, id: ShapeId, what: &str) -> TokenStream {
+        if id == self.schema.root {
+            return self.root_doc.clone();
+        }
+        docs::of_schemas(&self.schema.schemas, self.schema.origin(id), what)
+    }
+
+    /// Whether values come from the server, which may say more than it declared.
+    fn is_open(&self) -> bool {
+        self.schema.kind == Root::Output
+    }
+}

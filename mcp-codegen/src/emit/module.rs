@@ -1,0 +1,167 @@
+//! The module of a server.
+
+use std::collections::HashSet;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::docs;
+use crate::names::ident;
+use crate::options::Options;
+use crate::plan::Plan;
+
+pub(crate) fn module(plan: &Plan<'_>, snapshot: &mcp_model::Snapshot, options: &Options) -> TokenStream {
+    let krate = &options.crate_path;
+    let module = ident(&plan.module);
+    let doc = docs::lines(&[format!("The MCP server {}.", docs::code(&plan.server))]);
+    let name = &plan.server;
+    let config = options.config.as_ref().map(|config| {
+        let config = config.to_string();
+        quote!(.config(#config))
+    });
+    let version = snapshot.protocol_version.as_ref().map(|version| quote!(.protocol_version(#version)));
+    let capabilities = snapshot.client_capabilities.as_ref().map(|capabilities| {
+        let capabilities = capabilities.to_string();
+        quote!(.client_capabilities(#capabilities))
+    });
+    let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.params)).collect();
+    let tools = plan.tools.iter().map(|tool| tool.items(krate));
+    let client = client(plan);
+    let call = call(plan, krate);
+    quote! {
+        #doc
+        #[allow(dead_code)]
+        pub mod #module {
+            #[allow(unused_imports)]
+            use #krate::wire::prelude::*;
+
+            /// The server, and how to reach it.
+            pub const SERVER: ServerSpec = ServerSpec::new(#name) #config #version #capabilities .tools(TOOLS);
+
+            /// Every bound tool, as the server declared it.
+            pub const TOOLS: &[ToolSpec] = &[#(*<#params as Tool>::SPEC),*];
+
+            #client
+            #call
+            #(#tools)*
+        }
+    }
+}
+
+fn client(plan: &Plan<'_>) -> TokenStream {
+    let client = ident(&plan.client_type);
+    let doc = docs::lines(&[format!("A connection to {}, with a method for every tool.", docs::code(&plan.server))]);
+    let methods = plan.tools.iter().map(crate::plan::ToolPlan::method);
+    quote! {
+        #doc
+        #[derive(Clone, Debug)]
+        pub struct #client<C = Client> {
+            client: C,
+        }
+
+        impl #client {
+            /// Connects as the configuration says: `MCP_SERVERS` in the environment, or what `mcp.toml` said when
+            /// the bindings were made.
+            ///
+            /// # Errors
+            /// Where no connection can be made.
+            pub async fn connect() -> Result<Self, ConnectError> {
+                let client = Client::for_spec(&SERVER)?;
+                client.connect().await?;
+                Ok(Self { client })
+            }
+        }
+
+        #[allow(clippy::wrong_self_convention, clippy::should_implement_trait)]
+        impl<C: CallTool> #client<C> {
+            /// Calls the tools through `client`.
+            pub const fn with(client: C) -> Self {
+                Self { client }
+            }
+
+            /// What the tools are called through.
+            pub const fn client(&self) -> &C {
+                &self.client
+            }
+
+            #(#methods)*
+        }
+    }
+}
+
+fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
+    let call = ident(&plan.call_type);
+    let doc = docs::lines(&[format!("A call of any tool of {}, as a value.", docs::code(&plan.server))]);
+    let name = &plan.server;
+    if plan.tools.is_empty() {
+        return TokenStream::new();
+    }
+    let variants: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.variant)).collect();
+    let arms = names(plan).into_iter().zip(&variants).filter(|(names, _)| !names.is_empty()).map(|(names, variant)| {
+        quote!(#(#names)|* => #krate::parse_arguments(&arguments).map(Self::#variant),)
+    });
+    let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.params)).collect();
+    let described = plan.tools.iter().map(|tool| docs::lines(&[docs::code(tool.wire)]));
+    quote! {
+        #doc
+        #[derive(Clone, Debug, PartialEq)]
+        #[allow(clippy::large_enum_variant, clippy::enum_variant_names)]
+        pub enum #call {
+            #(#described #variants(#params),)*
+        }
+
+        impl #call {
+            /// Reads a call from a tool's name, as the server or as the bindings know it, and its arguments.
+            ///
+            /// # Errors
+            /// [`CallError::ToolNotFound`], and [`CallError::InvalidArguments`] where the arguments do not fit.
+            pub fn parse(name: &str, arguments: impl #krate::wire::AsJson) -> Result<Self, CallError> {
+                let arguments = arguments.as_json();
+                match name {
+                    #(#arms)*
+                    _ => Err(#krate::tool_not_found(#name, name)),
+                }
+            }
+
+            /// The tool's name, as the server knows it.
+            #[must_use]
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    #(Self::#variants(_) => <#params as Tool>::NAME,)*
+                }
+            }
+
+            /// The arguments as they go on the wire.
+            #[must_use]
+            pub fn arguments(&self) -> Value {
+                match self {
+                    #(Self::#variants(params) => #krate::print_arguments(params),)*
+                }
+            }
+
+            /// Calls the tool, and gives its result as it came.
+            ///
+            /// # Errors
+            /// See [`CallError`].
+            pub async fn call(&self, client: &impl CallTool) -> Result<ToolResult, CallError> {
+                match self {
+                    #(Self::#variants(params) => #krate::call_untyped(client, params).await,)*
+                }
+            }
+        }
+    }
+}
+
+/// The names by which each tool is known: another tool's wire name is never taken.
+fn names<'p>(plan: &'p Plan<'_>) -> Vec<Vec<&'p str>> {
+    let mut taken = HashSet::new();
+    let mut names: Vec<Vec<&str>> = vec![Vec::new(); plan.tools.len()];
+    let wires = plan.tools.iter().map(|tool| tool.wire);
+    let handlers = plan.tools.iter().map(|tool| tool.names.handler.as_str());
+    for (place, name) in wires.enumerate().chain(handlers.enumerate()) {
+        if taken.insert(name) {
+            names.iter_mut().skip(place).take(1).for_each(|names| names.push(name));
+        }
+    }
+    names
+}

@@ -1,0 +1,157 @@
+//! Objects with properties.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use super::{Side, docs};
+use crate::lower::Root;
+use crate::names::{Style, ident, identifiers};
+use crate::shape::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
+
+/// clippy's limit for the arguments of a function.
+const MOST_ARGUMENTS: usize = 7;
+
+struct Member<'f> {
+    name: Ident,
+    ty: TokenStream,
+    field: &'f Field,
+}
+
+impl Side<'_, '_> {
+    pub(super) fn structure(&self, id: ShapeId, object: &StructShape) -> TokenStream {
+        let name = self.name(id);
+        let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
+        let idents = identifiers(Style::Snake, &wires, &[], "property");
+        let extra = Self::kept(object.unknown).map(|slot| {
+            let free = ["extra", "extra_properties", "all_extra_properties"]
+                .into_iter()
+                .find(|free| !idents.iter().any(|ident| ident == free));
+            (ident(free.unwrap_or("extra_extra_properties")), self.slot_type(slot))
+        });
+        let members: Vec<Member<'_>> = object
+            .fields
+            .iter()
+            .zip(&idents)
+            .map(|(field, name)| Member { name: ident(name), ty: self.field_type(id, field), field })
+            .collect();
+        let docs = self.type_doc(id, "An object");
+        let derives = self.derives(id);
+        let default = members.iter().all(|member| member.field.presence != Presence::Required).then(|| quote!(, Default));
+        let fields = members.iter().map(|Member { name, ty, field }| {
+            let docs = docs::of_schemas(&self.schema.schemas, &field.schemas, &format!("`{}`", field.wire));
+            quote!(#docs pub #name: #ty,)
+        });
+        let extra_field = extra.iter().map(|(name, ty)| {
+            quote! {
+                /// Every other property.
+                pub #name: BTreeMap<String, #ty>,
+            }
+        });
+        let new = self.constructor(id, object, &members, extra.as_ref().map(|(name, _)| name));
+        let wire = Self::struct_wire(&name, object, &members, extra.as_ref().map(|(name, _)| name));
+        quote! {
+            #docs
+            #[derive(#derives #default)]
+            pub struct #name {
+                #(#fields)*
+                #(#extra_field)*
+            }
+            #new
+            #wire
+        }
+    }
+
+    /// `new`, with the required properties in the order of `required`.
+    fn constructor(&self, id: ShapeId, object: &StructShape, members: &[Member<'_>], extra: Option<&Ident>) -> TokenStream {
+        let name = self.name(id);
+        let mut required: Vec<&Member<'_>> =
+            members.iter().filter(|member| member.field.presence == Presence::Required).collect();
+        required.sort_by_key(|member| object.required.iter().position(|key| *key == member.field.wire));
+        if required.is_empty() && self.schema.kind == Root::Output {
+            return TokenStream::new();
+        }
+        let arguments = required.iter().map(|Member { name, ty, field }| {
+            let is_text = matches!(self.schema.shapes.get(field.slot.shape), Shape::Text) && !field.slot.nullable;
+            if is_text { quote!(#name: impl Into<String>) } else { quote!(#name: #ty) }
+        });
+        let values = members.iter().map(|Member { name, field, .. }| {
+            let is_text = matches!(self.schema.shapes.get(field.slot.shape), Shape::Text) && !field.slot.nullable;
+            match field.presence {
+                Presence::Required if is_text => quote!(#name: #name.into(),),
+                Presence::Required => quote!(#name,),
+                _ => quote!(#name: None,),
+            }
+        });
+        let extra = extra.map(|extra| quote!(#extra: BTreeMap::new(),));
+        let many = (required.len() > MOST_ARGUMENTS).then(|| quote!(#[allow(clippy::too_many_arguments)]));
+        quote! {
+            impl #name {
+                /// With what is required, and nothing else.
+                #many
+                #[must_use]
+                pub fn new(#(#arguments),*) -> Self {
+                    Self { #(#values)* #extra }
+                }
+            }
+        }
+    }
+
+    fn struct_wire(name: &Ident, object: &StructShape, members: &[Member<'_>], extra: Option<&Ident>) -> TokenStream {
+        let known = members.iter().map(|member| member.field.wire.as_str()).chain(object.tag.as_deref());
+        let known = quote!(&[#(#known),*]);
+        let demands = object.require_any.iter().map(|sets| {
+            let sets = sets.iter().map(|set| quote!(&[#(#set),*]));
+            quote!(object.require_any(&[#(#sets),*])?;)
+        });
+        let deny = (object.unknown == Unknown::Deny).then(|| quote!(object.deny_unknown(#known)?;));
+        let reads = members.iter().map(|Member { name, field, .. }| {
+            let key = &field.wire;
+            match field.presence {
+                Presence::Required => quote!(#name: object.required(#key)?,),
+                Presence::Optional => quote!(#name: object.optional(#key)?,),
+                Presence::OptionalOrNull => quote!(#name: object.present(#key)?,),
+            }
+        });
+        let read_extra = extra.map(|extra| quote!(#extra: object.extra(#known)?,));
+        let writes = members.iter().map(|Member { name, field, .. }| {
+            let key = &field.wire;
+            match field.presence {
+                Presence::Required => quote!(object.required(#key, &self.#name)?;),
+                _ => quote!(object.optional(#key, &self.#name)?;),
+            }
+        });
+        let write_extra = extra.map(|extra| quote!(object.extra(&self.#extra)?;));
+        let is_empty = members.is_empty() && extra.is_none();
+        let reading = if is_empty && deny.is_none() && object.require_any.is_empty() {
+            quote!(input.object()?; Ok(Self {}))
+        } else {
+            quote! {
+                let object = input.object()?;
+                #(#demands)*
+                #deny
+                Ok(Self { #(#reads)* #read_extra })
+            }
+        };
+        let writing = if is_empty {
+            quote!(Ok(ObjectWriter::new().finish()))
+        } else {
+            quote! {
+                let mut object = ObjectWriter::new();
+                #(#writes)*
+                #write_extra
+                Ok(object.finish())
+            }
+        };
+        quote! {
+            impl Wire for #name {
+                fn read(input: Input<'_>) -> Result<Self, Mismatch> {
+                    #reading
+                }
+
+                fn write(&self) -> Result<Value, Mismatch> {
+                    #writing
+                }
+            }
+        }
+    }
+}

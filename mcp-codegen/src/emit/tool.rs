@@ -1,0 +1,170 @@
+//! What a tool has beside its types: its specification, its handler, its method, its variant.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use serde_json::Value;
+
+use super::{Side, docs};
+use crate::names::ident;
+use crate::plan::ToolPlan;
+use crate::shape::{Shape, Slot};
+
+/// The key by which FastMCP says that it has wrapped a result in an object with one field.
+const WRAPPER_KEY: &str = "x-fastmcp-wrap-result";
+const WRAPPER_FIELD: &str = "result";
+
+impl ToolPlan<'_> {
+    /// Types, `impl Tool` and handler.
+    pub(super) fn items(&self, krate: &TokenStream) -> TokenStream {
+        let params = ident(&self.names.params);
+        let handler = ident(&self.names.handler);
+        let wire = self.wire;
+        let input = Side { schema: &self.input, krate, root_doc: self.params_doc() }.types();
+        let output = self.output.as_ref().map(|schema| {
+            let root_doc = docs::lines(&[format!("Structured result of {}.", docs::code(wire))]);
+            Side { schema, krate, root_doc }.types()
+        });
+        let spec = self.spec();
+        let (output_type, decode) = self.decoding(krate);
+        let handler_doc = self.call_doc();
+        let schemas = self.schema_impls(krate);
+        quote! {
+            #input
+            #output
+            #schemas
+            impl Tool for #params {
+                const NAME: &'static str = #wire;
+                const SERVER: &'static ServerSpec = &SERVER;
+                const SPEC: &'static ToolSpec = &#spec;
+                type Output = #output_type;
+
+                fn output(result: ToolResult) -> Result<Self::Output, CallError> {
+                    #decode
+                }
+            }
+
+            #handler_doc
+            pub async fn #handler(client: &impl CallTool, params: #params) -> Result<#output_type, CallError> {
+                #krate::call(client, &params).await
+            }
+        }
+    }
+
+    /// The method of the client type.
+    pub(super) fn method(&self) -> TokenStream {
+        let params = ident(&self.names.params);
+        let method = ident(&self.names.method);
+        let handler = ident(&self.names.handler);
+        let output = self.decoding(&TokenStream::new()).0;
+        let doc = self.call_doc();
+        quote! {
+            #doc
+            pub async fn #method(&self, params: #params) -> Result<#output, CallError> {
+                #handler(&self.client, params).await
+            }
+        }
+    }
+
+    fn spec(&self) -> TokenStream {
+        let wire = self.wire;
+        let input = self.input_schema.to_string();
+        let title = self.title.map(|title| quote!(.title(#title)));
+        let description = self.description.map(|description| quote!(.description(#description)));
+        let output = self.output_schema.map(|schema| {
+            let schema = schema.to_string();
+            quote!(.output_schema(#schema))
+        });
+        let hints = [
+            ("readOnlyHint", quote!(read_only)),
+            ("destructiveHint", quote!(destructive)),
+            ("idempotentHint", quote!(idempotent)),
+            ("openWorldHint", quote!(open_world)),
+        ];
+        let hints = hints.into_iter().filter_map(|(key, setter)| {
+            let hint = self.hint(key)?;
+            Some(quote!(.#setter(#hint)))
+        });
+        quote!(ToolSpec::new(#wire, #input) #title #description #output #(#hints)*)
+    }
+
+    fn hint(&self, key: &str) -> Option<bool> {
+        self.annotations?.get(key)?.as_bool()
+    }
+
+    /// The type of the output, and how it is made of a result.
+    fn decoding(&self, krate: &TokenStream) -> (TokenStream, TokenStream) {
+        let Some(schema) = &self.output else {
+            return (quote!(ToolResult), quote!(Ok(result)));
+        };
+        let output = ident(&self.names.output);
+        match self.wrapped() {
+            Some((field, slot)) => {
+                let inner = Side { schema, krate, root_doc: TokenStream::new() }.slot_type(slot);
+                let field = ident(&field);
+                (inner, quote!(#krate::decode(result).map(|output: #output| output.#field)))
+            }
+            None => (quote!(#output), quote!(#krate::decode(result))),
+        }
+    }
+
+    /// The only field of FastMCP's wrapper.
+    fn wrapped(&self) -> Option<(String, Slot)> {
+        self.output_schema?.get(WRAPPER_KEY).filter(|flag| **flag == Value::Bool(true))?;
+        let schema = self.output.as_ref()?;
+        match schema.shapes.get(schema.root) {
+            Shape::Struct(object) => match object.fields.as_slice() {
+                [field] if field.wire == WRAPPER_FIELD && field.presence == crate::shape::Presence::Required => {
+                    Some((field.wire.clone(), field.slot)).filter(|_| !schema.is_boxed(schema.root, field.slot.shape))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn schema_impls(&self, krate: &TokenStream) -> TokenStream {
+        let params = ident(&self.names.params);
+        let output = self.output.as_ref().map(|_| {
+            let output = ident(&self.names.output);
+            quote!(#krate::__json_schema!(#output, output_schema of #params);)
+        });
+        quote! {
+            #krate::__json_schema!(#params, input_schema of #params);
+            #output
+        }
+    }
+
+    fn params_doc(&self) -> TokenStream {
+        let mut lines = vec![format!("Parameters of {}.", docs::code(self.wire))];
+        if let Some(description) = self.description {
+            lines.push(String::new());
+            lines.extend(docs::sanitized(description));
+        }
+        let hints = [
+            ("readOnlyHint", "read-only"),
+            ("destructiveHint", "destructive"),
+            ("idempotentHint", "idempotent"),
+            ("openWorldHint", "open-world"),
+        ];
+        let hints: Vec<String> = hints
+            .into_iter()
+            .filter_map(|(key, name)| self.hint(key).map(|hint| format!("{name}: {}", if hint { "yes" } else { "no" })))
+            .collect();
+        if !hints.is_empty() {
+            lines.push(String::new());
+            lines.push(format!("The server says: {}.", hints.join(", ")));
+        }
+        docs::lines(&lines)
+    }
+
+    fn call_doc(&self) -> TokenStream {
+        let what = self.title.and_then(|title| docs::sanitized(title).into_iter().next());
+        let mut lines = vec![format!("Calls {}.", docs::code(self.wire))];
+        if let Some(what) = what {
+            lines.push(String::new());
+            lines.push(what);
+        }
+        lines.extend([String::new(), "# Errors".to_owned(), "See [`CallError`].".to_owned()]);
+        docs::lines(&lines)
+    }
+}

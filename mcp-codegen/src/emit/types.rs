@@ -1,0 +1,124 @@
+//! The Rust type of a shape.
+
+use std::collections::HashSet;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::Side;
+use crate::names::ident;
+use crate::shape::{Field, Presence, Shape, ShapeId, Slot, Unknown};
+
+impl Side<'_, '_> {
+    /// The type of a shape, wherever `null` does not matter.
+    pub(super) fn shape_type(&self, id: ShapeId) -> TokenStream {
+        match self.schema.shapes.get(id) {
+            Shape::Anything | Shape::AnyOf(_) => quote!(Value),
+            Shape::Null => quote!(()),
+            Shape::Boolean => quote!(bool),
+            Shape::I64 => quote!(i64),
+            Shape::U64 => quote!(u64),
+            Shape::Number => quote!(f64),
+            Shape::Text => quote!(String),
+            Shape::List(item) => {
+                let item = self.slot_type(*item);
+                quote!(Vec<#item>)
+            }
+            Shape::Map(value) => {
+                let value = self.slot_type(*value);
+                quote!(BTreeMap<String, #value>)
+            }
+            Shape::FreeMap => quote!(Map<String, Value>),
+            Shape::Tuple(items) => {
+                let items = items.iter().map(|item| self.slot_type(*item));
+                quote!((#(#items,)*))
+            }
+            Shape::Struct(_) | Shape::Union(_) | Shape::TextEnum(_) | Shape::LiteralEnum(_) | Shape::Named(_) => {
+                let name = ident(self.schema.names.get(&id).map_or("Value", String::as_str));
+                quote!(#name)
+            }
+        }
+    }
+
+    /// The type of a place that has to hold a value.
+    pub(super) fn slot_type(&self, slot: Slot) -> TokenStream {
+        let shape = self.shape_type(slot.shape);
+        if slot.nullable { quote!(Option<#shape>) } else { shape }
+    }
+
+    /// The type of a value inside `holder`, boxed where the holder would contain itself.
+    pub(super) fn held_type(&self, holder: ShapeId, held: ShapeId) -> TokenStream {
+        let shape = self.shape_type(held);
+        if self.schema.is_boxed(holder, held) { quote!(Box<#shape>) } else { shape }
+    }
+
+    pub(super) fn field_type(&self, holder: ShapeId, field: &Field) -> TokenStream {
+        let inner = self.held_type(holder, field.slot.shape);
+        match (field.presence, field.slot.nullable) {
+            (Presence::Required, false) => inner,
+            (Presence::OptionalOrNull, true) => quote!(Option<Nullable<#inner>>),
+            _ => quote!(Option<#inner>),
+        }
+    }
+
+    /// The derives of a type: floats have no `Eq`.
+    pub(super) fn derives(&self, id: ShapeId) -> TokenStream {
+        if self.has_float(id, &mut HashSet::new()) { quote!(Clone, Debug, PartialEq) } else { quote!(Clone, Debug, PartialEq, Eq, Hash) }
+    }
+
+    fn has_float(&self, id: ShapeId, seen: &mut HashSet<ShapeId>) -> bool {
+        let mut pending = vec![id];
+        while let Some(id) = pending.pop() {
+            let shape = self.schema.shapes.get(id);
+            if matches!(shape, Shape::Number) {
+                return true;
+            }
+            if seen.insert(id) {
+                pending.extend(shape.children());
+            }
+        }
+        false
+    }
+
+    /// A type with one public field, for a value that has no name by itself.
+    pub(super) fn newtype(&self, id: ShapeId, inner: Slot) -> TokenStream {
+        let name = self.name(id);
+        let docs = self.type_doc(id, "A value");
+        let derives = self.derives(id);
+        let held = self.held_type(id, inner.shape);
+        let held = if inner.nullable { quote!(Option<#held>) } else { held };
+        let accessor = "The value.";
+        quote! {
+            #docs
+            #[derive(#derives)]
+            pub struct #name(
+                #[doc = #accessor]
+                pub #held,
+            );
+
+            impl From<#held> for #name {
+                fn from(value: #held) -> Self {
+                    Self(value)
+                }
+            }
+
+            impl Wire for #name {
+                fn read(input: Input<'_>) -> Result<Self, Mismatch> {
+                    Wire::read(input).map(Self)
+                }
+
+                fn write(&self) -> Result<Value, Mismatch> {
+                    self.0.write()
+                }
+            }
+        }
+    }
+
+    /// Whether a struct keeps the properties that it has no field for.
+    pub(super) fn kept(unknown: Unknown) -> Option<Slot> {
+        match unknown {
+            Unknown::Keep(slot) => Some(slot),
+            Unknown::Ignore | Unknown::Deny => None,
+        }
+    }
+}

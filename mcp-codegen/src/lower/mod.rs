@@ -1,0 +1,378 @@
+//! Stage 3: from schemas to shapes.
+//!
+//! Every place of the document is first expanded to what it allows, kind by kind ([`alternatives`]), a superset of
+//! what the schema allows that loses nothing. A shape is then the simplest type for that set.
+
+mod alternatives;
+mod arrays;
+mod expand;
+mod nesting;
+mod objects;
+mod specificity;
+mod tags;
+mod unions;
+
+use std::collections::{HashMap, VecDeque};
+
+use alternatives::{Alternatives, Choice, Conjunction, Numbers};
+use arrays::{ArrayAlternative, Rest};
+use expand::Expander;
+use objects::{Additional, ObjectAlternative};
+
+use crate::diagnostics::{LIMIT, NEVER_VALID, Reporter, WIDE_INTEGER};
+use crate::normalize::{SchemaId, Schemas};
+use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
+
+/// Types nest at most this deep; rustc gives up at 128.
+const DEEPEST: usize = 40;
+/// Tuples longer than this are lists.
+const LONGEST_TUPLE: usize = 8;
+
+/// The shapes of a schema document.
+#[derive(Debug)]
+pub(crate) struct Lowered {
+    pub(crate) shapes: Shapes,
+    /// A shape with a name.
+    pub(crate) root: ShapeId,
+}
+
+/// What the root of a document stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Root {
+    /// The arguments of a tool: always an object, and a type with a name.
+    Arguments,
+    /// A structured result: any value.
+    Output,
+}
+
+pub(crate) fn lower(schemas: &mut Schemas<'_>, root: SchemaId, kind: Root, reporter: &mut Reporter) -> Lowered {
+    let mut lowering = Lowering {
+        schemas,
+        reporter,
+        expander: Expander::default(),
+        shapes: Shapes::default(),
+        known: HashMap::new(),
+        structs: Vec::new(),
+        pending: VecDeque::new(),
+    };
+    let root = lowering.root(root, kind);
+    while let Some(job) = lowering.pending.pop_front() {
+        lowering.finish(job);
+    }
+    let mut shapes = lowering.shapes;
+    let root = if root.nullable || !shapes.get(root.shape).is_named() {
+        let origin = shapes.origin(root.shape).to_vec();
+        shapes.add(Shape::Named(root), origin)
+    } else {
+        root.shape
+    };
+    nesting::name_deep_types(&mut shapes, root);
+    Lowered { shapes, root }
+}
+
+struct Lowering<'l, 'a> {
+    schemas: &'l mut Schemas<'a>,
+    reporter: &'l mut Reporter,
+    expander: Expander,
+    shapes: Shapes,
+    known: HashMap<Conjunction, Slot>,
+    structs: Vec<(ObjectAlternative, StructMode, ShapeId)>,
+    pending: VecDeque<Job>,
+}
+
+/// A shape that has its place, and is yet to be made.
+struct Job {
+    id: ShapeId,
+    depth: usize,
+    work: Work,
+}
+
+enum Work {
+    Place(Conjunction, Alternatives),
+    Struct(ObjectAlternative, StructMode),
+    List(ArrayAlternative),
+}
+
+/// How a struct is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum StructMode {
+    /// On its own.
+    Plain,
+    /// As the arguments of a tool, which are a struct even without properties.
+    Arguments,
+    /// As a branch of an untagged union: it keeps unknown properties where it allows them, for they may belong to
+    /// another branch.
+    Untagged,
+    /// As a branch of a union whose tag is this property.
+    Tagged(String),
+}
+
+impl Lowering<'_, '_> {
+    fn root(&mut self, root: SchemaId, kind: Root) -> Slot {
+        let conjunction = vec![root];
+        let mut alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
+        if kind == Root::Arguments {
+            let objects = std::mem::take(&mut alternatives.objects);
+            alternatives = Alternatives { objects, ..Alternatives::nothing() };
+            match alternatives.objects.as_slice() {
+                [] => {
+                    self.reporter.say(NEVER_VALID, "", "arguments are an object");
+                    alternatives.objects = vec![ObjectAlternative { origin: Some(root), ..ObjectAlternative::default() }];
+                }
+                [_, _, ..] => {
+                    let id = self.shapes.add(Shape::Anything, conjunction.clone());
+                    self.known.insert(conjunction.clone(), Slot { shape: id, nullable: false });
+                    self.pending.push_back(Job { id, depth: 0, work: Work::Place(conjunction, alternatives) });
+                    return Slot { shape: id, nullable: false };
+                }
+                [_] => {}
+            }
+            let mut only = alternatives.objects.swap_remove(0);
+            let says_properties = self.schemas.source(root).is_some_and(|source| source.contains_key("properties"));
+            if only.is_open() && !says_properties {
+                only.additional = Additional::Of(Conjunction::new());
+            }
+            let shape = self.structure(only, StructMode::Arguments, 0, conjunction);
+            return Slot { shape, nullable: false };
+        }
+        self.place_of(conjunction, alternatives, 0)
+    }
+
+    /// The shape of a place, to be made later.
+    fn slot(&mut self, conjunction: &Conjunction, depth: usize) -> Slot {
+        let conjunction = self.followed(conjunction);
+        if let Some(known) = self.known.get(&conjunction) {
+            return *known;
+        }
+        let alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
+        self.place_of(conjunction, alternatives, depth)
+    }
+
+    fn place_of(&mut self, conjunction: Conjunction, mut alternatives: Alternatives, depth: usize) -> Slot {
+        if matches!(&alternatives.booleans, Choice::Only(values) if values.len() > 1) {
+            alternatives.booleans = Choice::Any;
+        }
+        let only_null = alternatives == Alternatives { null: true, ..Alternatives::nothing() };
+        let nullable = alternatives.null && !only_null && !unions::takes_null(&alternatives);
+        if nullable {
+            alternatives.null = false;
+        }
+        let id = self.shapes.add(Shape::Anything, conjunction.clone());
+        let slot = Slot { shape: id, nullable };
+        self.known.insert(conjunction.clone(), slot);
+        self.pending.push_back(Job { id, depth, work: Work::Place(conjunction, alternatives) });
+        slot
+    }
+
+    /// References that add nothing are replaced by what they lead to, so that all of them share one shape.
+    fn followed(&self, conjunction: &Conjunction) -> Conjunction {
+        let follow = |mut id: SchemaId| {
+            for _ in 0..DEEPEST {
+                let node = self.schemas.get(id);
+                match node.reference {
+                    Some(target) if node.is_plain_reference() => id = target,
+                    _ => break,
+                }
+            }
+            id
+        };
+        let mut followed: Conjunction = conjunction.iter().map(|id| follow(*id)).collect();
+        followed.sort_unstable();
+        followed.dedup();
+        followed
+    }
+
+    fn finish(&mut self, job: Job) {
+        let Job { id, depth, work } = job;
+        if depth > DEEPEST {
+            let place = self.shapes.origin(id).first().map(|schema| self.schemas.get(*schema).pointer.clone());
+            self.reporter.say(LIMIT, &place.unwrap_or_default(), format!("more than {DEEPEST} levels of types"));
+            return;
+        }
+        let shape = match work {
+            Work::Place(conjunction, alternatives) => self.shape_of(&conjunction, alternatives, depth),
+            Work::Struct(object, mode) => self.object(&object, &mode, depth),
+            Work::List(array) => self.array(&array, depth),
+        };
+        self.shapes.set(id, shape);
+    }
+
+    fn shape_of(&mut self, conjunction: &Conjunction, alternatives: Alternatives, depth: usize) -> Shape {
+        if unions::is_anything(&alternatives) {
+            return Shape::Anything;
+        }
+        if let Some(shape) = enumeration(&alternatives) {
+            return shape;
+        }
+        if alternatives.literals.is_empty() && unions::count(&alternatives) == 1 && !unions::takes_null(&alternatives) {
+            let Alternatives { booleans, numbers, strings, mut arrays, mut objects, .. } = alternatives;
+            if let Some(object) = objects.pop() {
+                return self.object(&object, &StructMode::Plain, depth);
+            }
+            if let Some(array) = arrays.pop() {
+                return self.array(&array, depth);
+            }
+            return if !booleans.is_none() {
+                Shape::Boolean
+            } else if !strings.is_none() {
+                Shape::Text
+            } else {
+                self.number(&numbers, conjunction)
+            };
+        }
+        if alternatives == (Alternatives { null: true, ..Alternatives::nothing() }) {
+            return Shape::Null;
+        }
+        if unions::count(&alternatives) == 0 && alternatives.literals.is_empty() {
+            let place = self.place(conjunction);
+            self.reporter.say(NEVER_VALID, &place, "");
+            return Shape::Anything;
+        }
+        self.union(alternatives, conjunction, depth)
+    }
+
+    fn place(&self, conjunction: &Conjunction) -> String {
+        conjunction.first().map(|id| self.schemas.get(*id).pointer.clone()).unwrap_or_default()
+    }
+
+    fn number(&mut self, numbers: &Numbers, conjunction: &Conjunction) -> Shape {
+        let Numbers::Integers { least, greatest } = numbers else {
+            return Shape::Number;
+        };
+        let (least, greatest) = (least.unwrap_or(i64::MIN.into()), greatest.unwrap_or(i64::MAX.into()));
+        // Bounds below i64::MIN are no demand: nobody means integers of more than 64 bits by them.
+        if greatest <= i64::MAX.into() {
+            Shape::I64
+        } else if least >= 0 {
+            Shape::U64
+        } else {
+            let place = self.place(conjunction);
+            self.reporter.say(WIDE_INTEGER, &place, "");
+            Shape::Anything
+        }
+    }
+
+    fn array(&mut self, array: &ArrayAlternative, depth: usize) -> Shape {
+        if let Some(length) = array.fixed_length().filter(|length| *length <= LONGEST_TUPLE) {
+            return Shape::Tuple(array.prefix.iter().take(length).map(|item| self.slot(item, depth + 1)).collect());
+        }
+        let mut items: Vec<Conjunction> = array.prefix.clone();
+        if let Rest::Of(rest) = &array.rest {
+            items.push(rest.clone());
+        }
+        items.dedup();
+        match items.as_slice() {
+            [] => Shape::List(self.slot(&Conjunction::new(), depth + 1)),
+            [item] => Shape::List(self.slot(item, depth + 1)),
+            _ if items.iter().any(Vec::is_empty) => Shape::List(self.slot(&Conjunction::new(), depth + 1)),
+            _ => {
+                let branches: Vec<SchemaId> = items.iter().filter_map(|item| item.first().copied()).collect();
+                let pointer = branches.first().map(|id| self.schemas.get(*id).pointer.clone()).unwrap_or_default();
+                let any = self.schemas.any_of(pointer, branches);
+                Shape::List(self.slot(&vec![any], depth + 1))
+            }
+        }
+    }
+
+    /// A struct with a place of its own; the same object used in the same way has one place.
+    fn structure(&mut self, object: ObjectAlternative, mode: StructMode, depth: usize, origin: Conjunction) -> ShapeId {
+        let known = self.structs.iter().find(|(known, how, _)| {
+            *how == mode && *known == object && known.origin == object.origin
+        });
+        if let Some((_, _, id)) = known {
+            return *id;
+        }
+        let id = self.shapes.add(Shape::Anything, origin);
+        self.structs.push((object.clone(), mode.clone(), id));
+        self.pending.push_back(Job { id, depth, work: Work::Struct(object, mode) });
+        id
+    }
+
+    fn object(&mut self, object: &ObjectAlternative, mode: &StructMode, depth: usize) -> Shape {
+        if object.properties.is_empty() && object.required.is_empty() && *mode == StructMode::Plain {
+            return match &object.additional {
+                Additional::Unsaid => Shape::FreeMap,
+                Additional::Of(value) if value.is_empty() => Shape::FreeMap,
+                Additional::Of(value) => Shape::Map(self.slot(value, depth + 1)),
+                Additional::Denied => Shape::Struct(StructShape { unknown: Unknown::Deny, ..StructShape::default() }),
+            };
+        }
+        let unknown = match &object.additional {
+            Additional::Denied => Unknown::Deny,
+            Additional::Of(value) => Unknown::Keep(self.slot(value, depth + 1)),
+            Additional::Unsaid if *mode == StructMode::Untagged => {
+                Unknown::Keep(self.slot(&Conjunction::new(), depth + 1))
+            }
+            Additional::Unsaid => Unknown::Ignore,
+        };
+        let undeclared = object.required.iter().filter(|key| object.property(key).is_none());
+        let properties: Vec<(String, Conjunction)> = object
+            .properties
+            .iter()
+            .cloned()
+            .chain(undeclared.map(|key| {
+                let schemas = match &object.additional {
+                    Additional::Of(schemas) => schemas.clone(),
+                    Additional::Unsaid | Additional::Denied => Conjunction::new(),
+                };
+                (key.clone(), schemas)
+            }))
+            .filter(|(key, _)| !matches!(mode, StructMode::Tagged(tag) if tag == key))
+            .collect();
+        let fields = properties.into_iter().filter_map(|(key, schemas)| self.field(object, key, schemas, depth)).collect();
+        let tag = match mode {
+            StructMode::Tagged(tag) => Some(tag.clone()),
+            StructMode::Plain | StructMode::Arguments | StructMode::Untagged => None,
+        };
+        let required = object.required.clone();
+        Shape::Struct(StructShape { fields, required, tag, unknown, require_any: object.require_any.clone() })
+    }
+
+    fn field(&mut self, object: &ObjectAlternative, key: String, schemas: Conjunction, depth: usize) -> Option<Field> {
+        let is_required = object.required.contains(&key);
+        let alternatives = self.expander.all(self.schemas, &schemas, self.reporter);
+        if alternatives == Alternatives::nothing() && !is_required {
+            let place = self.place(&schemas);
+            self.reporter.say(NEVER_VALID, &place, "");
+            return None;
+        }
+        let slot = self.slot(&schemas, depth + 1);
+        let presence = if is_required {
+            Presence::Required
+        } else if alternatives.null && !(slot.nullable && schemas.iter().any(|id| self.defaults_to_null(*id))) {
+            Presence::OptionalOrNull
+        } else {
+            Presence::Optional
+        };
+        Some(Field { wire: key, slot, presence, schemas })
+    }
+
+    fn defaults_to_null(&self, id: SchemaId) -> bool {
+        self.schemas.get(id).default_null
+    }
+}
+
+/// An enumeration, where only listed values are allowed.
+fn enumeration(alternatives: &Alternatives) -> Option<Shape> {
+    if !alternatives.arrays.is_empty() || !alternatives.objects.is_empty() || alternatives.null {
+        return None;
+    }
+    let (Choice::Only(booleans), Numbers::Only(numbers), Choice::Only(strings)) =
+        (&alternatives.booleans, &alternatives.numbers, &alternatives.strings)
+    else {
+        return None;
+    };
+    let values = || {
+        let strings = strings.iter().map(|text| text.clone().into());
+        let numbers = numbers.iter().map(|number| number.clone().into());
+        let booleans = booleans.iter().map(|value| (*value).into());
+        strings.chain(numbers).chain(booleans).chain(alternatives.literals.iter().cloned()).collect::<Vec<_>>()
+    };
+    if values().is_empty() {
+        None
+    } else if strings.len() == values().len() {
+        Some(Shape::TextEnum(strings.clone()))
+    } else {
+        Some(Shape::LiteralEnum(values()))
+    }
+}

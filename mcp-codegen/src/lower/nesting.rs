@@ -1,0 +1,43 @@
+//! Types without a name that would contain themselves, or nest too deep to read, get one.
+
+use std::collections::HashSet;
+
+use crate::shape::{Shape, ShapeId, Shapes, Slot};
+
+/// `Vec<Vec<Vec<...>>>` is readable up to here.
+const DEEPEST: usize = 6;
+
+pub(super) fn name_deep_types(shapes: &mut Shapes, root: ShapeId) {
+    let mut deep = HashSet::new();
+    let mut seen = HashSet::from([root]);
+    let mut roots = vec![root];
+    // Every named type starts anew; so does every type that gets a name here.
+    while let Some(id) = roots.pop() {
+        let mut below: Vec<(ShapeId, Vec<ShapeId>)> =
+            shapes.get(id).children().into_iter().map(|child| (child, vec![id])).collect();
+        while let Some((child, path)) = below.pop() {
+            let shape = shapes.get(child);
+            let starts_anew = shape.is_named() || deep.contains(&child);
+            if !starts_anew && (path.contains(&child) || path.len() > DEEPEST) && !shape.children().is_empty() {
+                deep.insert(child);
+            }
+            if starts_anew || deep.contains(&child) {
+                if seen.insert(child) {
+                    roots.push(child);
+                }
+                continue;
+            }
+            for grandchild in shape.children() {
+                let mut path = path.clone();
+                path.push(child);
+                below.push((grandchild, path));
+            }
+        }
+    }
+    let mut ordered: Vec<ShapeId> = deep.into_iter().collect();
+    ordered.sort_unstable();
+    for id in ordered {
+        let inner = shapes.add(shapes.get(id).clone(), shapes.origin(id).to_vec());
+        shapes.set(id, Shape::Named(Slot { shape: inner, nullable: false }));
+    }
+}

@@ -1,0 +1,314 @@
+//! Stage 2: every dialect becomes one. Keywords of draft 4 to 2020-12 and of OpenAPI are read into [`Node`], which has
+//! the fields of 2020-12 alone.
+
+mod keywords;
+
+use std::collections::{HashMap, VecDeque};
+
+use serde_json::{Map, Value};
+
+use crate::bundle::{Bundle, Target, push};
+use crate::diagnostics::{
+    CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter,
+};
+pub(crate) use keywords::{Bound, Kinds};
+
+/// A schema of a [`Schemas`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SchemaId(usize);
+
+/// One schema, normalized.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node {
+    pub(crate) pointer: String,
+    /// The schema is `false`, or nothing can satisfy it.
+    pub(crate) never: bool,
+    pub(crate) kinds: Option<Kinds>,
+    /// `enum` and `const`.
+    pub(crate) allowed: Option<Vec<Value>>,
+    pub(crate) minimum: Option<Bound>,
+    pub(crate) maximum: Option<Bound>,
+    pub(crate) properties: Vec<(String, SchemaId)>,
+    pub(crate) required: Vec<String>,
+    pub(crate) additional: Option<SchemaId>,
+    pub(crate) patterns: Vec<SchemaId>,
+    /// The schema may declare properties in ways that depend on the value.
+    pub(crate) open_ended: bool,
+    pub(crate) prefix_items: Vec<SchemaId>,
+    pub(crate) items: Option<SchemaId>,
+    pub(crate) min_items: u64,
+    pub(crate) max_items: Option<u64>,
+    pub(crate) reference: Option<SchemaId>,
+    pub(crate) all_of: Vec<SchemaId>,
+    pub(crate) any_of: Option<Vec<SchemaId>>,
+    pub(crate) one_of: Option<Vec<SchemaId>>,
+    /// Schemas that hold under a condition: `if`, `then`, `else`, `dependentSchemas`.
+    pub(crate) conditional: Vec<SchemaId>,
+    pub(crate) default_null: bool,
+}
+
+/// The schemas of one document, found by the places they stand at.
+#[derive(Debug)]
+pub(crate) struct Schemas<'a> {
+    bundle: Bundle<'a>,
+    nodes: Vec<Node>,
+    by_pointer: HashMap<String, SchemaId>,
+    pending: VecDeque<(SchemaId, &'a Value)>,
+}
+
+/// Beyond this many schemas in a document, the rest is untyped.
+const MOST_SCHEMAS: usize = 50_000;
+
+impl<'a> Schemas<'a> {
+    /// Normalizes a document; the root is the first schema.
+    pub(crate) fn new(root: &'a Value, reporter: &mut Reporter) -> (Self, SchemaId) {
+        let mut schemas =
+            Self { bundle: Bundle::new(root), nodes: Vec::new(), by_pointer: HashMap::new(), pending: VecDeque::new() };
+        let id = schemas.reserve(String::new(), root, reporter);
+        while let Some((id, value)) = schemas.pending.pop_front() {
+            let pointer = schemas.get(id).pointer.clone();
+            let node = schemas.normalize(pointer, value, reporter);
+            if let Some(slot) = schemas.nodes.get_mut(id.0) {
+                *slot = node;
+            }
+        }
+        (schemas, id)
+    }
+
+    pub(crate) fn get(&self, id: SchemaId) -> &Node {
+        static ANYTHING: Node = Node::anything();
+        self.nodes.get(id.0).unwrap_or(&ANYTHING)
+    }
+
+    /// The JSON that a schema was read from.
+    pub(crate) fn source(&self, id: SchemaId) -> Option<&'a Map<String, Value>> {
+        self.bundle.at(&self.get(id).pointer).and_then(Value::as_object)
+    }
+
+    /// A schema that no document has: any of the given ones.
+    pub(crate) fn any_of(&mut self, pointer: String, branches: Vec<SchemaId>) -> SchemaId {
+        self.nodes.push(Node { pointer, any_of: Some(branches), ..Node::default() });
+        SchemaId(self.nodes.len() - 1)
+    }
+
+    fn reserve(&mut self, pointer: String, value: &'a Value, reporter: &mut Reporter) -> SchemaId {
+        if let Some(known) = self.by_pointer.get(&pointer) {
+            return *known;
+        }
+        let id = SchemaId(self.nodes.len());
+        self.nodes.push(Node { pointer: pointer.clone(), ..Node::default() });
+        if id.0 < MOST_SCHEMAS {
+            self.pending.push_back((id, value));
+        } else if id.0 == MOST_SCHEMAS {
+            reporter.say(LIMIT, &pointer, format!("the document has more than {MOST_SCHEMAS} schemas"));
+        }
+        self.by_pointer.insert(pointer, id);
+        id
+    }
+
+    fn normalize(&mut self, pointer: String, value: &'a Value, reporter: &mut Reporter) -> Node {
+        let map = match value {
+            Value::Object(map) => map,
+            Value::Bool(allowed) => return Node { pointer, never: !allowed, ..Node::default() },
+            _ => {
+                reporter.say(MALFORMED_KEYWORD, &pointer, "a schema is an object, `true` or `false`");
+                return Node { pointer, ..Node::default() };
+            }
+        };
+        let mut reading = keywords::Reading { map, pointer: &pointer, reporter };
+        let mut node = Node { default_null: map.get("default") == Some(&Value::Null), ..Node::default() };
+        if !(self.bundle.ref_stands_alone() && map.get("$ref").is_some_and(Value::is_string)) {
+            reading.scalars(&mut node);
+            self.children(&mut node, map, &pointer, reporter);
+        }
+        node.reference = self.reference(map, &pointer, reporter);
+        for keyword in ["not", "contains", "propertyNames", "dependentRequired", "unevaluatedProperties", "unevaluatedItems"] {
+            if map.contains_key(keyword) {
+                reporter.say(NOT_IN_TYPES, &pointer, format!("`{keyword}`"));
+            }
+        }
+        node.pointer = pointer;
+        node
+    }
+
+    fn children(&mut self, node: &mut Node, map: &'a Map<String, Value>, pointer: &str, reporter: &mut Reporter) {
+        node.properties = self.named(map, "properties", pointer, reporter);
+        node.patterns = self.named(map, "patternProperties", pointer, reporter).into_iter().map(|(_, id)| id).collect();
+        node.additional = self.one(map, "additionalProperties", pointer, reporter);
+        node.all_of = self.listed(map, "allOf", pointer, reporter).unwrap_or_default();
+        node.any_of = self.listed(map, "anyOf", pointer, reporter);
+        node.one_of = self.listed(map, "oneOf", pointer, reporter);
+        if map.get("items").is_some_and(Value::is_array) {
+            node.prefix_items = self.listed(map, "items", pointer, reporter).unwrap_or_default();
+            node.items = self.one(map, "additionalItems", pointer, reporter);
+        } else {
+            node.prefix_items = self.listed(map, "prefixItems", pointer, reporter).unwrap_or_default();
+            node.items = self.one(map, "items", pointer, reporter);
+        }
+        for keyword in ["if", "then", "else"] {
+            node.conditional.extend(self.one(map, keyword, pointer, reporter));
+        }
+        for keyword in ["dependentSchemas", "dependencies"] {
+            node.conditional.extend(self.named(map, keyword, pointer, reporter).into_iter().map(|(_, id)| id));
+        }
+        node.open_ended = map.get("unevaluatedProperties").is_some_and(|value| *value != Value::Bool(false));
+    }
+
+    fn one(
+        &mut self,
+        map: &'a Map<String, Value>,
+        keyword: &str,
+        pointer: &str,
+        reporter: &mut Reporter,
+    ) -> Option<SchemaId> {
+        let value = map.get(keyword)?;
+        let mut place = pointer.to_owned();
+        push(&mut place, keyword);
+        if !matches!(value, Value::Object(_) | Value::Bool(_)) {
+            reporter.say(MALFORMED_KEYWORD, &place, "a schema is an object, `true` or `false`");
+            return None;
+        }
+        Some(self.reserve(place, value, reporter))
+    }
+
+    fn listed(
+        &mut self,
+        map: &'a Map<String, Value>,
+        keyword: &str,
+        pointer: &str,
+        reporter: &mut Reporter,
+    ) -> Option<Vec<SchemaId>> {
+        let value = map.get(keyword)?;
+        let mut place = pointer.to_owned();
+        push(&mut place, keyword);
+        let Value::Array(items) = value else {
+            reporter.say(MALFORMED_KEYWORD, &place, "expected an array of schemas");
+            return None;
+        };
+        if items.is_empty() && keyword != "items" {
+            reporter.say(MALFORMED_KEYWORD, &place, "expected at least one schema");
+            return None;
+        }
+        Some(
+            items
+                .iter()
+                .enumerate()
+                .map(|(index, item)| self.reserve(format!("{place}/{index}"), item, reporter))
+                .collect(),
+        )
+    }
+
+    fn named(
+        &mut self,
+        map: &'a Map<String, Value>,
+        keyword: &str,
+        pointer: &str,
+        reporter: &mut Reporter,
+    ) -> Vec<(String, SchemaId)> {
+        let Some(value) = map.get(keyword) else { return Vec::new() };
+        let mut place = pointer.to_owned();
+        push(&mut place, keyword);
+        let Value::Object(entries) = value else {
+            reporter.say(MALFORMED_KEYWORD, &place, "expected an object of schemas");
+            return Vec::new();
+        };
+        entries
+            .iter()
+            // `dependencies` may also hold lists of names.
+            .filter(|(_, schema)| !(keyword == "dependencies" && schema.is_array()))
+            .map(|(name, schema)| {
+                let mut place = place.clone();
+                push(&mut place, name);
+                (name.clone(), self.reserve(place, schema, reporter))
+            })
+            .collect()
+    }
+
+    /// Follows `$ref`, or `$dynamicRef` and `$recursiveRef` where they can be told.
+    fn reference(&mut self, map: &'a Map<String, Value>, pointer: &str, reporter: &mut Reporter) -> Option<SchemaId> {
+        let text = |keyword: &str| map.get(keyword).and_then(Value::as_str);
+        let target = if let Some(reference) = text("$ref") {
+            Some(self.bundle.resolve(pointer, reference))
+        } else if let Some(reference) = text("$dynamicRef") {
+            self.bundle.resolve_dynamic(pointer, reference)
+        } else if text("$recursiveRef").is_some() {
+            (!self.bundle.has_dynamic_anchors()).then(|| self.bundle.resolve(pointer, "#"))
+        } else {
+            if let Some(malformed) = map.get("$ref") {
+                reporter.say(MALFORMED_KEYWORD, &format!("{pointer}/$ref"), format!("expected a string, found {malformed}"));
+            }
+            return None;
+        };
+        let reference = text("$ref").or_else(|| text("$dynamicRef")).unwrap_or("#");
+        let place = format!("{pointer}/$ref");
+        match target? {
+            Target::Here(target) if target == pointer => {
+                reporter.say(CIRCULAR_REF, &place, reference);
+                None
+            }
+            Target::Here(target) => {
+                let value = self.bundle.at(&target)?;
+                Some(self.reserve(target, value, reporter))
+            }
+            Target::Nowhere => {
+                reporter.say(DANGLING_REF, &place, reference);
+                None
+            }
+            Target::Elsewhere => {
+                reporter.say(EXTERNAL_REF, &place, reference);
+                None
+            }
+        }
+    }
+}
+
+impl Node {
+    const fn anything() -> Self {
+        Self {
+            pointer: String::new(),
+            never: false,
+            kinds: None,
+            allowed: None,
+            minimum: None,
+            maximum: None,
+            properties: Vec::new(),
+            required: Vec::new(),
+            additional: None,
+            patterns: Vec::new(),
+            open_ended: false,
+            prefix_items: Vec::new(),
+            items: None,
+            min_items: 0,
+            max_items: None,
+            reference: None,
+            all_of: Vec::new(),
+            any_of: None,
+            one_of: None,
+            conditional: Vec::new(),
+            default_null: false,
+        }
+    }
+
+    /// Whether the schema is a reference and nothing that narrows it.
+    pub(crate) fn is_plain_reference(&self) -> bool {
+        self.reference.is_some()
+            && !self.never
+            && self.kinds.is_none()
+            && self.allowed.is_none()
+            && self.minimum.is_none()
+            && self.maximum.is_none()
+            && self.properties.is_empty()
+            && self.required.is_empty()
+            && self.additional.is_none()
+            && self.patterns.is_empty()
+            && !self.open_ended
+            && self.prefix_items.is_empty()
+            && self.items.is_none()
+            && self.min_items == 0
+            && self.max_items.is_none()
+            && self.all_of.is_empty()
+            && self.any_of.is_none()
+            && self.one_of.is_none()
+            && self.conditional.is_empty()
+    }
+}

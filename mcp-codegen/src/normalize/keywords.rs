@@ -1,0 +1,210 @@
+//! The keywords whose values are not schemas.
+
+use std::ops::BitOr;
+
+use serde_json::{Map, Number, Value};
+
+use super::Node;
+use crate::diagnostics::{MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
+
+/// A set of JSON's kinds of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Kinds(u8);
+
+impl Kinds {
+    pub(crate) const NULL: Self = Self(1);
+    pub(crate) const BOOLEAN: Self = Self(2);
+    pub(crate) const INTEGER: Self = Self(4);
+    /// Every number, integers too.
+    pub(crate) const NUMBER: Self = Self(4 | 8);
+    pub(crate) const STRING: Self = Self(16);
+    pub(crate) const ARRAY: Self = Self(32);
+    pub(crate) const OBJECT: Self = Self(64);
+
+    pub(crate) fn has(self, kinds: Self) -> bool {
+        self.0 & kinds.0 == kinds.0
+    }
+
+    /// The names of the kinds, as `type` writes them.
+    pub(crate) fn names(self) -> Vec<&'static str> {
+        let kinds = ["null", "boolean", "number", "string", "array", "object"];
+        kinds.into_iter().filter(|name| Self::named(name).is_some_and(|kind| self.has(kind))).collect()
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "null" => Self::NULL,
+            "boolean" => Self::BOOLEAN,
+            "integer" => Self::INTEGER,
+            "number" => Self::NUMBER,
+            "string" => Self::STRING,
+            "array" => Self::ARRAY,
+            "object" => Self::OBJECT,
+            _ => return None,
+        })
+    }
+}
+
+impl BitOr for Kinds {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// A bound of a number, as far as it decides about integer types.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bound {
+    value: f64,
+    exclusive: bool,
+    whole: Option<i128>,
+}
+
+impl Bound {
+    fn new(number: &Number, exclusive: bool) -> Option<Self> {
+        let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+        Some(Self { value: number.as_f64()?, exclusive, whole })
+    }
+
+    /// The least integer that a lower bound allows.
+    pub(crate) fn least(self) -> i128 {
+        match self.whole {
+            Some(whole) => whole + i128::from(self.exclusive),
+            None => clamped(if self.exclusive { self.value.floor() + 1.0 } else { self.value.ceil() }),
+        }
+    }
+
+    /// The greatest integer that an upper bound allows.
+    pub(crate) fn greatest(self) -> i128 {
+        match self.whole {
+            Some(whole) => whole - i128::from(self.exclusive),
+            None => clamped(if self.exclusive { self.value.ceil() - 1.0 } else { self.value.floor() }),
+        }
+    }
+}
+
+fn clamped(value: f64) -> i128 {
+    #[allow(clippy::cast_possible_truncation)] // casts of floats saturate
+    let whole = value as i128;
+    whole.clamp(i128::MIN / 2, i128::MAX / 2)
+}
+
+pub(super) struct Reading<'m, 'r> {
+    pub(super) map: &'m Map<String, Value>,
+    pub(super) pointer: &'r str,
+    pub(super) reporter: &'r mut Reporter,
+}
+
+impl Reading<'_, '_> {
+    pub(super) fn scalars(&mut self, node: &mut Node) {
+        node.kinds = self.kinds();
+        node.allowed = self.allowed();
+        node.minimum = self.bound("minimum", "exclusiveMinimum", |new, old| new.least() > old.least());
+        node.maximum = self.bound("maximum", "exclusiveMaximum", |new, old| new.greatest() < old.greatest());
+        node.required = self.required();
+        node.min_items = self.count("minItems").unwrap_or(0);
+        node.max_items = self.count("maxItems");
+    }
+
+    fn kinds(&mut self) -> Option<Kinds> {
+        let nullable = self.map.get("nullable") == Some(&Value::Bool(true));
+        let kinds = match self.map.get("type")? {
+            Value::String(name) => self.kind(name),
+            Value::Array(names) if !names.is_empty() => {
+                names.iter().map(|name| self.kind(name.as_str().unwrap_or_default())).reduce(|all, kind| Some(all? | kind?))?
+            }
+            other => {
+                let found = other.to_string();
+                self.malformed("type", &format!("expected the name of a type, or several, found {found}"));
+                return None;
+            }
+        }?;
+        Some(if nullable { kinds | Kinds::NULL } else { kinds })
+    }
+
+    fn kind(&mut self, name: &str) -> Option<Kinds> {
+        let kind = Kinds::named(name);
+        if kind.is_none() {
+            self.reporter.say(UNKNOWN_TYPE, &format!("{}/type", self.pointer), format!("`{}`", name.escape_debug()));
+        }
+        kind
+    }
+
+    fn allowed(&mut self) -> Option<Vec<Value>> {
+        let listed = match self.map.get("enum") {
+            None => None,
+            Some(Value::Array(values)) if !values.is_empty() => Some(values.clone()),
+            Some(Value::Array(_)) => {
+                self.malformed("enum", "expected at least one value");
+                None
+            }
+            Some(_) => {
+                self.malformed("enum", "expected an array");
+                None
+            }
+        };
+        match (listed, self.map.get("const")) {
+            (listed, None) => listed,
+            (None, Some(only)) => Some(vec![only.clone()]),
+            (Some(listed), Some(only)) => Some(listed.into_iter().filter(|value| value == only).collect()),
+        }
+    }
+
+    /// A bound; draft 4 says `exclusiveMinimum: true` beside `minimum`.
+    fn bound(&mut self, keyword: &str, exclusive: &str, tighter: fn(Bound, Bound) -> bool) -> Option<Bound> {
+        let draft4 = self.map.get(exclusive) == Some(&Value::Bool(true));
+        let plain = self.number(keyword).and_then(|number| Bound::new(&number, draft4));
+        let strict = match self.map.get(exclusive) {
+            Some(Value::Bool(_)) => None,
+            _ => self.number(exclusive).and_then(|number| Bound::new(&number, true)),
+        };
+        match (plain, strict) {
+            (Some(plain), Some(strict)) => Some(if tighter(strict, plain) { strict } else { plain }),
+            (plain, strict) => plain.or(strict),
+        }
+    }
+
+    fn number(&mut self, keyword: &str) -> Option<Number> {
+        match self.map.get(keyword)? {
+            Value::Number(number) => Some(number.clone()),
+            _ => {
+                self.malformed(keyword, "expected a number");
+                None
+            }
+        }
+    }
+
+    fn required(&mut self) -> Vec<String> {
+        match self.map.get("required") {
+            Some(Value::Array(names)) => {
+                let mut required: Vec<String> = Vec::new();
+                for name in names {
+                    match name.as_str() {
+                        Some(name) if required.iter().any(|known| known == name) => {}
+                        Some(name) => required.push(name.to_owned()),
+                        None => self.malformed("required", "expected names of properties"),
+                    }
+                }
+                required
+            }
+            // Draft 3 has a boolean on the property itself; it says nothing of this object.
+            None | Some(Value::Bool(_)) => Vec::new(),
+            Some(_) => {
+                self.malformed("required", "expected an array of names");
+                Vec::new()
+            }
+        }
+    }
+
+    fn count(&mut self, keyword: &str) -> Option<u64> {
+        let number = self.number(keyword)?;
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // guarded: integral and not negative
+        let whole = |value: f64| (value.fract() == 0.0 && value >= 0.0).then_some(value as u64);
+        number.as_u64().or_else(|| number.as_f64().and_then(whole))
+    }
+
+    fn malformed(&mut self, keyword: &str, message: &str) {
+        self.reporter.say(MALFORMED_KEYWORD, &format!("{}/{keyword}", self.pointer), message);
+    }
+}

@@ -1,0 +1,89 @@
+//! How bindings are to be generated.
+
+use mcp_model::{Prefix, ServerConfig, Snapshot, matches_glob};
+use proc_macro2::TokenStream;
+use quote::quote;
+use serde_json::Value;
+
+/// Options of [`Bindings::generate`](crate::Bindings::generate).
+///
+/// ```
+/// use mcp_codegen::Options;
+///
+/// let options = Options::new("github").module("gh").tools(["create_issue", "list_*"]);
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Options {
+    pub(crate) server: String,
+    pub(crate) module: Option<String>,
+    pub(crate) prefix: Prefix,
+    /// A tool has to match one pattern of each list.
+    pub(crate) tools: Vec<Vec<String>>,
+    pub(crate) exclude: Vec<String>,
+    pub(crate) crate_path: TokenStream,
+    pub(crate) config: Option<Value>,
+}
+
+impl Options {
+    /// The defaults for a server: module and prefix are its name, all its tools are bound.
+    pub fn new(server: impl Into<String>) -> Self {
+        Self {
+            server: server.into(),
+            module: None,
+            prefix: Prefix::ServerName,
+            tools: Vec::new(),
+            exclude: Vec::new(),
+            crate_path: quote!(::mcp_bindgen),
+            config: None,
+        }
+    }
+
+    /// What a server's configuration asks for: its prefix, its tools, and how the bindings connect.
+    pub fn for_server(config: &ServerConfig) -> Self {
+        let mut options = Self::new(&config.name);
+        options.prefix = config.prefix.clone();
+        options.tools.extend(config.tools.clone());
+        options.exclude.clone_from(&config.exclude);
+        options.config = Some(config.to_json());
+        options
+    }
+
+    /// The name of the generated module.
+    pub fn module(mut self, name: impl Into<String>) -> Self {
+        self.module = Some(name.into());
+        self
+    }
+
+    /// The prefix of handlers and types.
+    pub fn prefix(mut self, prefix: Prefix) -> Self {
+        self.prefix = prefix;
+        self
+    }
+
+    /// Binds only tools that match one of these patterns, beside what was asked for before.
+    pub fn tools<S: Into<String>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
+        self.tools.push(patterns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The path by which generated code finds this library; `::mcp_bindgen` by default.
+    pub fn crate_path(mut self, path: TokenStream) -> Self {
+        self.crate_path = path;
+        self
+    }
+
+    pub(crate) fn selects(&self, tool: &str) -> bool {
+        let matches = |patterns: &[String]| patterns.iter().any(|pattern| matches_glob(pattern, tool));
+        self.tools.iter().all(|patterns| matches(patterns)) && !matches(&self.exclude)
+    }
+
+    /// The patterns that match no tool of a snapshot.
+    #[must_use]
+    pub fn unmatched(&self, snapshot: &Snapshot) -> Vec<String> {
+        let names: Vec<&str> =
+            snapshot.tools.iter().filter_map(|tool| tool.get("name").and_then(Value::as_str)).collect();
+        let matches = |pattern: &String| names.iter().any(|name| matches_glob(pattern, name));
+        self.tools.iter().flatten().filter(|pattern| !matches(pattern)).cloned().collect()
+    }
+}

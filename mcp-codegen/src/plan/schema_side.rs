@@ -1,0 +1,192 @@
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use serde_json::Value;
+
+use crate::diagnostics::Reporter;
+use crate::lower::{Root, lower};
+use crate::names::{Style, defined_name};
+use crate::normalize::{SchemaId, Schemas};
+use crate::shape::{Shape, ShapeId, Shapes, Slot};
+
+/// One of a tool's two schemas, translated.
+#[derive(Debug)]
+pub(crate) struct SchemaSide<'s> {
+    pub(crate) schemas: Schemas<'s>,
+    pub(crate) shapes: Shapes,
+    pub(crate) root: ShapeId,
+    pub(crate) kind: Root,
+    /// The names of the shapes that have one.
+    pub(crate) names: HashMap<ShapeId, String>,
+    /// The named shapes, outermost first.
+    pub(crate) order: Vec<ShapeId>,
+    /// Pairs of shapes that hold each other, so that the first has to box the second.
+    boxed: HashSet<(ShapeId, ShapeId)>,
+}
+
+impl<'s> SchemaSide<'s> {
+    pub(crate) fn new(schema: &'s Value, kind: Root, reporter: &mut Reporter) -> Self {
+        let (mut schemas, root) = Schemas::new(schema, reporter);
+        let lowered = lower(&mut schemas, root, kind, reporter);
+        let boxed = cycles(&lowered.shapes);
+        Self {
+            schemas,
+            shapes: lowered.shapes,
+            root: lowered.root,
+            kind,
+            names: HashMap::new(),
+            order: Vec::new(),
+            boxed,
+        }
+    }
+
+    pub(crate) fn is_boxed(&self, holder: ShapeId, held: ShapeId) -> bool {
+        self.boxed.contains(&(holder, held))
+    }
+
+    /// The type names that the root and everything in it ask for.
+    pub(crate) fn wanted_names(&mut self, root: &str) -> Vec<(ShapeId, String, bool)> {
+        let mut naming = Naming { side: self, root, wanted: Vec::new(), seen: HashSet::new(), pending: VecDeque::new() };
+        naming.name(naming.side.root, root.to_owned());
+        while let Some((id, name)) = naming.pending.pop_front() {
+            naming.below(id, &name);
+        }
+        let wanted = naming.wanted;
+        self.order = wanted.iter().map(|(id, _)| *id).collect();
+        let root = self.root;
+        wanted.into_iter().map(|(id, name)| (id, name, id == root)).collect()
+    }
+
+    /// How many fields have a schema with a `type`, and how many of those are untyped.
+    pub(crate) fn coverage(&self) -> (usize, usize) {
+        let mut counts = (0, 0);
+        for id in &self.order {
+            let Shape::Struct(object) = self.shapes.get(*id) else { continue };
+            for field in &object.fields {
+                let declares = |id: &SchemaId| self.schemas.source(*id).is_some_and(|source| source.contains_key("type"));
+                if field.schemas.iter().any(declares) {
+                    counts.0 += 1;
+                    counts.1 += usize::from(matches!(self.shapes.get(field.slot.shape), Shape::Anything));
+                }
+            }
+        }
+        counts
+    }
+
+    fn definition(&self, id: ShapeId) -> Option<String> {
+        let [only] = self.shapes.origin(id) else { return None };
+        defined_name(&self.schemas.get(*only).pointer)
+    }
+
+    /// The schemas that document a shape.
+    pub(crate) fn origin(&self, id: ShapeId) -> &[SchemaId] {
+        self.shapes.origin(id)
+    }
+}
+
+struct Naming<'n, 's> {
+    side: &'n SchemaSide<'s>,
+    root: &'n str,
+    wanted: Vec<(ShapeId, String)>,
+    seen: HashSet<ShapeId>,
+    pending: VecDeque<(ShapeId, String)>,
+}
+
+impl Naming<'_, '_> {
+    fn name(&mut self, id: ShapeId, name: String) {
+        if self.seen.insert(id) {
+            let name = Style::Pascal.shortened(name);
+            self.wanted.push((id, name.clone()));
+            self.pending.push_back((id, name));
+        }
+    }
+
+    fn place(&mut self, slot: Slot, name: String) {
+        let id = slot.shape;
+        let shape = self.side.shapes.get(id);
+        if shape.is_named() {
+            let name = match self.side.definition(id) {
+                Some(definition) => format!("{}{}", self.root, Style::Pascal.apply(&definition)),
+                None => name,
+            };
+            self.name(id, name);
+            return;
+        }
+        match shape {
+            Shape::List(item) => self.place(*item, format!("{name}Item")),
+            Shape::Map(value) => self.place(*value, format!("{name}Value")),
+            Shape::Tuple(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.place(*item, format!("{name}{}", index + 1));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn below(&mut self, id: ShapeId, name: &str) {
+        match self.side.shapes.get(id) {
+            Shape::Struct(object) => {
+                for field in &object.fields {
+                    self.place(field.slot, format!("{name}{}", Style::Pascal.apply(&field.wire)));
+                }
+                if let crate::shape::Unknown::Keep(slot) = object.unknown {
+                    self.place(slot, format!("{name}Extra"));
+                }
+            }
+            Shape::Union(union) => {
+                for branch in &union.branches {
+                    let name = format!("{name}{}", Style::Pascal.apply(&branch.name));
+                    if self.side.shapes.get(branch.shape).is_named() {
+                        self.name(branch.shape, name);
+                    } else {
+                        self.place(Slot { shape: branch.shape, nullable: false }, name);
+                    }
+                }
+            }
+            Shape::Named(inner) => self.place(*inner, format!("{name}Value")),
+            _ => {}
+        }
+    }
+}
+
+/// Finds the pairs of shapes on a cycle of values that hold each other directly.
+fn cycles(shapes: &Shapes) -> HashSet<(ShapeId, ShapeId)> {
+    let mut group: HashMap<ShapeId, usize> = HashMap::new();
+    let mut order = Vec::new();
+    let mut seen = HashSet::new();
+    for start in shapes.ids() {
+        let mut stack = vec![(start, false)];
+        while let Some((id, done)) = stack.pop() {
+            if done {
+                order.push(id);
+            } else if seen.insert(id) {
+                stack.push((id, true));
+                stack.extend(shapes.get(id).inline().into_iter().map(|held| (held, false)));
+            }
+        }
+    }
+    let mut holders: HashMap<ShapeId, Vec<ShapeId>> = HashMap::new();
+    for id in shapes.ids() {
+        for held in shapes.get(id).inline() {
+            holders.entry(held).or_default().push(id);
+        }
+    }
+    for (number, start) in order.into_iter().rev().enumerate() {
+        let mut stack = vec![start];
+        while let Some(id) = stack.pop() {
+            if !group.contains_key(&id) {
+                group.insert(id, number);
+                stack.extend(holders.get(&id).into_iter().flatten().copied());
+            }
+        }
+    }
+    let mut boxed = HashSet::new();
+    for id in shapes.ids() {
+        for held in shapes.get(id).inline() {
+            if group.get(&id) == group.get(&held) {
+                boxed.insert((id, held));
+            }
+        }
+    }
+    boxed
+}

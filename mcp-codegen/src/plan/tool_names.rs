@@ -1,0 +1,47 @@
+use crate::names::{Style, identifiers};
+
+/// What a tool is called in Rust.
+#[derive(Clone, Debug)]
+pub(crate) struct ToolNames {
+    /// `create_issue`
+    pub(crate) method: String,
+    /// `CreateIssue`
+    pub(crate) variant: String,
+    /// `github_create_issue`, also the name by which `parse` knows the tool.
+    pub(crate) handler: String,
+    /// `GithubCreateIssueParams`
+    pub(crate) params: String,
+    /// `GithubCreateIssueOutput`
+    pub(crate) output: String,
+    /// The name has a suffix, because another tool's reads the same.
+    pub(crate) renamed: bool,
+}
+
+/// Methods that the client type has by itself.
+const METHODS: &[&str] = &["connect", "with", "client", "clone"];
+
+impl ToolNames {
+    pub(crate) fn all(tools: &[&str], prefix: Option<&str>) -> Vec<Self> {
+        let methods = identifiers(Style::Snake, tools, METHODS, "tool");
+        let methods_read: Vec<&str> = methods.iter().map(String::as_str).collect();
+        let variants = identifiers(Style::Pascal, &methods_read, &["Self"], "tool");
+        let lead = prefix.map(|prefix| format!("{prefix}_")).unwrap_or_default();
+        let type_lead = prefix.map(|prefix| Style::Pascal.apply(prefix)).unwrap_or_default();
+        tools
+            .iter()
+            .zip(methods.iter().zip(variants))
+            .map(|(tool, (method, variant))| {
+                let base = format!("{type_lead}{variant}");
+                let base = if base.starts_with(|first: char| first.is_ascii_digit()) { format!("N{base}") } else { base };
+                Self {
+                    handler: format!("{lead}{method}"),
+                    params: format!("{base}Params"),
+                    output: format!("{base}Output"),
+                    renamed: *method != Style::Snake.apply(tool),
+                    method: method.clone(),
+                    variant,
+                }
+            })
+            .collect()
+    }
+}

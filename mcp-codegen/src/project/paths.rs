@@ -1,0 +1,40 @@
+use std::path::{Component, Path, PathBuf};
+
+/// A path as seen from a folder; the path itself where they have nothing in common.
+pub(super) fn relative(folder: &Path, path: &Path) -> PathBuf {
+    let path: Vec<Component<'_>> = normal(path);
+    let folder: Vec<Component<'_>> = normal(folder);
+    let common = path.iter().zip(&folder).take_while(|(left, right)| left == right).count();
+    if common == 0 {
+        return path.iter().collect();
+    }
+    let up = folder.iter().skip(common).map(|_| Component::ParentDir);
+    up.chain(path.iter().skip(common).copied()).collect()
+}
+
+fn normal(path: &Path) -> Vec<Component<'_>> {
+    let mut kept = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir if matches!(kept.last(), Some(Component::Normal(_))) => {
+                kept.pop();
+            }
+            other => kept.push(other),
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_seen_from_the_folder() {
+        let from = |folder: &str, path: &str| relative(folder.as_ref(), path.as_ref()).display().to_string();
+        assert_eq!(from("/a/b", "/a/b/mcp/x.json"), "mcp/x.json");
+        assert_eq!(from("/a/b", "/a/b/./mcp/../x.json"), "x.json");
+        assert_eq!(from("/a/b/c", "/a/mcp.toml"), "../../mcp.toml");
+    }
+}

@@ -1,0 +1,158 @@
+//! Enumerations: types whose values are a fixed list of JSON values.
+
+use serde_json::Value;
+
+use super::{Input, Mismatch, same_json};
+
+const MOST_LISTED: usize = 12;
+
+/// Reads one of a fixed list of strings.
+///
+/// # Errors
+/// Where the value is not a string, or not one of them.
+pub fn read_text<T: Copy>(input: Input<'_>, variants: &[T], text: fn(&T) -> &'static str) -> Result<T, Mismatch> {
+    let Value::String(found) = input.value() else {
+        return Err(Mismatch::expected("a string", input.value()));
+    };
+    variants.iter().copied().find(|variant| text(variant) == found.as_str()).ok_or_else(|| {
+        one_of(variants.iter().map(|variant| text(variant).to_owned()))
+    })
+}
+
+/// Reads one of a fixed list of JSON values, each given as JSON text.
+///
+/// # Errors
+/// Where the value is not one of them.
+pub fn read_literal<T: Copy>(input: Input<'_>, variants: &[(T, &'static str)]) -> Result<T, Mismatch> {
+    for (variant, json) in variants {
+        if same_json(&write_literal(json)?, input.value()) {
+            return Ok(*variant);
+        }
+    }
+    Err(one_of(variants.iter().map(|(_, json)| (*json).to_owned())))
+}
+
+/// Prints a JSON value given as JSON text.
+///
+/// # Errors
+/// Where the text is not JSON, which generated code never contains.
+pub fn write_literal(json: &str) -> Result<Value, Mismatch> {
+    serde_json::from_str(json).map_err(|error| Mismatch::new(error.to_string()))
+}
+
+fn one_of(values: impl ExactSizeIterator<Item = String>) -> Mismatch {
+    let more = values.len().saturating_sub(MOST_LISTED);
+    let listed: Vec<_> = values.take(MOST_LISTED).map(|value| value.escape_debug().to_string()).collect();
+    let rest = if more == 0 { String::new() } else { format!(" or {more} more") };
+    Mismatch::new(format!("expected one of `{}`{rest}", listed.join("`, `")))
+}
+
+/// Everything that an enumeration of strings can do, beside its definition. `open Other` names the variant that
+/// holds any other string.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __string_enum {
+    ($type:ident { $($variant:ident = $text:literal,)* }) => {
+        impl $type {
+            /// Every value, in the order of the schema.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The value as it goes on the wire.
+            #[must_use]
+            pub const fn as_str(&self) -> &'static str {
+                match self { $(Self::$variant => $text),* }
+            }
+        }
+
+        impl $crate::wire::Wire for $type {
+            fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
+                $crate::wire::read_text(input, Self::ALL, Self::as_str)
+            }
+
+            fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
+                ::core::result::Result::Ok($crate::wire::prelude::Value::from(self.as_str()))
+            }
+        }
+
+        $crate::__string_enum_text!($type);
+    };
+    ($type:ident { $($variant:ident = $text:literal,)* } open $other:ident) => {
+        impl $type {
+            /// Every declared value, in the order of the schema.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The value as it came on the wire.
+            #[must_use]
+            pub const fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $text,)*
+                    Self::$other(text) => text.as_str(),
+                }
+            }
+        }
+
+        impl $crate::wire::Wire for $type {
+            fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
+                let text = <$crate::wire::prelude::String as $crate::wire::Wire>::read(input)?;
+                ::core::result::Result::Ok(match text.as_str() {
+                    $($text => Self::$variant,)*
+                    _ => Self::$other(text),
+                })
+            }
+
+            fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
+                ::core::result::Result::Ok($crate::wire::prelude::Value::from(self.as_str()))
+            }
+        }
+
+        $crate::__string_enum_text!($type);
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __string_enum_text {
+    ($type:ident) => {
+        impl ::core::fmt::Display for $type {
+            fn fmt(&self, formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                formatter.pad(self.as_str())
+            }
+        }
+
+        impl ::core::str::FromStr for $type {
+            type Err = $crate::wire::Mismatch;
+
+            fn from_str(text: &str) -> ::core::result::Result<Self, Self::Err> {
+                $crate::wire::from_value(&$crate::wire::prelude::Value::from(text))
+            }
+        }
+    };
+}
+
+/// Everything that an enumeration of JSON values can do, beside its definition.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __literal_enum {
+    ($type:ident { $($variant:ident = $json:literal,)* }) => {
+        impl $type {
+            /// Every value, in the order of the schema.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),*];
+
+            /// The value as JSON text.
+            #[must_use]
+            pub const fn as_json(&self) -> &'static str {
+                match self { $(Self::$variant => $json),* }
+            }
+        }
+
+        impl $crate::wire::Wire for $type {
+            fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
+                $crate::wire::read_literal(input, &[$((Self::$variant, $json)),*])
+            }
+
+            fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
+                $crate::wire::write_literal(self.as_json())
+            }
+        }
+    };
+}

@@ -1,0 +1,166 @@
+//! Reading and writing JSON exactly.
+//!
+//! `serde`'s derives cannot tell `null` from absent, print `5.0` for a number that came as `5`, and pick the first
+//! branch of a union even where it drops keys. Generated types implement [`Wire`] instead, a plain pair of functions
+//! on [`Value`], and get `Serialize` and `Deserialize` from it. The trait is generated code's business: use `serde`.
+
+mod containers;
+mod literal;
+mod mismatch;
+mod nullable;
+mod object;
+mod scalars;
+mod union;
+
+pub mod prelude;
+
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use serde::ser::Error as _;
+use serde::{Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+pub use literal::{read_literal, read_text, write_literal};
+pub use mismatch::Mismatch;
+pub use nullable::Nullable;
+pub use object::{ObjectReader, ObjectWriter};
+pub use union::{Pick, same_json};
+
+/// A type with an exact JSON form: what [`write`](Wire::write) prints is what [`read`](Wire::read) was given.
+pub trait Wire: Sized {
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// A [`Mismatch`] that says where and why the value does not fit.
+    fn read(input: Input<'_>) -> Result<Self, Mismatch>;
+
+    /// Prints the value.
+    ///
+    /// # Errors
+    /// A [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
+    fn write(&self) -> Result<Value, Mismatch>;
+}
+
+/// How many branches of unions one reading may try: nested overlapping unions multiply, and the value may come from
+/// a hostile server. Real results stay under a few thousand.
+const MOST_TRIALS: u32 = 1 << 24;
+
+/// A JSON value being read.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    value: &'a Value,
+    trials: &'a Cell<u32>,
+}
+
+impl<'a> Input<'a> {
+    /// The value.
+    #[must_use]
+    pub fn value(self) -> &'a Value {
+        self.value
+    }
+
+    /// The value as an object.
+    ///
+    /// # Errors
+    /// Where it is something else.
+    pub fn object(self) -> Result<ObjectReader<'a>, Mismatch> {
+        ObjectReader::new(self)
+    }
+
+    fn at(self, value: &'a Value) -> Self {
+        Self { value, ..self }
+    }
+
+    fn count_trial(self) -> Result<(), Mismatch> {
+        let left = self.trials.get();
+        self.trials.set(left.saturating_sub(1));
+        if left == 0 { Err(Mismatch::new("too many ways to read this value")) } else { Ok(()) }
+    }
+}
+
+/// Reads a typed value from JSON.
+///
+/// # Errors
+/// A [`Mismatch`] that says where and why the value does not fit.
+pub fn from_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
+    T::read(Input { value, trials: &Cell::new(MOST_TRIALS) })
+}
+
+/// Prints a typed value as JSON.
+///
+/// # Errors
+/// A [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
+pub fn to_value<T: Wire>(value: &T) -> Result<Value, Mismatch> {
+    value.write()
+}
+
+/// `Serialize::serialize` for a [`Wire`] type.
+///
+/// # Errors
+/// The serializer's own, and a number that JSON cannot hold.
+pub fn serialize<T: Wire, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    value.write().map_err(S::Error::custom)?.serialize(serializer)
+}
+
+/// `Deserialize::deserialize` for a [`Wire`] type.
+///
+/// # Errors
+/// The deserializer's own, and a value that does not fit.
+pub fn deserialize<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    use serde::Deserialize as _;
+    use serde::de::Error as _;
+    from_value(&Value::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+/// Gives types `Serialize` and `Deserialize` by way of their [`Wire`] form.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __serde_through_wire {
+    ($($type:ident)*) => {$(
+        impl $crate::wire::serde::Serialize for $type {
+            fn serialize<S: $crate::wire::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
+                $crate::wire::serialize(self, serializer)
+            }
+        }
+
+        impl<'de> $crate::wire::serde::Deserialize<'de> for $type {
+            fn deserialize<D: $crate::wire::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::core::result::Result<Self, D::Error> {
+                $crate::wire::deserialize(deserializer)
+            }
+        }
+    )*};
+}
+
+#[doc(hidden)]
+pub use serde;
+
+/// JSON in any of the forms in which programs hold it.
+pub trait AsJson {
+    /// The value.
+    fn as_json(&self) -> Cow<'_, Value>;
+}
+
+impl AsJson for Value {
+    fn as_json(&self) -> Cow<'_, Value> {
+        Cow::Borrowed(self)
+    }
+}
+
+impl AsJson for Map<String, Value> {
+    fn as_json(&self) -> Cow<'_, Value> {
+        Cow::Owned(Value::Object(self.clone()))
+    }
+}
+
+impl<T: AsJson + ?Sized> AsJson for &T {
+    fn as_json(&self) -> Cow<'_, Value> {
+        (**self).as_json()
+    }
+}
+

@@ -1,0 +1,67 @@
+use serde_json::Value;
+
+use super::{Input, Mismatch, Wire};
+
+/// A value or an explicit `null`, where both differ from absent: a property that is not required, may be `null`, and
+/// does not default to `null` has the type `Option<Nullable<T>>`.
+///
+/// ```
+/// use mcp_runtime::Nullable;
+///
+/// let cleared: Option<Nullable<String>> = Some(Nullable::Null); // sent as `null`
+/// let set: Option<Nullable<String>> = Some("done".to_owned().into()); // sent as `"done"`
+/// let untouched: Option<Nullable<String>> = None; // not sent
+/// # assert_ne!(cleared, set);
+/// # assert_ne!(cleared, untouched);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Nullable<T> {
+    /// An explicit `null`.
+    #[default]
+    Null,
+    /// A value.
+    Value(T),
+}
+
+impl<T> Nullable<T> {
+    /// The value, if it is not `null`.
+    pub fn as_option(&self) -> Option<&T> {
+        match self {
+            Self::Null => None,
+            Self::Value(value) => Some(value),
+        }
+    }
+
+    /// The value, if it is not `null`.
+    pub fn into_option(self) -> Option<T> {
+        match self {
+            Self::Null => None,
+            Self::Value(value) => Some(value),
+        }
+    }
+}
+
+impl<T> From<T> for Nullable<T> {
+    fn from(value: T) -> Self {
+        Self::Value(value)
+    }
+}
+
+impl<T> From<Option<T>> for Nullable<T> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Self::Value)
+    }
+}
+
+impl<T: Wire> Wire for Nullable<T> {
+    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
+        if input.value().is_null() { Ok(Self::Null) } else { T::read(input).map(Self::Value) }
+    }
+
+    fn write(&self) -> Result<Value, Mismatch> {
+        match self {
+            Self::Null => Ok(Value::Null),
+            Self::Value(value) => value.write(),
+        }
+    }
+}
