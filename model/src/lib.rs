@@ -23,6 +23,7 @@ pub use canonical::canonical_json;
 #[cfg(feature = "digest")]
 pub use canonical::tool_digest;
 pub use config::{Config, Defaults, DiagnosticLevels};
+pub use duration::parse_duration;
 pub use error::FileError;
 #[cfg(feature = "write")]
 pub use files::write_if_changed;

@@ -105,6 +105,12 @@ impl Snapshot {
         Self::parse(&read_text(path)?).map_err(|error| error.in_file(path))
     }
 
+    /// Whether a text is a snapshot of a format that this version cannot read: it is not to be overwritten.
+    pub fn is_newer(text: &str) -> bool {
+        let file: Option<Value> = serde_json::from_str(without_byte_order_mark(text)).ok();
+        file.and_then(|file| file.get("format")?.as_u64()).is_some_and(|format| format > u64::from(FORMAT))
+    }
+
     /// The text of the file: the lists sorted by name, two spaces, line feeds, nothing of the moment or the machine.
     pub fn to_text(&self) -> String {
         let mut file = Map::new();

@@ -69,7 +69,7 @@ impl<'a> Reader<'a> {
         let Kind::Text(text) = &node.kind else {
             return Err(self.wrong_type(node, what, "a duration such as \"30s\"").with_help(help));
         };
-        duration::parse(text).ok_or_else(|| {
+        duration::parse_duration(text).ok_or_else(|| {
             self.error(node.at, format!("{what} is not a duration: `{}`", printable(text))).with_help(help)
         })
     }

@@ -56,6 +56,25 @@ pub enum ChangeKind {
     Other,
 }
 
+impl ChangeKind {
+    /// The name, for machines: `now-required`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToolAdded => "tool-added",
+            Self::ToolRemoved => "tool-removed",
+            Self::Wording => "wording",
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::NowRequired => "now-required",
+            Self::NowOptional => "now-optional",
+            Self::Retyped => "retyped",
+            Self::Tightened => "tightened",
+            Self::Loosened => "loosened",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// Two columns: whether it breaks, and what it is.
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
