@@ -1,0 +1,147 @@
+//! `call`: one call of one tool.
+
+use std::io::Read;
+use std::path::Path;
+
+use mcp_model::{Snapshot, matches_glob, nearest, printable, read_text};
+use mcp_runtime::{CallError, CallTool, Client, Content, ToolCall, ToolResult};
+use serde_json::{Map, Value, json};
+
+use crate::args;
+use crate::exit::{Exit, Failure};
+use crate::live;
+use crate::output::Output;
+use crate::project;
+
+pub(crate) async fn run(config: Option<&Path>, arguments: args::Call, output: &mut Output) -> Result<Exit, Failure> {
+    let tool_arguments = tool_arguments(&arguments.args)?;
+    let config = project::load(config, output)?;
+    let server = config.server(&arguments.server)?;
+    let tool = arguments.tool.as_str();
+    if !server.selects(tool) {
+        let message =
+            format!("`tools` and `exclude` of server `{}` do not let `{}` be called", server.name, printable(tool));
+        return Err(Failure::new(message));
+    }
+    if !arguments.yes && server.approve.iter().any(|pattern| matches_glob(pattern, tool)) {
+        let message =
+            format!("calls of `{}` need an approval\n  = help: approve this one with `--yes`", printable(tool));
+        return Err(Failure::new(message));
+    }
+    let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
+    let client = live::client(&config, server, known.as_ref());
+    let called = call(
+        &client,
+        server,
+        ToolCall::new(server.name.clone(), arguments.tool.clone(), tool_arguments),
+        arguments.timeout,
+    );
+    let result = live::closing(client.clone(), called).await?;
+    print(&result, output)?;
+    if result.is_error {
+        output.error(&format!("`{}` of server `{}` answered with an error", printable(tool), server.name));
+        return Ok(Exit::ToolError);
+    }
+    Ok(Exit::Done)
+}
+
+async fn call(
+    client: &Client,
+    server: &mcp_model::ServerConfig,
+    call: ToolCall,
+    timeout: Option<std::time::Duration>,
+) -> Result<ToolResult, Failure> {
+    client.connect().await.map_err(|error| live::failure(error, server))?;
+    let tool = call.tool.to_string();
+    let outcome = match timeout {
+        Some(timeout) => client.call_tool_within(call, timeout).await,
+        None => client.call_tool(call).await,
+    };
+    match outcome {
+        Err(error @ CallError::ToolNotFound { .. }) => {
+            let mut failure = Failure::from(error);
+            let tools = client.list_tools_raw().await.unwrap_or_default();
+            let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str());
+            if let Some(near) = nearest(&tool, names).first() {
+                failure.message.push_str(&format!("\n  = help: did you mean `{}`?", printable(near)));
+            }
+            Err(failure)
+        }
+        outcome => Ok(outcome?),
+    }
+}
+
+/// The arguments: JSON text, `@FILE`, or `-` for stdin.
+fn tool_arguments(text: &str) -> Result<Map<String, Value>, Failure> {
+    let (text, origin) = match text.strip_prefix('@') {
+        Some(path) => (read_text(path)?, path.to_owned()),
+        None if text == "-" => {
+            let mut input = String::new();
+            std::io::stdin().read_to_string(&mut input)?;
+            (input, "stdin".to_owned())
+        }
+        None => (text.to_owned(), "--args".to_owned()),
+    };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(_) => Err(Failure::usage(format!("the arguments of a tool are a JSON object\n --> {origin}"))),
+        Err(error) => Err(Failure::usage(format!("the arguments are not JSON: {error}\n --> {origin}"))),
+    }
+}
+
+fn print(result: &ToolResult, output: &mut Output) -> Result<(), Failure> {
+    if output.json() {
+        return Ok(output.data_json(&to_json(result))?);
+    }
+    for content in &result.content {
+        output.data(&described(content))?;
+    }
+    // Servers repeat structured results as text; where one does not, this is the only place to see it.
+    if result.content.is_empty()
+        && let Some(structured) = &result.structured
+    {
+        output.data_json(structured)?;
+    }
+    Ok(())
+}
+
+fn described(content: &Content) -> String {
+    match content {
+        Content::Text { text } => text.clone(),
+        Content::Image { data, mime_type } => format!("[image {mime_type}, {} characters of base64]", data.len()),
+        Content::Audio { data, mime_type } => format!("[audio {mime_type}, {} characters of base64]", data.len()),
+        Content::Resource { resource } => match resource.get("text").and_then(Value::as_str) {
+            Some(text) => text.to_owned(),
+            None => format!("[resource {}]", resource.get("uri").and_then(Value::as_str).unwrap_or_default()),
+        },
+        Content::ResourceLink { uri, .. } => format!("[link {uri}]"),
+        other => content_json(other).to_string(),
+    }
+}
+
+fn to_json(result: &ToolResult) -> Value {
+    let mut json = Map::new();
+    json.insert("server".to_owned(), result.server.as_str().into());
+    json.insert("tool".to_owned(), result.tool.as_str().into());
+    json.insert("isError".to_owned(), result.is_error.into());
+    json.insert("content".to_owned(), result.content.iter().map(content_json).collect());
+    if let Some(structured) = &result.structured {
+        json.insert("structuredContent".to_owned(), structured.clone());
+    }
+    if let Some(meta) = &result.meta {
+        json.insert("_meta".to_owned(), meta.clone().into());
+    }
+    Value::Object(json)
+}
+
+fn content_json(content: &Content) -> Value {
+    match content {
+        Content::Text { text } => json!({ "type": "text", "text": text }),
+        Content::Image { data, mime_type } => json!({ "type": "image", "data": data, "mimeType": mime_type }),
+        Content::Audio { data, mime_type } => json!({ "type": "audio", "data": data, "mimeType": mime_type }),
+        Content::Resource { resource } => json!({ "type": "resource", "resource": resource }),
+        Content::ResourceLink { link, .. } => link.clone(),
+        Content::Other(block) => block.clone(),
+        unknown => Value::String(format!("{unknown:?}")),
+    }
+}

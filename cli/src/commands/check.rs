@@ -1,0 +1,115 @@
+//! `check`: whether the snapshots are what `sync` would write now.
+
+use std::path::Path;
+
+use mcp_model::{Config, drift, read_text};
+use serde_json::{Value, json};
+use similar::TextDiff;
+
+use crate::args::Servers;
+use crate::exit::{Exit, Failure};
+use crate::live::{self, Found};
+use crate::output::{Output, lines_printable};
+use crate::project;
+
+pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut Output) -> Result<Exit, Failure> {
+    let config = project::load(config, output)?;
+    let servers = project::servers(&config, &servers.servers)?;
+    let mut exits = Vec::new();
+    let mut report: Vec<(String, Value)> = Vec::new();
+    live::snapshots(&config, servers, output, |output, found| {
+        let name = found.server.name.clone();
+        let entry = match compare(&config, found) {
+            Ok(state) => {
+                exits.push(state.exit());
+                state.tell(&name, output)?
+            }
+            Err(failure) => {
+                output.error(&failure.message);
+                exits.push(failure.exit);
+                json!({ "server": name, "status": "failed", "error": failure.message })
+            }
+        };
+        report.push((name, entry));
+        Ok(())
+    })
+    .await?;
+    if output.json() {
+        report.sort_by(|a, b| a.0.cmp(&b.0));
+        output.data_json(&report.into_iter().map(|(_, entry)| entry).collect())?;
+    }
+    Ok(Exit::of_all(exits))
+}
+
+/// How a snapshot stands to its server.
+enum State {
+    UpToDate { path: String },
+    Missing { path: String },
+    Differs { path: String, changes: Vec<drift::Change>, diff: String },
+}
+
+fn compare(config: &Config, found: Found) -> Result<State, Failure> {
+    let live = found.live.map_err(|error| live::failure(error, &found.server))?;
+    let path = config.snapshot_path(&found.server.name);
+    let shown = path.display().to_string();
+    if !path.exists() {
+        return Ok(State::Missing { path: shown });
+    }
+    let (current, live_text) = (read_text(&path)?, live.to_text());
+    if current == live_text {
+        return Ok(State::UpToDate { path: shown });
+    }
+    let changes = found.known.map(|known| drift::diff(&known, &live)).unwrap_or_default();
+    let diff = TextDiff::from_lines(current.as_str(), live_text.as_str())
+        .unified_diff()
+        .header(&format!("{shown} (snapshot)"), &format!("{} (live)", found.server.name))
+        .to_string();
+    Ok(State::Differs { path: shown, changes, diff: lines_printable(diff.trim_end()) })
+}
+
+impl State {
+    fn exit(&self) -> Exit {
+        match self {
+            Self::UpToDate { .. } => Exit::Done,
+            Self::Missing { .. } | Self::Differs { .. } => Exit::OutOfDate,
+        }
+    }
+
+    fn tell(&self, server: &str, output: &mut Output) -> Result<Value, Failure> {
+        let (status, path, changes) = match self {
+            Self::UpToDate { path } => {
+                output.status("Up to date", path);
+                ("up-to-date", path, &[][..])
+            }
+            Self::Missing { path } => {
+                output.error(&format!(
+                    "{server} has no snapshot\n --> {path}\n  = help: run `mcp-bindgen sync {server}`"
+                ));
+                ("missing", path, &[][..])
+            }
+            Self::Differs { path, changes, diff } => {
+                if !output.json() {
+                    output.data(diff)?;
+                }
+                output.error(&format!("{server} is not what its snapshot says\n --> {path}"));
+                for change in changes {
+                    output.status("", &change.to_string());
+                }
+                output.status("", &format!("review the changes and run `mcp-bindgen sync {server}`"));
+                ("out-of-date", path, changes.as_slice())
+            }
+        };
+        let changes: Value = changes.iter().map(change_json).collect();
+        Ok(json!({ "server": server, "status": status, "path": path, "changes": changes }))
+    }
+}
+
+pub(crate) fn change_json(change: &drift::Change) -> Value {
+    json!({
+        "tool": change.tool,
+        "kind": change.kind.name(),
+        "breaking": change.breaking,
+        "pointer": change.pointer,
+        "detail": change.detail,
+    })
+}

@@ -1,0 +1,74 @@
+//! `list`: tools and the names of their bindings.
+
+use std::path::Path;
+
+use mcp_codegen::{Bindings, ToolBinding};
+use mcp_model::{DiagnosticLevels, printable};
+use serde_json::{Value, json};
+
+use super::source;
+use crate::args::Source;
+use crate::diagnostics::{self, Place};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+pub(crate) fn run(config: Option<&Path>, wanted: &Source, output: &mut Output) -> Result<Exit, Failure> {
+    let mut exits = Vec::new();
+    let mut listed = Vec::new();
+    for bound in source::read(config, wanted, output)? {
+        let bound = match bound {
+            Ok(bound) => bound,
+            Err(failure) => {
+                output.error(&failure.message);
+                exits.push(failure.exit);
+                continue;
+            }
+        };
+        let place = Place { path: &bound.path, text: &bound.text };
+        let (tools, said) = Bindings::describe(&bound.snapshot, &bound.options);
+        if output.json() {
+            listed.extend(tools.iter().map(|tool| to_json(tool, &bound.levels, &place)));
+        } else if !tools.is_empty() {
+            output.data(&table(&tools))?;
+        }
+        if diagnostics::show(&said, &bound.levels, &place, output) {
+            exits.push(Exit::Failed);
+        }
+    }
+    if output.json() {
+        output.data_json(&Value::Array(listed))?;
+    }
+    Ok(Exit::of_all(exits))
+}
+
+fn to_json(tool: &ToolBinding, levels: &DiagnosticLevels, place: &Place<'_>) -> Value {
+    let said = tool.diagnostics.iter().filter(|said| !diagnostics::is_allowed(said, levels));
+    json!({
+        "server": tool.server,
+        "tool": tool.tool,
+        "prefixed": tool.prefixed,
+        "module": tool.module,
+        "params_type": tool.params_type,
+        "output_type": tool.output_type,
+        "handler": tool.handler,
+        "method": tool.method,
+        "variant": tool.variant,
+        "diagnostics": said.map(|said| diagnostics::to_json(said, place)).collect::<Value>(),
+    })
+}
+
+/// Two columns: the wire name, and the handler with its types.
+fn table(tools: &[ToolBinding]) -> String {
+    let names: Vec<String> = tools.iter().map(|tool| format!("{}/{}", tool.server, printable(&tool.tool))).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
+    let lines: Vec<String> = tools
+        .iter()
+        .zip(&names)
+        .map(|(tool, name)| {
+            let ToolBinding { module, handler, params_type, .. } = tool;
+            let output = tool.output_type.as_deref().unwrap_or("ToolResult");
+            format!("{name:<width$}  {module}::{handler}({params_type}) -> {output}")
+        })
+        .collect();
+    lines.join("\n")
+}

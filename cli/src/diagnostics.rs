@@ -1,0 +1,133 @@
+//! What the generator has to say, shown at its place in the snapshot.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use mcp_codegen::{Diagnostic, Severity};
+use mcp_model::{DiagnosticLevels, locate, printable};
+use serde_json::{Value, json};
+
+use crate::output::Output;
+
+/// How much of a long line is shown.
+const WIDTH: usize = 100;
+/// How much of it before the place in question.
+const BEFORE: usize = 40;
+
+/// A snapshot that diagnostics speak of.
+pub(crate) struct Place<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) text: &'a str,
+}
+
+/// Whether the configuration does not want to hear of it.
+pub(crate) fn is_allowed(diagnostic: &Diagnostic, levels: &DiagnosticLevels) -> bool {
+    levels.allow.iter().any(|code| code == diagnostic.code.id) && !is_denied(diagnostic, levels)
+}
+
+fn is_denied(diagnostic: &Diagnostic, levels: &DiagnosticLevels) -> bool {
+    levels.deny.iter().any(|code| code == diagnostic.code.id)
+}
+
+/// Shows what has to be seen, and says whether something was denied.
+pub(crate) fn show<'a>(
+    diagnostics: impl IntoIterator<Item = &'a Diagnostic>,
+    levels: &DiagnosticLevels,
+    place: &Place<'_>,
+    output: &mut Output,
+) -> bool {
+    let mut denied = false;
+    for diagnostic in diagnostics {
+        let is_denied = is_denied(diagnostic, levels);
+        if !is_denied && (is_allowed(diagnostic, levels) || diagnostic.code.severity == Severity::Note) {
+            continue;
+        }
+        denied |= is_denied;
+        let severity = if is_denied { Severity::Error } else { diagnostic.code.severity };
+        output.diagnostic(&format!("{severity}[{}]", diagnostic.code.id), &rendered(diagnostic, place));
+    }
+    denied
+}
+
+fn position(diagnostic: &Diagnostic, text: &str) -> Option<(usize, usize)> {
+    ["/tools", "/result/tools"]
+        .into_iter()
+        .find_map(|tools| locate(text, &format!("{tools}/{}{}", diagnostic.index, diagnostic.pointer)))
+}
+
+fn rendered(diagnostic: &Diagnostic, place: &Place<'_>) -> String {
+    let mut shown = diagnostic.code.title.to_owned();
+    if !diagnostic.message.is_empty() {
+        let _ = write!(shown, ": {}", printable(&diagnostic.message));
+    }
+    let path = place.path.display();
+    let (tool, pointer) = (printable(&diagnostic.tool), printable(&diagnostic.pointer));
+    let inside = if pointer.is_empty() { format!("tool {tool}") } else { format!("tool {tool}, {pointer}") };
+    match position(diagnostic, place.text) {
+        Some((line, column)) => {
+            let margin = " ".repeat(line.to_string().len());
+            let _ = write!(shown, "\n{margin}--> {path}:{line}:{column} ({inside})");
+            if let Some((excerpt, caret)) = excerpt(place.text, line, column) {
+                let _ = write!(shown, "\n{margin} |\n{line} | {excerpt}\n{margin} | {caret}");
+            }
+            let _ = write!(shown, "\n{margin} = help: {}", diagnostic.code.help);
+        }
+        None => {
+            let _ = write!(shown, "\n --> {path} ({inside})\n  = help: {}", diagnostic.code.help);
+        }
+    }
+    shown
+}
+
+/// The line, or the part of it around the column, and carets under the key that begins there.
+fn excerpt(text: &str, line: usize, column: usize) -> Option<(String, String)> {
+    let line: Vec<char> = text.lines().nth(line.checked_sub(1)?)?.chars().collect();
+    let at = column.checked_sub(1)?;
+    let from = if line.len() > WIDTH { at.saturating_sub(BEFORE) } else { 0 };
+    let to = line.len().min(from + WIDTH);
+    let part = |from: usize, to: usize| line.get(from..to).map(|part| printable(&part.iter().collect::<String>()));
+    let key = match line.get(at)? {
+        '"' => line.iter().skip(at + 1).position(|c| *c == '"').map_or(1, |length| length + 2),
+        _ => 1,
+    };
+    let (before, key) = (part(from, at)?, part(at, (at + key).min(to))?);
+    let caret = format!("{}{}", " ".repeat(before.chars().count()), "^".repeat(key.chars().count().max(1)));
+    Some((part(from, to)?, caret))
+}
+
+/// A diagnostic for machines.
+pub(crate) fn to_json(diagnostic: &Diagnostic, place: &Place<'_>) -> Value {
+    let (line, column) = position(diagnostic, place.text).unzip();
+    json!({
+        "code": diagnostic.code.id,
+        "severity": diagnostic.code.severity.to_string(),
+        "title": diagnostic.code.title,
+        "message": diagnostic.message,
+        "pointer": diagnostic.pointer,
+        "line": line,
+        "column": column,
+        "help": diagnostic.code.help,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carets_stand_under_the_key() {
+        let text = "{\n  \"läbels\": 1\n}";
+        assert_eq!(excerpt(text, 2, 3), Some(("  \"läbels\": 1".to_owned(), "  ^^^^^^^^".to_owned())));
+        assert_eq!(excerpt(text, 2, 13), Some(("  \"läbels\": 1".to_owned(), "            ^".to_owned())));
+        assert_eq!(excerpt(text, 9, 1), None);
+        assert_eq!(excerpt("\u{202e}\"a\"", 1, 2), Some(("\\u{202e}\"a\"".to_owned(), "        ^^^".to_owned())));
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_the_place() {
+        let text = format!("{}\"key\":{}", "x".repeat(500), "y".repeat(500));
+        let (line, caret) = excerpt(&text, 1, 501).unwrap();
+        assert_eq!(line, format!("{}\"key\":{}", "x".repeat(BEFORE), "y".repeat(54)));
+        assert_eq!(caret, format!("{}^^^^^", " ".repeat(BEFORE)));
+    }
+}

@@ -1,0 +1,113 @@
+//! How the program ends.
+
+use std::io;
+use std::process::ExitCode;
+
+use mcp_model::FileError;
+use mcp_runtime::{CallError, ConnectError, ConnectErrorKind};
+
+/// The exit codes. 2 is for wrong usage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Done = 0,
+    Failed = 1,
+    Usage = 2,
+    /// The tool answered `isError`.
+    ToolError = 3,
+    /// A snapshot is not what the server offers now.
+    OutOfDate = 4,
+    NotConnected = 5,
+    /// Ctrl-C, as shells report it.
+    Interrupted = 130,
+}
+
+impl Exit {
+    /// The code for several outcomes: the one that all the bad ones share, or plain failure.
+    pub(crate) fn of_all(outcomes: impl IntoIterator<Item = Self>) -> Self {
+        outcomes.into_iter().fold(Self::Done, |all, one| match (all, one) {
+            (all, Self::Done) => all,
+            (Self::Done, one) => one,
+            (all, one) if all == one => all,
+            // That something is out of date is found by asking again; what failed has to be mended first.
+            (Self::OutOfDate, worse) | (worse, Self::OutOfDate) => worse,
+            _ => Self::Failed,
+        })
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command cannot go on.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) exit: Exit,
+    pub(crate) message: String,
+}
+
+impl Failure {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Failed, message: message.into() }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Usage, message: message.into() }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        let exit = match error.kind {
+            ConnectErrorKind::Config | ConnectErrorKind::Unsupported => Exit::Failed,
+            _ => Exit::NotConnected,
+        };
+        Self { exit, message: error.to_string() }
+    }
+}
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        let exit = match error {
+            CallError::NotConnected { .. } | CallError::Transport { .. } => Exit::NotConnected,
+            CallError::Tool(_) => Exit::ToolError,
+            _ => Exit::Failed,
+        };
+        Self { exit, message: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_outcomes_have_one_code() {
+        use Exit::{Done, Failed, NotConnected, OutOfDate};
+        for (outcomes, code) in [
+            (vec![], Done),
+            (vec![Done, Done], Done),
+            (vec![Done, OutOfDate, Done], OutOfDate),
+            (vec![NotConnected, NotConnected], NotConnected),
+            (vec![OutOfDate, NotConnected], NotConnected),
+            (vec![NotConnected, OutOfDate], NotConnected),
+            (vec![NotConnected, Failed], Failed),
+        ] {
+            assert_eq!(Exit::of_all(outcomes.clone()), code, "{outcomes:?}");
+        }
+    }
+}

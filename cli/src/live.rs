@@ -1,0 +1,70 @@
+//! Servers as they are now.
+
+use std::future::Future;
+
+use mcp_model::{Config, ServerConfig, Snapshot};
+use mcp_runtime::{Client, ClientOptions, ConnectError, ConnectErrorKind};
+use tokio::task::JoinSet;
+
+use crate::exit::Failure;
+use crate::output::Output;
+
+/// A client of a server. It declares the capabilities that the snapshot was taken with, as the list may depend on them.
+pub(crate) fn client(config: &Config, server: &ServerConfig, snapshot: Option<&Snapshot>) -> Client {
+    let mut options = ClientOptions::new().timeout(config.defaults.timeout);
+    if let Some(capabilities) = snapshot.and_then(|snapshot| snapshot.client_capabilities.clone()) {
+        options = options.capabilities(capabilities);
+    }
+    Client::with_options(server.clone(), options)
+}
+
+/// Uses a client and closes its connection, whatever comes of it.
+pub(crate) async fn closing<T>(client: Client, result: impl Future<Output = T>) -> T {
+    let result = result.await;
+    client.close().await;
+    result
+}
+
+/// A server, and what was asked of it.
+pub(crate) struct Found {
+    pub(crate) server: ServerConfig,
+    /// What the snapshot says, where it can be read.
+    pub(crate) known: Option<Snapshot>,
+    pub(crate) live: Result<Snapshot, ConnectError>,
+}
+
+/// Asks servers side by side what they offer; `take` gets each answer as it comes.
+pub(crate) async fn snapshots(
+    config: &Config,
+    servers: Vec<ServerConfig>,
+    output: &mut Output,
+    mut take: impl FnMut(&mut Output, Found) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut asked = JoinSet::new();
+    for server in servers {
+        output.status("Asking", &format!("{} what it offers", server.name));
+        let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
+        let client = client(config, &server, known.as_ref());
+        asked.spawn(async move {
+            let live = closing(client.clone(), async { client.snapshot().await }).await;
+            Found { server, known, live }
+        });
+    }
+    while let Some(found) = asked.join_next().await {
+        take(output, found.map_err(|error| Failure::new(error.to_string()))?)?;
+    }
+    Ok(())
+}
+
+/// A failed connection, with what can be done about it.
+pub(crate) fn failure(error: ConnectError, server: &ServerConfig) -> Failure {
+    let help = match error.kind {
+        ConnectErrorKind::Spawn => format!("is the command of server `{}` installed and on the PATH?", server.name),
+        ConnectErrorKind::Timeout => format!("where it needs longer, set `timeout` of server `{}`", server.name),
+        _ => return error.into(),
+    };
+    let mut failure = Failure::from(error);
+    failure.message.push_str("\n  = help: ");
+    failure.message.push_str(&help);
+    failure
+}
