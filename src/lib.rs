@@ -1,7 +1,20 @@
-//! placeholder docs
+#![doc = include_str!("../README.md")]
 
+/// What a server is: configuration, snapshots, drift.
 pub use mcp_model as model;
 pub use mcp_runtime::*;
 
 #[cfg(feature = "macros")]
 pub use mcp_macros::mcp_tools;
+
+/// Includes the bindings that `mcp_codegen::build_script::Builder` generated for a server.
+///
+/// ```ignore
+/// mcp_bindgen::include_bindings!("github");
+/// ```
+#[macro_export]
+macro_rules! include_bindings {
+    ($server:literal) => {
+        include!(concat!(env!("OUT_DIR"), "/mcp_bindgen/", $server, ".rs"));
+    };
+}

@@ -2,10 +2,10 @@ use mcp_model::Snapshot;
 use proc_macro2::TokenStream;
 
 use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::emit;
 use crate::names::ident;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::emit;
 
 /// The one entry to the generator.
 #[derive(Debug)]

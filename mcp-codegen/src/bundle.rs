@@ -8,8 +8,18 @@ use serde_json::{Map, Value};
 
 /// Keywords whose value is one schema.
 const SCHEMA: &[&str] = &[
-    "additionalProperties", "additionalItems", "items", "contains", "not", "if", "then", "else", "propertyNames",
-    "unevaluatedProperties", "unevaluatedItems", "contentSchema",
+    "additionalProperties",
+    "additionalItems",
+    "items",
+    "contains",
+    "not",
+    "if",
+    "then",
+    "else",
+    "propertyNames",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "contentSchema",
 ];
 /// Keywords whose value is a list of schemas.
 const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems", "items"];
@@ -51,7 +61,9 @@ impl<'a> Bundle<'a> {
             resources: HashMap::from([(String::new(), String::new())]),
             anchors: HashMap::new(),
             dynamic_anchors: HashMap::new(),
-            ref_stands_alone: ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|draft| dialect.contains(draft)),
+            ref_stands_alone: ["draft-03", "draft-04", "draft-06", "draft-07"]
+                .iter()
+                .any(|draft| dialect.contains(draft)),
         };
         bundle.index(root, &mut String::new(), "", 0);
         bundle
@@ -101,9 +113,8 @@ impl<'a> Bundle<'a> {
     }
 
     fn base_of(&self, pointer: &str) -> &str {
-        let covers = |place: &str| {
-            pointer.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
+        let covers =
+            |place: &str| pointer.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.bases
             .iter()
             .filter(|(place, _)| covers(place))

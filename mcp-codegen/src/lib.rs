@@ -4,6 +4,8 @@
 //! the same tokens. Programs use this crate through `mcp-bindgen`.
 
 mod bindings;
+#[cfg(feature = "build-script")]
+pub mod build_script;
 mod bundle;
 mod diagnostics;
 mod emit;

@@ -8,9 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use serde_json::{Map, Value};
 
 use crate::bundle::{Bundle, Target, push};
-use crate::diagnostics::{
-    CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter,
-};
+use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter};
 pub(crate) use keywords::{Bound, Kinds};
 
 /// A schema of a [`Schemas`].
@@ -122,7 +120,9 @@ impl<'a> Schemas<'a> {
             self.children(&mut node, map, &pointer, reporter);
         }
         node.reference = self.reference(map, &pointer, reporter);
-        for keyword in ["not", "contains", "propertyNames", "dependentRequired", "unevaluatedProperties", "unevaluatedItems"] {
+        for keyword in
+            ["not", "contains", "propertyNames", "dependentRequired", "unevaluatedProperties", "unevaluatedItems"]
+        {
             if map.contains_key(keyword) {
                 reporter.say(NOT_IN_TYPES, &pointer, format!("`{keyword}`"));
             }
@@ -235,7 +235,11 @@ impl<'a> Schemas<'a> {
             (!self.bundle.has_dynamic_anchors()).then(|| self.bundle.resolve(pointer, "#"))
         } else {
             if let Some(malformed) = map.get("$ref") {
-                reporter.say(MALFORMED_KEYWORD, &format!("{pointer}/$ref"), format!("expected a string, found {malformed}"));
+                reporter.say(
+                    MALFORMED_KEYWORD,
+                    &format!("{pointer}/$ref"),
+                    format!("expected a string, found {malformed}"),
+                );
             }
             return None;
         };

@@ -137,10 +137,7 @@ impl Shapes {
 impl Shape {
     /// Whether the shape is a type with a name of its own.
     pub(crate) fn is_named(&self) -> bool {
-        matches!(
-            self,
-            Self::TextEnum(_) | Self::LiteralEnum(_) | Self::Struct(_) | Self::Union(_) | Self::Named(_)
-        )
+        matches!(self, Self::TextEnum(_) | Self::LiteralEnum(_) | Self::Struct(_) | Self::Union(_) | Self::Named(_))
     }
 
     /// The shapes that a value of this one holds directly, so that a cycle through them needs a `Box`.

@@ -26,7 +26,8 @@ pub(super) fn literal(text: &str) -> TokenStream {
 /// Text as inline code.
 pub(super) fn code(text: &str) -> String {
     let text: String = text.chars().map(|char| if char == '`' { '\'' } else { char }).collect();
-    let text: String = text.chars().flat_map(char::escape_debug).filter(|char| *char != '`').take(MOST_VALUE_CHARS).collect();
+    let text: String =
+        text.chars().flat_map(char::escape_debug).filter(|char| *char != '`').take(MOST_VALUE_CHARS).collect();
     let text = text.replace("\\\"", "\"").replace("\\'", "'");
     if text.trim().is_empty() { "(blank)".to_owned() } else { format!("`{}`", text.trim()) }
 }
@@ -116,7 +117,8 @@ pub(super) fn sanitized(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut in_list = false;
     for raw in cut.split(['\n', '\u{2028}', '\u{2029}', '\u{85}', '\u{b}', '\u{c}', '\r']).take(MOST_LINES) {
-        let clean: String = raw.chars().map(|char| if char == '\t' { ' ' } else { char }).filter(|char| is_visible(*char)).collect();
+        let clean: String =
+            raw.chars().map(|char| if char == '\t' { ' ' } else { char }).filter(|char| is_visible(*char)).collect();
         let words = clean.trim();
         if words.is_empty() {
             if lines.last().is_some_and(|line| !line.is_empty()) {
@@ -229,13 +231,10 @@ mod tests {
         assert_eq!(inline("# Title"), "\\# Title");
         assert_eq!(inline("1. first"), "1\\. first");
         assert_eq!(inline("at https://example.com/a_b."), "at <https://example.com/a_b>.");
-        assert_eq!(sanitized("a\n```rust\npanic!()\n```\n    indented"), [
-            "a",
-            "\\`\\`\\`rust",
-            "panic!()",
-            "\\`\\`\\`",
-            "indented"
-        ]);
+        assert_eq!(
+            sanitized("a\n```rust\npanic!()\n```\n    indented"),
+            ["a", "\\`\\`\\`rust", "panic!()", "\\`\\`\\`", "indented"]
+        );
         assert_eq!(sanitized("x\u{202e}y\u{7}"), ["xy"]);
         assert_eq!(sanitized("text\n- one\n- two\nmore"), ["text", "", "- one", "- two", "", "more"]);
     }

@@ -97,9 +97,11 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
         return TokenStream::new();
     }
     let variants: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.variant)).collect();
-    let arms = names(plan).into_iter().zip(&variants).filter(|(names, _)| !names.is_empty()).map(|(names, variant)| {
-        quote!(#(#names)|* => #krate::parse_arguments(&arguments).map(Self::#variant),)
-    });
+    let arms = names(plan)
+        .into_iter()
+        .zip(&variants)
+        .filter(|(names, _)| !names.is_empty())
+        .map(|(names, variant)| quote!(#(#names)|* => #krate::parse_arguments(&arguments).map(Self::#variant),));
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.params)).collect();
     let described = plan.tools.iter().map(|tool| docs::lines(&[docs::code(tool.wire)]));
     quote! {

@@ -36,7 +36,8 @@ impl Side<'_, '_> {
             .collect();
         let docs = self.type_doc(id, "An object");
         let derives = self.derives(id);
-        let default = members.iter().all(|member| member.field.presence != Presence::Required).then(|| quote!(, Default));
+        let default =
+            members.iter().all(|member| member.field.presence != Presence::Required).then(|| quote!(, Default));
         let fields = members.iter().map(|Member { name, ty, field }| {
             let docs = docs::of_schemas(&self.schema.schemas, &field.schemas, &format!("`{}`", field.wire));
             quote!(#docs pub #name: #ty,)
@@ -62,7 +63,13 @@ impl Side<'_, '_> {
     }
 
     /// `new`, with the required properties in the order of `required`.
-    fn constructor(&self, id: ShapeId, object: &StructShape, members: &[Member<'_>], extra: Option<&Ident>) -> TokenStream {
+    fn constructor(
+        &self,
+        id: ShapeId,
+        object: &StructShape,
+        members: &[Member<'_>],
+        extra: Option<&Ident>,
+    ) -> TokenStream {
         let name = self.name(id);
         let mut required: Vec<&Member<'_>> =
             members.iter().filter(|member| member.field.presence == Presence::Required).collect();

@@ -63,7 +63,11 @@ impl Side<'_, '_> {
 
     /// The derives of a type: floats have no `Eq`.
     pub(super) fn derives(&self, id: ShapeId) -> TokenStream {
-        if self.has_float(id, &mut HashSet::new()) { quote!(Clone, Debug, PartialEq) } else { quote!(Clone, Debug, PartialEq, Eq, Hash) }
+        if self.has_float(id, &mut HashSet::new()) {
+            quote!(Clone, Debug, PartialEq)
+        } else {
+            quote!(Clone, Debug, PartialEq, Eq, Hash)
+        }
     }
 
     fn has_float(&self, id: ShapeId, seen: &mut HashSet<ShapeId>) -> bool {

@@ -89,15 +89,14 @@ impl Side<'_, '_> {
         union: &UnionShape,
         variants: &[proc_macro2::Ident],
     ) -> TokenStream {
-        let tries = union.branches.iter().zip(variants).map(|(branch, variant)| {
-            match self.schema.shapes.get(branch.shape) {
+        let tries =
+            union.branches.iter().zip(variants).map(|(branch, variant)| match self.schema.shapes.get(branch.shape) {
                 Shape::AnyOf(kinds) => {
                     let kinds = kinds.names();
                     quote!(.rest(&[#(#kinds),*], Self::#variant))
                 }
                 _ => quote!(.branch(Self::#variant)),
-            }
-        });
+            });
         quote! {
             impl Wire for #name {
                 fn read(input: Input<'_>) -> Result<Self, Mismatch> {

@@ -87,18 +87,19 @@ impl Numbers {
             (left, right) if left.is_none() => right,
             (left, right) if right.is_none() => left,
             (Self::Only(mut left), Self::Only(right)) => {
-                left.extend(right.into_iter().filter(|number| !left.iter().any(|known| same(known, number))).collect::<Vec<_>>());
+                left.extend(
+                    right
+                        .into_iter()
+                        .filter(|number| !left.iter().any(|known| same(known, number)))
+                        .collect::<Vec<_>>(),
+                );
                 Self::Only(left)
             }
             (Self::Integers { least: a, greatest: b }, Self::Integers { least: c, greatest: d }) => {
                 Self::Integers { least: a.zip(c).map(|(a, c)| a.min(c)), greatest: b.zip(d).map(|(b, d)| b.max(d)) }
             }
             (Self::Integers { .. }, Self::Only(values)) | (Self::Only(values), Self::Integers { .. }) => {
-                if values.iter().all(is_integral) {
-                    Self::Integers { least: None, greatest: None }
-                } else {
-                    Self::Any
-                }
+                if values.iter().all(is_integral) { Self::Integers { least: None, greatest: None } } else { Self::Any }
             }
         }
     }
@@ -109,10 +110,9 @@ impl Numbers {
             (Self::Only(left), Self::Only(right)) => {
                 Self::Only(left.into_iter().filter(|number| right.iter().any(|known| same(known, number))).collect())
             }
-            (Self::Integers { least: a, greatest: b }, Self::Integers { least: c, greatest: d }) => Self::Integers {
-                least: a.into_iter().chain(c).max(),
-                greatest: b.into_iter().chain(d).min(),
-            },
+            (Self::Integers { least: a, greatest: b }, Self::Integers { least: c, greatest: d }) => {
+                Self::Integers { least: a.into_iter().chain(c).max(), greatest: b.into_iter().chain(d).min() }
+            }
             (Self::Integers { .. }, Self::Only(values)) | (Self::Only(values), Self::Integers { .. }) => {
                 Self::Only(values.into_iter().filter(is_integral).collect())
             }
@@ -226,7 +226,14 @@ impl Alternatives {
                     || if value.is_array() { !alternatives.arrays.is_empty() } else { !alternatives.objects.is_empty() }
             };
             let mut kept: Vec<_> = self.literals.iter().filter(|value| admits(&other, value)).cloned().collect();
-            kept.extend(other.literals.iter().filter(|value| !kept.contains(value) && admits(&self, value)).cloned().collect::<Vec<_>>());
+            kept.extend(
+                other
+                    .literals
+                    .iter()
+                    .filter(|value| !kept.contains(value) && admits(&self, value))
+                    .cloned()
+                    .collect::<Vec<_>>(),
+            );
             kept
         };
         Self {
@@ -262,5 +269,8 @@ impl Alternatives {
 }
 
 fn pairs<T>(left: &[T], right: &[T], intersect: fn(&T, &T) -> Option<T>) -> Vec<T> {
-    left.iter().flat_map(|left| right.iter().filter_map(move |right| intersect(left, right))).take(MOST_ALTERNATIVES + 1).collect()
+    left.iter()
+        .flat_map(|left| right.iter().filter_map(move |right| intersect(left, right)))
+        .take(MOST_ALTERNATIVES + 1)
+        .collect()
 }

@@ -37,8 +37,7 @@ impl ArrayAlternative {
 
     pub(super) fn intersection(&self, other: &Self) -> Option<Self> {
         let length = self.prefix.len().max(other.prefix.len());
-        let prefix: Vec<_> =
-            (0..length).map_while(|index| Some(both(self.item(index)?, other.item(index)?))).collect();
+        let prefix: Vec<_> = (0..length).map_while(|index| Some(both(self.item(index)?, other.item(index)?))).collect();
         let rest = match (&self.rest, &other.rest) {
             (Rest::Of(left), Rest::Of(right)) if prefix.len() == length => Rest::Of(both(left, right)),
             _ => Rest::Closed,

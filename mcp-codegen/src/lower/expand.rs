@@ -190,4 +190,3 @@ fn object_of(id: SchemaId, node: &Node, schemas: &Schemas<'_>) -> ObjectAlternat
 fn is_anything(schemas: &Schemas<'_>, id: SchemaId) -> bool {
     schemas.source(id).is_none_or(serde_json::Map::is_empty)
 }
-

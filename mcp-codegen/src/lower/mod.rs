@@ -117,7 +117,8 @@ impl Lowering<'_, '_> {
             match alternatives.objects.as_slice() {
                 [] => {
                     self.reporter.say(NEVER_VALID, "", "arguments are an object");
-                    alternatives.objects = vec![ObjectAlternative { origin: Some(root), ..ObjectAlternative::default() }];
+                    alternatives.objects =
+                        vec![ObjectAlternative { origin: Some(root), ..ObjectAlternative::default() }];
                 }
                 [_, _, ..] => {
                     let id = self.shapes.add(Shape::Anything, conjunction.clone());
@@ -276,9 +277,10 @@ impl Lowering<'_, '_> {
 
     /// A struct with a place of its own; the same object used in the same way has one place.
     fn structure(&mut self, object: ObjectAlternative, mode: StructMode, depth: usize, origin: Conjunction) -> ShapeId {
-        let known = self.structs.iter().find(|(known, how, _)| {
-            *how == mode && *known == object && known.origin == object.origin
-        });
+        let known = self
+            .structs
+            .iter()
+            .find(|(known, how, _)| *how == mode && *known == object && known.origin == object.origin);
         if let Some((_, _, id)) = known {
             return *id;
         }
@@ -319,7 +321,8 @@ impl Lowering<'_, '_> {
             }))
             .filter(|(key, _)| !matches!(mode, StructMode::Tagged(tag) if tag == key))
             .collect();
-        let fields = properties.into_iter().filter_map(|(key, schemas)| self.field(object, key, schemas, depth)).collect();
+        let fields =
+            properties.into_iter().filter_map(|(key, schemas)| self.field(object, key, schemas, depth)).collect();
         let tag = match mode {
             StructMode::Tagged(tag) => Some(tag.clone()),
             StructMode::Plain | StructMode::Arguments | StructMode::Untagged => None,

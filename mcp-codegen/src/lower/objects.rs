@@ -33,7 +33,9 @@ impl PartialEq for ObjectAlternative {
 
 impl ObjectAlternative {
     fn same_properties(&self, other: &Self) -> bool {
-        self.properties == other.properties && self.additional == other.additional && self.require_any == other.require_any
+        self.properties == other.properties
+            && self.additional == other.additional
+            && self.require_any == other.require_any
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -58,7 +60,8 @@ impl ObjectAlternative {
         let mut required = self.required.clone();
         required.extend(other.required.iter().filter(|name| !self.required.contains(name)).cloned());
         let mut properties = Vec::new();
-        let keys = self.properties.iter().chain(other.properties.iter().filter(|(key, _)| self.property(key).is_none()));
+        let keys =
+            self.properties.iter().chain(other.properties.iter().filter(|(key, _)| self.property(key).is_none()));
         for (key, _) in keys {
             match (self.asked_of(key), other.asked_of(key)) {
                 (Some(left), Some(right)) => properties.push((key.clone(), both(&left, &right))),
@@ -76,7 +79,8 @@ impl ObjectAlternative {
         };
         let mut require_any = self.require_any.clone();
         require_any.extend(other.require_any.iter().filter(|sets| !self.require_any.contains(sets)).cloned());
-        let origin = if other.properties.is_empty() { self.origin.or(other.origin) } else { other.origin.or(self.origin) };
+        let origin =
+            if other.properties.is_empty() { self.origin.or(other.origin) } else { other.origin.or(self.origin) };
         Some(Self { properties, required, additional, require_any, origin })
     }
 }

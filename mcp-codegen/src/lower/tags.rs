@@ -32,7 +32,9 @@ impl Lowering<'_, '_> {
         let property = branch.property(key).filter(|_| branch.required.iter().any(|name| name == key))?;
         let allowed = self.expander.all(self.schemas, property, self.reporter);
         match &allowed.strings {
-            Choice::Only(values) if allowed == (Alternatives { strings: allowed.strings.clone(), ..Alternatives::nothing() }) => {
+            Choice::Only(values)
+                if allowed == (Alternatives { strings: allowed.strings.clone(), ..Alternatives::nothing() }) =>
+            {
                 match values.as_slice() {
                     [only] => Some(only.clone()),
                     _ => None,

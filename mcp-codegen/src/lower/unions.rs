@@ -56,7 +56,9 @@ impl Lowering<'_, '_> {
         let objects = std::mem::take(&mut alternatives.objects);
         let scalars = self.scalars(&mut alternatives, place);
         match self.objects(objects, place, depth) {
-            Shape::Union(union) if branches.is_empty() && scalars.is_empty() && rest.is_none() => return Shape::Union(union),
+            Shape::Union(union) if branches.is_empty() && scalars.is_empty() && rest.is_none() => {
+                return Shape::Union(union);
+            }
             Shape::Union(union) if union.tag.is_none() => branches.splice(0..0, union.branches).for_each(drop),
             Shape::Anything => {}
             shape => {
@@ -152,7 +154,14 @@ impl Lowering<'_, '_> {
             siblings.iter().filter(|sibling| sibling.required.contains(key)).count() == 1
                 || siblings.iter().filter(|sibling| sibling.property(key).is_some()).count() == 1
         };
-        let own: Vec<_> = object.required.iter().filter(is_own).chain(object.properties.iter().map(|(key, _)| key).filter(is_own)).take(1).cloned().collect();
+        let own: Vec<_> = object
+            .required
+            .iter()
+            .filter(is_own)
+            .chain(object.properties.iter().map(|(key, _)| key).filter(is_own))
+            .take(1)
+            .cloned()
+            .collect();
         match own.as_slice() {
             [name, ..] => format!("with {name}"),
             [] => "Object".to_owned(),

@@ -60,9 +60,7 @@ pub(crate) fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind:
     for base in bases.values() {
         *claims.entry(base).or_default() += 1;
     }
-    let keeps = |wire: &str, base: &str| {
-        !reserved.contains(&base) && (claims.get(base) == Some(&1) || wire == base)
-    };
+    let keeps = |wire: &str, base: &str| !reserved.contains(&base) && (claims.get(base) == Some(&1) || wire == base);
     let mut readable: HashMap<String, usize> = HashMap::new();
     let suffixed = |wire: &str, base: &str| {
         let alone = claims.get(base) == Some(&1) || wire == base;
@@ -78,7 +76,9 @@ pub(crate) fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind:
             return base.to_owned();
         }
         let name = suffixed(wire, base);
-        let free = readable.get(&name) == Some(&1) && !claims.contains_key(name.as_str()) && !reserved.contains(&name.as_str());
+        let free = readable.get(&name) == Some(&1)
+            && !claims.contains_key(name.as_str())
+            && !reserved.contains(&name.as_str());
         if free { name } else { style.with_suffix(base, &format!("x{}", fingerprint(wire))) }
     };
     wires.iter().map(|wire| bases.get(wire).map_or_else(String::new, |base| resolve(wire, base))).collect()
@@ -123,8 +123,7 @@ pub(crate) fn type_names(wanted: &[Wanted], reserved: &[&str]) -> Vec<String> {
 /// The name under which `$defs` or `definitions` hold the schema at a pointer.
 pub(crate) fn defined_name(pointer: &str) -> Option<String> {
     let (parent, name) = pointer.rsplit_once('/')?;
-    (parent.ends_with("/$defs") || parent.ends_with("/definitions"))
-        .then(|| name.replace("~1", "/").replace("~0", "~"))
+    (parent.ends_with("/$defs") || parent.ends_with("/definitions")).then(|| name.replace("~1", "/").replace("~0", "~"))
 }
 
 /// An identifier as a token: raw where it is a keyword, with a trailing `_` where it cannot be raw.
@@ -218,7 +217,8 @@ mod tests {
         assert_eq!(names(&["read-file", "read_file", "read.file"]), ["read_file_dash", "read_file", "read_file_dot"]);
         assert_eq!(names(&["connect"]), ["connect_tool"]);
         assert_eq!(names(&["a-b", "a_b_dash", "a_b"])[1], "a_b_dash");
-        assert_eq!(identifiers(Style::Pascal, &["1m", "1M"], &[], ""), ["N1mLower", "N1mUpper"]);
+        assert_eq!(identifiers(Style::Pascal, &["1m", "1M"], &[], ""), ["N1m", "N1M"]);
+        assert_eq!(identifiers(Style::Snake, &["1m", "1M"], &[], ""), ["n1m", "n1_m"]);
         assert_eq!(identifiers(Style::Pascal, &["Sum", "SUM"], &[], ""), ["Sum", "SumUpper"]);
     }
 

@@ -111,9 +111,10 @@ impl Reading<'_, '_> {
         let nullable = self.map.get("nullable") == Some(&Value::Bool(true));
         let kinds = match self.map.get("type")? {
             Value::String(name) => self.kind(name),
-            Value::Array(names) if !names.is_empty() => {
-                names.iter().map(|name| self.kind(name.as_str().unwrap_or_default())).reduce(|all, kind| Some(all? | kind?))?
-            }
+            Value::Array(names) if !names.is_empty() => names
+                .iter()
+                .map(|name| self.kind(name.as_str().unwrap_or_default()))
+                .reduce(|all, kind| Some(all? | kind?))?,
             other => {
                 let found = other.to_string();
                 self.malformed("type", &format!("expected the name of a type, or several, found {found}"));

@@ -52,13 +52,51 @@ pub(crate) struct ToolPlan<'s> {
 
 /// Names that generated code takes from the library, and that no generated type may have.
 const PRELUDE: &[&str] = &[
-    "BTreeMap", "Box", "CallError", "CallTool", "Client", "Clone", "ConnectError", "Copy", "Debug", "Default", "Eq",
-    "Err", "From", "Hash", "Input", "Into", "Map", "Mismatch", "None", "Nullable", "ObjectReader", "ObjectWriter",
-    "Ok", "Option", "PartialEq", "Pick", "Result", "Self", "Send", "ServerSpec", "Some", "String", "ToOwned", "Tool",
-    "ToolCall", "ToolResult", "ToolSpec", "Value", "Vec", "Wire", "Borrow",
+    "BTreeMap",
+    "Box",
+    "CallError",
+    "CallTool",
+    "Client",
+    "Clone",
+    "ConnectError",
+    "Copy",
+    "Debug",
+    "Default",
+    "Eq",
+    "Err",
+    "From",
+    "Hash",
+    "Input",
+    "Into",
+    "Map",
+    "Mismatch",
+    "None",
+    "Nullable",
+    "ObjectReader",
+    "ObjectWriter",
+    "Ok",
+    "Option",
+    "PartialEq",
+    "Pick",
+    "Result",
+    "Self",
+    "Send",
+    "ServerSpec",
+    "Some",
+    "String",
+    "ToOwned",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
+    "ToolSpec",
+    "Value",
+    "Vec",
+    "Wire",
+    "Borrow",
 ];
 
-static FREE_FORM: LazyLock<Value> = LazyLock::new(|| Value::Object(Map::from_iter([("type".to_owned(), "object".into())])));
+static FREE_FORM: LazyLock<Value> =
+    LazyLock::new(|| Value::Object(Map::from_iter([("type".to_owned(), "object".into())])));
 
 impl<'s> Plan<'s> {
     pub(crate) fn new(snapshot: &'s Snapshot, options: &Options) -> Self {
@@ -102,7 +140,11 @@ impl<'s> Entry<'s> {
             let named = tool.as_object().and_then(|map| Some((map, map.get("name")?.as_str()?)));
             let Some((map, wire)) = named else {
                 let mut reporter = Reporter::new(&format!("#{index}"), index, "");
-                reporter.say(MALFORMED_TOOL, "", if tool.is_object() { "it has no name" } else { "it is not an object" });
+                reporter.say(
+                    MALFORMED_TOOL,
+                    "",
+                    if tool.is_object() { "it has no name" } else { "it is not an object" },
+                );
                 diagnostics.append(reporter.finish());
                 continue;
             };

@@ -45,7 +45,8 @@ impl<'s> SchemaSide<'s> {
 
     /// The type names that the root and everything in it ask for.
     pub(crate) fn wanted_names(&mut self, root: &str) -> Vec<(ShapeId, String, bool)> {
-        let mut naming = Naming { side: self, root, wanted: Vec::new(), seen: HashSet::new(), pending: VecDeque::new() };
+        let mut naming =
+            Naming { side: self, root, wanted: Vec::new(), seen: HashSet::new(), pending: VecDeque::new() };
         naming.name(naming.side.root, root.to_owned());
         while let Some((id, name)) = naming.pending.pop_front() {
             naming.below(id, &name);
@@ -62,7 +63,8 @@ impl<'s> SchemaSide<'s> {
         for id in &self.order {
             let Shape::Struct(object) = self.shapes.get(*id) else { continue };
             for field in &object.fields {
-                let declares = |id: &SchemaId| self.schemas.source(*id).is_some_and(|source| source.contains_key("type"));
+                let declares =
+                    |id: &SchemaId| self.schemas.source(*id).is_some_and(|source| source.contains_key("type"));
                 if field.schemas.iter().any(declares) {
                     counts.0 += 1;
                     counts.1 += usize::from(matches!(self.shapes.get(field.slot.shape), Shape::Anything));

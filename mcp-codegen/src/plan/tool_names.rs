@@ -32,7 +32,8 @@ impl ToolNames {
             .zip(methods.iter().zip(variants))
             .map(|(tool, (method, variant))| {
                 let base = format!("{type_lead}{variant}");
-                let base = if base.starts_with(|first: char| first.is_ascii_digit()) { format!("N{base}") } else { base };
+                let base =
+                    if base.starts_with(|first: char| first.is_ascii_digit()) { format!("N{base}") } else { base };
                 Self {
                     handler: format!("{lead}{method}"),
                     params: format!("{base}Params"),

@@ -23,7 +23,10 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     let input: MacroInput = syn::parse2(input)?;
     let here = Span::call_site();
     let Some(manifest_dir) = manifest_dir else {
-        return Err(syn::Error::new(here, "CARGO_MANIFEST_DIR is not set: mcp_tools! reads the files of a cargo package"));
+        return Err(syn::Error::new(
+            here,
+            "CARGO_MANIFEST_DIR is not set: mcp_tools! reads the files of a cargo package",
+        ));
     };
     let at = |span: Span, error: FileError| syn::Error::new(span, error);
     let first = input.servers.first().map_or(here, LitStr::span);
@@ -66,8 +69,7 @@ fn every_server(project: &Project) -> syn::Result<Vec<LitStr>> {
 fn module(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result<(TokenStream, PathBuf)> {
     let path = input.path.as_ref().map(LitStr::value);
     let place = input.path.as_ref().unwrap_or(server).span();
-    let source =
-        project.read(&server.value(), path.as_deref()).map_err(|error| syn::Error::new(place, error))?;
+    let source = project.read(&server.value(), path.as_deref()).map_err(|error| syn::Error::new(place, error))?;
     let mut options = source.options.clone();
     if let Some(module) = &input.module {
         options = options.module(module.to_string());
@@ -99,8 +101,12 @@ fn track(manifest_dir: &Path, path: &Path) -> TokenStream {
     let relative = relative(manifest_dir, path);
     if relative.is_absolute() {
         let path = relative.display().to_string();
-        return quote!(const _: &[u8] = ::core::include_bytes!(#path););
+        return quote!(
+            const _: &[u8] = ::core::include_bytes!(#path);
+        );
     }
     let path = format!("/{}", relative.display());
-    quote!(const _: &[u8] = ::core::include_bytes!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #path));)
+    quote!(
+        const _: &[u8] = ::core::include_bytes!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #path));
+    )
 }

@@ -50,7 +50,10 @@ impl Parse for MacroInput {
         if parsed.servers.len() != 1 {
             let place = parsed.servers.get(1).map_or_else(Span::call_site, LitStr::span);
             for option in ["mod", "path"].into_iter().filter(|option| seen.iter().any(|key| key == option)) {
-                return Err(syn::Error::new(place, format!("option `{option}` is for one server; give each its own `mcp_tools!`")));
+                return Err(syn::Error::new(
+                    place,
+                    format!("option `{option}` is for one server; give each its own `mcp_tools!`"),
+                ));
             }
         }
         Ok(parsed)

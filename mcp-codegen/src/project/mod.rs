@@ -71,7 +71,9 @@ impl Project {
     /// Whether diagnostics with a code are to be kept quiet.
     #[must_use]
     pub fn allows(&self, diagnostic: &Diagnostic) -> bool {
-        self.config.as_ref().is_some_and(|config| config.diagnostics.allow.iter().any(|code| code == diagnostic.code.id))
+        self.config
+            .as_ref()
+            .is_some_and(|config| config.diagnostics.allow.iter().any(|code| code == diagnostic.code.id))
     }
 
     /// Reads the snapshot of a server: the given one, or where the configuration says it is.
@@ -151,7 +153,8 @@ impl Source {
     /// A diagnostic with its place in the file.
     #[must_use]
     pub fn located(&self, diagnostic: &Diagnostic) -> String {
-        let place = diagnostic.position(&self.text).map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
+        let place =
+            diagnostic.position(&self.text).map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
         format!(
             "{}[{}]: {}\n --> {}{place} (tool {}, {})\n  = help: {}",
             diagnostic.code.severity,
