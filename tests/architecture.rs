@@ -12,17 +12,8 @@ type Fallible<T> = Result<T, Box<dyn Error>>;
 
 const MACRO_CRATES_AT_MOST: usize = 22;
 const FILE_LINES_AT_MOST: usize = 500;
-const TOO_HEAVY_FOR_A_MACRO: [&str; 7] = [
-    "tokio", "rmcp", "reqwest", "hyper", "typify", "schemars", "regex",
-];
-const TLS: [&str; 6] = [
-    "rustls",
-    "native-tls",
-    "openssl",
-    "ring",
-    "aws-lc-rs",
-    "aws-lc-sys",
-];
+const TOO_HEAVY_FOR_A_MACRO: [&str; 7] = ["tokio", "rmcp", "reqwest", "hyper", "typify", "schemars", "regex"];
+const TLS: [&str; 6] = ["rustls", "native-tls", "openssl", "ring", "aws-lc-rs", "aws-lc-sys"];
 
 /// The published packages, their source folders, and the arrows between them. An arrow may be followed further:
 /// who depends on codegen may name the model too.
@@ -32,11 +23,7 @@ const PACKAGES: [(&str, &str, &[&str]); 6] = [
     ("mcp-codegen", "mcp-codegen/src", &["mcp-model"]),
     ("mcp-bindgen-macros", "mcp-macros/src", &["mcp-codegen"]),
     ("mcp-bindgen", "src", &["mcp-runtime", "mcp-bindgen-macros"]),
-    (
-        "mcp-bindgen-cli",
-        "cli/src",
-        &["mcp-runtime", "mcp-codegen"],
-    ),
+    ("mcp-bindgen-cli", "cli/src", &["mcp-runtime", "mcp-codegen"]),
 ];
 
 /// The arrow that only the feature `live` draws.
@@ -65,10 +52,7 @@ fn packages_depend_along_the_arrows_only() -> Fallible<()> {
     }
     println!("{edges} dependencies between {} packages", PACKAGES.len());
     assert!(edges > 0, "no dependency was read");
-    assert!(
-        forbidden.is_empty(),
-        "dependencies against the arrows: {forbidden:?}"
-    );
+    assert!(forbidden.is_empty(), "dependencies against the arrows: {forbidden:?}");
     Ok(())
 }
 
@@ -77,16 +61,10 @@ fn resolved_trees_hold_no_package_against_the_arrows() -> Fallible<()> {
     for (package, _, _) in PACKAGES {
         let tree = tree_of(package)?;
         let allowed = reachable(package);
-        let forbidden: Vec<_> = tree
-            .local
-            .iter()
-            .filter(|name| *name != package && !allowed.contains(name.as_str()))
-            .collect();
+        let forbidden: Vec<_> =
+            tree.local.iter().filter(|name| *name != package && !allowed.contains(name.as_str())).collect();
         println!("{package}: {} third-party crates", tree.third_party.len());
-        assert!(
-            tree.local.contains(package),
-            "cargo tree did not print {package}"
-        );
+        assert!(tree.local.contains(package), "cargo tree did not print {package}");
         assert!(forbidden.is_empty(), "{package} pulls in {forbidden:?}");
     }
     Ok(())
@@ -95,19 +73,9 @@ fn resolved_trees_hold_no_package_against_the_arrows() -> Fallible<()> {
 #[test]
 fn the_macro_stays_light() -> Fallible<()> {
     let crates = tree_of("mcp-bindgen-macros")?.third_party;
-    println!(
-        "mcp-bindgen-macros: {} third-party crates, at most {MACRO_CRATES_AT_MOST}",
-        crates.len()
-    );
-    assert!(
-        crates.contains("syn"),
-        "cargo tree printed no syn: {crates:?}"
-    );
-    assert!(
-        crates.len() <= MACRO_CRATES_AT_MOST,
-        "{} crates: {crates:?}",
-        crates.len()
-    );
+    println!("mcp-bindgen-macros: {} third-party crates, at most {MACRO_CRATES_AT_MOST}", crates.len());
+    assert!(crates.contains("syn"), "cargo tree printed no syn: {crates:?}");
+    assert!(crates.len() <= MACRO_CRATES_AT_MOST, "{} crates: {crates:?}", crates.len());
     let heavy = found(&crates, &TOO_HEAVY_FOR_A_MACRO);
     assert!(heavy.is_empty(), "too heavy for a macro: {heavy:?}");
     Ok(())
@@ -116,14 +84,8 @@ fn the_macro_stays_light() -> Fallible<()> {
 #[test]
 fn default_features_pull_in_no_tls() -> Fallible<()> {
     let crates = tree_of("mcp-bindgen")?.third_party;
-    println!(
-        "mcp-bindgen with default features: {} third-party crates",
-        crates.len()
-    );
-    assert!(
-        crates.contains("rmcp"),
-        "cargo tree printed no rmcp: {crates:?}"
-    );
+    println!("mcp-bindgen with default features: {} third-party crates", crates.len());
+    assert!(crates.contains("rmcp"), "cargo tree printed no rmcp: {crates:?}");
     let tls = found(&crates, &TLS);
     assert!(tls.is_empty(), "TLS without being asked for: {tls:?}");
     Ok(())
@@ -142,10 +104,7 @@ fn source_files_stay_short() -> Fallible<()> {
             long.push(format!("{}: {lines}", file.strip_prefix(root())?.display()));
         }
     }
-    println!(
-        "{} source files, at most {FILE_LINES_AT_MOST} lines each",
-        files.len()
-    );
+    println!("{} source files, at most {FILE_LINES_AT_MOST} lines each", files.len());
     assert!(!files.is_empty(), "no source file was read");
     assert!(long.is_empty(), "too long: {long:?}");
     Ok(())
@@ -158,18 +117,8 @@ struct Tree {
 
 /// What `package` builds with its default features. A crate in two versions counts twice, by its version.
 fn tree_of(package: &str) -> Fallible<Tree> {
-    let arguments = [
-        "tree",
-        "--offline",
-        "--edges",
-        "normal,build",
-        "--prefix",
-        "none",
-        "--format",
-        "{p}",
-        "-p",
-        package,
-    ];
+    let arguments =
+        ["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "--format", "{p}", "-p", package];
     let mut seen = BTreeMap::new();
     for line in cargo(&arguments)?.lines() {
         let mut words = line.split(' ');
@@ -187,29 +136,17 @@ fn tree_of(package: &str) -> Fallible<Tree> {
         }
         names
     };
-    Ok(Tree {
-        local: names(true),
-        third_party: names(false),
-    })
+    Ok(Tree { local: names(true), third_party: names(false) })
 }
 
 /// The crates of `tree` that are one of `names` or belong to its family, as tokio-macros does to tokio.
 fn found(tree: &BTreeSet<String>, names: &[&str]) -> Vec<String> {
     let belongs = |krate: &str, name: &str| krate == name || krate.starts_with(&format!("{name}-"));
-    tree.iter()
-        .filter(|krate| names.iter().any(|name| belongs(krate, name)))
-        .cloned()
-        .collect()
+    tree.iter().filter(|krate| names.iter().any(|name| belongs(krate, name))).cloned().collect()
 }
 
 fn workspace_packages() -> Fallible<Vec<Value>> {
-    let metadata = cargo(&[
-        "metadata",
-        "--offline",
-        "--no-deps",
-        "--format-version",
-        "1",
-    ])?;
+    let metadata = cargo(&["metadata", "--offline", "--no-deps", "--format-version", "1"])?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     Ok(entries(&metadata, "packages").cloned().collect())
 }
@@ -234,26 +171,15 @@ fn is_local(dependency: &Value) -> bool {
 }
 
 fn text(value: &Value, key: &str) -> String {
-    value
-        .get(key)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned()
+    value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 fn entries<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    value
-        .get(key)
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
+    value.get(key).and_then(Value::as_array).into_iter().flatten()
 }
 
 fn cargo(arguments: &[&str]) -> Fallible<String> {
-    let output = Command::new(env!("CARGO"))
-        .args(arguments)
-        .current_dir(root())
-        .output()?;
+    let output = Command::new(env!("CARGO")).args(arguments).current_dir(root()).output()?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr);
         return Err(format!("cargo {} failed: {message}", arguments.join(" ")).into());
@@ -279,9 +205,6 @@ fn collect_sources(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
 }
 
 fn lines_before_tests(source: &str) -> usize {
-    let code = source
-        .split("#[cfg(test)]\nmod tests {")
-        .next()
-        .unwrap_or(source);
+    let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or(source);
     code.lines().count()
 }

@@ -42,12 +42,7 @@ fn lists_of_features_and_hostile_lists_are_read() -> Fallible<()> {
         let snapshot = Snapshot::load(&path)?;
         let is_empty = path.ends_with("hostile/empty.json");
         assert_eq!(snapshot.tools.is_empty(), is_empty, "{}", path.display());
-        assert_eq!(
-            Snapshot::parse(&snapshot.to_text())?.tools.len(),
-            snapshot.tools.len(),
-            "{}",
-            path.display()
-        );
+        assert_eq!(Snapshot::parse(&snapshot.to_text())?.tools.len(), snapshot.tools.len(), "{}", path.display());
     }
     Ok(())
 }
@@ -70,10 +65,7 @@ fn broken_files_are_refused_with_a_readable_error_that_names_the_file() -> Falli
 
 fn assert_canonical(snapshot: &Snapshot, path: &Path) -> Fallible<()> {
     let (text, canonical) = (fs::read_to_string(path)?, snapshot.to_text());
-    let difference = text
-        .lines()
-        .zip(canonical.lines())
-        .position(|(is, ought)| is != ought);
+    let difference = text.lines().zip(canonical.lines()).position(|(is, ought)| is != ought);
     assert!(
         text == canonical,
         "{} is not canonical, from line {:?}",
@@ -84,16 +76,11 @@ fn assert_canonical(snapshot: &Snapshot, path: &Path) -> Fallible<()> {
 }
 
 fn files(folder: &str) -> Fallible<Vec<PathBuf>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("fixtures")
-        .join(folder);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(folder);
     let mut files = Vec::new();
     for entry in fs::read_dir(&folder)? {
         let path = entry?.path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-        {
+        if path.extension().is_some_and(|extension| extension == "json") {
             files.push(path);
         }
     }

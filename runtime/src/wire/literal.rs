@@ -14,9 +14,11 @@ pub fn read_text<T: Copy>(input: Input<'_>, variants: &[T], text: fn(&T) -> &'st
     let Value::String(found) = input.value() else {
         return Err(Mismatch::expected("a string", input.value()));
     };
-    variants.iter().copied().find(|variant| text(variant) == found.as_str()).ok_or_else(|| {
-        one_of(variants.iter().map(|variant| text(variant).to_owned()))
-    })
+    variants
+        .iter()
+        .copied()
+        .find(|variant| text(variant) == found.as_str())
+        .ok_or_else(|| one_of(variants.iter().map(|variant| text(variant).to_owned())))
 }
 
 /// Reads one of a fixed list of JSON values, each given as JSON text.

@@ -30,11 +30,7 @@ impl Mismatch {
     /// Where, as a JSON pointer (RFC 6901); empty for the whole value.
     #[must_use]
     pub fn pointer(&self) -> String {
-        self.steps
-            .iter()
-            .rev()
-            .map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1")))
-            .collect()
+        self.steps.iter().rev().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect()
     }
 
     /// What was expected and what was found.

@@ -163,4 +163,3 @@ impl<T: AsJson + ?Sized> AsJson for &T {
         (**self).as_json()
     }
 }
-

@@ -73,7 +73,9 @@ impl Wire for i64 {
             return Err(Mismatch::expected("an integer", input.value()));
         };
         #[allow(clippy::cast_possible_truncation)] // guarded: integral and under 2^63
-        let whole = |value: f64| (value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(&value)).then_some(value as i64);
+        let whole = |value: f64| {
+            (value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(63)).contains(&value)).then_some(value as i64)
+        };
         number
             .as_i64()
             .or_else(|| number.as_f64().filter(|_| !number.is_u64()).and_then(whole))
@@ -91,7 +93,8 @@ impl Wire for u64 {
             return Err(Mismatch::expected("an integer", input.value()));
         };
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // guarded: integral and within 0..2^64
-        let whole = |value: f64| (value.fract() == 0.0 && (0.0..2f64.powi(64)).contains(&value)).then_some(value as u64);
+        let whole =
+            |value: f64| (value.fract() == 0.0 && (0.0..2f64.powi(64)).contains(&value)).then_some(value as u64);
         number
             .as_u64()
             .or_else(|| number.as_f64().filter(|_| !number.is_i64()).and_then(whole))
