@@ -58,13 +58,12 @@ pub(crate) async fn snapshots(
 
 /// A failed connection, with what can be done about it.
 pub(crate) fn failure(error: ConnectError, server: &ServerConfig) -> Failure {
-    let help = match error.kind {
-        ConnectErrorKind::Spawn => format!("is the command of server `{}` installed and on the PATH?", server.name),
-        ConnectErrorKind::Timeout => format!("where it needs longer, set `timeout` of server `{}`", server.name),
-        _ => return error.into(),
-    };
+    let is_late = error.kind == ConnectErrorKind::Timeout;
     let mut failure = Failure::from(error);
-    failure.message.push_str("\n  = help: ");
-    failure.message.push_str(&help);
+    if is_late {
+        failure
+            .message
+            .push_str(&format!("\n  = help: where it needs longer, set `timeout` of server `{}`", server.name));
+    }
     failure
 }

@@ -1,0 +1,118 @@
+//! A project in a folder of its own, and the program run in it.
+
+#![allow(dead_code)]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+pub(crate) struct Project {
+    folder: tempfile::TempDir,
+}
+
+/// What a run left behind.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Project {
+    /// A project with this `mcp.toml`, in which `SERVER` stands for the fixture server's program.
+    pub(crate) fn new(config: &str) -> Self {
+        let project = Self::empty();
+        let server = fixture_server().to_str().expect("the path is text");
+        project.write("mcp.toml", &config.replace("SERVER", server));
+        project
+    }
+
+    pub(crate) fn empty() -> Self {
+        Self { folder: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
+        self.folder.path().join(file)
+    }
+
+    pub(crate) fn write(&self, file: &str, text: &str) {
+        mcp_model::write_if_changed(&self.path(file), text.as_bytes()).expect("the file can be written");
+    }
+
+    pub(crate) fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.path(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-bindgen"));
+        command.current_dir(self.folder.path()).env_remove("MCP_SERVERS").env_remove("RUST_BACKTRACE");
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        finished(self.command().args(arguments).stdin(Stdio::null()))
+    }
+
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Run {
+        let mut command = self.command();
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("the program reads");
+        Run::of(&child.wait_with_output().expect("the program ends"))
+    }
+}
+
+fn finished(command: &mut Command) -> Run {
+    Run::of(&command.output().expect("the program runs"))
+}
+
+impl Run {
+    fn of(output: &std::process::Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout.clone()).expect("text on stdout"),
+            stderr: String::from_utf8(output.stderr.clone()).expect("text on stderr"),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn exits_with(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn says(self, text: &str) -> Self {
+        assert!(self.stderr.contains(text), "not said: {text}\n{}", self.stderr);
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}:\n{}", self.stdout))
+    }
+}
+
+/// The workspace's data for tests.
+pub(crate) fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
+}
+
+/// The fixture server's program, built beside the tests.
+pub(crate) fn fixture_server() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let target = Path::new(env!("CARGO_BIN_EXE_mcp-bindgen")).ancestors().nth(2).expect("a target folder");
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "mcp-fixture-server", "--bin", "mcp-fixture-server"])
+            .args(["--target-dir".as_ref(), target.as_os_str()])
+            .status()
+            .expect("cargo runs");
+        assert!(built.success(), "the fixture server does not build");
+        target.join("debug/mcp-fixture-server").with_extension(std::env::consts::EXE_EXTENSION)
+    })
+}

@@ -1,0 +1,205 @@
+//! The commands that read snapshots, and what is said of wrong ones.
+
+mod common;
+
+use std::fs;
+
+use common::{Project, fixtures};
+use serde_json::{Value, json};
+
+const SNAPSHOT: &str = r#"{
+  "tools": [
+    {"name": "create-issue", "inputSchema": {"type": "object", "properties": {"title": {"type": "string"}}, "required": ["title"]},
+     "outputSchema": {"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]}},
+    {"name": "odd", "inputSchema": {"type": "object", "properties": {"labels": {"type": "text"}}}}
+  ]
+}
+"#;
+
+fn with_snapshot(config: &str) -> Project {
+    let project = Project::empty();
+    project.write("mcp.toml", &format!("{config}[servers.gh]\nnpm = \"x\"\n"));
+    project.write("mcp/gh.json", SNAPSHOT);
+    project
+}
+
+#[test]
+fn list_names_the_bindings() {
+    let project = with_snapshot("");
+    let list = project.run(&["list", "gh"]).exits_with(0);
+    assert_eq!(
+        list.stdout,
+        "gh/create-issue  gh::gh_create_issue(GhCreateIssueParams) -> GhCreateIssueOutput\n\
+         gh/odd           gh::gh_odd(GhOddParams) -> ToolResult\n"
+    );
+    let tools = project.run(&["list", "--format", "json"]).exits_with(0).json();
+    let mut first = tools[0].clone();
+    assert_eq!(
+        first,
+        json!({
+            "server": "gh",
+            "tool": "create-issue",
+            "prefixed": "gh_create_issue",
+            "module": "gh",
+            "params_type": "GhCreateIssueParams",
+            "output_type": "GhCreateIssueOutput",
+            "handler": "gh_create_issue",
+            "method": "create_issue",
+            "variant": "CreateIssue",
+            "diagnostics": [],
+        })
+    );
+    first = tools[1].clone();
+    assert_eq!(first["output_type"], Value::Null);
+    let said = &first["diagnostics"][0];
+    assert_eq!((&said["code"], &said["line"]), (&json!("MCP0006"), &json!(5)));
+}
+
+#[test]
+fn diagnostics_show_their_place() {
+    let project = with_snapshot("");
+    let list = project.run(&["list"]).exits_with(0);
+    let (head, rest) = list.stderr.split_once('\n').unwrap();
+    assert!(head.starts_with("warning[MCP0006]: the type is not a JSON type"), "{head}");
+    let line = SNAPSHOT.lines().nth(4).unwrap();
+    let column = line.find("\"type\": \"text\"").unwrap();
+    let expected = format!(
+        " --> mcp/gh.json:5:{} (tool odd, /inputSchema/properties/labels/type)\n  |\n5 | {line}\n  | {}^^^^^^\n  = help: the value is untyped\n",
+        column + 1,
+        " ".repeat(column)
+    );
+    assert_eq!(rest, expected);
+}
+
+#[test]
+fn the_configuration_allows_and_denies_diagnostics() {
+    let allowing = with_snapshot("allow = [\"MCP0006\"]\n");
+    assert_eq!(allowing.run(&["list"]).exits_with(0).stderr, "");
+    assert_eq!(allowing.run(&["list", "--format", "json"]).exits_with(0).json()[1]["diagnostics"], json!([]));
+    let denying = with_snapshot("deny = [\"MCP0006\"]\n");
+    denying.run(&["list"]).exits_with(1).says("error[MCP0006]: ");
+    let expand = denying.run(&["expand", "gh", "-o", "gh.rs"]).exits_with(1);
+    assert!(!denying.path("gh.rs").exists() && expand.stdout.is_empty());
+}
+
+#[test]
+fn expand_prints_what_it_writes() {
+    let project = with_snapshot("");
+    let printed = project.run(&["expand", "gh"]).exits_with(0).stdout;
+    assert!(printed.contains("pub mod gh {") && printed.contains("pub async fn gh_create_issue("), "{printed}");
+    project.run(&["expand", "gh", "-o", "src/gh.rs"]).exits_with(0).says("       Wrote src/gh.rs");
+    assert_eq!(project.read("src/gh.rs"), printed);
+    project.run(&["expand", "gh", "-o", "src/gh.rs"]).exits_with(0).says("   Unchanged src/gh.rs");
+
+    let named = project.run(&["expand", "--snapshot", "mcp/gh.json", "--server", "other"]).exits_with(0).stdout;
+    assert!(named.contains("pub mod other {"), "{named}");
+    let by_file = project.run(&["list", "--snapshot", "mcp/gh.json"]).exits_with(0).stdout;
+    assert!(by_file.starts_with("gh/create-issue"), "{by_file}");
+}
+
+#[test]
+fn wrong_usage_has_a_code_of_its_own() {
+    let project = with_snapshot("");
+    for arguments in [
+        &["lists"][..],
+        &[],
+        &["expand"],
+        &["list", "gh", "--snapshot", "mcp/gh.json"],
+        &["list", "--server", "gh"],
+        &["list", "--format", "yaml"],
+        &["list", "--snapshot", "mcp/gh.json", "--server", "No"],
+        &["call", "gh"],
+        &["call", "gh", "x", "--timeout", "soon"],
+    ] {
+        project.run(arguments).exits_with(2);
+    }
+    project.run(&["--help"]).exits_with(0);
+}
+
+#[test]
+fn what_is_missing_is_named_with_what_mends_it() {
+    let project = with_snapshot("");
+    project
+        .run(&["list", "zebra"])
+        .exits_with(1)
+        .says("error: there is no server `zebra`\n --> mcp.toml\n  = help: the servers are `gh`\n");
+    project.write("mcp.toml", "[servers.gh]\nnpm = \"x\"\n[servers.new]\nnpm = \"x\"\n");
+    let missing = "error: server `new` has no snapshot\n --> mcp/new.json\n  = help: run `mcp-bindgen sync new`\n";
+    project.run(&["expand", "new"]).exits_with(1).says(missing);
+    let others = project.run(&["list"]).exits_with(1).says(missing);
+    assert!(others.stdout.contains("gh/create-issue"));
+    project.write("mcp.toml", "[servers.gh]\nnpm = \"x\"\ntools = [\"creat-issue\"]\n");
+    project
+        .run(&["list"])
+        .exits_with(1)
+        .says("no tool that `creat-issue` in `tools` matches")
+        .says("did you mean `create-issue`?");
+    let empty = Project::empty();
+    empty.write("Cargo.toml", "[workspace]\n");
+    empty.run(&["list"]).exits_with(1).says("error: there is no mcp.toml and no .mcp.json here or above\n");
+}
+
+#[test]
+fn faults_of_the_configuration_are_named_and_secrets_are_not() {
+    let project = with_snapshot("");
+    project.write("mcp.toml", "[servers.gh]\nnpm = \"x\"\nevn = {}\n");
+    project
+        .run(&["list"])
+        .exits_with(1)
+        .says("error: unknown key `evn` in server `gh`\n --> mcp.toml:3:1\n  = help: did you mean `env`?\n");
+    project.write("mcp.toml", "[servers.gh]\nnpm = \"x\"\nenv = { TOKEN = \"hunter2\" }\n");
+    for arguments in [&["list"][..], &["expand", "gh"]] {
+        let run = project
+            .run(arguments)
+            .exits_with(0)
+            .says("warning: `TOKEN` of server `gh` looks like a secret written out\n --> mcp.toml:3:17\n");
+        assert!(!run.stderr.contains("hunter2") && !run.stdout.contains("hunter2"));
+    }
+}
+
+#[test]
+fn the_configuration_is_found_from_folders_below_and_in_other_forms() {
+    let project = with_snapshot("");
+    project.write("src/deep/x.rs", "");
+    project.write("Cargo.toml", "[package]\nname = \"x\"\n");
+    let below = project.command().current_dir(project.path("src/deep")).args(["list"]).output().unwrap();
+    assert_eq!(below.status.code(), Some(0), "{below:?}");
+    fs::remove_file(project.path("mcp.toml")).unwrap();
+    project.write(".mcp.json", r#"{"mcpServers":{"gh":{"command":"x","disabled":true}}}"#);
+    project.run(&["list", "gh"]).exits_with(0);
+    project.write("other/servers.toml", "[defaults]\nsnapshots = \"../mcp\"\n[servers.gh]\nnpm = \"x\"\n");
+    project.run(&["--config", "other/servers.toml", "list", "gh"]).exits_with(0);
+}
+
+#[test]
+fn broken_snapshots_are_errors() {
+    let project = Project::empty();
+    let mut seen = 0;
+    for entry in fs::read_dir(fixtures().join("broken")).unwrap() {
+        let path = entry.unwrap().path();
+        let run = project.run(&["list", "--snapshot", path.to_str().unwrap(), "--server", "x"]).exits_with(1);
+        assert!(
+            run.stderr.starts_with("error: ") && run.stderr.contains(&format!("\n --> {}", path.display())),
+            "{}",
+            run.stderr
+        );
+        seen += 1;
+    }
+    assert!(seen > 10);
+}
+
+#[test]
+fn hostile_lists_say_nothing_to_the_terminal() {
+    let project = Project::empty();
+    for entry in fs::read_dir(fixtures().join("hostile")).unwrap() {
+        let path = entry.unwrap().path();
+        let arguments = ["list", "--snapshot", path.to_str().unwrap(), "--server", "x"];
+        let run = project.run(&arguments).exits_with(0);
+        for text in [&run.stdout, &run.stderr] {
+            let found = text
+                .chars()
+                .find(|c| (c.is_control() && !matches!(c, '\n' | '\t')) || ('\u{202a}'..='\u{202e}').contains(c));
+            assert_eq!(found, None, "{}", path.display());
+        }
+    }
+}
