@@ -1,5 +1,7 @@
 //! The commands that talk to servers.
 
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)]
+
 mod common;
 
 use std::fs;
@@ -170,6 +172,27 @@ fn a_call_fails_with_a_code_of_its_own() {
         .says("file not found\n --> none.json");
     let late = ["call", "fixture", "count_slowly", "--args", r#"{"steps":100,"pause_ms":100}"#, "--timeout", "300ms"];
     project.run(&late).exits_with(1).says("did not answer within 300ms");
+}
+
+#[test]
+fn servers_over_http_are_synced_and_called_too() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    let mut server =
+        Command::new(fixture_server()).args(["--http", "127.0.0.1:0"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut url = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut url).unwrap();
+    let project = Project::new(&format!("[servers.remote]\nurl = \"{}\"\n", url.trim()));
+    let synced = project.run(&["sync"]);
+    let checked = project.run(&["check"]);
+    let called = project.run(&["call", "remote", "add", "--args", r#"{"a":1,"b":2}"#]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    synced.exits_with(0).says("Created mcp/remote.json (10 tools of remote)");
+    checked.exits_with(0);
+    assert!(called.exits_with(0).stdout.contains('3'));
+    project.run(&["check"]).exits_with(5).says("error: remote: ");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The commands that read snapshots, and what is said of wrong ones.
 
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)]
+
 mod common;
 
 use std::fs;

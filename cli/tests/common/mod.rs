@@ -1,6 +1,6 @@
 //! A project in a folder of its own, and the program run in it.
 
-#![allow(dead_code)]
+#![allow(dead_code, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::fs;
 use std::io::Write;
