@@ -12,7 +12,6 @@ mod unions;
 pub(crate) use module::module;
 
 use proc_macro2::TokenStream;
-use quote::quote;
 
 use crate::lower::Root;
 use crate::names::ident;
@@ -34,19 +33,13 @@ impl Side<'_, '_> {
     }
 
     fn named_type(&self, id: ShapeId) -> TokenStream {
-        let krate = self.krate;
-        let name = self.name(id);
-        let definition = match self.schema.shapes.get(id) {
+        match self.schema.shapes.get(id) {
             Shape::Struct(object) => self.structure(id, object),
             Shape::Union(union) => self.union(id, union),
             Shape::TextEnum(values) => self.text_enum(id, values),
             Shape::LiteralEnum(values) => self.literal_enum(id, values),
             Shape::Named(inner) => self.newtype(id, *inner),
-            _ => return TokenStream::new(),
-        };
-        quote! {
-            #definition
-            #krate::__serde_through_wire!(#name);
+            _ => TokenStream::new(),
         }
     }
 

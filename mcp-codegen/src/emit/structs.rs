@@ -49,7 +49,7 @@ impl Side<'_, '_> {
             }
         });
         let new = self.constructor(id, object, &members, extra.as_ref().map(|(name, _)| name));
-        let wire = Self::struct_wire(&name, object, &members, extra.as_ref().map(|(name, _)| name));
+        let wire = self.table(&name, object, &members, extra.as_ref().map(|(name, _)| name));
         quote! {
             #docs
             #[derive(#derives #default)]
@@ -103,62 +103,27 @@ impl Side<'_, '_> {
         }
     }
 
-    fn struct_wire(name: &Ident, object: &StructShape, members: &[Member<'_>], extra: Option<&Ident>) -> TokenStream {
-        let known = members.iter().map(|member| member.field.wire.as_str()).chain(object.tag.as_deref());
-        let known = quote!(&[#(#known),*]);
+    /// The table of the fields and their keys.
+    fn table(&self, name: &Ident, object: &StructShape, members: &[Member<'_>], extra: Option<&Ident>) -> TokenStream {
+        let krate = self.krate;
+        let fields = members.iter().map(|Member { name, field, .. }| {
+            let key = &field.wire;
+            match field.presence {
+                Presence::Required => quote!(#name: required #key,),
+                Presence::Optional => quote!(#name: optional #key,),
+                Presence::OptionalOrNull => quote!(#name: present #key,),
+            }
+        });
+        let tag = object.tag.as_ref().map(|tag| quote!(tag #tag));
+        let unknown = match extra {
+            Some(extra) => quote!(extra #extra),
+            None if object.unknown == Unknown::Deny => quote!(deny),
+            None => TokenStream::new(),
+        };
         let demands = object.require_any.iter().map(|sets| {
             let sets = sets.iter().map(|set| quote!(&[#(#set),*]));
-            quote!(object.require_any(&[#(#sets),*])?;)
+            quote!(any [#(#sets),*])
         });
-        let deny = (object.unknown == Unknown::Deny).then(|| quote!(object.deny_unknown(#known)?;));
-        let reads = members.iter().map(|Member { name, field, .. }| {
-            let key = &field.wire;
-            match field.presence {
-                Presence::Required => quote!(#name: object.required(#key)?,),
-                Presence::Optional => quote!(#name: object.optional(#key)?,),
-                Presence::OptionalOrNull => quote!(#name: object.present(#key)?,),
-            }
-        });
-        let read_extra = extra.map(|extra| quote!(#extra: object.extra(#known)?,));
-        let writes = members.iter().map(|Member { name, field, .. }| {
-            let key = &field.wire;
-            match field.presence {
-                Presence::Required => quote!(object.required(#key, &self.#name)?;),
-                _ => quote!(object.optional(#key, &self.#name)?;),
-            }
-        });
-        let write_extra = extra.map(|extra| quote!(object.extra(&self.#extra)?;));
-        let is_empty = members.is_empty() && extra.is_none();
-        let reading = if is_empty && deny.is_none() && object.require_any.is_empty() {
-            quote!(input.object()?; Ok(Self {}))
-        } else {
-            quote! {
-                let object = input.object()?;
-                #(#demands)*
-                #deny
-                Ok(Self { #(#reads)* #read_extra })
-            }
-        };
-        let writing = if is_empty {
-            quote!(Ok(ObjectWriter::new().finish()))
-        } else {
-            quote! {
-                let mut object = ObjectWriter::new();
-                #(#writes)*
-                #write_extra
-                Ok(object.finish())
-            }
-        };
-        quote! {
-            impl Wire for #name {
-                fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-                    #reading
-                }
-
-                fn write(&self) -> Result<Value, Mismatch> {
-                    #writing
-                }
-            }
-        }
+        quote!(#krate::__object!(#name { #(#fields)* } #tag #unknown #(#demands)*);)
     }
 }

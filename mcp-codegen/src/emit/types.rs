@@ -91,30 +91,15 @@ impl Side<'_, '_> {
         let derives = self.derives(id);
         let held = self.held_type(id, inner.shape);
         let held = if inner.nullable { quote!(Option<#held>) } else { held };
-        let accessor = "The value.";
+        let krate = self.krate;
         quote! {
             #docs
             #[derive(#derives)]
             pub struct #name(
-                #[doc = #accessor]
+                /// The value.
                 pub #held,
             );
-
-            impl From<#held> for #name {
-                fn from(value: #held) -> Self {
-                    Self(value)
-                }
-            }
-
-            impl Wire for #name {
-                fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-                    Wire::read(input).map(Self)
-                }
-
-                fn write(&self) -> Result<Value, Mismatch> {
-                    self.0.write()
-                }
-            }
+            #krate::__newtype!(#name(#held));
         }
     }
 

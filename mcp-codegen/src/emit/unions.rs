@@ -1,6 +1,6 @@
 //! Values of several kinds, or of one kind in several ways.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::{Side, docs, enums};
@@ -50,66 +50,26 @@ impl Side<'_, '_> {
         self.is_open() && union.tag.is_some()
     }
 
-    fn tagged_wire(
-        &self,
-        name: &proc_macro2::Ident,
-        tag: &str,
-        union: &UnionShape,
-        variants: &[proc_macro2::Ident],
-    ) -> TokenStream {
-        let tags: Vec<&str> = union.branches.iter().filter_map(|branch| branch.tag.as_deref()).collect();
-        let (unknown, write_other) = if self.has_other(union) {
-            (quote!(_ => Ok(Self::Other(input.value().clone())),), quote!(Self::Other(value) => Ok(value.clone()),))
-        } else {
-            (quote!(_ => Err(object.unknown_tag(#tag, &[#(#tags),*])),), TokenStream::new())
-        };
-        quote! {
-            impl Wire for #name {
-                fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-                    let object = input.object()?;
-                    match object.tag(#tag)? {
-                        #(#tags => Wire::read(input).map(Self::#variants),)*
-                        #unknown
-                    }
-                }
-
-                fn write(&self) -> Result<Value, Mismatch> {
-                    match self {
-                        #(Self::#variants(branch) => ObjectWriter::tagged(#tag, #tags).flatten(branch),)*
-                        #write_other
-                    }
-                }
-            }
-        }
+    fn tagged_wire(&self, name: &Ident, tag: &str, union: &UnionShape, variants: &[Ident]) -> TokenStream {
+        let krate = self.krate;
+        let tags = union.branches.iter().filter_map(|branch| branch.tag.as_deref());
+        let open = self.has_other(union).then(|| quote!(Other));
+        quote!(#krate::__tagged_union!(#name by #tag { #(#variants = #tags,)* } #open);)
     }
 
-    fn untagged_wire(
-        &self,
-        name: &proc_macro2::Ident,
-        union: &UnionShape,
-        variants: &[proc_macro2::Ident],
-    ) -> TokenStream {
-        let tries =
-            union.branches.iter().zip(variants).map(|(branch, variant)| match self.schema.shapes.get(branch.shape) {
-                Shape::AnyOf(kinds) => {
-                    let kinds = kinds.names();
-                    quote!(.rest(&[#(#kinds),*], Self::#variant))
-                }
-                _ => quote!(.branch(Self::#variant)),
-            });
-        quote! {
-            impl Wire for #name {
-                fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-                    Pick::of(input) #(#tries)* .finish()
-                }
-
-                fn write(&self) -> Result<Value, Mismatch> {
-                    match self {
-                        #(Self::#variants(branch) => branch.write(),)*
-                    }
-                }
+    fn untagged_wire(&self, name: &Ident, union: &UnionShape, variants: &[Ident]) -> TokenStream {
+        let krate = self.krate;
+        let mut branches = TokenStream::new();
+        let mut rest = TokenStream::new();
+        for (branch, variant) in union.branches.iter().zip(variants) {
+            if let Shape::AnyOf(kinds) = self.schema.shapes.get(branch.shape) {
+                let kinds = kinds.names();
+                rest = quote!(rest #variant [#(#kinds),*]);
+            } else {
+                branches.extend(quote!(#variant,));
             }
         }
+        quote!(#krate::__untagged_union!(#name { #branches } #rest);)
     }
 }
 

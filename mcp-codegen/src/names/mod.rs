@@ -52,6 +52,11 @@ impl Style {
 /// One identifier for each wire name of a scope, all different and none reserved. Equal wire names share one. A name
 /// that would be free if it were not reserved gets the suffix `kind`.
 pub(crate) fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) -> Vec<String> {
+    let written: Vec<String> = wires.iter().map(|wire| style.apply(wire)).collect();
+    let mut seen = HashSet::new();
+    if written.iter().all(|name| seen.insert(name.as_str()) && !reserved.contains(&name.as_str())) {
+        return written;
+    }
     let mut distinct: Vec<&str> = wires.to_vec();
     distinct.sort_unstable();
     distinct.dedup();

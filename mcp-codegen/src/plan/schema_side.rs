@@ -74,6 +74,12 @@ impl<'s> SchemaSide<'s> {
         counts
     }
 
+    /// Whether a type in this place has, or holds, a name of its own.
+    fn needs_name(&self, slot: Slot) -> bool {
+        let shape = self.shapes.get(slot.shape);
+        shape.is_named() || matches!(shape, Shape::List(_) | Shape::Map(_) | Shape::Tuple(_))
+    }
+
     fn definition(&self, id: ShapeId) -> Option<String> {
         let [only] = self.shapes.origin(id) else { return None };
         defined_name(&self.schemas.get(*only).pointer)
@@ -128,7 +134,7 @@ impl Naming<'_, '_> {
     fn below(&mut self, id: ShapeId, name: &str) {
         match self.side.shapes.get(id) {
             Shape::Struct(object) => {
-                for field in &object.fields {
+                for field in object.fields.iter().filter(|field| self.side.needs_name(field.slot)) {
                     self.place(field.slot, format!("{name}{}", Style::Pascal.apply(&field.wire)));
                 }
                 if let crate::shape::Unknown::Keep(slot) = object.unknown {

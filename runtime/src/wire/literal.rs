@@ -77,6 +77,7 @@ macro_rules! __string_enum {
         }
 
         $crate::__string_enum_text!($type);
+        $crate::__serde_through_wire!($type);
     };
     ($type:ident { $($variant:ident = $text:literal,)* } open $other:ident) => {
         impl $type {
@@ -108,6 +109,7 @@ macro_rules! __string_enum {
         }
 
         $crate::__string_enum_text!($type);
+        $crate::__serde_through_wire!($type);
     };
 }
 
@@ -124,7 +126,7 @@ macro_rules! __string_enum_text {
         impl ::core::str::FromStr for $type {
             type Err = $crate::wire::Mismatch;
 
-            fn from_str(text: &str) -> ::core::result::Result<Self, Self::Err> {
+            fn from_str(text: &str) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
                 $crate::wire::from_value(&$crate::wire::prelude::Value::from(text))
             }
         }
@@ -156,5 +158,7 @@ macro_rules! __literal_enum {
                 $crate::wire::write_literal(self.as_json())
             }
         }
+
+        $crate::__serde_through_wire!($type);
     };
 }

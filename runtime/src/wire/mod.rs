@@ -5,6 +5,7 @@
 //! on [`Value`], and get `Serialize` and `Deserialize` from it. The trait is generated code's business: use `serde`.
 
 mod containers;
+mod derive;
 mod literal;
 mod mismatch;
 mod nullable;

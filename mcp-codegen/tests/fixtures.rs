@@ -1,0 +1,66 @@
+//! Every fixture list generates: without a panic, as a Rust file, the same each time, from every door.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use mcp_codegen::{Bindings, Options, format};
+use mcp_model::Snapshot;
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
+}
+
+/// Every tool list under `fixtures/`, by its file stem.
+fn lists() -> Vec<(String, Snapshot)> {
+    let mut lists = Vec::new();
+    for folder in ["snapshots", "lists", "features", "hostile"] {
+        for entry in fs::read_dir(fixtures().join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "json") {
+                let stem = path.file_stem().unwrap().to_string_lossy().into_owned();
+                let snapshot = Snapshot::load(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+                lists.push((stem, snapshot));
+            }
+        }
+    }
+    lists.sort_by(|(left, _), (right, _)| left.cmp(right));
+    assert!(lists.len() > 40, "{} lists", lists.len());
+    lists
+}
+
+#[test]
+fn every_list_gives_a_rust_file() {
+    for (stem, snapshot) in lists() {
+        let (tokens, _) = Bindings::generate(&snapshot, &Options::new(&stem));
+        format(tokens).unwrap_or_else(|error| panic!("{stem}: {error}"));
+    }
+}
+
+#[test]
+fn the_same_list_gives_the_same_tokens() {
+    for (stem, snapshot) in lists() {
+        let generate = || Bindings::generate(&snapshot, &Options::new(&stem)).0.to_string();
+        let first = generate();
+        for _ in 0..3 {
+            assert_eq!(first, generate(), "{stem}");
+        }
+    }
+}
+
+#[test]
+fn the_order_of_tools_renames_nothing() {
+    for (stem, snapshot) in lists() {
+        let names = |snapshot: &Snapshot| {
+            let mut tools: Vec<_> = Bindings::describe(snapshot, &Options::new(&stem))
+                .0
+                .into_iter()
+                .map(|tool| (tool.tool, tool.params_type, tool.output_type, tool.handler, tool.variant))
+                .collect();
+            tools.sort();
+            tools
+        };
+        let mut reversed = snapshot.clone();
+        reversed.tools.reverse();
+        assert_eq!(names(&snapshot), names(&reversed), "{stem}");
+    }
+}
