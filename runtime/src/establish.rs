@@ -201,7 +201,8 @@ fn transport_failure(
 ) -> Failure {
     #[cfg(feature = "http")]
     if crate::transport::http::wants_authorization(error) {
-        return fail(Kind::Auth, &error.to_string(), false);
+        return fail(Kind::Auth, &crate::request::unsent(error).to_string(), false);
     }
-    fail(Kind::Transport, &format!("`{method}` could not be sent: {error}"), era == Era::Discover)
+    let cause = crate::request::unsent(error);
+    fail(Kind::Transport, &format!("`{method}` was not answered: {cause}"), era == Era::Discover)
 }

@@ -78,11 +78,18 @@ impl Drop for Pending {
 fn classify(error: ServiceError) -> RequestError {
     match error {
         ServiceError::McpError(error) => RequestError::Rpc(error),
-        #[cfg(feature = "http")]
-        ServiceError::TransportSend(error) => crate::transport::http::classify(error.error.as_ref()),
-        #[cfg(not(feature = "http"))]
-        ServiceError::TransportSend(error) => RequestError::NotSent(error.error.to_string()),
+        ServiceError::TransportSend(error) => unsent(error.error.as_ref()),
         ServiceError::TransportClosed => RequestError::Lost("the connection was closed".to_owned()),
         other => RequestError::Lost(other.to_string()),
     }
+}
+
+/// What a transport's failure to send means for the request.
+pub(crate) fn unsent(error: &(dyn std::error::Error + Send + Sync + 'static)) -> RequestError {
+    #[cfg(feature = "http")]
+    if let Some(error) = crate::transport::http::classify(error) {
+        return error;
+    }
+    // The other transport is a pipe: what was not written whole was not read.
+    RequestError::NotSent(error.to_string())
 }

@@ -1,5 +1,7 @@
 //! Servers that misbehave: a clear error in time, and no process left.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 mod common;
 
 use std::time::{Duration, Instant};

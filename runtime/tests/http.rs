@@ -1,5 +1,7 @@
 //! The runtime against servers over streamable HTTP, well-behaved and not.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 mod common;
 
 use std::io::{BufRead, BufReader};
@@ -120,6 +122,7 @@ async fn a_url_of_another_kind() {
 
 /// What came in: the head as text, the body as JSON.
 struct Received {
+    connection: usize,
     head: String,
     body: Value,
 }
@@ -136,10 +139,12 @@ async fn scripted(answer: impl Fn(&Received) -> Option<String> + Send + Sync + '
     let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
     let answer = Arc::new(answer);
     tokio::spawn(async move {
+        let mut connection = 0;
         while let Ok((mut stream, _)) = listener.accept().await {
+            connection += 1;
             let answer = answer.clone();
             tokio::spawn(async move {
-                while let Some(received) = receive(&mut stream).await {
+                while let Some(received) = receive(&mut stream, connection).await {
                     match answer(&received) {
                         Some(response) => stream.write_all(response.as_bytes()).await.expect("it is sent"),
                         None => std::future::pending::<()>().await,
@@ -151,7 +156,7 @@ async fn scripted(answer: impl Fn(&Received) -> Option<String> + Send + Sync + '
     url
 }
 
-async fn receive(stream: &mut TcpStream) -> Option<Received> {
+async fn receive(stream: &mut TcpStream, connection: usize) -> Option<Received> {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -159,7 +164,7 @@ async fn receive(stream: &mut TcpStream) -> Option<Received> {
             let head = head.to_ascii_lowercase();
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok()).unwrap_or(0);
             if body.len() >= length {
-                return Some(Received { body: serde_json::from_str(body).unwrap_or_default(), head });
+                return Some(Received { connection, body: serde_json::from_str(body).unwrap_or_default(), head });
             }
         }
         if stream.read_buf(&mut bytes).await.ok()? == 0 {
@@ -270,19 +275,23 @@ async fn what_the_server_sent_is_kept_in_json_and_in_events() {
 async fn connections_are_reused_and_headers_sent() {
     let heads = Arc::new(Mutex::new(Vec::new()));
     let seen = heads.clone();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let newest = connections.clone();
     let url = scripted(move |received| {
+        newest.fetch_max(received.connection, Ordering::Relaxed);
         seen.lock().expect("no panic").push(received.head.clone());
         Some(usual(received))
     })
     .await;
     let client = impatient(ServerConfig::http("remote", url).header("X-Team", "a b"));
-    for _ in 0..5 {
+    for _ in 0..10 {
         client.call("t", Map::new()).await.expect("the call");
     }
     client.close().await;
     let heads = heads.lock().expect("no panic");
     assert!(heads.iter().all(|head| head.contains("x-team: a b") && head.contains("user-agent: mcp-bindgen/")));
-    assert!(heads.iter().filter(|head| head.contains("mcp-protocol-version: 2025-11-25")).count() >= 5);
+    assert!(heads.iter().filter(|head| head.contains("mcp-protocol-version: 2025-11-25")).count() >= 10);
+    assert!(connections.load(Ordering::Relaxed) <= 3, "{connections:?} connections");
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! The runtime against a well-behaved child process.
 
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
 mod common;
 
 use std::time::{Duration, Instant};

@@ -290,7 +290,8 @@ fn describe(error: &reqwest::Error) -> String {
     let mut source = error.source();
     while let Some(cause) = source {
         let text = cause.to_string();
-        if causes.last() != Some(&text) {
+        // hyper's own layers say no more than that it was the client's side.
+        if causes.last() != Some(&text) && !text.starts_with("client error") {
             causes.push(text);
         }
         source = cause.source();
@@ -306,19 +307,17 @@ fn describe(error: &reqwest::Error) -> String {
     causes.join(": ")
 }
 
-/// What a failed send means for the request.
-pub(crate) fn classify(error: &(dyn StdError + Send + Sync + 'static)) -> RequestError {
-    match error.downcast_ref::<Failure>() {
-        Some(StreamableHttpError::Client(HttpError::NotSent(message))) => RequestError::NotSent(message.clone()),
-        Some(StreamableHttpError::Client(HttpError::Refused { message, .. })) => RequestError::Refused(message.clone()),
-        Some(StreamableHttpError::Client(HttpError::Lost(message))) => RequestError::Lost(message.clone()),
-        Some(StreamableHttpError::SessionExpired) => {
+/// What a failure of this transport means for the request; `None` for a failure of another.
+pub(crate) fn classify(error: &(dyn StdError + Send + Sync + 'static)) -> Option<RequestError> {
+    Some(match error.downcast_ref::<Failure>()? {
+        StreamableHttpError::Client(HttpError::NotSent(message)) => RequestError::NotSent(message.clone()),
+        StreamableHttpError::Client(HttpError::Refused { message, .. }) => RequestError::Refused(message.clone()),
+        StreamableHttpError::Client(HttpError::Lost(message)) => RequestError::Lost(message.clone()),
+        StreamableHttpError::SessionExpired => {
             RequestError::Refused("the server no longer knows the session".to_owned())
         }
-        Some(other) => RequestError::Lost(other.to_string()),
-        // The only other sender is a pipe: what was not written whole was not read.
-        None => RequestError::NotSent(error.to_string()),
-    }
+        other => RequestError::Lost(other.to_string()),
+    })
 }
 
 /// Whether the server asks for authorization.

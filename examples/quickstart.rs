@@ -1,0 +1,73 @@
+//! Typed calls to an MCP server, in one command: `cargo run --example quickstart`.
+//!
+//! The server is this program itself, started once more as a child process, so that neither node nor a network is
+//! needed. Its bindings come from `fixtures/snapshots/fixture.json`, which `mcp-bindgen sync fixture` wrote.
+
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+
+use mcp_bindgen::model::ServerConfig;
+use mcp_bindgen::{CallError, Client};
+
+mcp_bindgen::mcp_tools!("fixture");
+use fixture::*;
+
+const AS_SERVER: &str = "--as-server";
+
+fn main() -> Result<(), Box<dyn Error>> {
+    if std::env::args().nth(1).as_deref() == Some(AS_SERVER) {
+        return Ok(mcp_fixture_server::serve_stdio()?);
+    }
+    talk()
+}
+
+#[tokio::main]
+async fn talk() -> Result<(), Box<dyn Error>> {
+    // With the server's entry in mcp.toml this is `Fixture::connect().await?`.
+    let program = std::env::current_exe()?;
+    let client = Client::new(ServerConfig::stdio("fixture", program.to_string_lossy()).args([AS_SERVER]));
+    let server = Fixture::with(client.clone());
+
+    let sum = server.add(FixtureAddParams::new(20, 22)).await?;
+    println!("add                20 + 22 = {sum}");
+
+    let ticket = server
+        .create_ticket(FixtureCreateTicketParams {
+            assignee: Some(FixtureCreateTicketParamsAssignee::new("Ada")),
+            labels: Some(vec![]),
+            ..FixtureCreateTicketParams::new("It broke", FixtureCreateTicketParamsPriority::High)
+        })
+        .await?;
+    println!(
+        "create_ticket      #{} `{}`, {}, {} labels",
+        ticket.id,
+        ticket.title,
+        ticket.priority,
+        ticket.labels.len()
+    );
+
+    let labels = server.list_labels(FixtureListLabelsParams { prefix: Some("b".to_owned()) }).await?;
+    println!("list_labels        {}", labels.join(", "));
+
+    let shape = FixtureMeasureShapeParamsShape::Rectangle(FixtureMeasureShapeParamsShapeRectangle::new(3.0, 4.0));
+    let measured = server.measure_shape(FixtureMeasureShapeParams::new(shape)).await?;
+    println!("measure_shape      an area of {}", measured.area);
+
+    let report = server.make_report(FixtureMakeReportParams::new()).await?;
+    println!("make_report        {} blocks, the text is `{}`", report.content.len(), report.text());
+
+    match server.always_fails(FixtureAlwaysFailsParams::new("as asked")).await {
+        Err(CallError::Tool(result)) => println!("always_fails       the tool says `{}`", result.text()),
+        other => return Err(format!("always_fails gave {other:?}").into()),
+    }
+
+    // What a model wants to call arrives as a name and JSON, and is checked before anything is sent.
+    let wrong = serde_json::json!({ "a": 20, "b": "twenty-two" });
+    if let Err(error) = FixtureCall::parse("add", wrong) {
+        println!("a wrong argument   {error}");
+    }
+
+    client.close().await;
+    Ok(())
+}
