@@ -29,6 +29,6 @@ pub use error::FileError;
 pub use files::write_if_changed;
 pub use locate::locate;
 pub use matching::{matches_glob, nearest};
-pub use server::{Drift, Prefix, ServerConfig, Transport, is_server_name};
+pub use server::{Drift, Prefix, ServerConfig, Transport, Types, is_server_name};
 pub use snapshot::Snapshot;
 pub use text::{printable, read_text};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_model::{Config, Drift, Prefix, ServerConfig, Transport};
+use mcp_model::{Config, Drift, Prefix, ServerConfig, Transport, Types};
 use serde_json::json;
 
 fn toml(text: &str) -> Config {
@@ -221,6 +221,18 @@ fn a_server_is_reached_in_one_way() {
     toml_error(
         "[servers.github]\nurl = \"https://example.com\"\ntransport = \"htpp\"\n",
         "`transport` of server `github` cannot be `htpp`\n --> mcp.toml:3:13\n  = help: did you mean `http`?",
+    );
+}
+
+#[test]
+fn types_name_a_backend() {
+    let config = toml("[servers.a]\nnpm = \"x\"\n\n[servers.b]\nnpm = \"x\"\ntypes = \"typify\"\n");
+    assert_eq!(config.servers["a"].types, Types::Native);
+    assert_eq!(config.servers["b"], ServerConfig::npm("b", "x").types(Types::Typify));
+    assert_eq!(ServerConfig::from_json("b", &config.servers["b"].to_json()).unwrap(), config.servers["b"]);
+    toml_error(
+        "[servers.b]\nnpm = \"x\"\ntypes = \"serde\"\n",
+        "`types` of server `b` cannot be `serde`\n --> mcp.toml:3:9\n  = help: it can be `native`, `typify`",
     );
 }
 

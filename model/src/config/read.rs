@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::node::{Entry, Kind, Node, Source};
-use crate::{Drift, FileError, Prefix, duration, nearest, printable};
+use crate::{Drift, FileError, Prefix, Types, duration, nearest, printable};
 
 /// Reads one file; collects what is worth a warning.
 pub(super) struct Reader<'a> {
@@ -77,6 +77,11 @@ impl<'a> Reader<'a> {
     pub(super) fn drift(&self, node: &Node, what: &str) -> Result<Drift, FileError> {
         let word = self.text(node, what)?;
         self.one_of(node, what, &word, &[("ignore", Drift::Ignore), ("warn", Drift::Warn), ("deny", Drift::Deny)])
+    }
+
+    pub(super) fn types(&self, node: &Node, what: &str) -> Result<Types, FileError> {
+        let word = self.text(node, what)?;
+        self.one_of(node, what, &word, &[Types::Native, Types::Typify].map(|types| (types.name(), types)))
     }
 
     pub(super) fn prefix(&self, node: &Node, what: &str) -> Result<Prefix, FileError> {

@@ -8,7 +8,7 @@ use crate::secrets::{self, Place};
 use crate::server::{ServerConfig, Transport, is_server_name};
 use crate::{FileError, nearest, printable};
 
-const KEYS: [&str; 18] = [
+const KEYS: [&str; 19] = [
     "command",
     "args",
     "cwd",
@@ -23,6 +23,7 @@ const KEYS: [&str; 18] = [
     "exclude",
     "approve",
     "prefix",
+    "types",
     "description",
     "timeout",
     "drift",
@@ -100,6 +101,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.exclude = table.read("exclude", |node, what| reader.texts(node, what))?.unwrap_or_default();
     server.approve = table.read("approve", |node, what| reader.texts(node, what))?.unwrap_or_default();
     server.prefix = table.read("prefix", |node, what| reader.prefix(node, what))?.unwrap_or_default();
+    server.types = table.read("types", |node, what| reader.types(node, what))?.unwrap_or_default();
     server.description = table.read("description", |node, what| reader.text(node, what))?;
     server.drift = table.read("drift", |node, what| reader.drift(node, what))?;
     // Other programs write numbers here, some in seconds and some in milliseconds: what is meant cannot be known.

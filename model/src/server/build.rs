@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Drift, Prefix, ServerConfig, Transport};
+use super::{Drift, Prefix, ServerConfig, Transport, Types};
 
 impl ServerConfig {
     fn new(name: impl Into<String>, transport: Transport) -> Self {
@@ -16,6 +16,7 @@ impl ServerConfig {
             exclude: Vec::new(),
             approve: Vec::new(),
             prefix: Prefix::ServerName,
+            types: Types::Native,
             description: None,
             timeout: None,
             drift: None,
@@ -114,6 +115,13 @@ impl ServerConfig {
     #[must_use]
     pub fn prefix(mut self, prefix: Prefix) -> Self {
         self.prefix = prefix;
+        self
+    }
+
+    /// Sets what makes the types of the bindings.
+    #[must_use]
+    pub fn types(mut self, types: Types) -> Self {
+        self.types = types;
         self
     }
 

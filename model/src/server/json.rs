@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Drift, Prefix, ServerConfig, Transport};
+use super::{Drift, Prefix, ServerConfig, Transport, Types};
 use crate::secrets::Place;
 use crate::{FileError, config, duration};
 
@@ -52,6 +52,9 @@ impl ServerConfig {
             Prefix::ServerName => {}
             Prefix::None => put(&mut json, "prefix", false),
             Prefix::Named(prefix) => put(&mut json, "prefix", prefix.as_str()),
+        }
+        if shown.types != Types::default() {
+            put(&mut json, "types", shown.types.name());
         }
         put_text(&mut json, "description", shown.description.as_deref());
         put_text(&mut json, "timeout", shown.timeout.map(duration::to_text).as_deref());

@@ -72,6 +72,25 @@ impl Drift {
     }
 }
 
+/// What makes the types of a server's bindings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Types {
+    /// The generator's own translation, which loses nothing.
+    #[default]
+    Native,
+    /// typify, for its validated newtypes; needs feature `typify`. It drops empty arrays and some `null`s.
+    Typify,
+}
+
+impl Types {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Typify => "typify",
+        }
+    }
+}
+
 /// One server's configuration. Values keep their placeholders until [`expand`](Self::expand).
 ///
 /// `Debug` shows placeholders and never the value of a secret.
@@ -110,6 +129,8 @@ pub struct ServerConfig {
     pub approve: Vec<String>,
     /// What the names of the bindings begin with.
     pub prefix: Prefix,
+    /// What makes the types of the bindings.
+    pub types: Types,
     /// What the server is for.
     pub description: Option<String>,
     /// How long a call may take.

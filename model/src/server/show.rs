@@ -21,6 +21,7 @@ impl fmt::Debug for ServerConfig {
             .field("exclude", &shown.exclude)
             .field("approve", &shown.approve)
             .field("prefix", &shown.prefix)
+            .field("types", &shown.types)
             .field("description", &shown.description)
             .field("timeout", &shown.timeout)
             .field("drift", &shown.drift)
