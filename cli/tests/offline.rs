@@ -92,6 +92,8 @@ fn expand_prints_what_it_writes() {
     project.run(&["expand", "gh", "-o", "src/gh.rs"]).exits_with(0).says("       Wrote src/gh.rs");
     assert_eq!(project.read("src/gh.rs"), printed);
     project.run(&["expand", "gh", "-o", "src/gh.rs"]).exits_with(0).says("   Unchanged src/gh.rs");
+    let json = project.run(&["expand", "gh", "--format", "json"]).exits_with(0).json();
+    assert_eq!(json, json!({ "source": printed }));
 
     let named = project.run(&["expand", "--snapshot", "mcp/gh.json", "--server", "other"]).exits_with(0).stdout;
     assert!(named.contains("pub mod other {"), "{named}");

@@ -72,6 +72,7 @@ fn faults_are_named_with_their_place() {
         "the snapshot has format 2; mcp-bindgen 0.1.0 reads format 1\n --> line 1, column 2\n  = help: install \
          mcp-bindgen 0.2 or later, in Cargo.toml and on the command line",
     );
+    assert!(Snapshot::is_newer("{\"format\":2}") && !Snapshot::is_newer("{\"format\":1}") && !Snapshot::is_newer("{"));
     error("{\"format\":\"1\",\"tools\":[]}", "`format` is not 1\n --> line 1, column 2");
     assert!(Snapshot::parse(&format!("{{\"tools\":{}", "[".repeat(100_000))).is_err());
 }

@@ -13,8 +13,12 @@ use crate::live;
 use crate::output::Output;
 use crate::project;
 
-pub(crate) async fn run(config: Option<&Path>, arguments: args::Call, output: &mut Output) -> Result<Exit, Failure> {
-    let tool_arguments = tool_arguments(&arguments.args)?;
+pub(crate) async fn run(
+    config: Option<&Path>,
+    arguments: &args::Call,
+    tool_arguments: Map<String, Value>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
     let config = project::load(config, output)?;
     let server = config.server(&arguments.server)?;
     let tool = arguments.tool.as_str();
@@ -72,7 +76,7 @@ async fn call(
 }
 
 /// The arguments: JSON text, `@FILE`, or `-` for stdin.
-fn tool_arguments(text: &str) -> Result<Map<String, Value>, Failure> {
+pub(crate) fn tool_arguments(text: &str) -> Result<Map<String, Value>, Failure> {
     let (text, origin) = match text.strip_prefix('@') {
         Some(path) => (read_text(path)?, path.to_owned()),
         None if text == "-" => {

@@ -92,15 +92,25 @@ impl State {
                     output.data(diff)?;
                 }
                 output.error(&format!("{server} is not what its snapshot says\n --> {path}"));
-                for change in changes {
-                    output.status("", &change.to_string());
-                }
+                tell_changes(changes, output);
                 output.status("", &format!("review the changes and run `mcp-bindgen sync {server}`"));
                 ("out-of-date", path, changes.as_slice())
             }
         };
         let changes: Value = changes.iter().map(change_json).collect();
         Ok(json!({ "server": server, "status": status, "path": path, "changes": changes }))
+    }
+}
+
+/// More than this many tell nobody more than their number.
+const MOST_TOLD: usize = 100;
+
+pub(crate) fn tell_changes(changes: &[drift::Change], output: &mut Output) {
+    for change in changes.iter().take(MOST_TOLD) {
+        output.status("", &change.to_string());
+    }
+    if let Some(more) = changes.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+        output.status("", &format!("and {more} more changes, all of them with `--format json`"));
     }
 }
 

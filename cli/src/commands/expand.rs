@@ -4,6 +4,7 @@ use std::path::Path;
 
 use mcp_codegen::Bindings;
 use mcp_model::write_if_changed;
+use serde_json::json;
 
 use super::source::{self, Bound};
 use crate::args;
@@ -30,6 +31,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Expand, output: &mut 
             let word = if write_if_changed(path, source.as_bytes())? { "Wrote" } else { "Unchanged" };
             output.status(word, &path.display().to_string());
         }
+        None if output.json() => output.data_json(&json!({ "source": source }))?,
         None => output.data(source.trim_end())?,
     }
     Ok(Exit::Done)

@@ -7,17 +7,32 @@ mod list;
 mod source;
 mod sync;
 
+use std::future::Future;
+
 use crate::args::{Arguments, Command};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
-pub(crate) async fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let config = arguments.config.as_deref();
     match arguments.command {
-        Command::Sync(servers) => sync::run(config, &servers, output).await,
-        Command::Check(servers) => check::run(config, &servers, output).await,
+        Command::Sync(servers) => until_interrupted(sync::run(config, &servers, output)),
+        Command::Check(servers) => until_interrupted(check::run(config, &servers, output)),
         Command::List(source) => list::run(config, &source, output),
         Command::Expand(expand) => expand::run(config, &expand, output),
-        Command::Call(call) => call::run(config, call, output).await,
+        Command::Call(call) => {
+            let tool_arguments = call::tool_arguments(&call.args)?;
+            until_interrupted(call::run(config, &call, tool_arguments, output))
+        }
     }
+}
+
+/// Runs what talks to servers. On Ctrl-C it is dropped, and with it the servers that it started.
+fn until_interrupted(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+        tokio::select! {
+            outcome = command => outcome,
+            _ = tokio::signal::ctrl_c() => Ok(Exit::Interrupted),
+        }
+    })
 }

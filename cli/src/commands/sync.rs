@@ -5,7 +5,7 @@ use std::path::Path;
 use mcp_model::{Config, FileError, Snapshot, drift, read_text};
 use serde_json::{Value, json};
 
-use super::check::change_json;
+use super::check::{change_json, tell_changes};
 use crate::args::Servers;
 use crate::exit::{Exit, Failure};
 use crate::live::{self, Found};
@@ -75,9 +75,7 @@ impl Saved {
             (true, true) => ("Updated", "updated"),
         };
         output.status(word, &format!("{path} ({tools} tools of {server})"));
-        for change in &self.changes {
-            output.status("", &change.to_string());
-        }
+        tell_changes(&self.changes, output);
         let changes: Value = self.changes.iter().map(change_json).collect();
         json!({ "server": server, "status": status, "path": path, "tools": tools, "changes": changes })
     }
