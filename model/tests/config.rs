@@ -1,7 +1,6 @@
 //! Configurations: what they say, and what is said of the faults in them.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,10 +25,6 @@ fn mcp_json(text: &str) -> Config {
 fn json_error(text: &str, expected: &str) {
     let error = Config::parse_mcp_json(text, Path::new(".mcp.json")).unwrap_err();
     assert_eq!(error.to_string(), expected);
-}
-
-fn map(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
-    entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
 #[test]
@@ -380,88 +375,6 @@ fn the_environment_names_servers_too() {
         Config::from_env_json("{\"a\":{}}").unwrap_err().to_string(),
         "server `a` does not say how it is reached: `command`, `npm`, `uvx` or `url` is missing\n --> MCP_SERVERS:1:2\n  \
          = help: add `command`, `npm`, `uvx` or `url`"
-    );
-}
-
-#[test]
-fn json_goes_round() {
-    let config = toml(
-        r#"
-        [servers.a]
-        command = "x"
-        args = ["${A}"]
-        cwd = "${B:-/}"
-        env = { C = "${env:C}" }
-        inherit_env = ["D"]
-        tools = []
-        exclude = ["e"]
-        approve = ["f"]
-        prefix = "g"
-        description = "h"
-        timeout = "1500ms"
-        drift = "deny"
-
-        [servers.b]
-        url = "https://${HOST}/"
-        headers = { X = "${Y}" }
-        prefix = false
-        timeout = "2m"
-
-        [servers.c]
-        url = "https://example.com"
-        transport = "sse"
-        "#,
-    );
-    for (name, server) in &config.servers {
-        assert_eq!(&ServerConfig::from_json(name, &server.to_json()).unwrap(), server);
-    }
-    let fault = ServerConfig::from_json("a", &json!({ "command": 1 })).unwrap_err();
-    assert_eq!(fault.to_string(), "`command` of server `a` must be a string, not a number");
-    assert!(ServerConfig::from_json("A", &json!({ "command": "x" })).is_err());
-}
-
-#[test]
-fn placeholders_are_replaced_everywhere_and_shown_nowhere() {
-    let server = ServerConfig::stdio("a", "${CMD}")
-        .args(["--key=${KEY}", "plain"])
-        .cwd("${DIR:-/tmp}")
-        .env("TOKEN", "${KEY}")
-        .env("PLAIN", "p");
-    let lookup = |name: &str| match name {
-        "CMD" => Some("run".to_owned()),
-        "KEY" => Some("hunter2".to_owned()),
-        _ => None,
-    };
-    let ready = server.expand(lookup).unwrap();
-    assert_eq!(
-        ready.transport,
-        Transport::Stdio {
-            command: "run".to_owned(),
-            args: vec!["--key=hunter2".to_owned(), "plain".to_owned()],
-            cwd: Some("/tmp".to_owned()),
-        }
-    );
-    assert_eq!(ready.env, map(&[("PLAIN", "p"), ("TOKEN", "hunter2")]));
-    assert_eq!(ready.to_json(), server.to_json());
-    assert_eq!(format!("{ready:?}"), format!("{server:?}"));
-    assert!(!format!("{:?}", ready.transport).contains("hunter2"));
-    assert_eq!(ready.expand(|_| None).unwrap().to_json(), server.to_json(), "expanding again shows no more");
-
-    let remote = ServerConfig::http("b", "https://u:${KEY}@h/${KEY}").header("X", "${KEY}").expand(lookup).unwrap();
-    assert_eq!(
-        remote.transport,
-        Transport::Http { url: "https://u:hunter2@h/hunter2".to_owned(), headers: map(&[("X", "hunter2")]) }
-    );
-    assert!(!format!("{remote:?} {:?}", remote.transport).contains("hunter2"));
-}
-
-#[test]
-fn a_missing_variable_is_named_with_the_server() {
-    let server = ServerConfig::npm("github", "x").env("GITHUB_PERSONAL_ACCESS_TOKEN", "${GITHUB_TOKEN}");
-    assert_eq!(
-        server.expand(|_| None).unwrap_err().to_string(),
-        "environment variable `GITHUB_TOKEN` is not set; server `github` needs it for env `GITHUB_PERSONAL_ACCESS_TOKEN`\n  \
-         = help: set `GITHUB_TOKEN`, or give it a default: `${GITHUB_TOKEN:-...}`"
     );
 }
 
