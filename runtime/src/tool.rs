@@ -288,6 +288,36 @@ pub fn tool_not_found(server: &str, tool: &str) -> CallError {
     CallError::ToolNotFound { server: server.to_owned(), tool: tool.to_owned() }
 }
 
+/// [`Tool`] for the parameters of a tool: `-> Output` where there is an `outputSchema`, `-> Inner = Output.field` where
+/// the output is in a wrapper.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tool {
+    (@impl $params:ident [$output:ty] $server:ident $spec:expr, $result:ident => $decoded:expr) => {
+        impl $crate::Tool for $params {
+            const NAME: &'static str = <Self as $crate::Tool>::SPEC.name;
+            const SERVER: &'static $crate::ServerSpec = &$server;
+            const SPEC: &'static $crate::ToolSpec = &$spec;
+            type Output = $output;
+
+            fn output($result: $crate::ToolResult) -> ::core::result::Result<Self::Output, $crate::CallError> {
+                $decoded
+            }
+        }
+    };
+    ($params:ident of $server:ident: $spec:expr) => {
+        $crate::__tool!(@impl $params [$crate::ToolResult] $server $spec, result => ::core::result::Result::Ok(result));
+    };
+    ($params:ident -> $output:ident of $server:ident: $spec:expr) => {
+        $crate::__tool!(@impl $params [$output] $server $spec, result => $crate::decode(result));
+    };
+    ($params:ident -> $inner:ty = $output:ident.$field:ident of $server:ident: $spec:expr) => {
+        $crate::__tool!(@impl $params [$inner] $server $spec, result => {
+            $crate::decode(result).map(|output: $output| output.$field)
+        });
+    };
+}
+
 /// `schemars::JsonSchema` for the types of a tool: the schema that the server sent.
 #[doc(hidden)]
 #[macro_export]

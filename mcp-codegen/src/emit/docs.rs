@@ -1,8 +1,8 @@
 //! Documentation out of strangers' text. It stays readable, and can become neither code, nor a test, nor a link, nor
 //! markup, nor a trick with invisible characters.
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream};
+use quote::{ToTokens, TokenStreamExt};
 use serde_json::{Map, Value};
 
 use crate::normalize::{SchemaId, Schemas};
@@ -13,14 +13,30 @@ const MOST_LINES: usize = 120;
 const MOST_VALUE_CHARS: usize = 120;
 
 /// Documentation, a line each.
-pub(super) fn lines(lines: &[String]) -> TokenStream {
-    let lines = lines.iter().map(|line| if line.is_empty() { String::new() } else { format!(" {line}") });
-    quote!(#(#[doc = #lines])*)
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Docs(Vec<String>);
+
+impl ToTokens for Docs {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        for line in &self.0 {
+            let mut attribute = TokenStream::new();
+            attribute.append(Ident::new("doc", Span::call_site()));
+            attribute.append(Punct::new('=', Spacing::Alone));
+            let space = if line.is_empty() { "" } else { " " };
+            attribute.append(Literal::string(&format!("{space}{line}")));
+            tokens.append(Punct::new('#', Spacing::Alone));
+            tokens.append(Group::new(Delimiter::Bracket, attribute));
+        }
+    }
+}
+
+pub(super) fn lines(lines: Vec<String>) -> Docs {
+    Docs(lines)
 }
 
 /// A line about a value of the server, as code.
-pub(super) fn literal(text: &str) -> TokenStream {
-    lines(&[code(text)])
+pub(super) fn literal(text: &str) -> Docs {
+    Docs(vec![code(text)])
 }
 
 /// Text as inline code.
@@ -33,7 +49,7 @@ pub(super) fn code(text: &str) -> String {
 }
 
 /// What the first of several schemas says of itself, or else `fallback`.
-pub(super) fn of_schemas(schemas: &Schemas<'_>, ids: &[SchemaId], fallback: &str) -> TokenStream {
+pub(super) fn of_schemas(schemas: &Schemas<'_>, ids: &[SchemaId], fallback: &str) -> Docs {
     let sources: Vec<&Map<String, Value>> = ids.iter().flat_map(|id| with_references(schemas, *id)).collect();
     let text = |key: &str| {
         let texts = sources.iter().filter_map(|source| source.get(key)?.as_str());
@@ -45,7 +61,7 @@ pub(super) fn of_schemas(schemas: &Schemas<'_>, ids: &[SchemaId], fallback: &str
         said.push(String::new());
         said.extend(facts.into_iter().map(|(name, value)| format!("- {name}: {value}")));
     }
-    lines(&said)
+    Docs(said)
 }
 
 /// A schema and what its plain references lead to, nearest first.

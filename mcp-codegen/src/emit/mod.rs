@@ -23,13 +23,15 @@ pub(crate) struct Side<'e, 's> {
     pub(crate) schema: &'e SchemaSide<'s>,
     pub(crate) krate: &'e TokenStream,
     /// The documentation of the root type.
-    pub(crate) root_doc: TokenStream,
+    pub(crate) root_doc: docs::Docs,
 }
 
 impl Side<'_, '_> {
     /// Every named type of the schema.
-    pub(crate) fn types(&self) -> TokenStream {
-        self.schema.order.iter().map(|id| self.named_type(*id)).collect()
+    pub(crate) fn types(&self, tokens: &mut TokenStream) {
+        for id in &self.schema.order {
+            tokens.extend(self.named_type(*id));
+        }
     }
 
     fn named_type(&self, id: ShapeId) -> TokenStream {
@@ -47,7 +49,7 @@ impl Side<'_, '_> {
         ident(self.schema.names.get(&id).map_or("Unnamed", String::as_str))
     }
 
-    fn type_doc(&self, id: ShapeId, what: &str) -> TokenStream {
+    fn type_doc(&self, id: ShapeId, what: &str) -> docs::Docs {
         if id == self.schema.root {
             return self.root_doc.clone();
         }

@@ -13,7 +13,7 @@ use crate::plan::Plan;
 pub(crate) fn module(plan: &Plan<'_>, snapshot: &mcp_model::Snapshot, options: &Options) -> TokenStream {
     let krate = &options.crate_path;
     let module = ident(&plan.module);
-    let doc = docs::lines(&[format!("The MCP server {}.", docs::code(&plan.server))]);
+    let doc = docs::lines(vec![format!("The MCP server {}.", docs::code(&plan.server))]);
     let name = &plan.server;
     let config = options.config.as_ref().map(|config| {
         let config = config.to_string();
@@ -25,7 +25,10 @@ pub(crate) fn module(plan: &Plan<'_>, snapshot: &mcp_model::Snapshot, options: &
         quote!(.client_capabilities(#capabilities))
     });
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.params)).collect();
-    let tools = plan.tools.iter().map(|tool| tool.items(krate));
+    let mut tools = TokenStream::new();
+    for tool in &plan.tools {
+        tool.items(krate, &mut tools);
+    }
     let client = client(plan);
     let call = call(plan, krate);
     quote! {
@@ -43,14 +46,14 @@ pub(crate) fn module(plan: &Plan<'_>, snapshot: &mcp_model::Snapshot, options: &
 
             #client
             #call
-            #(#tools)*
+            #tools
         }
     }
 }
 
 fn client(plan: &Plan<'_>) -> TokenStream {
     let client = ident(&plan.client_type);
-    let doc = docs::lines(&[format!("A connection to {}, with a method for every tool.", docs::code(&plan.server))]);
+    let doc = docs::lines(vec![format!("A connection to {}, with a method for every tool.", docs::code(&plan.server))]);
     let methods = plan.tools.iter().map(crate::plan::ToolPlan::method);
     quote! {
         #doc
@@ -91,7 +94,7 @@ fn client(plan: &Plan<'_>) -> TokenStream {
 
 fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
     let call = ident(&plan.call_type);
-    let doc = docs::lines(&[format!("A call of any tool of {}, as a value.", docs::code(&plan.server))]);
+    let doc = docs::lines(vec![format!("A call of any tool of {}, as a value.", docs::code(&plan.server))]);
     let name = &plan.server;
     if plan.tools.is_empty() {
         return TokenStream::new();
@@ -103,7 +106,7 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
         .filter(|(names, _)| !names.is_empty())
         .map(|(names, variant)| quote!(#(#names)|* => #krate::parse_arguments(&arguments).map(Self::#variant),));
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.params)).collect();
-    let described = plan.tools.iter().map(|tool| docs::lines(&[docs::code(tool.wire)]));
+    let described = plan.tools.iter().map(|tool| docs::lines(vec![docs::code(tool.wire)]));
     quote! {
         #doc
         #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,9 @@
 //! Objects with properties.
 
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 
+use super::docs::Docs;
 use super::{Side, docs};
 use crate::lower::Root;
 use crate::names::{Style, ident, identifiers};
@@ -15,6 +16,15 @@ struct Member<'f> {
     name: Ident,
     ty: TokenStream,
     field: &'f Field,
+    docs: Docs,
+}
+
+impl ToTokens for Member<'_> {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        let Self { name, ty, docs, .. } = self;
+        docs.to_tokens(tokens);
+        tokens.extend(quote!(pub #name: #ty,));
+    }
 }
 
 impl Side<'_, '_> {
@@ -32,16 +42,17 @@ impl Side<'_, '_> {
             .fields
             .iter()
             .zip(&idents)
-            .map(|(field, name)| Member { name: ident(name), ty: self.field_type(id, field), field })
+            .map(|(field, name)| Member {
+                name: ident(name),
+                ty: self.field_type(id, field),
+                field,
+                docs: docs::of_schemas(&self.schema.schemas, &field.schemas, &docs::code(&field.wire)),
+            })
             .collect();
         let docs = self.type_doc(id, "An object");
         let derives = self.derives(id);
         let default =
             members.iter().all(|member| member.field.presence != Presence::Required).then(|| quote!(, Default));
-        let fields = members.iter().map(|Member { name, ty, field }| {
-            let docs = docs::of_schemas(&self.schema.schemas, &field.schemas, &format!("`{}`", field.wire));
-            quote!(#docs pub #name: #ty,)
-        });
         let extra_field = extra.iter().map(|(name, ty)| {
             quote! {
                 /// Every other property.
@@ -54,7 +65,7 @@ impl Side<'_, '_> {
             #docs
             #[derive(#derives #default)]
             pub struct #name {
-                #(#fields)*
+                #(#members)*
                 #(#extra_field)*
             }
             #new
@@ -77,7 +88,7 @@ impl Side<'_, '_> {
         if required.is_empty() && self.schema.kind == Root::Output {
             return TokenStream::new();
         }
-        let arguments = required.iter().map(|Member { name, ty, field }| {
+        let arguments = required.iter().map(|Member { name, ty, field, .. }| {
             let is_text = matches!(self.schema.shapes.get(field.slot.shape), Shape::Text) && !field.slot.nullable;
             if is_text { quote!(#name: impl Into<String>) } else { quote!(#name: #ty) }
         });
@@ -95,7 +106,6 @@ impl Side<'_, '_> {
             impl #name {
                 /// With what is required, and nothing else.
                 #many
-                #[must_use]
                 pub fn new(#(#arguments),*) -> Self {
                     Self { #(#values)* #extra }
                 }

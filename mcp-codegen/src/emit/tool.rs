@@ -15,39 +15,26 @@ const WRAPPER_FIELD: &str = "result";
 
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.
-    pub(super) fn items(&self, krate: &TokenStream) -> TokenStream {
+    pub(super) fn items(&self, krate: &TokenStream, tokens: &mut TokenStream) {
         let params = ident(&self.names.params);
         let handler = ident(&self.names.handler);
-        let wire = self.wire;
-        let input = Side { schema: &self.input, krate, root_doc: self.params_doc() }.types();
-        let output = self.output.as_ref().map(|schema| {
-            let root_doc = docs::lines(&[format!("Structured result of {}.", docs::code(wire))]);
-            Side { schema, krate, root_doc }.types()
-        });
+        Side { schema: &self.input, krate, root_doc: self.params_doc() }.types(tokens);
+        if let Some(schema) = &self.output {
+            let root_doc = docs::lines(vec![format!("Structured result of {}.", docs::code(self.wire))]);
+            Side { schema, krate, root_doc }.types(tokens);
+        }
         let spec = self.spec();
-        let (output_type, decode) = self.decoding(krate);
-        let handler_doc = self.call_doc();
+        let (output, decoding) = self.decoding(krate);
         let schemas = self.schema_impls(krate);
-        quote! {
-            #input
-            #output
+        let doc = self.call_doc();
+        tokens.extend(quote! {
+            #krate::__tool!(#params #decoding of SERVER: #spec);
             #schemas
-            impl Tool for #params {
-                const NAME: &'static str = #wire;
-                const SERVER: &'static ServerSpec = &SERVER;
-                const SPEC: &'static ToolSpec = &#spec;
-                type Output = #output_type;
-
-                fn output(result: ToolResult) -> Result<Self::Output, CallError> {
-                    #decode
-                }
-            }
-
-            #handler_doc
-            pub async fn #handler(client: &impl CallTool, params: #params) -> Result<#output_type, CallError> {
+            #doc
+            pub async fn #handler(client: &impl CallTool, params: #params) -> Result<#output, CallError> {
                 #krate::call(client, &params).await
             }
-        }
+        });
     }
 
     /// The method of the client type.
@@ -94,16 +81,16 @@ impl ToolPlan<'_> {
     /// The type of the output, and how it is made of a result.
     fn decoding(&self, krate: &TokenStream) -> (TokenStream, TokenStream) {
         let Some(schema) = &self.output else {
-            return (quote!(ToolResult), quote!(Ok(result)));
+            return (quote!(ToolResult), TokenStream::new());
         };
         let output = ident(&self.names.output);
         match self.wrapped() {
             Some((field, slot)) => {
-                let inner = Side { schema, krate, root_doc: TokenStream::new() }.slot_type(slot);
+                let inner = Side { schema, krate, root_doc: docs::Docs::default() }.slot_type(slot);
                 let field = ident(&field);
-                (inner, quote!(#krate::decode(result).map(|output: #output| output.#field)))
+                (inner.clone(), quote!(-> #inner = #output.#field))
             }
-            None => (quote!(#output), quote!(#krate::decode(result))),
+            None => (quote!(#output), quote!(-> #output)),
         }
     }
 
@@ -134,7 +121,7 @@ impl ToolPlan<'_> {
         }
     }
 
-    fn params_doc(&self) -> TokenStream {
+    fn params_doc(&self) -> docs::Docs {
         let mut lines = vec![format!("Parameters of {}.", docs::code(self.wire))];
         if let Some(description) = self.description {
             lines.push(String::new());
@@ -154,17 +141,12 @@ impl ToolPlan<'_> {
             lines.push(String::new());
             lines.push(format!("The server says: {}.", hints.join(", ")));
         }
-        docs::lines(&lines)
+        docs::lines(lines)
     }
 
-    fn call_doc(&self) -> TokenStream {
-        let what = self.title.and_then(|title| docs::sanitized(title).into_iter().next());
-        let mut lines = vec![format!("Calls {}.", docs::code(self.wire))];
-        if let Some(what) = what {
-            lines.push(String::new());
-            lines.push(what);
-        }
-        lines.extend([String::new(), "# Errors".to_owned(), "See [`CallError`].".to_owned()]);
-        docs::lines(&lines)
+    fn call_doc(&self) -> docs::Docs {
+        let title = self.title.and_then(|title| docs::sanitized(title).into_iter().next());
+        let title = title.map(|title| format!(": {title}")).unwrap_or_default();
+        docs::lines(vec![format!("Calls {}{title}.", docs::code(self.wire))])
     }
 }
