@@ -18,8 +18,6 @@ use crate::{ConnectError, ConnectErrorKind as Kind};
 
 const SHORTEST_SECRET: usize = 4;
 const SHORTEST_LITERAL_SECRET: usize = 8;
-/// A legacy server may never answer a request that it does not know.
-const PATIENCE_FOR_DISCOVERY: Duration = Duration::from_secs(3);
 
 /// How a protocol version begins a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,7 +51,8 @@ pub(crate) async fn establish(
     };
     let first_until = match first {
         Era::Initialize => deadline,
-        Era::Discover => deadline.min(Instant::now() + PATIENCE_FOR_DISCOVERY.min(patience / 2)),
+        // A legacy server may never answer a request that it does not know.
+        Era::Discover => deadline.min(Instant::now() + patience / 2),
     };
     let failure = match attempt(first, first_until).await {
         Ok(connection) => return Ok(connection),

@@ -208,6 +208,23 @@ async fn a_call_that_is_never_answered() {
 }
 
 #[tokio::test]
+async fn a_server_that_stops_reading() {
+    let mark = Mark::new();
+    let client = impatient(bad("deaf", &mark));
+    let error = client.list_tools_raw().await.map(|_| ()).expect_err("one page and no more");
+    assert_eq!(error.kind, Kind::Timeout);
+    let large = object(json!({"text": "x".repeat(1_000_000)}));
+    let start = Instant::now();
+    let (a, b) = tokio::join!(client.call("good", large), client.call("good", Map::new()));
+    assert!(matches!(a, Err(CallError::Timeout { .. })) && matches!(b, Err(CallError::Timeout { .. })), "{a:?} {b:?}");
+    assert!(start.elapsed() < Duration::from_millis(2500), "{:?}", start.elapsed());
+    let start = Instant::now();
+    client.close().await;
+    assert!(start.elapsed() < Duration::from_secs(6), "{:?}", start.elapsed());
+    mark.gone_within(Duration::from_millis(500)).await;
+}
+
+#[tokio::test]
 async fn a_process_that_is_killed_is_replaced() {
     let mark = Mark::new();
     let client = impatient(good(&mark));

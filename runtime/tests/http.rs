@@ -12,7 +12,10 @@ use std::time::{Duration, Instant};
 
 use common::{fixture_server, impatient, object};
 use mcp_model::ServerConfig;
-use mcp_runtime::{CallError, Client, ClientOptions, ConnectErrorKind as Kind, ToolCall, ToolSpec};
+use mcp_runtime::{
+    CallError, Client, ClientOptions, ConnectErrorKind as Kind, ElicitationAnswer, ElicitationRequest, ToolCall,
+    ToolSpec,
+};
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -375,4 +378,37 @@ async fn arguments_are_mirrored_in_the_headers_that_the_bindings_know() {
         client.list_tools_raw().await.expect("the list").iter().map(|tool| tool["name"].clone()).collect();
     assert_eq!(names, [json!("t")]);
     client.close().await;
+}
+
+#[tokio::test]
+async fn a_server_may_ask_in_the_middle_of_a_call() {
+    let rounds = Arc::new(Mutex::new(Vec::new()));
+    let seen = rounds.clone();
+    let url = scripted(move |received| {
+        Some(match (received.method(), received.body.pointer("/params/inputResponses")) {
+            ("tools/call", None) => {
+                let question = json!({"method": "elicitation/create", "params": {"message": "How many?", "requestedSchema": {"type": "object"}}});
+                result(received, json!({"resultType": "input_required", "inputRequests": {"q": question}, "requestState": "opaque"}))
+            }
+            ("tools/call", Some(_)) => {
+                seen.lock().expect("no panic").push(received.body["params"].clone());
+                usual(received)
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let options = ClientOptions::new().on_elicitation(async |request: ElicitationRequest| {
+        assert_eq!(request.message, "How many?");
+        assert_eq!(request.schema, Some(json!({"type": "object"})));
+        ElicitationAnswer::Accept(object(json!({"n": 3})))
+    });
+    let asked = Client::with_options(ServerConfig::http("remote", &url), options);
+    assert_eq!(asked.call("t", object(json!({"k": 1}))).await.expect("the call").text(), "done");
+    let silent = impatient(ServerConfig::http("remote", &url));
+    assert_eq!(silent.call("t", Map::new()).await.expect("the call").text(), "done");
+    let rounds = rounds.lock().expect("no panic");
+    assert_eq!(rounds[0]["inputResponses"], json!({"q": {"action": "accept", "content": {"n": 3}}}));
+    assert_eq!((&rounds[0]["requestState"], &rounds[0]["arguments"]), (&json!("opaque"), &json!({"k": 1})));
+    assert_eq!(rounds[1]["inputResponses"], json!({"q": {"action": "decline"}}));
 }

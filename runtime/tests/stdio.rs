@@ -6,9 +6,11 @@ mod common;
 
 use std::time::{Duration, Instant};
 
-use common::{Mark, bad, good, impatient, named, object};
+use common::{Mark, bad, fixture_server, good, impatient, named, object};
 use mcp_model::{ServerConfig, Snapshot};
-use mcp_runtime::{CallError, CallTool, Client, ClientOptions, ConnectErrorKind, Content, Servers, ToolCall};
+use mcp_runtime::{
+    CallError, CallTool, Client, ClientOptions, ConnectErrorKind, Content, ServerSpec, Servers, ToolCall,
+};
 use serde_json::{Map, Value, json};
 
 #[tokio::test]
@@ -200,6 +202,72 @@ async fn the_environment_is_an_allow_list() {
         assert!(names.contains(expected), "{names}");
     }
     client.close().await;
+}
+
+/// What the client wrote, as it went over the pipe.
+#[cfg(unix)]
+#[tokio::test]
+async fn what_is_on_the_wire() {
+    let mark = Mark::new();
+    let log = std::env::temp_dir().join(format!("{}wire", mark.value()));
+    let script = format!("tee '{}' | '{}' --misbehave silent-on-call", log.display(), fixture_server().display());
+    let config = ServerConfig::stdio("shell", "sh").args(["-c", &script]).env("FIXTURE_MARK", mark.value());
+    let client = impatient(config);
+    client.connect().await.expect("a connection");
+    let call = ToolCall::new("shell", "good", Map::new());
+    client.call_tool_within(call.clone(), Duration::from_millis(300)).await.expect_err("a timeout");
+    let gave_up = tokio::time::timeout(Duration::from_millis(300), client.call_tool(call)).await;
+    assert!(gave_up.is_err());
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    client.close().await;
+    let text = std::fs::read_to_string(&log).expect("the log");
+    std::fs::remove_file(&log).expect("the log is removed");
+    let sent: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("a message a line")).collect();
+    let of = |method: &str| sent.iter().filter(|message| message["method"] == method).collect::<Vec<_>>();
+    let initialize = &of("initialize")[0]["params"];
+    assert_eq!(initialize["protocolVersion"], "2025-11-25");
+    assert_eq!(initialize["clientInfo"]["name"], "mcp-bindgen");
+    assert_eq!(initialize["capabilities"], json!({}));
+    assert_eq!(of("notifications/initialized").len(), 1);
+    let calls = of("tools/call");
+    assert_eq!(calls.len(), 2);
+    assert_eq!(calls[0]["params"]["arguments"], json!({}));
+    // A call that timed out and one whose future was dropped are both cancelled at the server.
+    let cancelled: Vec<&Value> =
+        of("notifications/cancelled").iter().map(|note| &note["params"]["requestId"]).collect();
+    assert_eq!(cancelled, [&calls[0]["id"], &calls[1]["id"]]);
+}
+
+fn spec(config: Option<Value>) -> &'static ServerSpec {
+    let spec = ServerSpec::new("fixture").protocol_version("2026-07-28").client_capabilities("{}");
+    let spec = match config {
+        Some(config) => spec.config(Box::leak(config.to_string().into_boxed_str())),
+        None => spec,
+    };
+    Box::leak(Box::new(spec))
+}
+
+#[tokio::test]
+async fn bindings_bring_their_configuration() {
+    let mark = Mark::new();
+    let client = Client::for_spec(spec(Some(good(&mark).to_json()))).expect("a client");
+    assert_eq!(client.name(), "fixture");
+    let snapshot = client.snapshot().await.expect("a snapshot");
+    assert_eq!(snapshot.protocol_version.as_deref(), Some("2026-07-28"));
+    client.close().await;
+    assert!(mark.processes().is_empty());
+}
+
+#[test]
+fn bindings_without_a_configuration_look_for_the_file() {
+    // The tests run in the crate's folder, whose workspace root has an mcp.toml.
+    let client = Client::for_spec(spec(None)).expect("a client");
+    assert_eq!(client.config().timeout, Some(Duration::from_secs(120)));
+    let error = Client::for_spec(Box::leak(Box::new(ServerSpec::new("fixtur")))).expect_err("no such server");
+    assert_eq!(error.kind, ConnectErrorKind::Config);
+    assert!(error.to_string().contains("fixtur") && error.to_string().contains("`fixture`"), "{error}");
+    let error = Client::for_spec(spec(Some(json!({"comand": "x"})))).expect_err("a wrong configuration");
+    assert_eq!(error.kind, ConnectErrorKind::Config);
 }
 
 #[tokio::test]

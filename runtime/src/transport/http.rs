@@ -72,7 +72,9 @@ impl HttpClient {
             all.insert(SESSION, session);
         }
         // `headers` replaces; what the builder has set already (Accept, Content-Type) the configuration may not name.
-        request.headers(all).send().await.map_err(|error| self.fail(unsent_or_lost(error)))
+        let response = request.headers(all).send().await.map_err(|error| self.fail(unsent_or_lost(error)))?;
+        self.notes.problem_is_over();
+        Ok(response)
     }
 
     /// An event stream whose messages rmcp decodes without losing anything of a result.

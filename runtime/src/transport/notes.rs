@@ -52,6 +52,12 @@ impl Notes {
         self.lock().problem = Some(problem);
     }
 
+    /// The connection goes on after all.
+    #[cfg(feature = "http")]
+    pub(crate) fn problem_is_over(&self) {
+        self.lock().problem = None;
+    }
+
     /// Whether the server's process is known to have ended.
     pub(crate) fn has_exited(&self) -> bool {
         self.lock().exit.is_some()
