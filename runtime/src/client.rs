@@ -233,10 +233,6 @@ impl Client {
         self.shared.options.call_timeout(self.shared.config.timeout)
     }
 
-    pub(crate) fn declared_capabilities(&self) -> Value {
-        self.shared.options.declared_capabilities()
-    }
-
     /// The open connection; whoever comes while it is being opened waits for the same one.
     pub(crate) async fn connection(&self) -> Result<Arc<Connection>, ConnectError> {
         let mut outcome = {

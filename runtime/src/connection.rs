@@ -70,6 +70,8 @@ pub(crate) struct Connection {
     pub(crate) protocol_version: String,
     /// What the server answered to `initialize` or `server/discover`, as sent.
     pub(crate) handshake: Value,
+    /// The client capabilities that were declared.
+    pub(crate) declared: Value,
     pub(crate) list_changes: Arc<AtomicU64>,
     pub(crate) elicitor: Option<Elicitor>,
 }

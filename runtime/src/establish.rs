@@ -58,12 +58,15 @@ pub(crate) async fn establish(
         Ok(connection) => return Ok(connection),
         Err(failure) => failure,
     };
-    if failure.other_era
-        && let Ok(connection) = attempt(second, deadline).await
-    {
-        return Ok(connection);
+    if !failure.other_era {
+        return Err(failure.error);
     }
-    Err(failure.error)
+    match attempt(second, deadline).await {
+        Ok(connection) => Ok(connection),
+        // What a server says to a handshake is clearer than that it does not know `server/discover`.
+        Err(second_failure) if second == Era::Initialize => Err(second_failure.error),
+        Err(_) => Err(failure.error),
+    }
 }
 
 /// The configuration with its placeholders replaced, and the values that no message may show.
@@ -105,7 +108,10 @@ async fn attempt(
         error: ConnectError::new(&config.name, kind, link.notes.explain(message)),
         other_era,
     };
-    let handler = handler(options, hint);
+    let handler = handler(options, hint).map_err(|error| {
+        fail(Kind::Config, &format!("the client capabilities are not those of the protocol: {error}"), false)
+    })?;
+    let declared = serde_json::to_value(&handler.capabilities).unwrap_or_default();
     let list_changes = handler.list_changes.clone();
     let elicitor = handler.elicitor.clone();
     let mode = match era {
@@ -139,22 +145,22 @@ async fn attempt(
         link,
         protocol_version,
         handshake,
+        declared,
         list_changes,
         elicitor,
     })
 }
 
-fn handler(options: &ClientOptions, hint: Option<ProtocolVersion>) -> Handler {
-    // What a capability is not known to rmcp cannot be declared through it.
-    let capabilities: ClientCapabilities = serde_json::from_value(options.declared_capabilities()).unwrap_or_default();
-    Handler {
+fn handler(options: &ClientOptions, hint: Option<ProtocolVersion>) -> Result<Handler, serde_json::Error> {
+    let capabilities: ClientCapabilities = serde_json::from_value(options.declared_capabilities())?;
+    Ok(Handler {
         capabilities,
         protocol_version: hint
             .filter(ProtocolVersion::has_initialize)
             .unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE),
         elicitor: options.elicitor().cloned(),
         list_changes: Arc::default(),
-    }
+    })
 }
 
 fn known_version(version: &str) -> Option<ProtocolVersion> {

@@ -59,7 +59,7 @@ impl Client {
             protocol_version: Some(connection.protocol_version.clone()),
             server_info,
             capabilities: handshake.get("capabilities").cloned(),
-            client_capabilities: Some(self.declared_capabilities()),
+            client_capabilities: Some(connection.declared.clone()),
             instructions: handshake.get("instructions").and_then(Value::as_str).map(str::to_owned),
             tools,
             prompts: declared(self, &connection, Listing::Prompts).await?,

@@ -80,10 +80,7 @@ impl ClientOptions {
     }
 
     pub(crate) fn declared_capabilities(&self) -> Value {
-        let mut capabilities = match &self.capabilities {
-            Some(capabilities @ Value::Object(_)) => capabilities.clone(),
-            _ => json!({}),
-        };
+        let mut capabilities = self.capabilities.clone().unwrap_or_else(|| json!({}));
         if let (Some(_), Value::Object(declared)) = (&self.elicitor, &mut capabilities) {
             declared.entry("elicitation").or_insert_with(|| json!({}));
         }

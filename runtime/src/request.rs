@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rmcp::model::{ClientRequest, ErrorData};
+use rmcp::model::{ClientRequest, ErrorData, ServerResult};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
 use serde_json::Value;
 
@@ -46,25 +46,24 @@ pub(crate) async fn request(
 }
 
 async fn exchange(peer: &Peer<RoleClient>, request: ClientRequest) -> Result<Value, RequestError> {
-    let handle = peer
-        .send_request_with_option(request, PeerRequestOptions::no_options())
-        .await
-        .map_err(|error| RequestError::NotSent(error.to_string()))?;
-    let mut pending = Pending(Some(handle));
-    let Some(handle) = pending.0.as_mut() else {
-        return Err(RequestError::NotSent("the request was not kept".to_owned()));
-    };
-    let answer = (&mut handle.rx).await;
-    pending.0 = None;
-    match answer {
-        Ok(Ok(result)) => Ok(raw::unwrap(result)),
-        Ok(Err(error)) => Err(classify(error)),
-        Err(_) => Err(RequestError::Lost("the connection was closed".to_owned())),
-    }
+    let sent = peer.send_request_with_option(request, PeerRequestOptions::no_options()).await;
+    let handle = sent.map_err(|error| RequestError::NotSent(error.to_string()))?;
+    Pending(Some(handle)).answer().await.map(raw::unwrap).map_err(classify)
 }
 
 /// A request that has no answer yet.
 struct Pending(Option<RequestHandle<RoleClient>>);
+
+impl Pending {
+    async fn answer(mut self) -> Result<ServerResult, ServiceError> {
+        let answer = match &mut self.0 {
+            Some(handle) => (&mut handle.rx).await,
+            None => return Err(ServiceError::TransportClosed),
+        };
+        self.0 = None;
+        answer.unwrap_or(Err(ServiceError::TransportClosed))
+    }
+}
 
 impl Drop for Pending {
     fn drop(&mut self) {

@@ -189,6 +189,19 @@ async fn a_modern_connection_needs_no_handshake() {
 }
 
 #[tokio::test]
+async fn declared_capabilities_are_recorded() {
+    let mark = Mark::new();
+    let capabilities = json!({"roots": {"listChanged": true}});
+    let client = Client::with_options(good(&mark), ClientOptions::new().capabilities(capabilities.clone()));
+    assert_eq!(client.snapshot().await.expect("a snapshot").client_capabilities, Some(capabilities));
+    client.close().await;
+    let client = Client::with_options(good(&mark), ClientOptions::new().capabilities(json!([1])));
+    let error = client.connect().await.expect_err("no capabilities");
+    assert!(error.to_string().contains("the client capabilities are not those of the protocol"), "{error}");
+    assert!(mark.processes().is_empty());
+}
+
+#[tokio::test]
 async fn the_environment_is_an_allow_list() {
     let mark = Mark::new();
     // The variables are those that cargo sets for every test.
