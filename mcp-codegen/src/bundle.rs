@@ -39,6 +39,7 @@ pub(crate) struct Bundle<'a> {
     dynamic_anchors: HashMap<String, Vec<String>>,
     /// Up to draft 7, keywords beside `$ref` are ignored.
     ref_stands_alone: bool,
+    has_references: bool,
 }
 
 /// Where a reference leads.
@@ -64,6 +65,7 @@ impl<'a> Bundle<'a> {
             ref_stands_alone: ["draft-03", "draft-04", "draft-06", "draft-07"]
                 .iter()
                 .any(|draft| dialect.contains(draft)),
+            has_references: false,
         };
         bundle.index(root, &mut String::new(), "", 0);
         bundle
@@ -71,6 +73,11 @@ impl<'a> Bundle<'a> {
 
     pub(crate) fn ref_stands_alone(&self) -> bool {
         self.ref_stands_alone
+    }
+
+    /// Whether any schema refers to another.
+    pub(crate) fn has_references(&self) -> bool {
+        self.has_references
     }
 
     pub(crate) fn at(&self, pointer: &str) -> Option<&'a Value> {
@@ -129,6 +136,7 @@ impl<'a> Bundle<'a> {
         }
         let base = self.index_names(map, pointer, base);
         for (key, value) in map {
+            self.has_references |= key.ends_with("Ref") || key == "$ref";
             let inside = pointer.len();
             push(pointer, key);
             match value {
@@ -157,7 +165,7 @@ impl<'a> Bundle<'a> {
 
     /// Indexes what a schema calls itself, and gives the base URI that holds inside it.
     fn index_names(&mut self, map: &Map<String, Value>, pointer: &str, base: &str) -> String {
-        let text = |key: &str| map.get(key).and_then(Value::as_str);
+        let text = |key: &str| lookup(map, key).and_then(Value::as_str);
         let mut base = base.to_owned();
         let own = text("$id").or_else(|| text("id").filter(|_| self.ref_stands_alone));
         if let Some(id) = own.filter(|_| !(self.ref_stands_alone && map.contains_key("$ref"))) {
@@ -182,6 +190,15 @@ impl<'a> Bundle<'a> {
         }
         base
     }
+}
+
+/// The value of a keyword. Schemas are small: comparing their keys is faster than hashing the keyword.
+pub(crate) fn lookup<'m>(map: &'m Map<String, Value>, name: &str) -> Option<&'m Value> {
+    const SMALL: usize = 16;
+    if map.len() > SMALL {
+        return map.get(name);
+    }
+    map.iter().find(|(key, _)| *key == name).map(|(_, value)| value)
 }
 
 /// Appends a step to a JSON pointer.

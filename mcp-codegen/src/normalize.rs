@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
-use crate::bundle::{Bundle, Target, push};
+use crate::bundle::{Bundle, Target, lookup, push};
 use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter};
 pub(crate) use keywords::{Bound, Kinds};
 
@@ -90,17 +90,20 @@ impl<'a> Schemas<'a> {
     }
 
     fn reserve(&mut self, pointer: String, value: &'a Value, reporter: &mut Reporter) -> SchemaId {
-        if let Some(known) = self.by_pointer.get(&pointer) {
-            return *known;
+        if self.bundle.has_references() {
+            if let Some(known) = self.by_pointer.get(&pointer) {
+                return *known;
+            }
+            self.by_pointer.insert(pointer.clone(), SchemaId(self.nodes.len()));
         }
         let id = SchemaId(self.nodes.len());
-        self.nodes.push(Node { pointer: pointer.clone(), ..Node::default() });
+        let limit = (id.0 == MOST_SCHEMAS).then(|| pointer.clone());
+        self.nodes.push(Node { pointer, ..Node::default() });
         if id.0 < MOST_SCHEMAS {
             self.pending.push_back((id, value));
-        } else if id.0 == MOST_SCHEMAS {
+        } else if let Some(pointer) = limit {
             reporter.say(LIMIT, &pointer, format!("the document has more than {MOST_SCHEMAS} schemas"));
         }
-        self.by_pointer.insert(pointer, id);
         id
     }
 
@@ -114,8 +117,8 @@ impl<'a> Schemas<'a> {
             }
         };
         let mut reading = keywords::Reading { map, pointer: &pointer, reporter };
-        let mut node = Node { default_null: map.get("default") == Some(&Value::Null), ..Node::default() };
-        if !(self.bundle.ref_stands_alone() && map.get("$ref").is_some_and(Value::is_string)) {
+        let mut node = Node { default_null: lookup(map, "default") == Some(&Value::Null), ..Node::default() };
+        if !(self.bundle.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string)) {
             reading.scalars(&mut node);
             self.children(&mut node, map, &pointer, reporter);
         }
@@ -123,7 +126,7 @@ impl<'a> Schemas<'a> {
         for keyword in
             ["not", "contains", "propertyNames", "dependentRequired", "unevaluatedProperties", "unevaluatedItems"]
         {
-            if map.contains_key(keyword) {
+            if lookup(map, keyword).is_some() {
                 reporter.say(NOT_IN_TYPES, &pointer, format!("`{keyword}`"));
             }
         }
@@ -138,7 +141,7 @@ impl<'a> Schemas<'a> {
         node.all_of = self.listed(map, "allOf", pointer, reporter).unwrap_or_default();
         node.any_of = self.listed(map, "anyOf", pointer, reporter);
         node.one_of = self.listed(map, "oneOf", pointer, reporter);
-        if map.get("items").is_some_and(Value::is_array) {
+        if lookup(map, "items").is_some_and(Value::is_array) {
             node.prefix_items = self.listed(map, "items", pointer, reporter).unwrap_or_default();
             node.items = self.one(map, "additionalItems", pointer, reporter);
         } else {
@@ -151,7 +154,7 @@ impl<'a> Schemas<'a> {
         for keyword in ["dependentSchemas", "dependencies"] {
             node.conditional.extend(self.named(map, keyword, pointer, reporter).into_iter().map(|(_, id)| id));
         }
-        node.open_ended = map.get("unevaluatedProperties").is_some_and(|value| *value != Value::Bool(false));
+        node.open_ended = lookup(map, "unevaluatedProperties").is_some_and(|value| *value != Value::Bool(false));
     }
 
     fn one(
@@ -161,7 +164,7 @@ impl<'a> Schemas<'a> {
         pointer: &str,
         reporter: &mut Reporter,
     ) -> Option<SchemaId> {
-        let value = map.get(keyword)?;
+        let value = lookup(map, keyword)?;
         let mut place = pointer.to_owned();
         push(&mut place, keyword);
         if !matches!(value, Value::Object(_) | Value::Bool(_)) {
@@ -178,7 +181,7 @@ impl<'a> Schemas<'a> {
         pointer: &str,
         reporter: &mut Reporter,
     ) -> Option<Vec<SchemaId>> {
-        let value = map.get(keyword)?;
+        let value = lookup(map, keyword)?;
         let mut place = pointer.to_owned();
         push(&mut place, keyword);
         let Value::Array(items) = value else {
@@ -205,7 +208,7 @@ impl<'a> Schemas<'a> {
         pointer: &str,
         reporter: &mut Reporter,
     ) -> Vec<(String, SchemaId)> {
-        let Some(value) = map.get(keyword) else { return Vec::new() };
+        let Some(value) = lookup(map, keyword) else { return Vec::new() };
         let mut place = pointer.to_owned();
         push(&mut place, keyword);
         let Value::Object(entries) = value else {
@@ -226,7 +229,7 @@ impl<'a> Schemas<'a> {
 
     /// Follows `$ref`, or `$dynamicRef` and `$recursiveRef` where they can be told.
     fn reference(&mut self, map: &'a Map<String, Value>, pointer: &str, reporter: &mut Reporter) -> Option<SchemaId> {
-        let text = |keyword: &str| map.get(keyword).and_then(Value::as_str);
+        let text = |keyword: &str| lookup(map, keyword).and_then(Value::as_str);
         let target = if let Some(reference) = text("$ref") {
             Some(self.bundle.resolve(pointer, reference))
         } else if let Some(reference) = text("$dynamicRef") {
@@ -234,7 +237,7 @@ impl<'a> Schemas<'a> {
         } else if text("$recursiveRef").is_some() {
             (!self.bundle.has_dynamic_anchors()).then(|| self.bundle.resolve(pointer, "#"))
         } else {
-            if let Some(malformed) = map.get("$ref") {
+            if let Some(malformed) = lookup(map, "$ref") {
                 reporter.say(
                     MALFORMED_KEYWORD,
                     &format!("{pointer}/$ref"),

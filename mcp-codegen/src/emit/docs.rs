@@ -5,6 +5,7 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenS
 use quote::{ToTokens, TokenStreamExt};
 use serde_json::{Map, Value};
 
+use crate::bundle::lookup;
 use crate::normalize::{SchemaId, Schemas};
 
 /// Longer texts are cut.
@@ -52,7 +53,7 @@ pub(super) fn code(text: &str) -> String {
 pub(super) fn of_schemas(schemas: &Schemas<'_>, ids: &[SchemaId], fallback: &str) -> Docs {
     let sources: Vec<&Map<String, Value>> = ids.iter().flat_map(|id| with_references(schemas, *id)).collect();
     let text = |key: &str| {
-        let texts = sources.iter().filter_map(|source| source.get(key)?.as_str());
+        let texts = sources.iter().filter_map(|source| lookup(source, key)?.as_str());
         texts.map(sanitized).find(|lines| lines.iter().any(|line| !line.is_empty()))
     };
     let mut said = text("description").or_else(|| text("title")).unwrap_or_else(|| vec![sentence(fallback)]);
@@ -107,7 +108,7 @@ fn facts(sources: &[&Map<String, Value>]) -> Vec<(&'static str, String)> {
         ("readOnly", "read-only"),
         ("writeOnly", "write-only"),
     ];
-    let said = |key: &str| sources.iter().find_map(|source| source.get(key));
+    let said = |key: &str| sources.iter().find_map(|source| lookup(source, key));
     KEYWORDS
         .iter()
         .filter_map(|(key, name)| {

@@ -1,6 +1,6 @@
 //! What a tool has beside its types: its specification, its handler, its method, its variant.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use serde_json::Value;
 
@@ -54,11 +54,11 @@ impl ToolPlan<'_> {
 
     fn spec(&self) -> TokenStream {
         let wire = self.wire;
-        let input = self.input_schema.to_string();
+        let input = json_literal(self.input_schema);
         let title = self.title.map(|title| quote!(.title(#title)));
         let description = self.description.map(|description| quote!(.description(#description)));
         let output = self.output_schema.map(|schema| {
-            let schema = schema.to_string();
+            let schema = json_literal(schema);
             quote!(.output_schema(#schema))
         });
         let hints = [
@@ -149,4 +149,18 @@ impl ToolPlan<'_> {
         let title = title.map(|title| format!(": {title}")).unwrap_or_default();
         docs::lines(vec![format!("Calls {}{title}.", docs::code(self.wire))])
     }
+}
+
+/// JSON text as a literal: raw where that reads as it is, which is nearly always.
+fn json_literal(value: &Value) -> Literal {
+    let text = value.to_string();
+    let fence = "#".repeat(1 + longest_fence(&text));
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let raw = is_plain.then(|| format!("r{fence}\"{text}\"{fence}").parse().ok()).flatten();
+    raw.unwrap_or_else(|| Literal::string(&text))
+}
+
+/// The longest run of `#` after a quote, which would end a raw string.
+fn longest_fence(text: &str) -> usize {
+    text.split('"').skip(1).map(|rest| rest.len() - rest.trim_start_matches('#').len()).max().unwrap_or(0)
 }

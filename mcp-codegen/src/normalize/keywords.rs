@@ -5,6 +5,7 @@ use std::ops::BitOr;
 use serde_json::{Map, Number, Value};
 
 use super::Node;
+use crate::bundle::lookup;
 use crate::diagnostics::{MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
 
 /// A set of JSON's kinds of values.
@@ -108,8 +109,8 @@ impl Reading<'_, '_> {
     }
 
     fn kinds(&mut self) -> Option<Kinds> {
-        let nullable = self.map.get("nullable") == Some(&Value::Bool(true));
-        let kinds = match self.map.get("type")? {
+        let nullable = lookup(self.map, "nullable") == Some(&Value::Bool(true));
+        let kinds = match lookup(self.map, "type")? {
             Value::String(name) => self.kind(name),
             Value::Array(names) if !names.is_empty() => names
                 .iter()
@@ -133,7 +134,7 @@ impl Reading<'_, '_> {
     }
 
     fn allowed(&mut self) -> Option<Vec<Value>> {
-        let listed = match self.map.get("enum") {
+        let listed = match lookup(self.map, "enum") {
             None => None,
             Some(Value::Array(values)) if !values.is_empty() => Some(values.clone()),
             Some(Value::Array(_)) => {
@@ -145,7 +146,7 @@ impl Reading<'_, '_> {
                 None
             }
         };
-        match (listed, self.map.get("const")) {
+        match (listed, lookup(self.map, "const")) {
             (listed, None) => listed,
             (None, Some(only)) => Some(vec![only.clone()]),
             (Some(listed), Some(only)) => Some(listed.into_iter().filter(|value| value == only).collect()),
@@ -154,9 +155,9 @@ impl Reading<'_, '_> {
 
     /// A bound; draft 4 says `exclusiveMinimum: true` beside `minimum`.
     fn bound(&mut self, keyword: &str, exclusive: &str, tighter: fn(Bound, Bound) -> bool) -> Option<Bound> {
-        let draft4 = self.map.get(exclusive) == Some(&Value::Bool(true));
+        let draft4 = lookup(self.map, exclusive) == Some(&Value::Bool(true));
         let plain = self.number(keyword).and_then(|number| Bound::new(&number, draft4));
-        let strict = match self.map.get(exclusive) {
+        let strict = match lookup(self.map, exclusive) {
             Some(Value::Bool(_)) => None,
             _ => self.number(exclusive).and_then(|number| Bound::new(&number, true)),
         };
@@ -167,7 +168,7 @@ impl Reading<'_, '_> {
     }
 
     fn number(&mut self, keyword: &str) -> Option<Number> {
-        match self.map.get(keyword)? {
+        match lookup(self.map, keyword)? {
             Value::Number(number) => Some(number.clone()),
             _ => {
                 self.malformed(keyword, "expected a number");
@@ -177,7 +178,7 @@ impl Reading<'_, '_> {
     }
 
     fn required(&mut self) -> Vec<String> {
-        match self.map.get("required") {
+        match lookup(self.map, "required") {
             Some(Value::Array(names)) => {
                 let mut required: Vec<String> = Vec::new();
                 for name in names {
