@@ -286,11 +286,14 @@ impl fmt::Debug for Client {
     }
 }
 
-/// Servers say it in the words of their SDK, some as a JSON-RPC error and some as a failed result.
+/// Whether a message says, in the words of one of the SDKs and with nothing else, that there is no such tool.
 fn names_unknown_tool(tool: &str, message: &str) -> bool {
-    let lower = message.to_ascii_lowercase();
-    let said = lower.contains("unknown tool") || (lower.contains("tool") && lower.contains("not found"));
-    said && message.contains(tool) && message.len() < tool.len() + 80
+    let said = message.trim().trim_start_matches("MCP error -32602: ").trim_end_matches('.');
+    let said = said.replace(['`', '\'', '"', ':'], "");
+    let tool = tool.replace(':', "");
+    [format!("Unknown tool {tool}"), format!("Tool {tool} not found"), format!("Tool not found {tool}")]
+        .iter()
+        .any(|words| words.eq_ignore_ascii_case(&said))
 }
 
 type Configured = (ServerConfig, Option<Duration>);
@@ -333,4 +336,26 @@ pub(crate) fn clients_of(config: Config) -> BTreeMap<String, Client> {
         .into_iter()
         .map(|(name, server)| (name, Client::with_options(server, ClientOptions::default().timeout(timeout))))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_unknown_tool;
+
+    #[test]
+    fn every_sdk_says_it_in_its_own_words() {
+        for message in [
+            "MCP error -32602: Tool find not found",
+            "Unknown tool: find",
+            "Unknown tool: 'find'",
+            "tool not found: find",
+            "tool `find` not found.",
+        ] {
+            assert!(names_unknown_tool("find", message), "{message}");
+        }
+        for message in ["Tool hammer not found in the shed", "find: tool not found", "not found", "Unknown tool: other"]
+        {
+            assert!(!names_unknown_tool("find", message), "{message}");
+        }
+    }
 }
