@@ -1,0 +1,64 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use mcp_model::matches_glob;
+
+use crate::Fallible;
+
+const USAGE: &str =
+    "usage: mcp-corpus --corpus DIR --suites DIR [--only LIST] [--batch TOOLS] [--keep DIR] [--json FILE]
+  --only LIST    only the lists whose name matches this glob; a suite's are named like draft7-allOf
+  --batch TOOLS  about how many tools are compiled as one crate (default 600)
+  --keep DIR     where the crates with the bindings are written (default: corpus in the target folder)
+  --json FILE    write figures and findings as JSON too";
+
+pub(crate) struct Arguments {
+    pub(crate) corpus: PathBuf,
+    pub(crate) suites: PathBuf,
+    pub(crate) only: Option<String>,
+    pub(crate) batch: usize,
+    /// Where the crates with the bindings are written.
+    pub(crate) scratch: PathBuf,
+    /// What cargo builds from them.
+    pub(crate) build: PathBuf,
+    pub(crate) json: Option<PathBuf>,
+    pub(crate) exceptions: PathBuf,
+    pub(crate) repository: PathBuf,
+}
+
+impl Arguments {
+    pub(crate) fn parse(mut given: impl Iterator<Item = String>) -> Fallible<Self> {
+        let home = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let repository = home.join("../..").canonicalize()?;
+        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from);
+        let (mut corpus, mut suites, mut only, mut batch, mut keep, mut json) = (None, None, None, 600, None, None);
+        while let Some(option) = given.next() {
+            let mut value = || given.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"));
+            match option.as_str() {
+                "--corpus" => corpus = Some(PathBuf::from(value()?)),
+                "--suites" => suites = Some(PathBuf::from(value()?)),
+                "--only" => only = Some(value()?),
+                "--batch" => batch = value()?.parse().map_err(|error| format!("--batch: {error}"))?,
+                "--keep" => keep = Some(PathBuf::from(value()?)),
+                "--json" => json = Some(PathBuf::from(value()?)),
+                _ => return Err(format!("unknown option {option}\n{USAGE}").into()),
+            }
+        }
+        Ok(Self {
+            corpus: corpus.ok_or_else(|| format!("--corpus is missing\n{USAGE}"))?,
+            suites: suites.ok_or_else(|| format!("--suites is missing\n{USAGE}"))?,
+            only,
+            batch,
+            scratch: keep.unwrap_or_else(|| target.join("corpus")),
+            build: target.join("corpus-build"),
+            json,
+            exceptions: home.join("exceptions.txt"),
+            repository,
+        })
+    }
+
+    pub(crate) fn selects(&self, list: &str) -> bool {
+        self.only.as_ref().is_none_or(|pattern| matches_glob(pattern, list))
+    }
+}

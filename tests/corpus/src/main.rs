@@ -1,0 +1,77 @@
+//! The corpus harness: real tool lists, and the official JSON Schema tests, through the generator, rustc and the
+//! generated types. It prints what was found as a table, and fails where a budget of the project is missed.
+
+mod arguments;
+mod batches;
+mod cargo;
+mod compile;
+mod exact;
+mod exceptions;
+mod generate;
+mod judge;
+mod lists;
+mod report;
+mod schema;
+mod suites;
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use arguments::Arguments;
+use batches::Scratch;
+use lists::Origin;
+use report::Report;
+
+type Fallible<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    match Arguments::parse(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            tell(&format!("error: {error}"));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Fallible<bool> {
+    let mut report = Report::default();
+    let mut lists = lists::read(&arguments.corpus, arguments)?;
+    lists.extend(suites::read(&arguments.suites, arguments)?);
+    if lists.is_empty() {
+        return Err("no list matches".into());
+    }
+
+    let mut bound = timed("generate", &mut report, |report| Ok(generate::run(lists, report)))?;
+    let scratch = Scratch::new(arguments, &bound)?;
+    timed("compile", &mut report, |report| compile::run(&scratch, &mut bound, report))?;
+    timed("exact", &mut report, |report| exact::run(&scratch, &bound, report))?;
+
+    if arguments.only.is_none() {
+        report.require_that_something_ran(Origin::Corpus);
+        report.require_that_something_ran(Origin::Suite);
+    }
+    report.settle(&exceptions::read(&arguments.exceptions)?, arguments.only.is_some());
+    if let Some(path) = &arguments.json {
+        mcp_model::write_if_changed(path, format!("{:#}\n", report.to_json()).as_bytes())?;
+    }
+    io::stdout().write_all(report.to_text().as_bytes())?;
+    Ok(report.passed())
+}
+
+fn timed<T>(stage: &'static str, report: &mut Report, work: impl FnOnce(&mut Report) -> Fallible<T>) -> Fallible<T> {
+    let started = Instant::now();
+    let result = work(report)?;
+    let seconds = started.elapsed().as_secs_f64();
+    report.took(stage, seconds);
+    tell(&format!("{stage}: {seconds:.1} s"));
+    Ok(result)
+}
+
+/// Progress goes to standard error; where that is closed, nobody is waiting for it.
+fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}
