@@ -10,6 +10,8 @@ mod connection;
 mod error;
 mod establish;
 mod handler;
+#[doc(hidden)]
+pub mod json_schema;
 mod list;
 mod options;
 mod request;
@@ -17,6 +19,8 @@ mod result;
 mod servers;
 mod tool;
 mod transport;
+#[cfg(feature = "validate")]
+pub mod validate;
 pub mod wire;
 
 pub use client::Client;

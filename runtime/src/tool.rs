@@ -192,20 +192,19 @@ impl ToolCall {
     /// # Errors
     /// [`CallError::InvalidArguments`] where the parameters do not print as a JSON object.
     pub fn of<P: Tool>(params: &P) -> Result<Self, CallError> {
-        let invalid = |message: String| CallError::InvalidArguments {
-            server: P::SERVER.name.to_owned(),
-            tool: P::NAME.to_owned(),
-            pointer: String::new(),
-            message,
-        };
-        match to_value(params).map_err(|error| invalid(error.to_string()))? {
+        let arguments = to_value(params).map_err(|error| invalid_arguments::<P>(String::new(), error.to_string()))?;
+        check_arguments::<P>(&arguments)?;
+        match arguments {
             Value::Object(arguments) => Ok(Self {
                 server: Cow::Borrowed(P::SERVER.name),
                 tool: Cow::Borrowed(P::NAME),
                 arguments,
                 spec: Some(P::SPEC),
             }),
-            _ => Err(invalid("the arguments of a tool are a JSON object".to_owned())),
+            _ => {
+                let message = "the arguments of a tool are a JSON object".to_owned();
+                Err(invalid_arguments::<P>(String::new(), message))
+            }
         }
     }
 }
@@ -269,12 +268,23 @@ pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
 /// # Errors
 /// [`CallError::InvalidArguments`] where they do not fit.
 pub fn parse_arguments<P: Tool>(arguments: &Value) -> Result<P, CallError> {
-    from_value(arguments).map_err(|error| CallError::InvalidArguments {
-        server: P::SERVER.name.to_owned(),
-        tool: P::NAME.to_owned(),
-        pointer: error.pointer(),
-        message: error.message().to_owned(),
-    })
+    check_arguments::<P>(arguments)?;
+    from_value(arguments).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().to_owned()))
+}
+
+fn invalid_arguments<P: Tool>(pointer: String, message: String) -> CallError {
+    CallError::InvalidArguments { server: P::SERVER.name.to_owned(), tool: P::NAME.to_owned(), pointer, message }
+}
+
+#[cfg(feature = "validate")]
+fn check_arguments<P: Tool>(arguments: &Value) -> Result<(), CallError> {
+    crate::validate::arguments(P::SPEC, arguments)
+        .map_err(|refusal| invalid_arguments::<P>(refusal.pointer().to_owned(), refusal.message()))
+}
+
+#[cfg(not(feature = "validate"))]
+fn check_arguments<P: Tool>(_: &Value) -> Result<(), CallError> {
+    Ok(())
 }
 
 /// The arguments of a tool as JSON; a number that JSON does not have prints as `null`, and fails when it is called.
@@ -316,11 +326,4 @@ macro_rules! __tool {
             $crate::decode(result).map(|output: $output| output.$field)
         });
     };
-}
-
-/// `schemars::JsonSchema` for the types of a tool: the schema that the server sent.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __json_schema {
-    ($($tokens:tt)*) => {};
 }

@@ -1,0 +1,137 @@
+//! What the values of keywords look like, and what the same thing is called in another version of JSON Schema.
+
+use jsonschema::Draft;
+use serde_json::{Map, Value};
+
+/// What a keyword's value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// One schema; for `items`, several as well.
+    Schema,
+    /// A list of schemas.
+    List,
+    /// Schemas by name.
+    Named,
+    /// The name of a schema.
+    Reference,
+    /// The name of a version.
+    Dialect,
+    /// Something else that constrains or names.
+    Value,
+    /// What is said to people and tools.
+    Annotation,
+    /// Whatever a server likes.
+    Other,
+}
+
+pub(super) fn form(keyword: &str) -> Form {
+    match keyword {
+        "additionalProperties"
+        | "additionalItems"
+        | "items"
+        | "contains"
+        | "not"
+        | "if"
+        | "then"
+        | "else"
+        | "propertyNames"
+        | "unevaluatedProperties"
+        | "unevaluatedItems"
+        | "contentSchema" => Form::Schema,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Form::List,
+        "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" | "dependencies" => {
+            Form::Named
+        }
+        "$ref" | "$dynamicRef" | "$recursiveRef" => Form::Reference,
+        "$schema" => Form::Dialect,
+        "$id" | "id" | "$anchor" | "$dynamicAnchor" | "$recursiveAnchor" | "type" | "enum" | "const" | "multipleOf"
+        | "maximum" | "exclusiveMaximum" | "minimum" | "exclusiveMinimum" | "maxLength" | "minLength" | "pattern"
+        | "maxItems" | "minItems" | "uniqueItems" | "maxContains" | "minContains" | "maxProperties"
+        | "minProperties" | "required" | "dependentRequired" => Form::Value,
+        "$comment" | "$vocabulary" | "title" | "description" | "default" | "examples" | "deprecated" | "readOnly"
+        | "writeOnly" | "format" | "contentEncoding" | "contentMediaType" => Form::Annotation,
+        _ => Form::Other,
+    }
+}
+
+/// Draft 4 has a boolean beside the bound that it makes exclusive.
+pub(super) fn is_draft4_bound(map: &Map<String, Value>, keyword: &str) -> bool {
+    let bound = match keyword {
+        "exclusiveMinimum" => "minimum",
+        "exclusiveMaximum" => "maximum",
+        _ => return false,
+    };
+    map.get(keyword).is_some_and(Value::is_boolean) && map.get(bound).is_some_and(Value::is_number)
+}
+
+/// What can be kept of a list with entries that do not belong there.
+pub(super) fn salvage(keyword: &str, value: &Value) -> Value {
+    let Value::Array(entries) = value else { return value.clone() };
+    let belongs = |entry: &Value| keyword != "required" || entry.is_string();
+    let mut kept: Vec<Value> = Vec::with_capacity(entries.len());
+    if !matches!(keyword, "required" | "type" | "enum") {
+        return value.clone();
+    }
+    for entry in entries {
+        if belongs(entry) && !kept.contains(entry) {
+            kept.push(entry.clone());
+        }
+    }
+    Value::Array(kept)
+}
+
+/// Writes a schema as its own version would.
+pub(super) fn translate(schema: &mut Map<String, Value>, draft: Draft) {
+    nullable(schema);
+    if draft != Draft::Draft4 {
+        exclusive_bound(schema, "minimum", "exclusiveMinimum");
+        exclusive_bound(schema, "maximum", "exclusiveMaximum");
+    }
+    if draft == Draft::Draft202012 {
+        tuple(schema);
+    }
+    if draft == Draft::Draft4 && schema.get("required").and_then(Value::as_array).is_some_and(Vec::is_empty) {
+        schema.remove("required");
+    }
+}
+
+/// `OpenAPI` has `nullable: true` beside the type.
+fn nullable(schema: &mut Map<String, Value>) {
+    if schema.get("nullable") != Some(&Value::Bool(true)) {
+        return;
+    }
+    let null = Value::from("null");
+    match schema.get_mut("type") {
+        Some(Value::Array(names)) if !names.is_empty() && !names.contains(&null) => names.push(null),
+        Some(name @ Value::String(_)) if *name != null => *name = Value::Array(vec![name.take(), null]),
+        _ => {}
+    }
+}
+
+fn exclusive_bound(schema: &mut Map<String, Value>, bound: &str, exclusive: &str) {
+    let Some(Value::Bool(is_exclusive)) = schema.get(exclusive) else { return };
+    if *is_exclusive {
+        if let Some(limit) = schema.remove(bound) {
+            schema.insert(exclusive.to_owned(), limit);
+        }
+    } else {
+        schema.remove(exclusive);
+    }
+}
+
+/// Up to 2019-09, a list in `items` is what `prefixItems` is now.
+fn tuple(schema: &mut Map<String, Value>) {
+    if !schema.get("items").is_some_and(Value::is_array) {
+        return;
+    }
+    let items = schema.remove("items");
+    let rest = schema.remove("additionalItems");
+    if let (Some(items), false) = (items, schema.contains_key("prefixItems")) {
+        if items.as_array().is_some_and(|items| !items.is_empty()) {
+            schema.insert("prefixItems".to_owned(), items);
+        }
+        if let Some(rest) = rest {
+            schema.insert("items".to_owned(), rest);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Checking values against the schemas that servers sent: all of JSON Schema, beyond what types express.
+//!
+//! With feature `validate`, generated `parse` functions and calls check the arguments by themselves. Results are
+//! checked where a program asks for it, with [`result`]. Nothing is ever fetched, and `format` is not asserted.
+//!
+//! ```
+//! use mcp_runtime::validate::Validator;
+//! use serde_json::json;
+//!
+//! let schema = json!({"type": "object", "properties": {"limit": {"type": "integer", "maximum": 100}}});
+//! let validator = Validator::new(&schema)?;
+//! assert!(validator.check(&json!({"limit": 100})).is_ok());
+//!
+//! let violation = validator.check(&json!({"limit": 500})).unwrap_err();
+//! assert_eq!(violation.pointer, "/limit");
+//! assert_eq!(violation.keyword, "maximum");
+//! assert_eq!(violation.value, "500");
+//! # Ok::<(), mcp_runtime::validate::UnusableSchema>(())
+//! ```
+
+mod compiled;
+mod dialect;
+mod mend;
+mod validator;
+mod violation;
+
+use serde_json::Value;
+
+use crate::{ToolResult, ToolSpec};
+
+pub use validator::{Skipped, UnusableSchema, Validator};
+pub use violation::Violation;
+
+/// Why a value was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The value is not what the schema asks for.
+    #[error(transparent)]
+    Violation(#[from] Violation),
+    /// The schema cannot be used, so that nothing can be said of the value.
+    #[error("the schema cannot be used: {0}")]
+    UnusableSchema(#[from] UnusableSchema),
+}
+
+impl Refusal {
+    /// Where in the value, as a JSON pointer (RFC 6901); empty for the whole.
+    #[must_use]
+    pub fn pointer(&self) -> &str {
+        match self {
+            Self::Violation(violation) => &violation.pointer,
+            Self::UnusableSchema(_) => "",
+        }
+    }
+
+    /// What does not fit, without the place.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::Violation(violation) => violation.reason(),
+            Self::UnusableSchema(_) => self.to_string(),
+        }
+    }
+}
+
+/// Checks the arguments of a call against the tool's `inputSchema`, which is compiled once.
+///
+/// # Errors
+/// Where the arguments do not fit, or the schema cannot be used.
+pub fn arguments(spec: &'static ToolSpec, arguments: &Value) -> Result<(), Refusal> {
+    compiled::check(spec.name, spec.input_schema, arguments)
+}
+
+/// Checks the structured content of a result against the tool's `outputSchema`, which is compiled once; where there is
+/// no structured content, its text as JSON. A result that is an error always fits, and so does any where the tool
+/// declares no `outputSchema`.
+///
+/// # Errors
+/// Where the structured content does not fit or is missing, or the schema cannot be used.
+pub fn result(spec: &'static ToolSpec, result: &ToolResult) -> Result<(), Refusal> {
+    let Some(schema) = spec.output_schema.filter(|_| !result.is_error) else { return Ok(()) };
+    match &result.structured {
+        Some(structured) => compiled::check(spec.name, schema, structured),
+        None => match serde_json::from_str(&result.text()) {
+            Ok(text) => compiled::check(spec.name, schema, &text),
+            Err(_) => Err(Violation::missing_structured_content().into()),
+        },
+    }
+}

@@ -1,0 +1,96 @@
+//! What a value breaks, said briefly: values and schemas are large, and come from strangers.
+
+use std::fmt;
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use serde_json::Value;
+
+const LONGEST_VALUE: usize = 80;
+const LONGEST_MESSAGE: usize = 240;
+const DEEPEST_UNION: usize = 16;
+
+/// The first thing that a value breaks of a schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// Where in the value, as a JSON pointer (RFC 6901); empty for the whole.
+    pub pointer: String,
+    /// The keyword of the schema that is broken.
+    pub keyword: String,
+    /// The value there as JSON, shortened.
+    pub value: String,
+    /// What the keyword asks for.
+    pub message: String,
+}
+
+impl Violation {
+    pub(super) fn new(error: &ValidationError<'_>) -> Self {
+        let error = telling(error, DEEPEST_UNION);
+        let keyword = match error.kind() {
+            ValidationErrorKind::FalseSchema => "false",
+            kind => kind.keyword(),
+        };
+        Self {
+            pointer: error.instance_path().as_str().to_owned(),
+            keyword: keyword.to_owned(),
+            value: brief(&error.instance().to_string(), LONGEST_VALUE),
+            message: brief(&error.masked().to_string(), LONGEST_MESSAGE),
+        }
+    }
+
+    pub(super) fn missing_structured_content() -> Self {
+        Self {
+            pointer: String::new(),
+            keyword: "outputSchema".to_owned(),
+            value: Value::Null.to_string(),
+            message: "there is no structured content".to_owned(),
+        }
+    }
+
+    /// What does not fit, without the place.
+    pub(super) fn reason(&self) -> String {
+        format!("{} (`{}`, found {})", self.message, self.keyword, self.value)
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "at `{}`: {}", mcp_model::printable(&self.pointer), self.reason())
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Of a union, the error of the only branch that the value could have been meant for: one that is not already refused
+/// for its type or its tag.
+fn telling<'e, 'v>(error: &'e ValidationError<'v>, depth: usize) -> &'e ValidationError<'v>
+where
+    'static: 'v,
+{
+    let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) = error.kind() else {
+        return error;
+    };
+    let mut meant = context.iter().filter(|errors| !errors.iter().any(|branch| is_ruled_out(error, branch)));
+    match (meant.next().and_then(|errors| errors.first()), meant.next()) {
+        (Some(branch), None) if depth > 0 => telling(branch, depth - 1),
+        _ => error,
+    }
+}
+
+fn is_ruled_out(union: &ValidationError<'_>, branch: &ValidationError<'_>) -> bool {
+    match branch.kind() {
+        ValidationErrorKind::Type { .. } => branch.instance_path() == union.instance_path(),
+        ValidationErrorKind::Constant { .. } => true,
+        _ => false,
+    }
+}
+
+/// One short line.
+pub(super) fn brief(text: &str, longest: usize) -> String {
+    let text = mcp_model::printable(text);
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", text.split_at(end).0),
+        None => text,
+    }
+}

@@ -1,0 +1,63 @@
+//! Types as `schemars` sees them.
+
+use mcp_runtime::wire::{Input, Mismatch, Wire};
+use mcp_runtime::{CallError, ServerSpec, Tool, ToolResult, ToolSpec};
+use schemars::{JsonSchema, SchemaGenerator, schema_for};
+use serde_json::{Value, json};
+
+const INPUT: &str = r##"{
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "Greet",
+    "type": "object",
+    "properties": {"who": {"$ref": "#/$defs/who"}, "times": {"type": "integer", "default": 1, "x-own": [null]}},
+    "required": ["who"],
+    "$defs": {"who": {"type": "string", "minLength": 1}}
+}"##;
+const OUTPUT: &str = r#"{"type": "object", "additionalProperties": {"type": "number"}}"#;
+
+static SERVER: ServerSpec = ServerSpec::new("greeter");
+
+struct GreetParams;
+struct GreetOutput;
+
+mcp_runtime::__json_schema!(GreetParams, input_schema of GreetParams);
+mcp_runtime::__json_schema!(GreetOutput, output_schema of GreetParams);
+
+impl Wire for GreetParams {
+    fn read(_: Input<'_>) -> Result<Self, Mismatch> {
+        Ok(Self)
+    }
+
+    fn write(&self) -> Result<Value, Mismatch> {
+        Ok(json!({}))
+    }
+}
+
+impl Tool for GreetParams {
+    const NAME: &'static str = "greet";
+    const SERVER: &'static ServerSpec = &SERVER;
+    const SPEC: &'static ToolSpec = &ToolSpec::new("greet", INPUT).output_schema(OUTPUT);
+    type Output = ToolResult;
+
+    fn output(result: ToolResult) -> Result<ToolResult, CallError> {
+        Ok(result)
+    }
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn the_schema_is_the_one_that_the_server_sent() {
+    assert_eq!(schema_for!(GreetParams), parsed(INPUT));
+    assert_eq!(GreetOutput::json_schema(&mut SchemaGenerator::default()), parsed(OUTPUT));
+    let printed = serde_json::to_string(GreetParams::json_schema(&mut SchemaGenerator::default()).as_value());
+    assert_eq!(printed.expect("JSON"), parsed(INPUT).to_string(), "keys keep their order");
+}
+
+#[test]
+fn types_of_one_name_in_two_modules_are_told_apart() {
+    assert_eq!(GreetParams::schema_name(), "GreetParams");
+    assert_eq!(GreetParams::schema_id(), "json_schema::GreetParams");
+}

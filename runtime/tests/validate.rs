@@ -1,0 +1,274 @@
+//! Values against schemas: the official tests, and what servers get wrong.
+
+use std::path::{Path, PathBuf};
+
+use mcp_runtime::validate::{Validator, arguments, result};
+use mcp_runtime::{ToolResult, ToolSpec};
+use serde_json::{Value, json};
+
+fn validator(schema: Value) -> Validator {
+    Validator::new(&schema).unwrap_or_else(|unusable| panic!("{unusable}: {schema}"))
+}
+
+fn accepts(schema: Value, value: Value) -> bool {
+    validator(schema).check(&value).is_ok()
+}
+
+fn skipped(schema: Value) -> Vec<String> {
+    validator(schema).skipped().iter().map(|skipped| skipped.pointer.clone()).collect()
+}
+
+/// Schemas of the suite that are on a server of its own.
+const REMOTE: &str = "http://localhost:1234";
+
+#[test]
+fn every_verdict_of_the_official_tests_is_right() {
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/suites/json-schema-test-suite");
+    if !suite.exists() {
+        assert!(std::env::var_os("CI").is_none(), "the official tests are not at {}", suite.display());
+        println!("skipped: the official tests are not at {}", suite.display());
+        return;
+    }
+    let mut wrong = Vec::new();
+    for (folder, dialect) in [
+        ("draft2020-12", "https://json-schema.org/draft/2020-12/schema"),
+        ("draft7", "http://json-schema.org/draft-07/schema#"),
+    ] {
+        let mut judged = 0;
+        for file in json_files(&suite.join(folder)) {
+            let groups: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+            for mut group in groups.into_iter().filter(|group| !group["schema"].to_string().contains(REMOTE)) {
+                if let Value::Object(schema) = &mut group["schema"] {
+                    schema.entry("$schema").or_insert_with(|| dialect.into());
+                }
+                let validator = Validator::new(&group["schema"]);
+                for test in group["tests"].as_array().unwrap() {
+                    let valid = validator.as_ref().ok().map(|validator| validator.check(&test["data"]).is_ok());
+                    judged += 1;
+                    if valid != test["valid"].as_bool() {
+                        let what = (&group["description"], &test["description"], validator.as_ref().err());
+                        wrong.push(format!("{}: {what:?}", file.display()));
+                    }
+                }
+                if let Ok(validator) = &validator {
+                    assert!(validator.skipped().is_empty(), "{:?}: {}", validator.skipped(), group["schema"]);
+                }
+            }
+        }
+        println!("{folder}: {judged} verdicts");
+        assert!(judged > 500, "{folder}: {judged} verdicts");
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn json_files(folder: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .filter(|path| !path.ends_with("refRemote.json"))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn a_violation_says_where_what_and_by_which_keyword() {
+    let schema = json!({"properties": {"a/b": {"items": {"maximum": 5}}}, "required": ["a/b"]});
+    let violation = validator(schema.clone()).check(&json!({"a/b": [1, 7]})).unwrap_err();
+    assert_eq!((violation.pointer.as_str(), violation.keyword.as_str()), ("/a~1b/1", "maximum"));
+    assert_eq!(violation.to_string(), "at `/a~1b/1`: value is greater than the maximum of 5 (`maximum`, found 7)");
+    let violation = validator(schema).check(&json!({})).unwrap_err();
+    assert_eq!((violation.pointer.as_str(), violation.keyword.as_str()), ("", "required"));
+    assert!(violation.message.contains("a/b"), "{violation}");
+}
+
+#[test]
+fn a_violation_is_short_and_printable_whatever_the_value_and_the_schema() {
+    let options: Vec<_> = (0..5_000).map(|index| format!("option {index}")).collect();
+    let violation = validator(json!({"enum": options})).check(&json!("\u{1b}[2J\u{202e}é".repeat(1_000))).unwrap_err();
+    let text = violation.to_string();
+    assert!(text.chars().count() < 500, "{text}");
+    assert!(!text.chars().any(|char| char.is_control() || char == '\u{202e}'), "{text}");
+}
+
+#[test]
+fn a_union_is_refused_for_what_is_wrong_in_the_branch_that_was_meant() {
+    let nullable = json!({"properties": {"n": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "null"}]}}});
+    let violation = validator(nullable.clone()).check(&json!({"n": 0})).unwrap_err();
+    assert_eq!((violation.pointer.as_str(), violation.keyword.as_str()), ("/n", "minimum"));
+    assert_eq!(validator(nullable).check(&json!({"n": "x"})).unwrap_err().keyword, "anyOf");
+    let branch = |tag: &str| json!({"properties": {"kind": {"const": tag}, "size": {"type": "integer"}}});
+    let tagged = json!({"oneOf": [branch("a"), branch("b")]});
+    let violation = validator(tagged).check(&json!({"kind": "b", "size": "x"})).unwrap_err();
+    assert_eq!((violation.pointer.as_str(), violation.keyword.as_str()), ("/size", "type"));
+}
+
+#[test]
+fn the_version_is_the_one_that_the_schema_names() {
+    let tuple = |dialect: &str| json!({"$schema": dialect, "items": [{"type": "string"}], "additionalItems": false});
+    for dialect in ["http://json-schema.org/draft-04/schema#", "https://json-schema.org/draft-07/schema", "about:own"] {
+        assert!(accepts(tuple(dialect), json!(["a"])), "{dialect}");
+        assert!(!accepts(tuple(dialect), json!(["a", "b"])), "{dialect}");
+        assert!(!accepts(tuple(dialect), json!([1])), "{dialect}");
+    }
+    let siblings = |dialect: &str| {
+        json!({"$schema": dialect, "properties": {"a": {"$ref": "#/definitions/any", "type": "string"}},
+               "definitions": {"any": {}}})
+    };
+    assert!(accepts(siblings("http://json-schema.org/draft-07/schema#"), json!({"a": 5})));
+    assert!(!accepts(siblings("https://json-schema.org/draft/2019-09/schema"), json!({"a": 5})));
+    let draft4 = json!({"$schema": "http://json-schema.org/draft-04/schema#", "minimum": 0, "exclusiveMinimum": true,
+                        "properties": {"gone": false, "any": true}, "additionalProperties": false});
+    assert!(!accepts(draft4.clone(), json!(0)));
+    assert!(accepts(draft4.clone(), json!({"any": 1})));
+    assert!(!accepts(draft4.clone(), json!({"gone": 1})));
+    assert_eq!(skipped(draft4), Vec::<String>::new());
+}
+
+#[test]
+fn formats_and_contents_are_not_asserted() {
+    for dialect in ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2019-09/schema"] {
+        assert!(accepts(json!({"$schema": dialect, "format": "email"}), json!("nobody")));
+        let content = json!({"$schema": dialect, "contentMediaType": "application/json", "contentEncoding": "base64"});
+        assert!(accepts(content, json!("{:}")));
+    }
+}
+
+#[test]
+fn a_pattern_that_the_engine_cannot_take_is_reported_and_the_rest_holds() {
+    let schema = json!({"properties": {
+        "a": {"type": "string", "pattern": "(?<n", "maxLength": 3},
+        "b": {"patternProperties": {"^x[": {"type": "string"}, "^y": {"type": "string"}}, "additionalProperties": false},
+    }});
+    let validator = validator(schema);
+    let pointers: Vec<_> = validator.skipped().iter().map(|skipped| skipped.pointer.as_str()).collect();
+    let additional = "/properties/b/additionalProperties";
+    assert_eq!(pointers, ["/properties/a/pattern", "/properties/b/patternProperties/^x[", additional]);
+    assert!(validator.skipped()[0].to_string().contains("regex"), "{}", validator.skipped()[0]);
+    assert!(validator.check(&json!({"a": "abc", "b": {"x[": 5, "y": "s"}})).is_ok());
+    assert!(validator.check(&json!({"a": "abcd"})).is_err());
+    assert!(validator.check(&json!({"b": {"y": 5}})).is_err());
+}
+
+#[test]
+fn a_malformed_keyword_is_left_out_and_the_rest_holds() {
+    for (property, pointers) in [
+        (json!({"type": "any", "minimum": 1}), vec!["type"]),
+        (json!({"type": ["number", "float"], "minimum": 1}), vec!["type"]),
+        (json!({"type": {"a": 1}, "minimum": 1}), vec!["type"]),
+        (json!({"type": ["number", "number"], "minimum": 1}), vec![]),
+        (json!({"type": "number", "required": true, "minimum": 1}), vec!["required"]),
+        (json!({"type": "number", "minimum": 1, "maximum": "9"}), vec!["maximum"]),
+        (json!({"type": "number", "minimum": 1, "maxLength": null}), vec!["maxLength"]),
+        (json!({"type": "number", "minimum": 1, "items": "string"}), vec!["items"]),
+        (json!({"type": "number", "minimum": 1, "properties": []}), vec!["properties"]),
+        (json!({"type": "number", "minimum": 1, "anyOf": []}), vec!["anyOf"]),
+        (json!({"type": "number", "minimum": 1, "oneOf": ["x", {}]}), vec!["oneOf"]),
+        (json!({"type": "number", "minimum": 1, "allOf": ["x", {}]}), vec!["allOf/0"]),
+        (json!({"type": "number", "minimum": 1, "not": "x"}), vec!["not"]),
+        (json!({"type": "number", "minimum": 1, "not": {"type": "any"}}), vec!["not/type", "not"]),
+        (json!({"type": "number", "minimum": 1, "$ref": 5}), vec!["$ref"]),
+        (json!({"type": "number", "minimum": 1, "$id": 5}), vec!["$id"]),
+        (json!({"type": "number", "minimum": 1, "multipleOf": 0}), vec!["multipleOf"]),
+        (json!({"type": "number", "minimum": 1, "title": 5, "description": null, "examples": "x"}), vec![]),
+        (json!({"type": "number", "minimum": 1, "$schema": 5}), vec![]),
+    ] {
+        for dialect in ["http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema"] {
+            let schema = json!({"$schema": dialect, "properties": {"a": property, "b": {"type": "string"}}});
+            let expected: Vec<_> = pointers.iter().map(|pointer| format!("/properties/a/{pointer}")).collect();
+            assert_eq!(skipped(schema.clone()), expected, "{schema}");
+            assert!(accepts(schema.clone(), json!({"a": 5, "b": "x"})), "{schema}");
+            assert!(!accepts(schema.clone(), json!({"a": 0})), "{schema}");
+            assert!(!accepts(schema.clone(), json!({"b": 5})), "{schema}");
+        }
+    }
+}
+
+#[test]
+fn a_schema_of_the_wrong_kind_is_any_schema() {
+    for schema in [json!("string"), json!(null), json!([]), json!(5)] {
+        assert_eq!(skipped(schema.clone()), [""]);
+        assert!(accepts(schema, json!({"a": 1})));
+    }
+    let closed = json!({"properties": {"a": "string"}, "additionalProperties": false});
+    assert!(accepts(closed.clone(), json!({"a": 1})));
+    assert!(!accepts(closed, json!({"b": 1})));
+}
+
+#[test]
+fn what_is_left_out_of_a_condition_never_refuses_more() {
+    let unknown = json!({"type": "any"});
+    let text = json!({"type": "string"});
+    assert!(accepts(json!({"oneOf": [unknown, text]}), json!("x")));
+    assert!(accepts(json!({"if": unknown, "then": false}), json!("x")));
+    assert!(accepts(json!({"contains": unknown, "maxContains": 1}), json!([1, 2])));
+}
+
+#[test]
+fn what_openapi_and_draft_4_say_is_understood_without_a_dialect() {
+    let nullable = json!({"properties": {"a": {"type": "string", "nullable": true}}});
+    assert!(accepts(nullable.clone(), json!({"a": null})));
+    assert!(!accepts(nullable, json!({"a": 5})));
+    let exclusive = json!({"type": "integer", "minimum": 0, "exclusiveMinimum": true, "exclusiveMaximum": false});
+    assert!(!accepts(exclusive.clone(), json!(0)));
+    assert!(accepts(exclusive.clone(), json!(1)));
+    assert_eq!(skipped(exclusive), Vec::<String>::new());
+    assert_eq!(skipped(json!({"exclusiveMinimum": true})), ["/exclusiveMinimum"]);
+}
+
+#[test]
+fn references_are_followed_inside_the_document_and_nowhere_else() {
+    let odd = json!({"properties": {"a": {"$ref": "#/x-types/a~1b%20c"}}, "x-types": {"a/b c": {"type": "any", "maximum": 1}}});
+    assert!(accepts(odd.clone(), json!({"a": 1})));
+    assert!(!accepts(odd, json!({"a": 2})));
+    for reference in ["#/$defs/nope", "#nope", "other.json", "https://example.com/x", "file:///etc/passwd", "%%"] {
+        let schema = json!({"properties": {"a": {"$ref": reference}}});
+        let unusable = Validator::new(&schema).unwrap_err();
+        assert_eq!(unusable.pointer, "/properties/a/$ref", "{unusable}");
+        assert!(unusable.message.contains(reference), "{unusable}");
+    }
+}
+
+#[test]
+fn nothing_that_a_schema_says_hangs_or_overflows() {
+    let ways_to_itself = [
+        json!({"$ref": "#"}),
+        json!({"allOf": [{"$ref": "#"}]}),
+        json!({"anyOf": [{"$ref": "#"}, {"type": "null"}]}),
+        json!({"not": {"$ref": "#"}}),
+        json!({"if": {"$ref": "#"}, "then": {"$ref": "#"}}),
+        json!({"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}),
+        json!({"$id": "x#y"}),
+        json!({"$id": "http://["}),
+        json!({"$id": "", "$ref": ""}),
+        json!({"$id": "#"}),
+        json!({"$anchor": "a", "$ref": "#a"}),
+        json!({"$dynamicRef": "#"}),
+        json!({"$recursiveRef": "#"}),
+    ];
+    for schema in ways_to_itself {
+        if let Ok(validator) = Validator::new(&schema) {
+            let _ = validator.check(&json!({"a": [1]}));
+        }
+    }
+    let deep = (0..1_000).fold(json!({}), |inner, _| json!({"not": inner}));
+    assert!(Validator::new(&deep).unwrap_err().message.contains("deep"));
+}
+
+static COUNT: ToolSpec = ToolSpec::new("count", r#"{"properties": {"n": {"type": "integer", "maximum": 9}}}"#)
+    .output_schema(r#"{"type": "object", "required": ["total"]}"#);
+
+#[test]
+fn arguments_and_results_are_checked_against_the_tool() {
+    assert!(arguments(&COUNT, &json!({"n": 9})).is_ok());
+    let refusal = arguments(&COUNT, &json!({"n": 10})).unwrap_err();
+    assert_eq!(refusal.pointer(), "/n");
+    assert!(refusal.message().contains("`maximum`") && refusal.message().contains("10"), "{refusal}");
+
+    let answer = |answer: Value| result(&COUNT, &ToolResult::from_json("s", "count", answer));
+    assert!(answer(json!({"structuredContent": {"total": 1}})).is_ok());
+    assert!(answer(json!({"structuredContent": {}})).is_err());
+    assert!(answer(json!({"content": [{"type": "text", "text": "{\"total\": 1}"}]})).is_ok());
+    assert!(answer(json!({"content": [{"type": "text", "text": "one"}]})).is_err());
+    assert!(answer(json!({"content": [], "isError": true})).is_ok());
+}
