@@ -83,8 +83,8 @@ codes! {
     NOT_IN_TYPES = "MCP0012" Note "the keyword constrains values in a way that types do not express"
         "the server checks it, and feature `validate` does before sending";
     /// An integer whose bounds exceed 64 bits.
-    WIDE_INTEGER = "MCP0013" Warning "the bounds of the integer exceed 64 bits"
-        "the value is untyped";
+    WIDE_INTEGER = "MCP0013" Warning "the range of the integer exceeds 64 bits"
+        "the value is unsigned where it cannot be negative, and untyped otherwise";
     /// Names that collide in Rust.
     RENAMED = "MCP0014" Note "the name collides with another in Rust and has a suffix"
         "the wire name is unchanged";

@@ -296,26 +296,42 @@ impl Node {
         }
     }
 
-    /// Whether the schema is a reference and nothing that narrows it.
-    pub(crate) fn is_plain_reference(&self) -> bool {
-        self.reference.is_some()
-            && !self.never
-            && self.kinds.is_none()
-            && self.allowed.is_none()
-            && self.minimum.is_none()
-            && self.maximum.is_none()
-            && self.properties.is_empty()
-            && self.required.is_empty()
-            && self.additional.is_none()
-            && self.patterns.is_empty()
-            && !self.open_ended
-            && self.prefix_items.is_empty()
-            && self.items.is_none()
-            && self.min_items == 0
-            && self.max_items.is_none()
-            && self.all_of.is_empty()
-            && self.any_of.is_none()
-            && self.one_of.is_none()
-            && self.conditional.is_empty()
+    /// What the schema only wraps.
+    pub(crate) fn wraps(&self) -> Wraps<'_> {
+        let narrows = self.never
+            || self.kinds.is_some()
+            || self.allowed.is_some()
+            || self.minimum.is_some()
+            || self.maximum.is_some()
+            || !self.properties.is_empty()
+            || !self.required.is_empty()
+            || self.additional.is_some()
+            || !self.patterns.is_empty()
+            || self.open_ended
+            || !self.prefix_items.is_empty()
+            || self.items.is_some()
+            || self.min_items > 0
+            || self.max_items.is_some()
+            || !self.conditional.is_empty();
+        match (self.reference, self.all_of.as_slice(), &self.any_of, &self.one_of) {
+            _ if narrows => Wraps::Nothing,
+            (Some(target), [], None, None) => Wraps::One(target),
+            (None, [target], None, None) => Wraps::One(*target),
+            (None, [], Some(branches), None) | (None, [], None, Some(branches)) => Wraps::Any(branches),
+            _ => Wraps::Nothing,
+        }
     }
+
+    /// Whether only `null` is allowed.
+    pub(crate) fn is_null(&self) -> bool {
+        self.kinds == Some(Kinds::NULL) && self.allowed.is_none() && self.reference.is_none() && self.all_of.is_empty()
+    }
+}
+
+/// What a schema that says nothing of its own leads to.
+#[derive(Debug)]
+pub(crate) enum Wraps<'n> {
+    Nothing,
+    One(SchemaId),
+    Any(&'n [SchemaId]),
 }

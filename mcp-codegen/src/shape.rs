@@ -86,14 +86,21 @@ pub(crate) enum Presence {
 #[derive(Clone, Debug)]
 pub(crate) struct UnionShape {
     /// The property that tells the branches apart.
-    pub(crate) tag: Option<String>,
+    pub(crate) tag: Option<TagKey>,
     /// Untagged branches stand most specific first.
     pub(crate) branches: Vec<Branch>,
 }
 
 #[derive(Clone, Debug)]
+pub(crate) struct TagKey {
+    pub(crate) name: String,
+    /// Whether its values are strings.
+    pub(crate) is_text: bool,
+}
+
+#[derive(Clone, Debug)]
 pub(crate) struct Branch {
-    /// The value of the tag.
+    /// The value of the tag: its text, or JSON text where it is no string.
     pub(crate) tag: Option<String>,
     /// What to call it.
     pub(crate) name: String,

@@ -31,6 +31,19 @@ impl ToTokens for Docs {
     }
 }
 
+impl Docs {
+    /// With paragraphs of ours after the rest.
+    pub(super) fn and(mut self, paragraphs: &[String]) -> Self {
+        for paragraph in paragraphs {
+            if !self.0.is_empty() {
+                self.0.push(String::new());
+            }
+            self.0.push(paragraph.clone());
+        }
+        self
+    }
+}
+
 pub(super) fn lines(lines: Vec<String>) -> Docs {
     Docs(lines)
 }
@@ -46,7 +59,7 @@ pub(super) fn code(text: &str) -> String {
     let text: String =
         text.chars().flat_map(char::escape_debug).filter(|char| *char != '`').take(MOST_VALUE_CHARS).collect();
     let text = text.replace("\\\"", "\"").replace("\\'", "'");
-    if text.trim().is_empty() { "(blank)".to_owned() } else { format!("`{}`", text.trim()) }
+    if text.trim() == text && !text.is_empty() { format!("`{text}`") } else { format!("`\"{text}\"`") }
 }
 
 /// What the first of several schemas says of itself, or else `fallback`.
@@ -57,12 +70,22 @@ pub(super) fn of_schemas(schemas: &Schemas<'_>, ids: &[SchemaId], fallback: &str
         texts.map(sanitized).find(|lines| lines.iter().any(|line| !line.is_empty()))
     };
     let mut said = text("description").or_else(|| text("title")).unwrap_or_else(|| vec![sentence(fallback)]);
-    let facts = facts(&sources);
-    if !facts.is_empty() {
-        said.push(String::new());
-        said.extend(facts.into_iter().map(|(name, value)| format!("- {name}: {value}")));
-    }
+    said.extend(listed(&sources));
     Docs(said)
+}
+
+/// What the root schema says that types do not, after the documentation of its tool.
+pub(super) fn facts_of(schemas: &Schemas<'_>, ids: &[SchemaId]) -> Vec<String> {
+    let sources: Vec<&Map<String, Value>> = ids.iter().flat_map(|id| with_references(schemas, *id)).collect();
+    listed(&sources)
+}
+
+fn listed(sources: &[&Map<String, Value>]) -> Vec<String> {
+    let mut lines: Vec<String> = facts(sources).into_iter().map(|(name, value)| format!("- {name}: {value}")).collect();
+    if !lines.is_empty() {
+        lines.insert(0, String::new());
+    }
+    lines
 }
 
 /// A schema and what its plain references lead to, nearest first.
@@ -102,6 +125,17 @@ fn facts(sources: &[&Map<String, Value>]) -> Vec<(&'static str, String)> {
         ("uniqueItems", "items are unique"),
         ("contentEncoding", "content encoding"),
         ("contentMediaType", "content media type"),
+        ("contains", "contains"),
+        ("minContains", "fewest that match"),
+        ("maxContains", "most that match"),
+        ("patternProperties", "properties by pattern"),
+        ("propertyNames", "names of properties"),
+        ("dependentRequired", "required together"),
+        ("dependencies", "required together"),
+        ("dependentSchemas", "depending on a property"),
+        ("if", "if"),
+        ("then", "then"),
+        ("else", "else"),
         ("not", "not"),
         ("examples", "examples"),
         ("deprecated", "deprecated"),
@@ -177,7 +211,7 @@ fn is_visible(char: char) -> bool {
 /// One line of text, with everything escaped that Markdown or rustdoc would make something of. Inline code stays.
 fn inline(line: &str) -> String {
     let mut out = String::with_capacity(line.len() + 8);
-    let codes = line.matches('`').count() % 2 == 0 && !line.contains("``");
+    let codes = line.matches('`').count().is_multiple_of(2) && !line.contains("``");
     let mut in_code = false;
     let mut rest = line;
     if let Some(first) = rest.chars().next().filter(|first| "#>=~|-+".contains(*first)) {
@@ -259,7 +293,7 @@ mod tests {
     #[test]
     fn code_cannot_be_left() {
         assert_eq!(code("a`b"), "`a'b`");
-        assert_eq!(code(""), "(blank)");
+        assert_eq!(code(""), "`\"\"`");
         assert_eq!(code("a\nb"), "`a\\nb`");
     }
 }

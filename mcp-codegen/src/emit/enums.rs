@@ -15,13 +15,14 @@ impl Side<'_, '_> {
     pub(super) fn text_enum(&self, id: ShapeId, values: &[String]) -> TokenStream {
         let krate = self.krate;
         let name = self.name(id);
-        let docs = self.type_doc(id, "One of several strings");
+        let docs = self.type_doc(id, &[]);
         // A constant stays one: it tells branches apart.
         let is_open = self.is_open() && values.len() > 1;
         let wires: Vec<&str> = values.iter().map(String::as_str).collect();
-        let reserved: &[&str] = if is_open { &[OTHER, "Self"] } else { &["Self"] };
+        let reserved: &[&str] = if is_open { &[OTHER] } else { &[] };
         let variants: Vec<_> =
             identifiers(Style::Pascal, &wires, reserved, "value").iter().map(|name| ident(name)).collect();
+        let docs = docs.and(&always(&wires));
         let described = wires.iter().map(|wire| docs::literal(wire));
         let allow = lints(wires.len());
         if is_open {
@@ -52,12 +53,13 @@ impl Side<'_, '_> {
     pub(super) fn literal_enum(&self, id: ShapeId, values: &[Value]) -> TokenStream {
         let krate = self.krate;
         let name = self.name(id);
-        let docs = self.type_doc(id, "One of several values");
+        let docs = self.type_doc(id, &[]);
         let texts: Vec<String> = values.iter().map(Value::to_string).collect();
         // A string reads as its content, so that `1` and `"1"` differ by their suffix.
         let wires: Vec<&str> = texts.iter().map(String::as_str).collect();
         let variants: Vec<_> =
-            identifiers(Style::Pascal, &wires, &["Self"], "value").iter().map(|name| ident(name)).collect();
+            identifiers(Style::Pascal, &wires, &[], "value").iter().map(|name| ident(name)).collect();
+        let docs = docs.and(&always(&wires));
         let described = wires.iter().map(|wire| docs::literal(wire));
         let allow = lints(wires.len());
         quote! {
@@ -69,6 +71,14 @@ impl Side<'_, '_> {
             }
             #krate::__literal_enum!(#name { #(#variants = #wires,)* });
         }
+    }
+}
+
+/// What to say of a constant.
+fn always(wires: &[&str]) -> Vec<String> {
+    match wires {
+        [only] => vec![format!("Always {}.", docs::code(only))],
+        _ => Vec::new(),
     }
 }
 

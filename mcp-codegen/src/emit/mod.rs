@@ -49,11 +49,17 @@ impl Side<'_, '_> {
         ident(self.schema.names.get(&id).map_or("Unnamed", String::as_str))
     }
 
-    fn type_doc(&self, id: ShapeId, what: &str) -> docs::Docs {
-        if id == self.schema.root {
-            return self.root_doc.clone();
-        }
-        docs::of_schemas(&self.schema.schemas, self.schema.origin(id), what)
+    /// What a type is: what its schema says, or else where it stands.
+    fn type_doc(&self, id: ShapeId, more: &[String]) -> docs::Docs {
+        let docs = match self.schema.holders.get(&id) {
+            _ if id == self.schema.root => self.root_doc.clone(),
+            Some((holder, label)) => {
+                let fallback = format!("{} of [`{}`]", docs::code(label), self.name(*holder));
+                docs::of_schemas(&self.schema.schemas, self.schema.origin(id), &fallback)
+            }
+            None => docs::Docs::default(),
+        };
+        docs.and(more)
     }
 
     /// Whether values come from the server, which may say more than it declared.

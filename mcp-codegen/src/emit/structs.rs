@@ -49,7 +49,8 @@ impl Side<'_, '_> {
                 docs: docs::of_schemas(&self.schema.schemas, &field.schemas, &docs::code(&field.wire)),
             })
             .collect();
-        let docs = self.type_doc(id, "An object");
+        let demands: Vec<String> = object.require_any.iter().map(|sets| demand(sets)).collect();
+        let docs = self.type_doc(id, &demands);
         let derives = self.derives(id);
         let default =
             members.iter().all(|member| member.field.presence != Presence::Required).then(|| quote!(, Default));
@@ -136,4 +137,10 @@ impl Side<'_, '_> {
         });
         quote!(#krate::__object!(#name { #(#fields)* } #tag #unknown #(#demands)*);)
     }
+}
+
+/// What one demand for any of several sets says.
+fn demand(sets: &[Vec<String>]) -> String {
+    let set = |set: &Vec<String>| set.iter().map(|key| docs::code(key)).collect::<Vec<_>>().join(" with ");
+    format!("At least one of: {}.", sets.iter().map(set).collect::<Vec<_>>().join(", "))
 }

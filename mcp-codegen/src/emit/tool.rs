@@ -127,6 +127,7 @@ impl ToolPlan<'_> {
             lines.push(String::new());
             lines.extend(docs::sanitized(description));
         }
+        lines.extend(docs::facts_of(&self.input.schemas, self.input.origin(self.input.root)));
         let hints = [
             ("readOnlyHint", "read-only"),
             ("destructiveHint", "destructive"),
@@ -144,10 +145,16 @@ impl ToolPlan<'_> {
         docs::lines(lines)
     }
 
+    /// One line, for it stands twice: the parameters have the whole description.
     fn call_doc(&self) -> docs::Docs {
-        let title = self.title.and_then(|title| docs::sanitized(title).into_iter().next());
-        let title = title.map(|title| format!(": {title}")).unwrap_or_default();
-        docs::lines(vec![format!("Calls {}{title}.", docs::code(self.wire))])
+        let said = [self.title, self.description].into_iter().flatten().find_map(|text| {
+            docs::sanitized(text).into_iter().find(|line| !line.is_empty() && !line.starts_with("- "))
+        });
+        let call = format!("Calls {}", docs::code(self.wire));
+        docs::lines(vec![match said {
+            Some(said) => format!("{call}: {said}"),
+            None => format!("{call}."),
+        }])
     }
 }
 

@@ -87,7 +87,7 @@ impl Side<'_, '_> {
     /// A type with one public field, for a value that has no name by itself.
     pub(super) fn newtype(&self, id: ShapeId, inner: Slot) -> TokenStream {
         let name = self.name(id);
-        let docs = self.type_doc(id, "A value");
+        let docs = self.type_doc(id, &[]);
         let derives = self.derives(id);
         let held = self.held_type(id, inner.shape);
         let held = if inner.nullable { quote!(Option<#held>) } else { held };

@@ -5,16 +5,16 @@ use quote::quote;
 
 use super::{Side, docs, enums};
 use crate::names::{Style, ident, identifiers};
-use crate::shape::{Shape, ShapeId, UnionShape};
+use crate::shape::{Shape, ShapeId, TagKey, UnionShape};
 
 impl Side<'_, '_> {
     pub(super) fn union(&self, id: ShapeId, union: &UnionShape) -> TokenStream {
         let name = self.name(id);
-        let docs = self.type_doc(id, "One of several alternatives");
+        let docs = self.type_doc(id, &[]);
         let derives = self.derives(id);
         let labels = distinct_labels(union);
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-        let reserved: &[&str] = if self.has_other(union) { &["Other", "Self"] } else { &["Self"] };
+        let reserved: &[&str] = if self.has_other(union) { &["Other"] } else { &[] };
         let variants: Vec<_> =
             identifiers(Style::Pascal, &labels, reserved, "value").iter().map(|name| ident(name)).collect();
         let held: Vec<_> = union.branches.iter().map(|branch| self.held_type(id, branch.shape)).collect();
@@ -50,11 +50,13 @@ impl Side<'_, '_> {
         self.is_open() && union.tag.is_some()
     }
 
-    fn tagged_wire(&self, name: &Ident, tag: &str, union: &UnionShape, variants: &[Ident]) -> TokenStream {
+    fn tagged_wire(&self, name: &Ident, tag: &TagKey, union: &UnionShape, variants: &[Ident]) -> TokenStream {
         let krate = self.krate;
         let tags = union.branches.iter().filter_map(|branch| branch.tag.as_deref());
         let open = self.has_other(union).then(|| quote!(Other));
-        quote!(#krate::__tagged_union!(#name by #tag { #(#variants = #tags,)* } #open);)
+        let key = &tag.name;
+        let json = (!tag.is_text).then(|| quote!(json));
+        quote!(#krate::__tagged_union!(#name by #json #key { #(#variants = #tags,)* } #open);)
     }
 
     fn untagged_wire(&self, name: &Ident, union: &UnionShape, variants: &[Ident]) -> TokenStream {

@@ -7,7 +7,7 @@ use super::alternatives::{Alternatives, Conjunction, Numbers};
 use super::arrays::{ArrayAlternative, Rest};
 use super::objects::{Additional, ObjectAlternative, merge_requirements};
 use crate::diagnostics::{CIRCULAR_REF, LIMIT, Reporter};
-use crate::normalize::{Node, SchemaId, Schemas};
+use crate::normalize::{Node, SchemaId, Schemas, Wraps};
 
 /// References and combinations nest at most this deep on one level.
 const DEEPEST: usize = 100;
@@ -78,7 +78,7 @@ impl Expander {
         if let Some(reference) = node.reference {
             match self.one(schemas, reference, reporter) {
                 Some(target) => all = all.intersection(target),
-                None if node.is_plain_reference() => {
+                None if matches!(node.wraps(), Wraps::One(_)) => {
                     reporter.say(CIRCULAR_REF, &node.pointer, "");
                 }
                 None => {}

@@ -20,7 +20,7 @@ use expand::Expander;
 use objects::{Additional, ObjectAlternative};
 
 use crate::diagnostics::{LIMIT, NEVER_VALID, Reporter, WIDE_INTEGER};
-use crate::normalize::{SchemaId, Schemas};
+use crate::normalize::{SchemaId, Schemas, Wraps};
 use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
 
 /// Types nest at most this deep; rustc gives up at 128.
@@ -133,7 +133,8 @@ impl Lowering<'_, '_> {
             if only.is_open() && !says_properties {
                 only.additional = Additional::Of(Conjunction::new());
             }
-            let shape = self.structure(only, StructMode::Arguments, 0, conjunction);
+            let shape = self.structure(only, StructMode::Arguments, 0, conjunction.clone());
+            self.known.insert(conjunction, Slot { shape, nullable: false });
             return Slot { shape, nullable: false };
         }
         self.place_of(conjunction, alternatives, 0)
@@ -141,12 +142,17 @@ impl Lowering<'_, '_> {
 
     /// The shape of a place, to be made later.
     fn slot(&mut self, conjunction: &Conjunction, depth: usize) -> Slot {
-        let conjunction = self.followed(conjunction);
-        if let Some(known) = self.known.get(&conjunction) {
-            return *known;
+        let (conjunction, or_null) = self.followed(conjunction);
+        let known = self.known.get(&conjunction).copied();
+        let slot = known.unwrap_or_else(|| {
+            let alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
+            self.place_of(conjunction.clone(), alternatives, depth)
+        });
+        if or_null && !slot.nullable {
+            let alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
+            return Slot { nullable: !alternatives.null, ..slot };
         }
-        let alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
-        self.place_of(conjunction, alternatives, depth)
+        slot
     }
 
     fn place_of(&mut self, conjunction: Conjunction, mut alternatives: Alternatives, depth: usize) -> Slot {
@@ -165,22 +171,31 @@ impl Lowering<'_, '_> {
         slot
     }
 
-    /// References that add nothing are replaced by what they lead to, so that all of them share one shape.
-    fn followed(&self, conjunction: &Conjunction) -> Conjunction {
-        let follow = |mut id: SchemaId| {
+    /// References that add nothing are replaced by what they lead to, so that all of them share one shape; and whether
+    /// `null` is allowed beside it.
+    fn followed(&self, conjunction: &Conjunction) -> (Conjunction, bool) {
+        let mut or_null = false;
+        let only = conjunction.len() == 1;
+        let mut followed = Conjunction::new();
+        for id in conjunction {
+            let mut id = *id;
             for _ in 0..DEEPEST {
-                let node = self.schemas.get(id);
-                match node.reference {
-                    Some(target) if node.is_plain_reference() => id = target,
-                    _ => break,
+                match self.schemas.get(id).wraps() {
+                    Wraps::One(target) => id = target,
+                    Wraps::Any([left, right]) if only && self.schemas.get(*right).is_null() => {
+                        (id, or_null) = (*left, true);
+                    }
+                    Wraps::Any([left, right]) if only && self.schemas.get(*left).is_null() => {
+                        (id, or_null) = (*right, true);
+                    }
+                    Wraps::Any(_) | Wraps::Nothing => break,
                 }
             }
-            id
-        };
-        let mut followed: Conjunction = conjunction.iter().map(|id| follow(*id)).collect();
+            followed.push(id);
+        }
         followed.sort_unstable();
         followed.dedup();
-        followed
+        (followed, or_null)
     }
 
     fn finish(&mut self, job: Job) {
@@ -240,17 +255,18 @@ impl Lowering<'_, '_> {
         let Numbers::Integers { least, greatest } = numbers else {
             return Shape::Number;
         };
-        let (least, greatest) = (least.unwrap_or(i64::MIN.into()), greatest.unwrap_or(i64::MAX.into()));
+        let least = least.unwrap_or(i64::MIN.into());
+        let unbounded = if least > i64::MAX.into() { u64::MAX.into() } else { i64::MAX.into() };
+        let greatest = greatest.unwrap_or(unbounded);
         // Bounds below i64::MIN are no demand: nobody means integers of more than 64 bits by them.
         if greatest <= i64::MAX.into() {
-            Shape::I64
-        } else if least >= 0 {
-            Shape::U64
-        } else {
+            return Shape::I64;
+        }
+        if least < 0 || greatest > u64::MAX.into() {
             let place = self.place(conjunction);
             self.reporter.say(WIDE_INTEGER, &place, "");
-            Shape::Anything
         }
+        if least < 0 { Shape::Anything } else { Shape::U64 }
     }
 
     fn array(&mut self, array: &ArrayAlternative, depth: usize) -> Shape {

@@ -112,13 +112,15 @@ impl Lowering<'_, '_> {
             };
         }
         if let Some(Tag { key, values }) = self.tag(&objects) {
+            let siblings = objects.clone();
             let branches = objects
                 .into_iter()
                 .zip(values)
                 .map(|(object, value)| {
+                    let name = if key.is_text { value.clone() } else { self.name_of_object(&object, &siblings) };
                     let origin = origin_of(&object, place);
-                    let shape = self.structure(object, StructMode::Tagged(key.clone()), depth + 1, origin);
-                    Branch { name: value.clone(), tag: Some(value), shape }
+                    let shape = self.structure(object, StructMode::Tagged(key.name.clone()), depth + 1, origin);
+                    Branch { name, tag: Some(value), shape }
                 })
                 .collect();
             return Shape::Union(UnionShape { tag: Some(key), branches });

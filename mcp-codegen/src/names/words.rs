@@ -106,6 +106,8 @@ pub(super) fn words(name: &str) -> Vec<String> {
         } else if let Some((operator, word)) = OPERATORS.iter().find(|(operator, _)| rest.starts_with(operator)) {
             place += operator.len() - 1;
             words.spoken(word);
+        } else if char == '.' && before_digit && chars.get(place.wrapping_sub(2)).is_some_and(char::is_ascii_digit) {
+            words.spoken("point");
         } else if char == '-' && before_digit && words.done.is_empty() {
             words.spoken("minus");
         } else if !speaks || (!char.is_ascii() && !char.is_whitespace()) {

@@ -1,3 +1,4 @@
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::Value;
@@ -19,6 +20,8 @@ pub(crate) struct SchemaSide<'s> {
     pub(crate) names: HashMap<ShapeId, String>,
     /// The named shapes, outermost first.
     pub(crate) order: Vec<ShapeId>,
+    /// Where a named shape was first met: in which other, and as what.
+    pub(crate) holders: HashMap<ShapeId, (ShapeId, String)>,
     /// Pairs of shapes that hold each other, so that the first has to box the second.
     boxed: HashSet<(ShapeId, ShapeId)>,
 }
@@ -35,6 +38,7 @@ impl<'s> SchemaSide<'s> {
             kind,
             names: HashMap::new(),
             order: Vec::new(),
+            holders: HashMap::new(),
             boxed,
         }
     }
@@ -46,12 +50,14 @@ impl<'s> SchemaSide<'s> {
     /// The type names that the root and everything in it ask for.
     pub(crate) fn wanted_names(&mut self, root: &str) -> Vec<(ShapeId, String, bool)> {
         let mut naming =
-            Naming { side: self, root, wanted: Vec::new(), seen: HashSet::new(), pending: VecDeque::new() };
-        naming.name(naming.side.root, root.to_owned());
+            Naming { side: self, root, wanted: Vec::new(), holders: HashMap::new(), pending: VecDeque::new() };
+        let spot = Spot { holder: naming.side.root, label: String::new(), name: root.to_owned() };
+        naming.name(naming.side.root, spot);
         while let Some((id, name)) = naming.pending.pop_front() {
             naming.below(id, &name);
         }
-        let wanted = naming.wanted;
+        let Naming { wanted, holders, .. } = naming;
+        self.holders = holders;
         self.order = wanted.iter().map(|(id, _)| *id).collect();
         let root = self.root;
         wanted.into_iter().map(|(id, name)| (id, name, id == root)).collect()
@@ -95,36 +101,51 @@ struct Naming<'n, 's> {
     side: &'n SchemaSide<'s>,
     root: &'n str,
     wanted: Vec<(ShapeId, String)>,
-    seen: HashSet<ShapeId>,
+    holders: HashMap<ShapeId, (ShapeId, String)>,
     pending: VecDeque<(ShapeId, String)>,
 }
 
+/// A place that may hold a named shape.
+#[derive(Clone)]
+struct Spot {
+    holder: ShapeId,
+    label: String,
+    name: String,
+}
+
+impl Spot {
+    fn inside(&self, step: &str) -> Self {
+        Self { name: format!("{}{step}", self.name), ..self.clone() }
+    }
+}
+
 impl Naming<'_, '_> {
-    fn name(&mut self, id: ShapeId, name: String) {
-        if self.seen.insert(id) {
-            let name = Style::Pascal.shortened(name);
+    fn name(&mut self, id: ShapeId, spot: Spot) {
+        if let Entry::Vacant(vacant) = self.holders.entry(id) {
+            vacant.insert((spot.holder, spot.label));
+            let name = Style::Pascal.shortened(spot.name);
             self.wanted.push((id, name.clone()));
             self.pending.push_back((id, name));
         }
     }
 
-    fn place(&mut self, slot: Slot, name: String) {
+    fn place(&mut self, slot: Slot, spot: Spot) {
         let id = slot.shape;
         let shape = self.side.shapes.get(id);
         if shape.is_named() {
             let name = match self.side.definition(id) {
                 Some(definition) => format!("{}{}", self.root, Style::Pascal.apply(&definition)),
-                None => name,
+                None => spot.name,
             };
-            self.name(id, name);
+            self.name(id, Spot { name, ..spot });
             return;
         }
         match shape {
-            Shape::List(item) => self.place(*item, format!("{name}Item")),
-            Shape::Map(value) => self.place(*value, format!("{name}Value")),
+            Shape::List(item) => self.place(*item, spot.inside("Item")),
+            Shape::Map(value) => self.place(*value, spot.inside("Value")),
             Shape::Tuple(items) => {
                 for (index, item) in items.iter().enumerate() {
-                    self.place(*item, format!("{name}{}", index + 1));
+                    self.place(*item, spot.inside(&(index + 1).to_string()));
                 }
             }
             _ => {}
@@ -132,26 +153,31 @@ impl Naming<'_, '_> {
     }
 
     fn below(&mut self, id: ShapeId, name: &str) {
+        let spot = |label: &str, step: &str| Spot {
+            holder: id,
+            label: label.to_owned(),
+            name: format!("{name}{}", Style::Pascal.apply(step)),
+        };
         match self.side.shapes.get(id) {
             Shape::Struct(object) => {
                 for field in object.fields.iter().filter(|field| self.side.needs_name(field.slot)) {
-                    self.place(field.slot, format!("{name}{}", Style::Pascal.apply(&field.wire)));
+                    self.place(field.slot, spot(&field.wire, &field.wire));
                 }
                 if let crate::shape::Unknown::Keep(slot) = object.unknown {
-                    self.place(slot, format!("{name}Extra"));
+                    self.place(slot, spot("extra", "extra"));
                 }
             }
             Shape::Union(union) => {
                 for branch in &union.branches {
-                    let name = format!("{name}{}", Style::Pascal.apply(&branch.name));
+                    let spot = spot(&branch.name, &branch.name);
                     if self.side.shapes.get(branch.shape).is_named() {
-                        self.name(branch.shape, name);
+                        self.name(branch.shape, spot);
                     } else {
-                        self.place(Slot { shape: branch.shape, nullable: false }, name);
+                        self.place(Slot { shape: branch.shape, nullable: false }, spot);
                     }
                 }
             }
-            Shape::Named(inner) => self.place(*inner, format!("{name}Value")),
+            Shape::Named(inner) => self.place(*inner, spot("value", "value")),
             _ => {}
         }
     }
@@ -182,8 +208,8 @@ fn cycles(shapes: &Shapes) -> HashSet<(ShapeId, ShapeId)> {
     for (number, start) in order.into_iter().rev().enumerate() {
         let mut stack = vec![start];
         while let Some(id) = stack.pop() {
-            if !group.contains_key(&id) {
-                group.insert(id, number);
+            if let Entry::Vacant(vacant) = group.entry(id) {
+                vacant.insert(number);
                 stack.extend(holders.get(&id).into_iter().flatten().copied());
             }
         }
@@ -191,7 +217,9 @@ fn cycles(shapes: &Shapes) -> HashSet<(ShapeId, ShapeId)> {
     let mut boxed = HashSet::new();
     for id in shapes.ids() {
         for held in shapes.get(id).inline() {
-            if group.get(&id) == group.get(&held) {
+            // The branches of a union are boxed inside, where they refer to it.
+            let is_branch = matches!(shapes.get(id), Shape::Union(_)) && matches!(shapes.get(held), Shape::Struct(_));
+            if !is_branch && group.get(&id) == group.get(&held) {
                 boxed.insert((id, held));
             }
         }

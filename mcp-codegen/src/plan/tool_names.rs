@@ -24,7 +24,7 @@ impl ToolNames {
     pub(crate) fn all(tools: &[&str], prefix: Option<&str>) -> Vec<Self> {
         let methods = identifiers(Style::Snake, tools, METHODS, "tool");
         let methods_read: Vec<&str> = methods.iter().map(String::as_str).collect();
-        let variants = identifiers(Style::Pascal, &methods_read, &["Self"], "tool");
+        let variants = identifiers(Style::Pascal, &methods_read, &[], "tool");
         let lead = prefix.map(|prefix| format!("{prefix}_")).unwrap_or_default();
         let type_lead = prefix.map(|prefix| Style::Pascal.apply(prefix)).unwrap_or_default();
         tools

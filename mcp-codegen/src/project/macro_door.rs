@@ -87,7 +87,10 @@ fn module(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result
     if !input.tools.is_empty() {
         options = options.tools(input.tools.iter().map(LitStr::value));
     }
-    source.check_patterns(&options).map_err(|error| syn::Error::new(server.span(), error))?;
+    source.check_patterns(&source.options).map_err(|error| {
+        let message = format!("in `tools` of server `{}` in the configuration: {error}", server.value());
+        syn::Error::new(server.span(), message)
+    })?;
     let (tokens, diagnostics) = Bindings::generate(&source.snapshot, &options);
     let denied = source.denied(project, &diagnostics);
     if !denied.is_empty() {

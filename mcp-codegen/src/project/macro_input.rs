@@ -37,6 +37,9 @@ impl Parse for MacroInput {
                 parsed.servers.push(server);
             } else {
                 let key = input.call(Ident::parse_any)?;
+                if !input.peek(Token![=]) && !OPTIONS.contains(&key.to_string().as_str()) {
+                    return Err(syn::Error::new(key.span(), format!("a server is a string: `\"{key}\"`")));
+                }
                 if seen.contains(&key.to_string()) {
                     return Err(syn::Error::new(key.span(), format!("option `{key}` is already given")));
                 }
@@ -47,14 +50,11 @@ impl Parse for MacroInput {
                 input.parse::<Token![,]>()?;
             }
         }
-        if parsed.servers.len() != 1 {
+        let single = ["mod", "path"].into_iter().find(|option| seen.iter().any(|key| key == option));
+        if let Some(option) = single.filter(|_| parsed.servers.len() != 1) {
             let place = parsed.servers.get(1).map_or_else(Span::call_site, LitStr::span);
-            for option in ["mod", "path"].into_iter().filter(|option| seen.iter().any(|key| key == option)) {
-                return Err(syn::Error::new(
-                    place,
-                    format!("option `{option}` is for one server; give each its own `mcp_tools!`"),
-                ));
-            }
+            let message = format!("option `{option}` is for one server; give each its own `mcp_tools!`");
+            return Err(syn::Error::new(place, message));
         }
         Ok(parsed)
     }
@@ -71,6 +71,9 @@ impl MacroInput {
         }
         input.parse::<Token![=]>()?;
         match name.as_str() {
+            "tools" if !input.peek(syn::token::Bracket) => {
+                return Err(input.error("expected a list of patterns: `tools = [\"create_issue\", \"list_*\"]`"));
+            }
             "tools" => {
                 let list;
                 bracketed!(list in input);

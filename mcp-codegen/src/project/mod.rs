@@ -12,7 +12,7 @@ use mcp_model::{Config, FileError, ServerConfig, Snapshot, nearest};
 pub use macro_door::expand_macro;
 use paths::relative;
 
-use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::options::Options;
 
 /// The crate that bindings are generated for.
@@ -91,7 +91,11 @@ impl Project {
         if !path.is_file() {
             return Err(self.missing(server, &shown));
         }
-        let named = |error: FileError| shown_from(&self.manifest_dir, FileError { path: Some(path.clone()), ..error });
+        let mend = || format!("run `mcp-bindgen sync {server}` to take the snapshot anew");
+        let named = |error: FileError| {
+            let help = error.help.or_else(|| Some(mend()));
+            shown_from(&self.manifest_dir, FileError { path: Some(path.clone()), help, ..error })
+        };
         let text = mcp_model::read_text(&path).map_err(named)?;
         let snapshot = Snapshot::parse(&text).map_err(named)?;
         let options = configured.map_or_else(|| Options::new(server), Options::for_server);
@@ -136,7 +140,7 @@ impl Source {
             self.snapshot.tools.iter().filter_map(|tool| tool.get("name").and_then(|name| name.as_str())).collect();
         let near = nearest(&pattern, names.iter().copied());
         let help = if near.is_empty() {
-            format!("the snapshot has {} tools; `mcp-bindgen list` shows them", names.len())
+            "`mcp-bindgen list` shows the tools of a snapshot".to_owned()
         } else {
             format!("did you mean `{}`?", near.join("`, `"))
         };
@@ -147,7 +151,13 @@ impl Source {
     /// The diagnostics that the project denies, as one error each.
     #[must_use]
     pub fn denied(&self, project: &Project, diagnostics: &Diagnostics) -> Vec<String> {
-        diagnostics.iter().filter(|said| project.denies(said)).map(|said| self.located(said)).collect()
+        let denied = diagnostics.iter().filter(|said| project.denies(said)).cloned();
+        denied
+            .map(|mut said| {
+                said.code.severity = Severity::Error;
+                format!("{}\n  = note: denied in the configuration", self.located(&said))
+            })
+            .collect()
     }
 
     /// A diagnostic with its place in the file.

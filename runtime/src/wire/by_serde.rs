@@ -346,7 +346,11 @@ mod tests {
         refused(&json!({"title": title, "labels": ["bug", "secret"]}), "/labels/1", "expected one of `bug`, `task`");
         refused(&json!({"title": title, "labels": [null]}), "/labels/0", "expected a string or an object, found null");
         refused(&json!({"title": title, "place": [1, 2, 3]}), "/place", "expected 2 items, found 3");
-        refused(&json!({"title": title, "shape": {"Line": ["secret"]}}), "/shape/Line/0", "expected f64, found a string");
+        refused(
+            &json!({"title": title, "shape": {"Line": ["secret"]}}),
+            "/shape/Line/0",
+            "expected f64, found a string",
+        );
         refused(&json!({"title": title, "shape": {}}), "/shape", "expected an object with one property");
         refused(&json!({"title": title, "shape": {"Point": 1}}), "/shape/Point", "expected null, found an integer");
     }

@@ -89,17 +89,24 @@ macro_rules! __object_write_extra {
     ($self:ident $object:ident $($rest:tt)*) => {};
 }
 
-/// `Wire` for an enum of objects that a property tells apart; `open` keeps what it does not list in `Other`.
+/// `Wire` for an enum of objects that a property tells apart; `json` where its values are no strings, `open` keeps what
+/// the schema does not list in `Other`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tagged_union {
-    ($type:ident by $key:literal { $($variant:ident = $tag:literal,)* } $($open:ident)?) => {
+    ($type:ident by $key:literal $branches:tt $($open:ident)?) => {
+        $crate::__tagged_union!(@impl $type $key tag tagged $branches $($open)?);
+    };
+    ($type:ident by json $key:literal $branches:tt $($open:ident)?) => {
+        $crate::__tagged_union!(@impl $type $key tag_json tagged_json $branches $($open)?);
+    };
+    (@impl $type:ident $key:literal $read:ident $write:ident { $($variant:ident = $tag:literal,)* } $($open:ident)?) => {
         impl $crate::wire::Wire for $type {
             fn read(
                 input: $crate::wire::Input<'_>,
             ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
                 let object = input.object()?;
-                match object.tag($key)? {
+                match ::core::convert::AsRef::<str>::as_ref(&object.$read($key)?) {
                     $($tag => $crate::wire::Wire::read(input).map(Self::$variant),)*
                     _ => $crate::__tagged_union_rest!(input object $key [$($tag),*] $($open)?),
                 }
@@ -107,7 +114,7 @@ macro_rules! __tagged_union {
 
             fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
                 match self {
-                    $(Self::$variant(branch) => $crate::wire::ObjectWriter::tagged($key, $tag).flatten(branch),)*
+                    $(Self::$variant(branch) => $crate::wire::ObjectWriter::$write($key, $tag)?.flatten(branch),)*
                     $(Self::$open(value) => $crate::wire::Wire::write(value),)?
                 }
             }
@@ -168,9 +175,7 @@ macro_rules! __newtype {
         }
 
         impl $crate::wire::Wire for $type {
-            fn read(
-                input: $crate::wire::Input<'_>,
-            ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
+            fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
                 $crate::wire::Wire::read(input).map(Self)
             }
 

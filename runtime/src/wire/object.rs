@@ -92,6 +92,22 @@ impl<'a> ObjectReader<'a> {
         }
     }
 
+    /// The property that says which branch of a tagged union this is, where the tags are no strings: as JSON text.
+    ///
+    /// # Errors
+    /// Where it is missing or a string.
+    pub fn tag_json(self, key: &str) -> Result<String, Mismatch> {
+        match self.map.get(key) {
+            Some(text @ Value::String(_)) => Err(Mismatch::expected("a number or a boolean", text).within(key)),
+            // `1.0` is the tag `1`.
+            Some(Value::Number(number)) if number.is_f64() => {
+                Ok(number.as_f64().unwrap_or_default().write()?.to_string())
+            }
+            Some(other) => Ok(other.to_string()),
+            None => Err(Mismatch::new(format!("missing property `{}`", key.escape_debug()))),
+        }
+    }
+
     /// The mismatch of a tag that names no branch.
     #[must_use]
     pub fn unknown_tag(self, key: &str, known: &[&str]) -> Mismatch {
@@ -119,9 +135,19 @@ impl ObjectWriter {
     }
 
     /// An object that starts with the tag of a union's branch.
-    #[must_use]
-    pub fn tagged(key: &str, tag: &str) -> Self {
-        Self(Map::from_iter([(key.to_owned(), Value::String(tag.to_owned()))]))
+    ///
+    /// # Errors
+    /// Never; the signature is that of [`tagged_json`](Self::tagged_json).
+    pub fn tagged(key: &str, tag: &str) -> Result<Self, Mismatch> {
+        Ok(Self(Map::from_iter([(key.to_owned(), Value::from(tag))])))
+    }
+
+    /// An object that starts with the tag of a union's branch, given as JSON text.
+    ///
+    /// # Errors
+    /// Where the text is not JSON, which generated code never contains.
+    pub fn tagged_json(key: &str, tag: &str) -> Result<Self, Mismatch> {
+        Ok(Self(Map::from_iter([(key.to_owned(), super::write_literal(tag)?)])))
     }
 
     /// A property that is always printed.

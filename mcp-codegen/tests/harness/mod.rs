@@ -1,0 +1,34 @@
+//! What must hold of every text that claims to be a tool list. The tests and the fuzz target in `fuzz/` share it.
+
+use std::time::{Duration, Instant};
+
+use mcp_codegen::{Bindings, Options, format};
+use mcp_model::Snapshot;
+
+/// Far above what any list of this size takes, also without optimisation on a busy machine.
+const AT_MOST: Duration = Duration::from_secs(20);
+
+/// Reads a text as a tool list and generates its bindings: neither panics, what comes out is Rust, every tool that is
+/// described is in it, and it does not take for ever. Gives whether the text was a list at all.
+pub(crate) fn check(text: &str) -> bool {
+    let Ok(snapshot) = Snapshot::parse(text) else {
+        return false;
+    };
+    let options = Options::new("server");
+    let started = Instant::now();
+    let (tokens, diagnostics) = Bindings::generate(&snapshot, &options);
+    let (tools, described) = Bindings::describe(&snapshot, &options);
+    assert_eq!(diagnostics, described);
+    let text = format(tokens).expect("generated code is Rust");
+    assert!(started.elapsed() < AT_MOST, "{:?} for {} tools", started.elapsed(), snapshot.tools.len());
+    for tool in tools {
+        assert!(text.contains(&format!("pub async fn {}(", tool.handler)), "{tool:?} is not in the bindings");
+        let params = [format!("pub struct {}", tool.params_type), format!("pub enum {}", tool.params_type)];
+        assert!(params.iter().any(|params| text.contains(params)), "{tool:?} has no parameters");
+    }
+    // Diagnostics go to terminals, and find their place in any text.
+    for diagnostic in &diagnostics {
+        assert!(!diagnostic.to_string().contains(char::is_control), "{diagnostic:?}");
+    }
+    true
+}

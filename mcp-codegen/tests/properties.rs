@@ -1,0 +1,203 @@
+//! What holds of every tool list: random schemas over the whole set of keywords, and random JSON.
+
+mod harness;
+mod schemas;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_codegen::{Bindings, Options, ToolBinding, format};
+use mcp_model::Snapshot;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+use syn::{File, ImplItem, Item};
+
+fn config() -> ProptestConfig {
+    // The shrunk case is in the message; a file of seeds beside the sources would say less.
+    ProptestConfig { failure_persistence: None, max_shrink_iters: 2_000, ..ProptestConfig::default() }
+}
+
+fn snapshot(tools: &[Value]) -> Snapshot {
+    Snapshot::parse(&json!({ "tools": tools }).to_string()).expect("a list of tools is a snapshot")
+}
+
+fn describe(tools: &[Value]) -> Vec<ToolBinding> {
+    Bindings::describe(&snapshot(tools), &Options::new("server")).0
+}
+
+/// The names of a tool, apart from what is said about it.
+type Names = (String, Option<String>, String, String, String);
+
+fn names(tool: &ToolBinding) -> Names {
+    let ToolBinding { params_type, output_type, handler, method, variant, .. } = tool;
+    (params_type.clone(), output_type.clone(), handler.clone(), method.clone(), variant.clone())
+}
+
+fn names_by_tool(tools: &[Value]) -> BTreeMap<String, Names> {
+    describe(tools).iter().map(|tool| (tool.tool.clone(), names(tool))).collect()
+}
+
+/// Every name that the bindings of a list define.
+#[derive(Default)]
+struct Defined {
+    types: BTreeSet<String>,
+    functions: BTreeSet<String>,
+    methods: BTreeSet<String>,
+    variants: BTreeSet<String>,
+}
+
+impl Defined {
+    fn of(file: &File) -> Self {
+        let mut defined = Self::default();
+        let [Item::Mod(module)] = file.items.as_slice() else { panic!("bindings are one module") };
+        for item in module.content.iter().flat_map(|(_, items)| items) {
+            match item {
+                Item::Struct(item) => assert!(defined.types.insert(item.ident.to_string()), "{} twice", item.ident),
+                Item::Enum(item) => {
+                    assert!(defined.types.insert(item.ident.to_string()), "{} twice", item.ident);
+                    if item.ident == "ServerCall" {
+                        defined.variants = item.variants.iter().map(|variant| variant.ident.to_string()).collect();
+                        assert_eq!(defined.variants.len(), item.variants.len());
+                    }
+                }
+                Item::Fn(item) => assert!(defined.functions.insert(item.sig.ident.to_string())),
+                Item::Impl(item) if item.generics.params.len() == 1 => {
+                    let methods = item.items.iter().filter_map(|item| match item {
+                        ImplItem::Fn(item) => Some(item.sig.ident.to_string()),
+                        _ => None,
+                    });
+                    defined.methods.extend(methods);
+                }
+                _ => {}
+            }
+        }
+        defined
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn what_is_described_is_what_is_generated(tools in schemas::tools()) {
+        let (tokens, diagnostics) = Bindings::generate(&snapshot(&tools), &Options::new("server"));
+        let text = format(tokens).expect("generated code is Rust");
+        let defined = Defined::of(&syn::parse_file(&text).expect("formatted code is Rust"));
+        let (described, said) = Bindings::describe(&snapshot(&tools), &Options::new("server"));
+        prop_assert_eq!(diagnostics, said);
+        let mut handlers = BTreeSet::new();
+        for tool in &described {
+            prop_assert!(defined.types.contains(&tool.params_type), "{tool:?}");
+            prop_assert!(tool.output_type.iter().all(|output| defined.types.contains(output)), "{tool:?}");
+            prop_assert!(defined.functions.contains(&tool.handler), "{tool:?}");
+            prop_assert!(defined.methods.contains(&tool.method), "{tool:?}");
+            prop_assert!(defined.variants.contains(&tool.variant), "{tool:?}");
+            handlers.insert(tool.handler.clone());
+        }
+        prop_assert_eq!(handlers, defined.functions);
+    }
+
+    #[test]
+    fn no_text_of_a_list_comes_out_as_code(tools in schemas::tools()) {
+        let (tokens, _) = Bindings::generate(&snapshot(&tools), &Options::new("server"));
+        prop_assert!(!identifiers(tokens).any(|ident| ident == schemas::MARK));
+    }
+
+    #[test]
+    fn an_added_tool_renames_only_what_it_collides_with(list in schemas::names(2..6), added in schemas::name()) {
+        prop_assume!(!list.contains(&added));
+        let tool = |name: &String| json!({"name": name, "inputSchema": {"type": "object"}});
+        let before: Vec<Value> = list.iter().map(tool).collect();
+        let after: Vec<Value> = list.iter().chain([&added]).map(tool).collect();
+        let (before, after) = (names_by_tool(&before), names_by_tool(&after));
+        let alone = names_by_tool(&[tool(&added)]);
+        let taken = &alone[&added];
+        for (name, was) in &before {
+            let unchanged = after.get(name) == Some(was);
+            let alone = &names_by_tool(&[tool(name)])[name];
+            let collides = |other: &Names| other.0 == taken.0 || other.2 == taken.2 || other.3 == taken.3 || other.4 == taken.4;
+            prop_assert!(unchanged || collides(was) || collides(alone), "{name}: {was:?} -> {:?} by {added}", after.get(name));
+        }
+    }
+
+    #[test]
+    fn the_order_of_tools_renames_nothing(list in schemas::names(2..7), seed in any::<prop::sample::Index>()) {
+        let tool = |name: &String| json!({"name": name, "inputSchema": {"type": "object"}});
+        let mut tools: Vec<Value> = list.iter().map(tool).collect();
+        let before = names_by_tool(&tools);
+        let middle = seed.index(tools.len());
+        tools.rotate_left(middle);
+        prop_assert_eq!(&before, &names_by_tool(&tools));
+        tools.reverse();
+        prop_assert_eq!(&before, &names_by_tool(&tools));
+    }
+
+    #[test]
+    fn the_order_of_properties_renames_nothing(list in schemas::names(2..7)) {
+        let fields = |names: &mut dyn Iterator<Item = &String>| {
+            let properties: serde_json::Map<String, Value> =
+                names.map(|name| (name.clone(), json!({"type": "string"}))).collect();
+            let tool = json!({"name": "t", "inputSchema": {"type": "object", "properties": properties}});
+            fields_by_key(&[tool])
+        };
+        let forwards = fields(&mut list.iter());
+        prop_assert_eq!(forwards.len(), list.len());
+        prop_assert_eq!(forwards, fields(&mut list.iter().rev()));
+    }
+
+    #[test]
+    fn arbitrary_json_as_tools_generates(tools in prop::collection::vec(schemas::json(), 0..4)) {
+        let is_list = harness::check(&json!({ "tools": tools }).to_string());
+        prop_assert!(is_list);
+    }
+
+    #[test]
+    fn arbitrary_json_as_schemas_generates(
+        input in schemas::json(),
+        output in schemas::json(),
+        prefix in select(&["", "get_", "r#"][..]),
+    ) {
+        let tool = json!({"name": format!("{prefix}x"), "inputSchema": input, "outputSchema": output});
+        let is_list = harness::check(&json!({ "tools": [tool] }).to_string());
+        prop_assert!(is_list);
+    }
+}
+
+fn identifiers(tokens: proc_macro2::TokenStream) -> impl Iterator<Item = String> {
+    let mut found = Vec::new();
+    let mut left = vec![tokens];
+    while let Some(tokens) = left.pop() {
+        for token in tokens {
+            match token {
+                proc_macro2::TokenTree::Group(group) => left.push(group.stream()),
+                proc_macro2::TokenTree::Ident(ident) => found.push(ident.to_string()),
+                _ => {}
+            }
+        }
+    }
+    found.into_iter()
+}
+
+/// The fields of the parameters of the one tool, by their keys.
+fn fields_by_key(tools: &[Value]) -> BTreeMap<String, String> {
+    let (tokens, _) = Bindings::generate(&snapshot(tools), &Options::new("server"));
+    let mut fields = BTreeMap::new();
+    let mut left = vec![tokens];
+    while let Some(tokens) = left.pop() {
+        let tokens: Vec<_> = tokens.into_iter().collect();
+        for token in &tokens {
+            if let proc_macro2::TokenTree::Group(group) = token {
+                left.push(group.stream());
+            }
+        }
+        // `name : optional "key"`, in the table of the fields.
+        for window in tokens.windows(4) {
+            let [name, colon, presence, key] = window else { continue };
+            if colon.to_string() == ":" && presence.to_string() == "optional" {
+                let key: String = serde_json::from_str(&key.to_string()).unwrap_or_else(|_| key.to_string());
+                fields.insert(key, name.to_string());
+            }
+        }
+    }
+    fields
+}
