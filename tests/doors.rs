@@ -1,0 +1,167 @@
+//! One pipeline behind the macro, the build script and the command line: the same list gives the same tokens through
+//! each. `cli/tests/doors.rs` walks through the third.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use mcp_codegen::build_script::Builder;
+use mcp_codegen::project::expand_macro;
+use mcp_codegen::{Bindings, Options, Severity, format};
+use mcp_model::{Config, Snapshot, write_if_changed};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// The folder of a crate with one snapshot.
+struct Project {
+    folder: tempfile::TempDir,
+}
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        for (name, text) in files {
+            write_if_changed(&folder.path().join(name), text.as_bytes()).expect("the file can be written");
+        }
+        Self { folder }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn expand(&self, input: TokenStream) -> String {
+        expand_macro(input, Some(self.path().to_owned())).to_string()
+    }
+
+    /// What a build script generates for a server, and what it says to cargo.
+    fn build(&self, server: &str, builder: Builder) -> (String, String) {
+        let mut said = Vec::new();
+        builder.compile_in(self.path(), &self.path().join("out"), &mut said).expect("the build script runs");
+        let file = self.path().join("out/mcp_bindgen").join(format!("{server}.rs"));
+        (fs::read_to_string(file).expect("bindings were written"), String::from_utf8(said).expect("text for cargo"))
+    }
+
+    /// The line that makes cargo watch a file.
+    fn watched(&self, file: &str) -> String {
+        format!("cargo::rerun-if-changed={}", self.path().join(file).display())
+    }
+}
+
+/// The tokens that make cargo watch a file.
+fn tracked(file: &str) -> TokenStream {
+    let path = format!("/{file}");
+    quote!(
+        const _: &[u8] = ::core::include_bytes!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #path));
+    )
+}
+
+#[test]
+fn every_list_gives_the_same_tokens_through_the_macro() {
+    for (stem, text) in lists() {
+        let project = Project::new(&[("list.json", &text)]);
+        let expected = Bindings::generate(&snapshot(&text), &Options::new(&stem)).0;
+        let tracked = tracked("list.json");
+        let expanded = project.expand(quote!(#stem, path = "list.json"));
+        assert!(expanded == quote!(#tracked #expected).to_string(), "{stem}: the macro expands to something else");
+    }
+}
+
+#[test]
+fn every_list_gives_the_same_source_through_a_build_script() {
+    for (stem, text) in lists() {
+        let project = Project::new(&[("list.json", &text)]);
+        let (expected, diagnostics) = Bindings::generate(&snapshot(&text), &Options::new(&stem));
+        let (built, said) = project.build(&stem, Builder::new().server(&stem).path("list.json"));
+        assert!(built == source(&stem, expected), "{stem}: the build script writes something else");
+        let mut lines = said.lines();
+        assert_eq!(lines.next(), Some(&*project.watched("list.json")), "{stem}");
+        let warnings = diagnostics.iter().filter(|said| said.code.severity >= Severity::Warning).count();
+        let lines: Vec<&str> = lines.collect();
+        assert_eq!(lines.len(), warnings, "{stem}: {lines:#?}");
+        for line in lines {
+            assert!(line.starts_with("cargo::warning="), "{stem}: {line:?}");
+            assert!(!line.contains(char::is_control), "{stem}: {line:?}");
+        }
+    }
+}
+
+#[test]
+fn a_configuration_holds_for_the_macro_and_the_build_script() {
+    let config = include_str!("../mcp.toml").replace("fixtures/snapshots", "mcp");
+    let text = include_str!("../fixtures/snapshots/github.json");
+    let project = Project::new(&[("mcp.toml", &config), ("mcp/github.json", text)]);
+    let parsed = Config::load(project.path().join("mcp.toml")).expect("the configuration can be read");
+    let options = Options::for_server(parsed.server("github").expect("the server is configured"));
+    let expected = Bindings::generate(&snapshot(text), &options).0;
+
+    let (config, list) = (tracked("mcp.toml"), tracked("mcp/github.json"));
+    let expanded = project.expand(quote!("github"));
+    assert!(expanded == quote!(#config #list #expected).to_string(), "the macro expands to something else");
+
+    let (built, said) = project.build("github", Builder::new().server("github"));
+    assert!(built == source("github", expected), "the build script writes something else");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines, [project.watched("mcp.toml"), project.watched("mcp/github.json")]);
+}
+
+#[test]
+fn options_mean_the_same_to_the_macro_and_the_build_script() {
+    let text = include_str!("../fixtures/snapshots/github.json");
+    let project = Project::new(&[("mcp/github.json", text)]);
+    let chosen = || Options::new("github").module("gh").tools(["create_issue", "list_*"]);
+    let expected = |prefix| Bindings::generate(&snapshot(text), &chosen().prefix(prefix)).0;
+    let list = tracked("mcp/github.json");
+
+    let tokens = expected(mcp_model::Prefix::Named("hub".to_owned()));
+    let named = project.expand(quote!("github", tools = ["create_issue", "list_*"], mod = gh, prefix = "hub"));
+    assert!(named == quote!(#list #tokens).to_string(), "the macro expands to something else");
+
+    let tokens = expected(mcp_model::Prefix::None);
+    let bare = project.expand(quote!("github", tools = ["create_issue", "list_*"], mod = gh, prefix = false));
+    assert!(bare == quote!(#list #tokens).to_string(), "the macro expands to something else");
+    let builder =
+        Builder::new().server("github").tools(["create_issue", "list_*"]).module("gh").prefix(mcp_model::Prefix::None);
+    assert!(project.build("github", builder).0 == source("github", tokens), "the build script writes something else");
+}
+
+#[test]
+fn a_second_run_of_the_build_script_writes_nothing() {
+    let text = include_str!("../fixtures/lists/git.json");
+    let project = Project::new(&[("mcp/git.json", text)]);
+    let built = project.path().join("out/mcp_bindgen/git.rs");
+    let modified = || fs::metadata(&built).and_then(|found| found.modified()).expect("bindings were written");
+    let first = (project.build("git", Builder::new().server("git")), modified());
+    let second = (project.build("git", Builder::new().server("git")), modified());
+    assert_eq!(first, second);
+}
+
+fn snapshot(text: &str) -> Snapshot {
+    Snapshot::parse(text).expect("the list can be read")
+}
+
+fn source(stem: &str, tokens: TokenStream) -> String {
+    format(tokens).unwrap_or_else(|error| panic!("{stem}: {error}"))
+}
+
+/// The text of every fixture list, by its file stem.
+fn lists() -> Vec<(String, String)> {
+    let mut lists = Vec::new();
+    for folder in ["snapshots", "lists", "features", "hostile"] {
+        lists.extend(lists_of(folder).expect("the fixtures can be read"));
+    }
+    assert!(lists.len() > 55, "{} lists", lists.len());
+    lists
+}
+
+fn lists_of(folder: &str) -> io::Result<Vec<(String, String)>> {
+    let folder: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(folder);
+    let mut lists = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "json") {
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            lists.push((stem, fs::read_to_string(path)?));
+        }
+    }
+    Ok(lists)
+}

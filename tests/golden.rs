@@ -1,0 +1,50 @@
+//! What users get for each row of the translation table: generated, and compared with the Rust beside the list.
+//!
+//! `EXPECTORATE=overwrite cargo test --test golden` writes the files anew. `golden_compiled.rs` compiles them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use mcp_codegen::{Bindings, Options, format};
+use mcp_model::Snapshot;
+
+#[test]
+fn every_feature_generates_its_golden_file() {
+    let stems = stems("json").expect("the features can be listed");
+    assert!(stems.len() > 25, "{stems:?}");
+    for stem in &stems {
+        let snapshot = Snapshot::load(&features().join(format!("{stem}.json"))).expect("the list can be read");
+        let (tokens, _) = Bindings::generate(&snapshot, &Options::new(stem));
+        let text = format(tokens).unwrap_or_else(|error| panic!("{stem}: {error}"));
+        expectorate::assert_contents(features().join(format!("{stem}.rs")), &text);
+    }
+}
+
+#[test]
+fn every_golden_file_has_a_list_and_is_compiled() {
+    let lists = stems("json").expect("the features can be listed");
+    let golden = stems("rs").expect("the features can be listed");
+    assert_eq!(lists, golden, "lists, and their golden files");
+    let compiled: BTreeSet<String> = include_str!("golden_compiled.rs")
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix("\","))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(golden, compiled, "golden files, and those that golden_compiled.rs includes");
+}
+
+fn features() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/features")
+}
+
+fn stems(extension: &str) -> io::Result<BTreeSet<String>> {
+    let mut stems = BTreeSet::new();
+    for entry in fs::read_dir(features())? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|found| found == extension) {
+            stems.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+    }
+    Ok(stems)
+}
