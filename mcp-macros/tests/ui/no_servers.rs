@@ -1,0 +1,3 @@
+mcp_macros::mcp_tools!();
+
+fn main() {}

@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_tools!("github", tools = ["list_*", "creat_issue"]);
+
+fn main() {}

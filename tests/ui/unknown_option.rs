@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_tools!("github", tool = ["create_issue"]);
+
+fn main() {}

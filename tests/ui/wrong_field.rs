@@ -1,0 +1,7 @@
+mcp_bindgen::mcp_tools!("small");
+
+use small::SmallCreateIssueParams;
+
+fn main() {
+    let _ = SmallCreateIssueParams { lables: None, ..SmallCreateIssueParams::new("owner", "repo", "title") };
+}
