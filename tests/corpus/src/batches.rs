@@ -44,7 +44,7 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Writes the bindings, in a library that is held to the strictest lints and a program that uses the types.
+    /// Writes the bindings, in programs that use the types and are held to the strictest lints.
     pub(crate) fn write_bindings(&self, bound: &[Bound]) -> Fallible<()> {
         for batch in &self.batches {
             let lists: Vec<&Bound> =
@@ -52,7 +52,6 @@ impl Scratch {
             for list in &lists {
                 self.write(&format!("{}/src/{}.rs", batch.name, list.file), &list.source)?;
             }
-            self.write(&format!("{}/src/lib.rs", batch.name), &library(&lists))?;
             self.write(&format!("{}/src/main.rs", batch.name), &program(&lists))?;
         }
         Ok(())
@@ -92,19 +91,11 @@ fn package(name: &str, dependencies: &str) -> String {
     format!("[package]\nname = {name:?}\nedition = \"2024\"\npublish = false\n\n[dependencies]\n{dependencies}")
 }
 
-fn library(lists: &[&Bound]) -> String {
-    let mut text = "//! Bindings.\n\n#![deny(warnings)]\n#![deny(missing_docs)]\n\n".to_owned();
-    for Bound { list, file, .. } in lists {
-        let _ = writeln!(text, "#[doc = {:?}]\npub mod {file};", list.name);
-    }
-    text
-}
-
 fn program(lists: &[&Bound]) -> String {
     let mut modules = String::new();
     let mut table = String::new();
     for Bound { list, file, tools, .. } in lists {
-        let _ = writeln!(modules, "mod {file};");
+        let _ = writeln!(modules, "#[doc = {:?}]\npub mod {file};", list.name);
         for tool in tools {
             let sides = [(Side::Input, Some(&tool.params)), (Side::Output, tool.output.as_ref())];
             for (side, path) in sides {
@@ -121,7 +112,7 @@ fn program(lists: &[&Bound]) -> String {
         }
     }
     format!(
-        "{modules}\nuse runner::{{Entry, reprint}};\n\nconst TABLE: &[Entry] = &[\n{table}];\n\n\
+        "//! Bindings.\n\n#![deny(warnings)]\n#![deny(missing_docs)]\n\n{modules}\nuse runner::{{Entry, reprint}};\n\nconst TABLE: &[Entry] = &[\n{table}];\n\n\
          fn main() -> Result<(), Box<dyn std::error::Error>> {{\n    runner::run(TABLE)\n}}\n"
     )
 }

@@ -1,4 +1,4 @@
-//! The second stage: the bindings as rustc sees them, in a library where every warning is an error.
+//! The second stage: the bindings through rustc, every warning an error, into programs that use the types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ pub(crate) fn run(scratch: &Scratch, bound: &mut [Bound], report: &mut Report) -
     let mut left_out: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for round in 1.. {
         scratch.write_bindings(bound)?;
-        let outcome = cargo::run(scratch, &["check", "--workspace", "--lib"])?;
+        let outcome = cargo::run(scratch, &["build", "--workspace"])?;
         let first = outcome.complaints.first().map(|complaint| complaint.rendered.clone());
         let complaints = by_list(bound, outcome.complaints);
         if complaints.is_empty() {
@@ -62,7 +62,7 @@ fn blame(bound: &Bound, complaints: &[Complaint], round: usize, report: &mut Rep
 }
 
 /// The complaints about each list, by its place in the slice.
-pub(crate) fn by_list(bound: &[Bound], complaints: Vec<Complaint>) -> BTreeMap<usize, Vec<Complaint>> {
+fn by_list(bound: &[Bound], complaints: Vec<Complaint>) -> BTreeMap<usize, Vec<Complaint>> {
     let places: BTreeMap<&str, usize> =
         bound.iter().enumerate().map(|(place, list)| (list.file.as_str(), place)).collect();
     let mut found: BTreeMap<usize, Vec<Complaint>> = BTreeMap::new();
@@ -75,7 +75,7 @@ pub(crate) fn by_list(bound: &[Bound], complaints: Vec<Complaint>) -> BTreeMap<u
 }
 
 /// The tool that a line of the bindings belongs to: the nearest one above whose types are named.
-pub(crate) fn tool_at(bound: &Bound, line: usize) -> Option<usize> {
+fn tool_at(bound: &Bound, line: usize) -> Option<usize> {
     let stems: BTreeMap<&str, usize> = bound
         .tools
         .iter()

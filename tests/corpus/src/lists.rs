@@ -23,7 +23,7 @@ pub(crate) struct List {
     pub(crate) name: String,
     pub(crate) origin: Origin,
     pub(crate) snapshot: Snapshot,
-    /// Lines of JSON: `{"server", "tool", "index", "side", "valid": [..], "invalid": [..]}`.
+    /// Lines of JSON, each of which [`Samples::parse`] reads.
     pub(crate) samples: Vec<String>,
 }
 
@@ -56,6 +56,44 @@ impl Side {
             Self::Input => "inputSchema",
             Self::Output => "outputSchema",
         }
+    }
+}
+
+/// Values to put through the type of one schema.
+pub(crate) struct Samples {
+    pub(crate) index: usize,
+    pub(crate) side: Side,
+    pub(crate) valid: Vec<Value>,
+    pub(crate) invalid: Vec<Value>,
+    valid_labels: Vec<Value>,
+    invalid_labels: Vec<Value>,
+}
+
+impl Samples {
+    /// Reads `{"server", "tool", "index", "side", "valid": [..], "invalid": [..]}`; the values may have labels.
+    pub(crate) fn parse(line: &str) -> Fallible<Self> {
+        let mut samples: Value = serde_json::from_str(line)?;
+        let mut items = |key: &str| match samples.get_mut(key).map(Value::take) {
+            Some(Value::Array(items)) => items,
+            _ => Vec::new(),
+        };
+        let (valid, invalid) = (items("valid"), items("invalid"));
+        let (valid_labels, invalid_labels) = (items("valid_labels"), items("invalid_labels"));
+        let side = match samples.get("side").and_then(Value::as_str) {
+            Some("input") => Side::Input,
+            Some("output") => Side::Output,
+            other => return Err(format!("a sample is of the side {other:?}").into()),
+        };
+        let index = samples.get("index").and_then(Value::as_u64).ok_or("a sample has no index")?;
+        Ok(Self { index: usize::try_from(index)?, side, valid, invalid, valid_labels, invalid_labels })
+    }
+
+    pub(crate) fn valid_label(&self, place: usize) -> Option<String> {
+        self.valid_labels.get(place).and_then(Value::as_str).map(str::to_owned)
+    }
+
+    pub(crate) fn invalid_label(&self, place: usize) -> Option<String> {
+        self.invalid_labels.get(place).and_then(Value::as_str).map(str::to_owned)
     }
 }
 

@@ -13,6 +13,7 @@ mod lists;
 mod report;
 mod schema;
 mod suites;
+mod validate;
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -49,6 +50,7 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     let scratch = Scratch::new(arguments, &bound)?;
     timed("compile", &mut report, |report| compile::run(&scratch, &mut bound, report))?;
     timed("exact", &mut report, |report| exact::run(&scratch, &bound, report))?;
+    timed("validate", &mut report, |report| validate::run(&bound, report))?;
 
     if arguments.only.is_none() {
         report.require_that_something_ran(Origin::Corpus);

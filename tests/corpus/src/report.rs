@@ -32,6 +32,17 @@ pub(crate) enum Fault {
         value: Value,
         difference: Difference,
     },
+    /// Validation lets an invalid value pass.
+    Accepted {
+        side: Side,
+        label: Option<String>,
+        value: Value,
+    },
+    /// Validation cannot use the schema.
+    NotValidated {
+        side: Side,
+        reason: String,
+    },
 }
 
 #[derive(Default)]
@@ -228,9 +239,12 @@ impl Fault {
             Self::NotCompiled(error) => format!("does not compile: {error}"),
             Self::Untyped(side) => format!("{}: no type for the schema", side.name()),
             Self::Refused { side, label, value, error } => {
-                let label = label.as_ref().map(|label| format!(" ({label})")).unwrap_or_default();
-                format!("{}: refused{label}: {}: {error}", side.name(), shortened(value))
+                format!("{}: refused{}: {}: {error}", side.name(), bracketed(label.as_ref()), shortened(value))
             }
+            Self::Accepted { side, label, value } => {
+                format!("{}: validation accepts{}: {}", side.name(), bracketed(label.as_ref()), shortened(value))
+            }
+            Self::NotValidated { side, reason } => format!("{}: not validated: {reason}", side.name()),
             Self::Changed { side, value, difference: Difference { pointer, given, printed } } => {
                 let show = |value: &Option<Value>| value.as_ref().map_or_else(|| "absent".to_owned(), shortened);
                 let (given, printed) = (show(given), show(printed));
@@ -246,6 +260,12 @@ impl Fault {
             Self::Untyped(side) => json!({ "fault": "untyped", "side": side.name() }),
             Self::Refused { side, label, value, error } => {
                 json!({ "fault": "refused", "side": side.name(), "test": label, "value": value, "error": error })
+            }
+            Self::Accepted { side, label, value } => {
+                json!({ "fault": "accepted by validation", "side": side.name(), "test": label, "value": value })
+            }
+            Self::NotValidated { side, reason } => {
+                json!({ "fault": "not validated", "side": side.name(), "reason": reason })
             }
             Self::Changed { side, value, difference: Difference { pointer, given, printed } } => json!({
                 "fault": "changed", "side": side.name(), "value": value,
@@ -264,6 +284,10 @@ fn origin_name(origin: Origin) -> &'static str {
         Origin::Corpus => "corpus",
         Origin::Suite => "suites",
     }
+}
+
+fn bracketed(label: Option<&String>) -> String {
+    label.map(|label| format!(" ({label})")).unwrap_or_default()
 }
 
 fn shortened(value: &Value) -> String {

@@ -84,22 +84,27 @@ fn tool(index: usize, group: &Value, schema: &Value, movable: bool, dialect: &st
 
 fn samples(list: &List, index: usize, side: Side, group: &Value, place: impl Fn(Value) -> Value) -> String {
     let text = |value: &Value| value.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let tests = group.get("tests").and_then(Value::as_array).into_iter().flatten();
-    let valid = tests.filter(|test| test.get("valid") == Some(&Value::Bool(true)));
-    let (labels, valid): (Vec<_>, Vec<_>) = valid
-        .map(|test| {
-            let data = test.get("data").cloned().unwrap_or_default();
-            (format!("{} / {}", text(group), text(test)), place(data))
-        })
-        .unzip();
+    let verdict = |verdict: bool| -> (Vec<String>, Vec<Value>) {
+        let tests = group.get("tests").and_then(Value::as_array).into_iter().flatten();
+        tests
+            .filter(|test| test.get("valid") == Some(&Value::Bool(verdict)))
+            .map(|test| {
+                let data = test.get("data").cloned().unwrap_or_default();
+                (format!("{} / {}", text(group), text(test)), place(data))
+            })
+            .unzip()
+    };
+    let (valid_labels, valid) = verdict(true);
+    let (invalid_labels, invalid) = verdict(false);
     json!({
         "server": list.name,
         "tool": list.tool_name(index),
         "index": index,
         "side": side.name(),
         "valid": valid,
-        "invalid": [],
-        "labels": labels,
+        "invalid": invalid,
+        "valid_labels": valid_labels,
+        "invalid_labels": invalid_labels,
     })
     .to_string()
 }
