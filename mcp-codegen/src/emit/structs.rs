@@ -128,7 +128,8 @@ impl Side<'_, '_> {
         let tag = object.tag.as_ref().map(|tag| quote!(tag #tag));
         let unknown = match extra {
             Some(extra) => quote!(extra #extra),
-            None if object.unknown == Unknown::Deny => quote!(deny),
+            // A server may say more than it declared.
+            None if object.unknown == Unknown::Deny && !self.is_open() => quote!(deny),
             None => TokenStream::new(),
         };
         let demands = object.require_any.iter().map(|sets| {

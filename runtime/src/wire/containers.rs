@@ -22,6 +22,10 @@ impl<T: Wire> Wire for Box<T> {
     fn write(&self) -> Result<Value, Mismatch> {
         (**self).write()
     }
+
+    fn undeclared(&self) -> usize {
+        (**self).undeclared()
+    }
 }
 
 impl<T: Wire> Wire for Vec<T> {

@@ -23,6 +23,10 @@ macro_rules! __object {
                 $crate::__object_write_extra!(self object $($rest)*);
                 ::core::result::Result::Ok(object.finish())
             }
+
+            fn undeclared(&self) -> usize {
+                $crate::__object_undeclared!(self $($rest)*)
+            }
         }
 
         $crate::__serde_through_wire!($type);
@@ -74,6 +78,20 @@ macro_rules! __object_write {
     };
     ($object:ident $presence:ident $key:literal, $value:expr) => {
         $object.optional($key, $value)?
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __object_undeclared {
+    ($self:ident tag $tag:literal $($rest:tt)*) => {
+        $crate::__object_undeclared!($self $($rest)*)
+    };
+    ($self:ident extra $extra:ident $($rest:tt)*) => {
+        $self.$extra.len()
+    };
+    ($self:ident $($rest:tt)*) => {
+        0
     };
 }
 

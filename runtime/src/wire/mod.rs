@@ -45,6 +45,12 @@ pub trait Wire: Sized {
     /// # Errors
     /// A [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
     fn write(&self) -> Result<Value, Mismatch>;
+
+    /// How many properties of the object have no field, though they are kept: of several branches of a union, the one
+    /// with the fewest is meant.
+    fn undeclared(&self) -> usize {
+        0
+    }
 }
 
 /// How many branches of unions one reading may try: nested overlapping unions multiply, and the value may come from

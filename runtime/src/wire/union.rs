@@ -1,39 +1,61 @@
+use std::cmp::Reverse;
+
 use serde_json::{Number, Value};
 
 use super::{Input, Mismatch, Wire};
 
-/// Picks the branch of an untagged union that loses nothing: the first one that prints what was read, or else the
-/// one that keeps most of it.
+/// Picks the branch of an untagged union that loses nothing: of those that print what was read, the first with the
+/// fewest properties it does not declare, or else the one that keeps most of the value.
 #[derive(Debug)]
 pub struct Pick<'a, T> {
     input: Input<'a>,
-    exact: bool,
-    best: Option<(T, usize)>,
+    best: Option<(T, Fit)>,
     mismatch: Option<Mismatch>,
+}
+
+/// How well a branch fits; the greatest fits best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fit {
+    is_exact: bool,
+    declares: Reverse<usize>,
+    keeps: usize,
+}
+
+impl Fit {
+    const PERFECT: Self = Self { is_exact: true, declares: Reverse(0), keeps: usize::MAX };
+
+    fn of<B: Wire>(branch: &B, printed: &Value, value: &Value) -> Self {
+        let is_exact = same_json(printed, value);
+        let declares = Reverse(branch.undeclared());
+        if is_exact && declares == Reverse(0) {
+            Self::PERFECT
+        } else {
+            Self { is_exact, declares, keeps: size(printed) }
+        }
+    }
 }
 
 impl<'a, T> Pick<'a, T> {
     /// A choice among branches that are yet to be tried.
     #[must_use]
     pub fn of(input: Input<'a>) -> Self {
-        Self { input, exact: false, best: None, mismatch: None }
+        Self { input, best: None, mismatch: None }
     }
 
     /// Tries a branch.
     #[must_use]
     pub fn branch<B: Wire>(mut self, wrap: fn(B) -> T) -> Self {
-        if self.exact {
+        if self.is_settled() {
             return self;
         }
-        match self.input.count_trial().and_then(|()| B::read(self.input)).and_then(|branch| {
-            let printed = branch.write()?;
-            Ok((branch, printed))
-        }) {
-            Ok((branch, printed)) => {
-                self.exact = same_json(&printed, self.input.value());
-                let kept = size(&printed);
-                if self.exact || self.best.as_ref().is_none_or(|(_, best)| kept > *best) {
-                    self.best = Some((wrap(branch), kept));
+        let tried = self.input.count_trial().and_then(|()| B::read(self.input)).and_then(|branch| {
+            let fit = Fit::of(&branch, &branch.write()?, self.input.value());
+            Ok((branch, fit))
+        });
+        match tried {
+            Ok((branch, fit)) => {
+                if self.best.as_ref().is_none_or(|(_, best)| fit > *best) {
+                    self.best = Some((wrap(branch), fit));
                 }
             }
             Err(mismatch) => {
@@ -43,6 +65,10 @@ impl<'a, T> Pick<'a, T> {
             }
         }
         self
+    }
+
+    fn is_settled(&self) -> bool {
+        self.best.as_ref().is_some_and(|(_, fit)| *fit == Fit::PERFECT)
     }
 
     /// Takes any value of these kinds, if no branch fits exactly.
@@ -56,9 +82,9 @@ impl<'a, T> Pick<'a, T> {
             Value::Array(_) => "array",
             Value::Object(_) => "object",
         };
-        if !self.exact && kinds.contains(&kind) {
-            self.exact = true;
-            self.best = Some((wrap(self.input.value().clone()), usize::MAX));
+        let is_exact = self.best.as_ref().is_some_and(|(_, fit)| fit.is_exact);
+        if !is_exact && kinds.contains(&kind) {
+            self.best = Some((wrap(self.input.value().clone()), Fit::PERFECT));
         }
         self
     }

@@ -1,0 +1,75 @@
+//! Values of a union come back as the branch that they were: no branch shadows another, none loses what it was given.
+
+use mcp_bindgen::wire::{Wire, from_value, to_value};
+use serde_json::{Value, json};
+
+mod tagged {
+    mcp_bindgen::mcp_tools!("draw", path = "fixtures/features/union_tagged.json");
+}
+mod untagged {
+    mcp_bindgen::mcp_tools!("either", path = "fixtures/features/union_untagged.json");
+}
+
+use tagged::draw::{DrawDrawParamsShape as Shape, DrawDrawParamsTwoTags as TwoTags};
+use untagged::either::{
+    EitherEitherParamsLists as Lists, EitherEitherParamsObjects as Objects, EitherEitherParamsOverlap as Overlap,
+};
+
+#[track_caller]
+fn round_trips<T: Wire>(value: Value) -> T {
+    let read: T = from_value(&value).unwrap();
+    assert_eq!(to_value(&read).unwrap(), value);
+    read
+}
+
+#[track_caller]
+fn is_refused<T: Wire>(value: Value) -> String {
+    match from_value::<T>(&value) {
+        Ok(_) => panic!("{value} parses"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn a_tag_picks_the_branch() {
+    assert!(matches!(round_trips(json!({"kind": "circle", "radius": 2})), Shape::Circle(_)));
+    assert!(matches!(round_trips(json!({"kind": "square", "side": 0.5})), Shape::Square(_)));
+    assert!(matches!(round_trips(json!({"kind": "point"})), Shape::Point(_)));
+    assert_eq!(
+        is_refused::<Shape>(json!({"kind": "blob"})),
+        "expected one of `circle`, `square`, `point` at `/kind`"
+    );
+    assert_eq!(is_refused::<Shape>(json!({"kind": "circle"})), "missing property `radius`");
+    assert_eq!(is_refused::<Shape>(json!({"radius": 1})), "missing property `kind`");
+}
+
+#[test]
+fn the_tag_is_the_property_that_separates_all_branches() {
+    let first: TwoTags = round_trips(json!({"version": 1, "type": "a", "x": 3}));
+    let second: TwoTags = round_trips(json!({"version": 2, "type": "a", "y": 3}));
+    assert_ne!(std::mem::discriminant(&first), std::mem::discriminant(&second));
+    is_refused::<TwoTags>(json!({"version": "1", "type": "a"}));
+    is_refused::<TwoTags>(json!({"version": 3, "type": "a"}));
+}
+
+#[test]
+fn the_more_specific_branch_is_not_shadowed() {
+    assert!(matches!(round_trips(json!({"path": "p", "line": 1})), Objects::WithLine(_)));
+    assert!(matches!(round_trips(json!({"path": "p"})), Objects::Object(_)));
+}
+
+#[test]
+fn what_belongs_to_another_branch_is_kept() {
+    assert!(matches!(round_trips(json!({"a": "x"})), Overlap::WithA(_)));
+    assert!(matches!(round_trips(json!({"b": 1})), Overlap::WithB(_)));
+    round_trips::<Overlap>(json!({"a": "x", "b": 1}));
+    is_refused::<Overlap>(json!({"a": 1, "b": "x"}));
+}
+
+#[test]
+fn lists_are_told_apart_by_their_items() {
+    assert!(matches!(round_trips(json!(["a"])), Lists::Strings(_)));
+    assert!(matches!(round_trips(json!([1])), Lists::Numbers(_)));
+    round_trips::<Lists>(json!([]));
+    is_refused::<Lists>(json!([1, "a"]));
+}
