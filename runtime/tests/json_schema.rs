@@ -45,7 +45,7 @@ impl Tool for GreetParams {
 }
 
 fn parsed(text: &str) -> Value {
-    serde_json::from_str(text).expect("JSON")
+    serde_json::from_str(text).unwrap_or_default()
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn the_schema_is_the_one_that_the_server_sent() {
     assert_eq!(schema_for!(GreetParams), parsed(INPUT));
     assert_eq!(GreetOutput::json_schema(&mut SchemaGenerator::default()), parsed(OUTPUT));
     let printed = serde_json::to_string(GreetParams::json_schema(&mut SchemaGenerator::default()).as_value());
-    assert_eq!(printed.expect("JSON"), parsed(INPUT).to_string(), "keys keep their order");
+    assert_eq!(printed.ok(), Some(parsed(INPUT).to_string()), "keys keep their order");
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Values against schemas: the official tests, and what servers get wrong.
 
+#![allow(clippy::panic, clippy::unwrap_used)]
+
 use std::path::{Path, PathBuf};
 
 use mcp_runtime::validate::{Validator, arguments, result};
-use mcp_runtime::{ToolResult, ToolSpec};
+use mcp_runtime::wire::{Input, Mismatch, Wire};
+use mcp_runtime::{CallError, ServerSpec, Tool, ToolCall, ToolResult, ToolSpec, parse_arguments};
 use serde_json::{Value, json};
 
 fn validator(schema: Value) -> Validator {
@@ -80,6 +83,10 @@ fn a_violation_says_where_what_and_by_which_keyword() {
     let violation = validator(schema).check(&json!({})).unwrap_err();
     assert_eq!((violation.pointer.as_str(), violation.keyword.as_str()), ("", "required"));
     assert!(violation.message.contains("a/b"), "{violation}");
+    let closed = validator(json!({"additionalProperties": false})).check(&json!({"a": 1})).unwrap_err();
+    assert_eq!(closed.keyword, "additionalProperties");
+    let closed = validator(json!({"properties": {"a": false}})).check(&json!({"a": 1})).unwrap_err();
+    assert_eq!((closed.pointer.as_str(), closed.keyword.as_str()), ("/a", "false"));
 }
 
 #[test]
@@ -202,6 +209,7 @@ fn what_is_left_out_of_a_condition_never_refuses_more() {
     assert!(accepts(json!({"oneOf": [unknown, text]}), json!("x")));
     assert!(accepts(json!({"if": unknown, "then": false}), json!("x")));
     assert!(accepts(json!({"contains": unknown, "maxContains": 1}), json!([1, 2])));
+    assert!(accepts(json!({"properties": ["a"], "additionalProperties": false}), json!({"a": 1})));
 }
 
 #[test]
@@ -251,6 +259,21 @@ fn nothing_that_a_schema_says_hangs_or_overflows() {
             let _ = validator.check(&json!({"a": [1]}));
         }
     }
+    let doubled: Value = (0..40)
+        .map(|index| {
+            let next = json!({"$ref": format!("#/$defs/{}", index + 1)});
+            (index.to_string(), json!({"allOf": [next, next]}))
+        })
+        .chain([("40".to_owned(), json!({}))])
+        .collect();
+    let chained: Value = (0..5_000)
+        .map(|index| (index.to_string(), json!({"$ref": format!("#/$defs/{}", index + 1)})))
+        .chain([("5000".to_owned(), json!({}))])
+        .collect();
+    for defs in [doubled, chained] {
+        let bomb = json!({"properties": {"a": {"$ref": "#/$defs/0"}}, "$defs": defs});
+        assert!(Validator::new(&bomb).unwrap_err().message.contains("times"));
+    }
     let deep = (0..1_000).fold(json!({}), |inner, _| json!({"not": inner}));
     assert!(Validator::new(&deep).unwrap_err().message.contains("deep"));
 }
@@ -271,4 +294,45 @@ fn arguments_and_results_are_checked_against_the_tool() {
     assert!(answer(json!({"content": [{"type": "text", "text": "{\"total\": 1}"}]})).is_ok());
     assert!(answer(json!({"content": [{"type": "text", "text": "one"}]})).is_err());
     assert!(answer(json!({"content": [], "isError": true})).is_ok());
+}
+
+static SERVER: ServerSpec = ServerSpec::new("counter");
+
+#[derive(Debug)]
+struct CountParams(Option<i64>);
+
+impl Wire for CountParams {
+    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
+        Ok(Self(input.value()["n"].as_i64()))
+    }
+
+    fn write(&self) -> Result<Value, Mismatch> {
+        Ok(self.0.map_or_else(|| json!({}), |n| json!({"n": n})))
+    }
+}
+
+impl Tool for CountParams {
+    const NAME: &'static str = "count";
+    const SERVER: &'static ServerSpec = &SERVER;
+    const SPEC: &'static ToolSpec = &COUNT;
+    type Output = ToolResult;
+
+    fn output(result: ToolResult) -> Result<ToolResult, CallError> {
+        Ok(result)
+    }
+}
+
+#[test]
+fn arguments_are_checked_when_they_are_read_and_when_they_are_sent() {
+    assert_eq!(parse_arguments::<CountParams>(&json!({"n": 9})).unwrap().0, Some(9));
+    assert!(ToolCall::of(&CountParams(None)).is_ok());
+    let refused = [
+        (parse_arguments::<CountParams>(&json!({"n": null})).unwrap_err(), "`type`, found null"),
+        (parse_arguments::<CountParams>(&json!({"n": 10})).unwrap_err(), "`maximum`, found 10"),
+        (ToolCall::of(&CountParams(Some(10))).unwrap_err(), "`maximum`, found 10"),
+    ];
+    for (error, expected) in refused {
+        assert!(error.to_string().starts_with("counter: arguments of `count` do not fit at `/n`: "), "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
+    }
 }

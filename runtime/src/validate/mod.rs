@@ -20,6 +20,7 @@
 
 mod compiled;
 mod dialect;
+mod expansion;
 mod mend;
 mod validator;
 mod violation;

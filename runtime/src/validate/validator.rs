@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::mend::{Mended, Probe, mend};
 use super::violation::brief;
-use super::{Violation, dialect};
+use super::{Violation, dialect, expansion};
 
 const LONGEST_REASON: usize = 240;
 
@@ -26,10 +26,11 @@ impl Validator {
     /// is [skipped](Self::skipped): the rest of the schema still holds.
     ///
     /// # Errors
-    /// Where a `$ref` leads nowhere or out of the document, or the schema is too deep.
+    /// Where a `$ref` leads nowhere or out of the document, or the schema is too deep or grows without measure.
     pub fn new(schema: &Value) -> Result<Self, UnusableSchema> {
         let draft = dialect::of(schema);
         let mended = mend(schema, draft, None)?;
+        expansion::check(&mended.schema, &mended.references)?;
         if let Ok(compiled) = compile(draft, &mended.schema) {
             return Ok(Self { compiled, skipped: mended.skipped });
         }

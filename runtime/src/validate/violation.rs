@@ -28,7 +28,7 @@ impl Violation {
     pub(super) fn new(error: &ValidationError<'_>) -> Self {
         let error = telling(error, DEEPEST_UNION);
         let keyword = match error.kind() {
-            ValidationErrorKind::FalseSchema => "false",
+            ValidationErrorKind::FalseSchema => forbidding(error),
             kind => kind.keyword(),
         };
         Self {
@@ -76,6 +76,16 @@ where
         (Some(branch), None) if depth > 0 => telling(branch, depth - 1),
         _ => error,
     }
+}
+
+/// The keyword whose value is `false`, where it is not the name of a property.
+fn forbidding<'e>(error: &'e ValidationError<'_>) -> &'e str {
+    let path = error.schema_path().as_str();
+    let (rest, last) = path.rsplit_once('/').unwrap_or_default();
+    let is_named = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"]
+        .iter()
+        .any(|keyword| rest.ends_with(keyword));
+    if is_named || last.is_empty() || last.bytes().all(|byte| byte.is_ascii_digit()) { "false" } else { last }
 }
 
 fn is_ruled_out(union: &ValidationError<'_>, branch: &ValidationError<'_>) -> bool {

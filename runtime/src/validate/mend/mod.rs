@@ -224,8 +224,9 @@ impl Mender {
                 None => {}
             }
         }
-        let count = |map: &Map<String, Value>| map.get("patternProperties").and_then(Value::as_object).map(Map::len);
-        if count(original) != count(mended) {
+        let size = |value: &Value| value.as_object().map_or(1, Map::len);
+        let is_smaller = |keyword: &str| original.get(keyword).map(size) != mended.get(keyword).map(size);
+        if is_smaller("properties") || is_smaller("patternProperties") {
             drop(self, mended, "additionalProperties");
             drop(self, mended, "unevaluatedProperties");
         }

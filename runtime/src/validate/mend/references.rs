@@ -11,8 +11,13 @@ pub(in super::super) struct Reference {
 
 impl Reference {
     /// The place in the same document that it leads to, where it says so by a JSON pointer.
-    pub(super) fn local_pointer(&self) -> Option<String> {
-        let pointer = self.target.strip_prefix('#')?;
+    pub(in super::super) fn local_pointer(&self) -> Option<String> {
+        Self::local(&self.target)
+    }
+
+    /// The place in the same document that a text leads to, where it says so by a JSON pointer.
+    pub(in super::super) fn local(target: &str) -> Option<String> {
+        let pointer = target.strip_prefix('#')?;
         (pointer.is_empty() || pointer.starts_with('/')).then(|| decoded(pointer))
     }
 
