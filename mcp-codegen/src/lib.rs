@@ -18,6 +18,8 @@ mod options;
 mod plan;
 pub mod project;
 mod shape;
+#[cfg(feature = "typify")]
+mod typify;
 
 pub use bindings::{Bindings, Coverage, ToolBinding};
 pub use diagnostics::{CODES, Code, Diagnostic, Diagnostics, Severity};

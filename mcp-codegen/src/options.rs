@@ -1,6 +1,6 @@
 //! How bindings are to be generated.
 
-use mcp_model::{Prefix, ServerConfig, Snapshot, matches_glob};
+use mcp_model::{Prefix, ServerConfig, Snapshot, Types, matches_glob};
 use proc_macro2::TokenStream;
 use quote::quote;
 use serde_json::Value;
@@ -23,6 +23,7 @@ pub struct Options {
     pub(crate) exclude: Vec<String>,
     pub(crate) crate_path: TokenStream,
     pub(crate) config: Option<Value>,
+    pub(crate) types: Types,
 }
 
 impl Options {
@@ -36,6 +37,7 @@ impl Options {
             exclude: Vec::new(),
             crate_path: quote!(::mcp_bindgen),
             config: None,
+            types: Types::Native,
         }
     }
 
@@ -45,6 +47,7 @@ impl Options {
         options.prefix = config.prefix.clone();
         options.tools.extend(config.tools.clone());
         options.exclude.clone_from(&config.exclude);
+        options.types = config.types;
         options.config = Some(config.to_json());
         options
     }
@@ -58,6 +61,13 @@ impl Options {
     /// The prefix of handlers and types.
     pub fn prefix(mut self, prefix: Prefix) -> Self {
         self.prefix = prefix;
+        self
+    }
+
+    /// What makes the types. [`Types::Typify`] needs feature `typify`; a tool that typify cannot take has the
+    /// generator's own types, with a diagnostic.
+    pub fn types(mut self, types: Types) -> Self {
+        self.types = types;
         self
     }
 

@@ -160,7 +160,7 @@ fn facts(sources: &[&Map<String, Value>]) -> Vec<(&'static str, String)> {
 }
 
 /// A stranger's text as lines of harmless Markdown.
-pub(super) fn sanitized(text: &str) -> Vec<String> {
+pub(crate) fn sanitized(text: &str) -> Vec<String> {
     let mut cut: String = text.chars().take(MOST_CHARS).collect();
     if cut.len() < text.len() {
         cut.push('…');

@@ -4,11 +4,14 @@
 mod docs;
 mod enums;
 mod module;
+mod replacement;
 mod structs;
 mod tool;
 mod types;
 mod unions;
 
+#[cfg(feature = "typify")]
+pub(crate) use docs::sanitized;
 pub(crate) use module::module;
 
 use proc_macro2::TokenStream;
@@ -29,6 +32,10 @@ pub(crate) struct Side<'e, 's> {
 impl Side<'_, '_> {
     /// Every named type of the schema.
     pub(crate) fn types(&self, tokens: &mut TokenStream) {
+        if let Some(replacement) = &self.schema.replacement {
+            tokens.extend(self.replaced(replacement));
+            return;
+        }
         for id in &self.schema.order {
             tokens.extend(self.named_type(*id));
         }

@@ -84,9 +84,13 @@ impl ToolPlan<'_> {
             return (quote!(ToolResult), TokenStream::new());
         };
         let output = ident(&self.names.output);
-        match self.wrapped() {
-            Some((field, slot)) => {
-                let inner = Side { schema, krate, root_doc: docs::Docs::default() }.slot_type(slot);
+        let own = |slot| Side { schema, krate, root_doc: docs::Docs::default() }.slot_type(slot);
+        let wrapped = self.wrapped().and_then(|(field, slot)| match &schema.replacement {
+            Some(replacement) => Some((field, replacement.wrapped.clone()?)),
+            None => Some((field, own(slot))),
+        });
+        match wrapped {
+            Some((field, inner)) => {
                 let field = ident(&field);
                 (inner.clone(), quote!(-> #inner = #output.#field))
             }

@@ -1,5 +1,6 @@
 //! The translation of a whole tool list, before tokens: every tool's shapes and names.
 
+mod replacement;
 mod schema_side;
 mod tool_names;
 
@@ -9,6 +10,7 @@ use std::sync::LazyLock;
 use mcp_model::{Prefix, Snapshot, canonical_json};
 use serde_json::{Map, Value};
 
+pub(crate) use replacement::Replacement;
 pub(crate) use schema_side::SchemaSide;
 pub(crate) use tool_names::ToolNames;
 
@@ -118,6 +120,7 @@ impl<'s> Plan<'s> {
         let mut tools: Vec<ToolPlan<'s>> =
             entries.iter().zip(names).map(|(entry, names)| ToolPlan::new(entry, names, &mut diagnostics)).collect();
         name_types(&mut tools, &[&client_type, &call_type], &mut diagnostics);
+        replacement::replace_types(&mut tools, options, &mut diagnostics);
         Self { server: options.server.clone(), module, client_type, call_type, tools, diagnostics }
     }
 }

@@ -3,6 +3,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::Value;
 
+use super::Replacement;
 use crate::diagnostics::Reporter;
 use crate::lower::{Root, lower};
 use crate::names::{Style, defined_name};
@@ -18,6 +19,8 @@ pub(crate) struct SchemaSide<'s> {
     pub(crate) kind: Root,
     /// The names of the shapes that have one.
     pub(crate) names: HashMap<ShapeId, String>,
+    /// The types that stand in the place of these shapes.
+    pub(crate) replacement: Option<Replacement>,
     /// The named shapes, outermost first.
     pub(crate) order: Vec<ShapeId>,
     /// Where a named shape was first met: in which other, and as what.
@@ -37,6 +40,7 @@ impl<'s> SchemaSide<'s> {
             root: lowered.root,
             kind,
             names: HashMap::new(),
+            replacement: None,
             order: Vec::new(),
             holders: HashMap::new(),
             boxed,

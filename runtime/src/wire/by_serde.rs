@@ -20,7 +20,20 @@ pub fn read_by_serde<T: DeserializeOwned>(input: Input<'_>) -> Result<T, Mismatc
 /// # Errors
 /// Where the value has no JSON form.
 pub fn write_by_serde<T: Serialize>(value: &T) -> Result<Value, Mismatch> {
-    serde_json::to_value(value).map_err(|error| Mismatch::new(error.to_string()))
+    let mut printed = serde_json::to_value(value).map_err(|error| Mismatch::new(error.to_string()))?;
+    write_integral_numbers(&mut printed)?;
+    Ok(printed)
+}
+
+/// `serde_json` prints `5.0` for a float that came as `5`, and there are servers that refuse it.
+fn write_integral_numbers(value: &mut Value) -> Result<(), Mismatch> {
+    match value {
+        Value::Number(number) if number.is_f64() => *value = number.as_f64().unwrap_or(f64::NAN).write()?,
+        Value::Array(items) => items.iter_mut().try_for_each(write_integral_numbers)?,
+        Value::Object(members) => members.values_mut().try_for_each(write_integral_numbers)?,
+        _ => {}
+    }
+    Ok(())
 }
 
 /// `Wire` for a type with `serde`'s derives.
@@ -317,7 +330,7 @@ mod tests {
     fn values_come_back_as_they_were() {
         for value in [
             json!({"title": "t", "labels": [], "scores": {}, "place": null, "shape": null}),
-            json!({"title": "t", "votes": u64::MAX, "labels": ["bug"], "scores": {"task": -1}, "place": [0.5, 1.5],
+            json!({"title": "t", "votes": u64::MAX, "labels": ["bug"], "scores": {"task": -1}, "place": [0.5, 1],
                    "shape": {"Circle": {"radius": 2.5}}}),
             json!({"title": "t", "votes": 5, "labels": ["task"], "scores": {}, "place": null, "shape": {"Line": [1.5]}}),
             json!({"title": "", "votes": 5, "labels": [], "scores": {}, "place": null, "shape": "Point"}),

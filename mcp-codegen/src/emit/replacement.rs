@@ -1,0 +1,27 @@
+//! Types of another backend: a module of their own, and the root's type under its public name.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::Side;
+use crate::plan::Replacement;
+
+impl Side<'_, '_> {
+    pub(super) fn replaced(&self, types: &Replacement) -> TokenStream {
+        let Replacement { module, items, root, .. } = types;
+        let name = self.name(self.schema.root);
+        let doc = &self.root_doc;
+        let module_doc = format!(" The types that [`{name}`] is made of.");
+        let export = if name == *root { quote!(#root) } else { quote!(#root as #name) };
+        quote! {
+            #[doc = #module_doc]
+            #[allow(missing_docs, clippy::all, clippy::pedantic, clippy::restriction)]
+            pub mod #module {
+                #items
+            }
+            #doc
+            #[doc(inline)]
+            pub use self::#module::#export;
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The schema as typify is to read it: one dialect, without what would lose values or panic later, and never more
+//! than it can bear. Keywords that types do not express are left out, as the generator's own types do.
+
+use regress::Regex;
+use serde_json::{Map, Value};
+
+use crate::emit::sanitized;
+
+/// typify's recursion is deep, and inside a macro the stack is the compiler's.
+const DEEPEST: usize = 40;
+const MOST_SCHEMAS: usize = 2000;
+/// `serde` reads arrays up to this length.
+const LONGEST_ARRAY: u64 = 32;
+
+/// Keywords that mean something for types, and that typify or schemars 0.8 does not know, or panics at.
+const BEYOND_TYPIFY: &[&str] = &[
+    "prefixItems",
+    "patternProperties",
+    "dependentSchemas",
+    "if",
+    "then",
+    "else",
+    "not",
+    "$anchor",
+    "$dynamicRef",
+    "$dynamicAnchor",
+    "$recursiveRef",
+    "$recursiveAnchor",
+];
+/// Keywords that typify makes types of, and the types without which it panics at them.
+const CARRIED: &[(&str, &[&str])] = &[
+    ("type", &[]),
+    ("required", &[]),
+    ("minimum", NUMBERS),
+    ("maximum", NUMBERS),
+    ("exclusiveMinimum", NUMBERS),
+    ("exclusiveMaximum", NUMBERS),
+    ("minLength", TEXTS),
+    ("maxLength", TEXTS),
+];
+const NUMBERS: &[&str] = &["integer", "number"];
+const TEXTS: &[&str] = &["string"];
+/// Beside a union, these have typify multiply the branches out.
+const ASSERTIONS: &[&str] =
+    &["properties", "required", "additionalProperties", "allOf", "enum", "const", "items", "minLength", "pattern"];
+const UNIONS: [&str; 2] = ["anyOf", "oneOf"];
+
+/// The document with its definitions under `definitions`, and the root's title the name of its type.
+pub(super) fn prepared(schema: &Value, name: &str) -> Result<Value, String> {
+    let Value::Object(root) = schema else { return Err("the schema is not an object".to_owned()) };
+    let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+    let ref_stands_alone = ["draft-04", "draft-06", "draft-07"].iter().any(|draft| dialect.contains(draft));
+    let mut preparing = Preparing { ref_stands_alone, schemas: 0 };
+    let mut prepared = preparing.object(root, 0)?;
+    let mut definitions = Map::new();
+    for key in ["definitions", "$defs"] {
+        let Some(named) = root.get(key) else { continue };
+        let Value::Object(named) = named else { return Err(format!("`{key}` is not an object")) };
+        for (name, definition) in named {
+            if definitions.insert(name.clone(), preparing.schema(definition, 1)?).is_some() {
+                return Err(format!("`definitions` and `$defs` both have {name:?}"));
+            }
+        }
+    }
+    prepared.insert("title".to_owned(), name.into());
+    prepared.insert("definitions".to_owned(), Value::Object(definitions));
+    Ok(Value::Object(prepared))
+}
+
+struct Preparing {
+    ref_stands_alone: bool,
+    schemas: usize,
+}
+
+impl Preparing {
+    fn schema(&mut self, schema: &Value, depth: usize) -> Result<Value, String> {
+        match schema {
+            Value::Object(map) => self.object(map, depth).map(Value::Object),
+            Value::Bool(_) => Ok(schema.clone()),
+            _ => Err("a schema is neither an object nor a boolean".to_owned()),
+        }
+    }
+
+    fn object(&mut self, map: &Map<String, Value>, depth: usize) -> Result<Map<String, Value>, String> {
+        self.schemas += 1;
+        if depth > DEEPEST || self.schemas > MOST_SCHEMAS {
+            return Err("the schema is too deep or too large".to_owned());
+        }
+        let mut prepared = Map::new();
+        if let Some(lines) = map.get("description").and_then(Value::as_str).map(sanitized) {
+            prepared.insert("description".to_owned(), lines.join("\n").into());
+        }
+        if let Some(reference) = map.get("$ref") {
+            prepared.insert("$ref".to_owned(), reference.clone());
+            if self.ref_stands_alone {
+                return Ok(prepared);
+            }
+            if let Some(sibling) = map.keys().find(|key| matters(key)) {
+                return Err(format!("`{sibling}` stands beside `$ref`"));
+            }
+        }
+        Self::refuse(map, depth)?;
+        for (key, kinds) in CARRIED {
+            if let Some(value) = map.get(*key).filter(|_| kinds.is_empty() || is_of(map, kinds)) {
+                prepared.insert((*key).to_owned(), value.clone());
+            }
+        }
+        Self::values(map, &mut prepared)?;
+        self.nested(map, &mut prepared, depth)?;
+        Ok(prepared)
+    }
+
+    fn refuse(map: &Map<String, Value>, depth: usize) -> Result<(), String> {
+        if let Some(key) = BEYOND_TYPIFY.iter().find(|key| map.contains_key(**key)) {
+            return Err(format!("it does not know `{key}`"));
+        }
+        if depth > 0 && ["$id", "id"].iter().any(|key| map.get(*key).is_some_and(Value::is_string)) {
+            return Err("a schema inside has an `$id`".to_owned());
+        }
+        if map.get("nullable") == Some(&Value::Bool(true)) {
+            return Err("it does not know `nullable`".to_owned());
+        }
+        if map.get("dependencies").and_then(Value::as_object).is_some_and(|all| all.values().any(|one| !one.is_array()))
+        {
+            return Err("it does not know `dependencies`".to_owned());
+        }
+        let unions = UNIONS.iter().filter(|key| map.contains_key(**key)).count();
+        if unions == 2 || (unions == 1 && ASSERTIONS.iter().any(|key| map.contains_key(*key))) {
+            return Err("it multiplies out a union that stands beside other keywords".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Keywords whose value says which values there are.
+    fn values(map: &Map<String, Value>, prepared: &mut Map<String, Value>) -> Result<(), String> {
+        if let Some(pattern) = map.get("pattern").filter(|_| is_of(map, TEXTS)) {
+            let text = pattern.as_str().ok_or("`pattern` is not a string")?;
+            Regex::new(text).map_err(|_| "its regular expressions do not take a `pattern`")?;
+            prepared.insert("pattern".to_owned(), pattern.clone());
+        }
+        match map.get("const") {
+            Some(Value::String(text)) => {
+                prepared.insert("enum".to_owned(), vec![text.as_str()].into());
+            }
+            Some(other) => {
+                prepared.insert("const".to_owned(), other.clone());
+            }
+            None => {}
+        }
+        if let Some(values) = map.get("enum") {
+            let values = values.as_array().filter(|values| !values.is_empty());
+            check_enum(values.ok_or("an `enum` is not an array of values")?)?;
+            prepared.insert("enum".to_owned(), map.get("enum").cloned().unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    fn nested(
+        &mut self,
+        map: &Map<String, Value>,
+        prepared: &mut Map<String, Value>,
+        depth: usize,
+    ) -> Result<(), String> {
+        if let Some(items) = map.get("items") {
+            if items.is_array() {
+                return Err("it does not know tuples of this kind".to_owned());
+            }
+            prepared.insert("items".to_owned(), self.schema(items, depth + 1)?);
+            let length = |key: &str| map.get(key).and_then(Value::as_u64);
+            if let (Some(least), Some(most)) = (length("minItems"), length("maxItems"))
+                && least == most
+                && (1..=LONGEST_ARRAY).contains(&most)
+            {
+                prepared.insert("minItems".to_owned(), least.into());
+                prepared.insert("maxItems".to_owned(), most.into());
+            }
+        }
+        if let Some(additional) = map.get("additionalProperties") {
+            prepared.insert("additionalProperties".to_owned(), self.schema(additional, depth + 1)?);
+        }
+        if let Some(properties) = map.get("properties") {
+            let properties = properties.as_object().ok_or("`properties` is not an object")?;
+            let mut each = Map::new();
+            for (name, schema) in properties {
+                if schema == &Value::Bool(false) {
+                    return Err(format!("the property {name:?} can have no value"));
+                }
+                each.insert(name.clone(), self.schema(schema, depth + 1)?);
+            }
+            prepared.insert("properties".to_owned(), Value::Object(each));
+        }
+        for key in ["allOf", "anyOf", "oneOf"] {
+            let Some(branches) = map.get(key) else { continue };
+            let branches = branches.as_array().filter(|branches| !branches.is_empty());
+            let branches = branches.ok_or_else(|| format!("`{key}` is not an array of schemas"))?;
+            let branches: Vec<_> =
+                branches.iter().map(|branch| self.schema(branch, depth + 1)).collect::<Result<_, _>>()?;
+            prepared.insert(key.to_owned(), Value::Array(branches));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a schema declares one of these types.
+fn is_of(map: &Map<String, Value>, kinds: &[&str]) -> bool {
+    let is_one = |kind: &Value| kind.as_str().is_some_and(|kind| kinds.contains(&kind));
+    match map.get("type") {
+        Some(Value::Array(several)) => several.iter().any(is_one),
+        Some(kind) => is_one(kind),
+        None => false,
+    }
+}
+
+/// Whether a keyword beside `$ref` says more than the reference.
+fn matters(key: &str) -> bool {
+    CARRIED.iter().any(|(carried, _)| *carried == key)
+        || [BEYOND_TYPIFY, ASSERTIONS, &UNIONS].iter().any(|keywords| keywords.contains(&key))
+}
+
+/// typify takes enums of strings, perhaps with `null`, and panics where it finds no two names for two values.
+fn check_enum(values: &[Value]) -> Result<(), String> {
+    let texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+    if texts.len() + values.iter().filter(|value| value.is_null()).count() < values.len() {
+        return Err("an `enum` has values that are not strings".to_owned());
+    }
+    let mut names: Vec<String> = texts.iter().map(|text| super::same_names::reduced(text)).collect();
+    names.sort();
+    names.dedup();
+    if names.len() < texts.len() || names.first().is_some_and(String::is_empty) {
+        return Err("it has no names for the values of an `enum`".to_owned());
+    }
+    Ok(())
+}

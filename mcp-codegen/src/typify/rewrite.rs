@@ -1,0 +1,205 @@
+//! typify's code as it may stand in the bindings: it names only the library, its documentation is split into lines,
+//! and what would not compile is found before rustc finds it.
+
+use std::collections::HashSet;
+
+use proc_macro2::{Ident, Literal, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::punctuated::Punctuated;
+use syn::visit_mut::{VisitMut, visit_attribute_mut, visit_expr_path_mut, visit_path_mut, visit_type_path_mut};
+use syn::{Attribute, Expr, ExprLit, ExprPath, File, Item, Lit, Meta, Path, PathSegment, QSelf, Token, TypePath};
+
+use super::root::Facts;
+
+/// Names that typify's code, or a derive in it, takes from the prelude.
+const PRELUDE: &[&str] = &[
+    "AsRef",
+    "Box",
+    "Clone",
+    "Copy",
+    "Debug",
+    "Default",
+    "Eq",
+    "Err",
+    "From",
+    "Hash",
+    "Into",
+    "Iterator",
+    "None",
+    "Ok",
+    "Option",
+    "Ord",
+    "PartialEq",
+    "PartialOrd",
+    "Result",
+    "Self",
+    "Some",
+    "String",
+    "ToOwned",
+    "ToString",
+    "TryFrom",
+    "TryInto",
+    "Vec",
+];
+
+/// Reads typify's code, and fails where names in it clash.
+pub(super) fn checked(tokens: TokenStream) -> Result<File, String> {
+    let file: File = syn::parse2(tokens).map_err(|error| format!("its code does not parse: {error}"))?;
+    let mut names = HashSet::new();
+    for item in &file.items {
+        let (name, members): (_, Vec<&Ident>) = match item {
+            Item::Struct(item) => (&item.ident, item.fields.iter().filter_map(|field| field.ident.as_ref()).collect()),
+            Item::Enum(item) => (&item.ident, item.variants.iter().map(|variant| &variant.ident).collect()),
+            _ => continue,
+        };
+        if !names.insert(name) {
+            return Err(format!("it has two types `{name}`"));
+        }
+        if PRELUDE.iter().any(|known| name == known) {
+            return Err(format!("it has a type `{name}`, which Rust has too"));
+        }
+        let mut seen = HashSet::new();
+        if let Some(twice) = members.into_iter().find(|member| !seen.insert(*member)) {
+            return Err(format!("its `{name}` has `{twice}` twice"));
+        }
+    }
+    Ok(file)
+}
+
+/// Makes the code stand on the library alone.
+pub(super) fn rewrite(file: &mut File, root: &Ident, krate: &TokenStream) -> Result<(), String> {
+    let wire: Path = syn::parse2(quote!(#krate::wire)).map_err(|_| "the library's path is not a path")?;
+    let serde = quote!(#wire::serde).to_string().replace(' ', "");
+    for item in &mut file.items {
+        let (name, attributes) = match item {
+            Item::Struct(item) => (&item.ident, &mut item.attrs),
+            Item::Enum(item) => (&item.ident, &mut item.attrs),
+            _ => continue,
+        };
+        if name == root {
+            // Its documentation is where it is exported.
+            attributes.retain(|attribute| !attribute.path().is_ident("doc"));
+        }
+        attributes.push(syn::parse_quote!(#[serde(crate = #serde)]));
+    }
+    Rewriting { wire }.visit_file_mut(file);
+    Ok(())
+}
+
+/// The contents of the module around the types.
+pub(super) fn module(file: &File, root: &Ident, facts: &Facts, krate: &TokenStream) -> TokenStream {
+    let new = facts.constructor(root);
+    quote! {
+        #[allow(unused_imports)]
+        use ::std::prelude::rust_2021::*;
+        #[allow(unused_imports)]
+        use #krate::wire::serde::Deserialize as _;
+
+        #file
+        #new
+        #krate::__wire_through_serde!(#root);
+    }
+}
+
+struct Rewriting {
+    wire: Path,
+}
+
+impl Rewriting {
+    fn is_ours(first: &PathSegment) -> bool {
+        ["serde", "serde_json", "regress"].iter().any(|name| first.ident == name)
+    }
+
+    /// `<T as Trait>::item` counts the segments of the trait's path.
+    fn keep_trait(&self, qualified: Option<&mut QSelf>, path: &Path) {
+        if let (Some(qualified), Some(_)) = (qualified.filter(|qualified| qualified.position > 0), self.moved(path)) {
+            qualified.position += self.wire.segments.len();
+        }
+    }
+
+    fn moved(&self, path: &Path) -> Option<Path> {
+        path.leading_colon?;
+        path.segments.first().filter(|first| Self::is_ours(first))?;
+        let mut moved = self.wire.clone();
+        moved.segments.extend(path.segments.iter().cloned());
+        Some(moved)
+    }
+}
+
+impl VisitMut for Rewriting {
+    fn visit_path_mut(&mut self, path: &mut Path) {
+        if let Some(moved) = self.moved(path) {
+            *path = moved;
+        }
+        visit_path_mut(self, path);
+    }
+
+    fn visit_expr_path_mut(&mut self, path: &mut ExprPath) {
+        self.keep_trait(path.qself.as_mut(), &path.path);
+        visit_expr_path_mut(self, path);
+    }
+
+    fn visit_type_path_mut(&mut self, path: &mut TypePath) {
+        self.keep_trait(path.qself.as_mut(), &path.path);
+        visit_type_path_mut(self, path);
+    }
+
+    fn visit_attribute_mut(&mut self, attribute: &mut Attribute) {
+        if let Meta::List(list) = &mut attribute.meta {
+            if list.path.is_ident("derive") {
+                let parsed = attribute.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated);
+                if let (Ok(mut derives), Meta::List(list)) = (parsed, &mut attribute.meta) {
+                    derives.iter_mut().for_each(|path| self.visit_path_mut(path));
+                    list.tokens = derives.into_token_stream();
+                }
+            } else if list.path.is_ident("serde") {
+                list.tokens = self.paths_in_text(std::mem::take(&mut list.tokens));
+            }
+        }
+        visit_attribute_mut(self, attribute);
+    }
+
+    fn visit_attributes_mut(&mut self, attributes: &mut Vec<Attribute>) {
+        *attributes = std::mem::take(attributes).into_iter().flat_map(lines).collect();
+        attributes.iter_mut().for_each(|attribute| self.visit_attribute_mut(attribute));
+    }
+}
+
+impl Rewriting {
+    /// `serde` takes the paths of functions as text.
+    fn paths_in_text(&self, tokens: TokenStream) -> TokenStream {
+        let mut key = None;
+        let mut rewritten = TokenStream::new();
+        for token in tokens {
+            match &token {
+                TokenTree::Ident(ident) => key = Some(ident.to_string()),
+                TokenTree::Literal(_) if key.as_deref() == Some("skip_serializing_if") => {
+                    let text: Option<syn::LitStr> = syn::parse2(token.clone().into()).ok();
+                    let path: Option<Path> = text.and_then(|text| text.parse().ok());
+                    if let Some(moved) = path.and_then(|path| self.moved(&path)) {
+                        let text = moved.into_token_stream().to_string().replace(' ', "");
+                        rewritten.extend([TokenTree::Literal(Literal::string(&text))]);
+                        continue;
+                    }
+                }
+                _ => {}
+            }
+            rewritten.extend([token]);
+        }
+        rewritten
+    }
+}
+
+/// Documentation, an attribute for each line; anything else as it is.
+fn lines(attribute: Attribute) -> Vec<Attribute> {
+    let text = match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let Some(text) = text else { return vec![attribute] };
+    let lines = text.lines().map(|line| format!(" {}", line.trim_start()));
+    lines.map(|line| syn::parse_quote!(#[doc = #line])).collect()
+}

@@ -1,0 +1,149 @@
+//! What the glue has to know of typify's root type.
+
+use std::collections::HashSet;
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{Attribute, Field, Fields, File, Item, LitStr, Type};
+
+/// clippy's limit for the arguments of a function.
+const MOST_ARGUMENTS: usize = 7;
+
+/// The root type, where it is a struct.
+pub(super) struct Facts {
+    fields: Option<Vec<Member>>,
+    /// The types of the module.
+    types: HashSet<String>,
+}
+
+struct Member {
+    wire: String,
+    name: Ident,
+    ty: Type,
+    /// The place among the required properties; `None` where the field can be left out.
+    required: Option<usize>,
+}
+
+/// Reads the root type. `required` are the names of the required properties, in the schema's order.
+pub(super) fn describe(file: &File, root: &Ident, required: &[&str]) -> Facts {
+    let mut facts = Facts { fields: None, types: HashSet::new() };
+    for item in &file.items {
+        match item {
+            Item::Struct(item) => {
+                facts.types.insert(item.ident.to_string());
+                if let (true, Fields::Named(fields)) = (item.ident == *root, &item.fields) {
+                    facts.fields = fields.named.iter().map(|field| Member::new(field, required)).collect();
+                }
+            }
+            Item::Enum(item) => {
+                facts.types.insert(item.ident.to_string());
+            }
+            _ => {}
+        }
+    }
+    facts
+}
+
+impl Member {
+    fn new(field: &Field, required: &[&str]) -> Option<Self> {
+        let name = field.ident.clone()?;
+        let mut wire = name.to_string().trim_start_matches("r#").to_owned();
+        let mut can_be_left_out = false;
+        for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("serde")) {
+            let options = SerdeOptions::of(attribute);
+            can_be_left_out |= options.can_be_left_out;
+            wire = options.rename.unwrap_or(wire);
+        }
+        let place = required.iter().position(|key| *key == wire).unwrap_or(usize::MAX);
+        Some(Self { wire, name, ty: field.ty.clone(), required: (!can_be_left_out).then_some(place) })
+    }
+}
+
+#[derive(Default)]
+struct SerdeOptions {
+    rename: Option<String>,
+    can_be_left_out: bool,
+}
+
+impl SerdeOptions {
+    fn of(attribute: &Attribute) -> Self {
+        let mut options = Self::default();
+        // What cannot be read is an option that does not matter here.
+        let _ = attribute.parse_nested_meta(|meta| {
+            options.can_be_left_out |=
+                ["default", "skip_serializing_if", "flatten"].iter().any(|name| meta.path.is_ident(name));
+            if meta.input.peek(syn::Token![=]) {
+                let text: LitStr = meta.value()?.parse()?;
+                if meta.path.is_ident("rename") {
+                    options.rename = Some(text.value());
+                }
+            }
+            Ok(())
+        });
+        options
+    }
+}
+
+impl Facts {
+    /// `new`, with the required properties in the order of `required`.
+    pub(super) fn constructor(&self, root: &Ident) -> TokenStream {
+        let Some(fields) = &self.fields else { return TokenStream::new() };
+        let mut required: Vec<&Member> = fields.iter().filter(|field| field.required.is_some()).collect();
+        required.sort_by_key(|field| field.required);
+        let arguments =
+            required.iter().map(
+                |Member { name, ty, .. }| {
+                    if is_text(ty) { quote!(#name: impl Into<String>) } else { quote!(#name: #ty) }
+                },
+            );
+        let values = fields.iter().map(|Member { name, ty, required, .. }| match required {
+            Some(_) if is_text(ty) => quote!(#name: #name.into()),
+            Some(_) => quote!(#name),
+            None => quote!(#name: Default::default()),
+        });
+        let many = (required.len() > MOST_ARGUMENTS).then(|| quote!(#[allow(clippy::too_many_arguments)]));
+        quote! {
+            impl #root {
+                /// With what is required, and nothing else.
+                #many
+                #[must_use]
+                pub fn new(#(#arguments),*) -> Self {
+                    Self { #(#values,)* }
+                }
+            }
+        }
+    }
+
+    /// The type of a property's field, as it is named outside the module.
+    pub(super) fn field_type(&self, wire: &str, module: &Ident) -> Option<TokenStream> {
+        let field = self.fields.iter().flatten().find(|field| field.wire == wire && field.name == wire)?;
+        Some(self.qualified(field.ty.to_token_stream(), module))
+    }
+
+    fn qualified(&self, tokens: TokenStream, module: &Ident) -> TokenStream {
+        let mut qualified = TokenStream::new();
+        let mut in_path = false;
+        for token in tokens {
+            match token {
+                TokenTree::Ident(ident) if !in_path && self.types.contains(&ident.to_string()) => {
+                    qualified.extend(quote!(#module::#ident));
+                    in_path = false;
+                }
+                TokenTree::Group(group) => {
+                    let inner = self.qualified(group.stream(), module);
+                    qualified.extend([TokenTree::Group(proc_macro2::Group::new(group.delimiter(), inner))]);
+                    in_path = false;
+                }
+                token => {
+                    in_path = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == ':');
+                    qualified.extend([token]);
+                }
+            }
+        }
+        qualified
+    }
+}
+
+fn is_text(ty: &Type) -> bool {
+    ty.to_token_stream().to_string().replace(' ', "") == "::std::string::String"
+}

@@ -1,0 +1,79 @@
+//! What a schema says of a place in a value: as much as the comparison of values has to know.
+
+use serde_json::{Map, Value};
+
+/// Deep enough for real schemas; a `$ref` that leads back to itself ends here.
+const DEEPEST: usize = 24;
+
+/// The subschemas that a place in a value is under: one, or several through `anyOf` and the like.
+#[derive(Clone)]
+pub(crate) struct Place<'a> {
+    root: &'a Value,
+    schemas: Vec<&'a Value>,
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn root(schema: &'a Value) -> Self {
+        Self { root: schema, schemas: vec![schema] }
+    }
+
+    /// The declared property of that name, where there is one.
+    pub(crate) fn declared(&self, key: &str) -> Option<Self> {
+        let schemas: Vec<_> = self
+            .alternatives()
+            .into_iter()
+            .filter_map(|schema| schema.get("properties")?.as_object()?.get(key))
+            .collect();
+        (!schemas.is_empty()).then_some(Self { root: self.root, schemas })
+    }
+
+    pub(crate) fn property(&self, key: &str) -> Self {
+        self.declared(key).unwrap_or_else(|| self.under(&["additionalProperties"]))
+    }
+
+    pub(crate) fn item(&self, index: usize) -> Self {
+        let mut tuples = self.under(&["prefixItems", "items"]);
+        tuples.schemas = tuples.schemas.iter().filter_map(|tuple| tuple.as_array()?.get(index)).collect();
+        if tuples.schemas.is_empty() { self.under(&["items", "additionalItems"]) } else { tuples }
+    }
+
+    /// Whether a value here is one of several alternatives.
+    pub(crate) fn is_union(&self) -> bool {
+        self.alternatives().iter().any(|schema| ["anyOf", "oneOf"].iter().any(|key| schema.get(key).is_some()))
+    }
+
+    fn under(&self, keywords: &[&str]) -> Self {
+        let find = |schema: &'a Value| keywords.iter().filter_map(move |keyword| schema.get(keyword));
+        Self { root: self.root, schemas: self.alternatives().into_iter().flat_map(find).collect() }
+    }
+
+    /// The schemas and all that they refer to, combine or choose from.
+    fn alternatives(&self) -> Vec<&'a Value> {
+        let mut found = Vec::new();
+        for schema in &self.schemas {
+            collect(self.root, schema, DEEPEST, &mut found);
+        }
+        found
+    }
+}
+
+fn collect<'a>(root: &'a Value, schema: &'a Value, depth: usize, found: &mut Vec<&'a Value>) {
+    if depth == 0 || found.iter().any(|known| std::ptr::eq(*known, schema)) {
+        return;
+    }
+    found.push(schema);
+    let Value::Object(members) = schema else { return };
+    if let Some(target) = reference(root, members) {
+        collect(root, target, depth - 1, found);
+    }
+    for keyword in ["allOf", "anyOf", "oneOf"] {
+        for branch in members.get(keyword).and_then(Value::as_array).into_iter().flatten() {
+            collect(root, branch, depth - 1, found);
+        }
+    }
+}
+
+fn reference<'a>(root: &'a Value, members: &Map<String, Value>) -> Option<&'a Value> {
+    let pointer = members.get("$ref")?.as_str()?.strip_prefix('#')?;
+    root.pointer(pointer)
+}
