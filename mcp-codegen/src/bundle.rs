@@ -107,11 +107,12 @@ impl<'a> Bundle<'a> {
     /// Where a `$dynamicRef` leads, as far as that can be told without evaluating: `None` where it depends on the
     /// path by which it was reached.
     pub(crate) fn resolve_dynamic(&self, from: &str, reference: &str) -> Option<Target> {
-        let anchor = reference.strip_prefix('#').filter(|name| !name.is_empty() && !name.starts_with('/'));
-        match anchor.and_then(|name| self.dynamic_anchors.get(name)).map(Vec::as_slice) {
-            Some([only]) => Some(Target::Here(only.clone())),
-            Some(_) => None,
-            None => Some(self.resolve(from, reference)),
+        let target = self.resolve(from, reference);
+        let (_, anchor) = uri::split(reference);
+        match (&target, self.dynamic_anchors.get(anchor)) {
+            // Another schema of the same anchor may stand in for it.
+            (Target::Here(pointer), Some(places)) if places.contains(pointer) && places.len() > 1 => None,
+            _ => Some(target),
         }
     }
 

@@ -133,7 +133,6 @@ mod tests {
     use serde_json::json;
 
     use super::super::{from_value, to_value};
-    use super::*;
 
     #[test]
     fn integers_come_from_integral_numbers_only() {
