@@ -135,10 +135,14 @@ mod tests {
     #[test]
     fn nulls_are_needless_only_for_declared_properties_that_cannot_be_null() {
         let schema = json!({
-            "properties": { "name": { "type": "string" }, "note": { "type": ["string", "null"] } },
+            "properties": {
+                "name": { "type": "string" },
+                "note": { "type": ["string", "null"] },
+                "tags": { "anyOf": [{ "type": "array" }, { "type": "null" }], "type": "array" },
+            },
             "additionalProperties": { "type": "string" },
         });
-        let value = json!({ "name": null, "note": null, "other": null });
+        let value = json!({ "name": null, "note": null, "tags": null, "other": null });
         assert_eq!(without_needless_nulls(&schema, &value), Some(json!({ "note": null, "other": null })));
         assert_eq!(without_needless_nulls(&schema, &json!({ "other": null })), None);
     }

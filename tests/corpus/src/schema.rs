@@ -38,7 +38,7 @@ impl<'a> Place<'a> {
     }
 
     pub(crate) fn allows_null(&self) -> bool {
-        self.alternatives().into_iter().any(allows_null)
+        self.schemas.iter().any(|schema| allows_null(self.root, schema, DEEPEST))
     }
 
     /// Whether null means the same as absent: nullable, with null as its default.
@@ -83,21 +83,23 @@ fn reference<'a>(root: &'a Value, members: &Map<String, Value>) -> Option<&'a Va
     root.pointer(pointer)
 }
 
-/// Whether null passes what this schema says itself, leaving out what it refers to or combines.
-fn allows_null(schema: &Value) -> bool {
+fn allows_null(root: &Value, schema: &Value, depth: usize) -> bool {
     let Value::Object(members) = schema else { return schema == &Value::Bool(true) };
-    let says_nothing = ["type", "enum", "const", "$ref", "allOf", "anyOf", "oneOf"]
-        .iter()
-        .all(|keyword| !members.contains_key(*keyword));
+    if depth == 0 {
+        return false;
+    }
+    let branches = |keyword: &str| members.get(keyword).and_then(Value::as_array);
+    let allows = |branch: &Value| allows_null(root, branch, depth - 1);
     let by_type = match members.get("type") {
-        Some(Value::String(kind)) => kind == "null",
+        Some(Value::String(kind)) => kind == "null" || members.get("nullable") == Some(&Value::Bool(true)),
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "null"),
-        _ => false,
+        _ => true,
     };
-    let by_enum = members.get("enum").and_then(Value::as_array).is_some_and(|values| values.contains(&Value::Null));
-    says_nothing
-        || by_type
-        || by_enum
-        || members.get("const") == Some(&Value::Null)
-        || members.get("nullable") == Some(&Value::Bool(true))
+    by_type
+        && members.get("const").is_none_or(Value::is_null)
+        && branches("enum").is_none_or(|values| values.contains(&Value::Null))
+        && branches("anyOf").is_none_or(|branches| branches.iter().any(allows))
+        && branches("oneOf").is_none_or(|branches| branches.iter().any(allows))
+        && branches("allOf").is_none_or(|branches| branches.iter().all(allows))
+        && reference(root, members).is_none_or(allows)
 }
