@@ -1,0 +1,193 @@
+//! Crates outside this workspace, as users write them.
+
+mod common;
+
+use common::{Crate, Run, dependency, root};
+
+const CONFIG: &str = "[servers.github]\ncommand = \"server\"\n";
+const SMALL_CONFIG: &str = "[servers.github]\ncommand = \"server\"\ntools = [\"create_issue\"]\n";
+
+/// A crate that has `mcp-bindgen` for its one dependency, and a snapshot of GitHub's tools.
+fn stranger(name: &'static str, main: &str) -> Crate {
+    let package = Crate::new(name, "2024", &format!("[dependencies]\nmcp-bindgen = {}", dependency(".")));
+    package.write("mcp.toml", CONFIG);
+    package.write("mcp/github.json", &github());
+    package.write("src/main.rs", main);
+    package
+}
+
+fn github() -> String {
+    std::fs::read_to_string(root().join("fixtures/snapshots/github.json")).expect("the snapshot can be read")
+}
+
+#[test]
+fn one_dependency_is_enough_for_typed_calls() {
+    let package = stranger(
+        "stranger-typed",
+        r#"
+        #![deny(warnings)]
+        mcp_bindgen::mcp_tools!("github");
+        use github::{GithubCall, GithubCreateIssueParams};
+        fn main() {
+            let plain = GithubCreateIssueParams::new("o", "r", "t");
+            let cleared = GithubCreateIssueParams { labels: Some(vec![]), ..plain.clone() };
+            println!("{}", GithubCall::CreateIssue(plain).arguments());
+            println!("{}", GithubCall::CreateIssue(cleared).arguments());
+        }
+        "#,
+    );
+    let run = package.run(&["run"]).succeeds();
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    let plain = r#"{"owner":"o","repo":"r","title":"t"}"#;
+    let cleared = r#"{"owner":"o","repo":"r","title":"t","labels":[]}"#;
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for (line, expected) in lines.iter().zip([plain, cleared]) {
+        let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("the program prints JSON");
+        assert_eq!(json(line), json(expected));
+    }
+}
+
+#[test]
+fn a_wrong_field_is_rustcs_own_error() {
+    let package = stranger(
+        "stranger-wrong",
+        r#"
+        mcp_bindgen::mcp_tools!("github", tools = ["create_issue"]);
+        use github::GithubCreateIssueParams;
+        fn main() {
+            let _ = GithubCreateIssueParams { lables: None, ..GithubCreateIssueParams::new("o", "r", "t") };
+        }
+        "#,
+    );
+    let run = package.run(&["build"]).fails();
+    assert!(
+        run.stderr.contains("error[E0560]: struct `GithubCreateIssueParams` has no field named `lables`"),
+        "{run:?}"
+    );
+    assert!(run.stderr.contains("a field with a similar name exists"), "{run:?}");
+}
+
+#[test]
+fn bindings_that_nobody_uses_are_no_dead_code() {
+    let package = stranger(
+        "stranger-unused",
+        r#"
+        #![deny(warnings)]
+        mcp_bindgen::mcp_tools!("github");
+        mod private {
+            mcp_bindgen::mcp_tools!("github", tools = ["create_issue"]);
+        }
+        fn main() {}
+        "#,
+    );
+    let run = package.run(&["build"]).succeeds();
+    assert!(!run.stderr.contains("warning"), "{}", run.stderr);
+}
+
+#[test]
+fn a_changed_file_rebuilds_the_crate_and_nothing_else() {
+    let package = stranger("stranger-rebuilt", "mcp_bindgen::mcp_tools!(\"github\");\nfn main() {}\n");
+    package.write("mcp.toml", SMALL_CONFIG);
+    let build = || package.run(&["build", "--message-format=json"]).succeeds();
+    assert_eq!(stale(&build()).last().map(String::as_str), Some("stranger-rebuilt"));
+    assert_eq!(stale(&build()), [""; 0], "nothing changed");
+
+    package.write("mcp/github.json", &github());
+    assert_eq!(stale(&build()), [""; 0], "a file written without a change");
+
+    package.write("mcp/github.json", &github().replacen("\"description\": \"", "\"description\": \"Now: ", 1));
+    assert_eq!(stale(&build()), ["stranger-rebuilt"], "the snapshot changed");
+    assert_eq!(stale(&build()), [""; 0]);
+
+    package.write("mcp.toml", &SMALL_CONFIG.replace("create_issue", "get_issue"));
+    assert_eq!(stale(&build()), ["stranger-rebuilt"], "the configuration changed");
+    assert_eq!(stale(&build()), [""; 0]);
+}
+
+#[test]
+fn a_build_script_rebuilds_when_its_files_change() {
+    let tables = format!(
+        "[dependencies]\nmcp-bindgen = {}\n[build-dependencies]\nmcp-codegen = {}",
+        dependency("."),
+        dependency("mcp-codegen")
+    );
+    let package = Crate::new("stranger-scripted", "2024", &tables);
+    package.write("mcp.toml", SMALL_CONFIG);
+    package.write("mcp/github.json", &github());
+    package.write(
+        "build.rs",
+        r#"
+        fn main() -> Result<(), Box<dyn std::error::Error>> {
+            mcp_codegen::build_script::Builder::new().server("github").compile()?;
+            Ok(())
+        }
+        "#,
+    );
+    package.write(
+        "src/lib.rs",
+        r#"
+        #![deny(warnings)]
+        mcp_bindgen::include_bindings!("github");
+        pub fn title() -> String {
+            github::GithubCreateIssueParams::new("o", "r", "t").title
+        }
+        "#,
+    );
+    let build = || package.run(&["build", "--message-format=json"]).succeeds();
+    assert!(stale(&build()).contains(&"stranger-scripted".to_owned()));
+    assert_eq!(stale(&build()), [""; 0], "nothing changed");
+    package.write("mcp/github.json", &github().replacen("\"description\": \"", "\"description\": \"Now: ", 1));
+    assert_eq!(stale(&build()), ["stranger-scripted"], "the snapshot changed");
+}
+
+#[test]
+fn an_older_edition_another_name_and_no_prelude_make_no_difference() {
+    let tables =
+        format!("[dependencies]\nmcp = {}", dependency(".").replace("path", "package = \"mcp-bindgen\", path"));
+    let package = Crate::new("stranger-strict", "2021", &tables);
+    package.write("mcp.toml", CONFIG);
+    package.write("mcp/github.json", &github());
+    package.write(
+        "src/lib.rs",
+        r#"//! A crate with its own ideas.
+        #![deny(missing_docs, warnings)]
+
+        /// The library under another name.
+        pub mod renamed {
+            mcp::mcp_tools!("github", crate = mcp);
+        }
+
+        /// Without the prelude, and with names of its own for what is in it.
+        pub mod strict {
+            #![no_implicit_prelude]
+            ::mcp::mcp_tools!("github", crate = ::mcp);
+
+            /// Not the usual one.
+            pub struct Option;
+            /// Not the usual one.
+            pub struct String;
+            /// Not the usual one.
+            pub struct Result;
+        }
+        "#,
+    );
+    let run = package.run(&["build"]).succeeds();
+    assert!(!run.stderr.contains("warning"), "{}", run.stderr);
+}
+
+/// The packages that a build compiled, in order.
+fn stale(run: &Run) -> Vec<String> {
+    let messages = run.messages();
+    assert!(!messages.is_empty(), "{run:?}");
+    let compiled = messages.iter().filter(|message| {
+        message.get("reason").is_some_and(|reason| reason == "compiler-artifact")
+            && message.get("fresh").is_some_and(|fresh| fresh == false)
+    });
+    let name = |message: &serde_json::Value| {
+        let name = message.pointer("/target/name").and_then(serde_json::Value::as_str);
+        name.map(|name| name.replace('_', "-"))
+    };
+    let mut names: Vec<String> = compiled.filter_map(name).collect();
+    names.dedup();
+    names
+}
