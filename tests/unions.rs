@@ -35,10 +35,7 @@ fn a_tag_picks_the_branch() {
     assert!(matches!(round_trips(json!({"kind": "circle", "radius": 2})), Shape::Circle(_)));
     assert!(matches!(round_trips(json!({"kind": "square", "side": 0.5})), Shape::Square(_)));
     assert!(matches!(round_trips(json!({"kind": "point"})), Shape::Point(_)));
-    assert_eq!(
-        is_refused::<Shape>(json!({"kind": "blob"})),
-        "expected one of `circle`, `square`, `point` at `/kind`"
-    );
+    assert_eq!(is_refused::<Shape>(json!({"kind": "blob"})), "expected one of `circle`, `square`, `point` at `/kind`");
     assert_eq!(is_refused::<Shape>(json!({"kind": "circle"})), "missing property `radius`");
     assert_eq!(is_refused::<Shape>(json!({"radius": 1})), "missing property `kind`");
 }

@@ -31,7 +31,7 @@ impl Lowering<'_, '_> {
             let values: Vec<String> = constants.iter().map(text).collect();
             let distinct: HashSet<&String> = values.iter().collect();
             let is_tag = distinct.len() == values.len();
-            is_tag.then(|| Tag { key: TagKey { name: key, is_text: are_texts }, values })
+            is_tag.then_some(Tag { key: TagKey { name: key, is_text: are_texts }, values })
         })
     }
 
