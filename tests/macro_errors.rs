@@ -1,0 +1,86 @@
+//! Every error of `mcp_tools!` names the file that it is about as the crate's author knows it, and nothing of the machine.
+
+use std::fs;
+use std::path::Path;
+
+use mcp_codegen::project::expand_macro;
+use mcp_model::write_if_changed;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+const LIST: &str = r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#;
+
+/// The messages of the errors that the macro expands to in a crate with these files.
+fn error(files: &[(&str, &str)], input: TokenStream) -> String {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, text) in files {
+        write_if_changed(&folder.path().join(name), text.as_bytes()).expect("the file can be written");
+    }
+    let expanded = expand_macro(input, Some(folder.path().to_owned())).to_string();
+    assert!(expanded.contains("compile_error"), "no error: {expanded}");
+    assert!(!expanded.contains("pub mod"), "bindings beside an error");
+    let machine = folder.path().to_str().expect("the path is text");
+    assert!(!expanded.contains(machine), "{expanded}");
+    expanded
+}
+
+#[test]
+fn broken_snapshots_are_named_by_their_place_in_the_crate() {
+    let broken = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/broken");
+    let mut count = 0;
+    for entry in fs::read_dir(broken).expect("the fixtures can be listed") {
+        let path = entry.expect("the fixtures can be listed").path();
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let said = error(&[("mcp/broken.json", &text)], quote!("broken"));
+        assert!(said.contains("mcp/broken.json"), "{stem}: {said}");
+        count += 1;
+    }
+    assert!(count > 12, "{count} files");
+}
+
+#[test]
+fn broken_configurations_are_named_by_their_place_in_the_crate() {
+    let list = ("mcp/demo.json", LIST);
+    let faults = [
+        ("mcp.toml", "[servers.demo\n", "mcp.toml:1"),
+        ("mcp.toml", "[servers.demo]\ncomand = \"x\"\n", "command"),
+        ("mcp.toml", "[servers.demo]\ncommand = 7\n", "mcp.toml:2"),
+        ("mcp.toml", "[servers.demo]\n", "mcp.toml:1"),
+        ("mcp.toml", "[servers.Demo]\ncommand = \"x\"\n", "Demo"),
+        ("mcp.toml", "denny = []\n", "deny"),
+        (".mcp.json", "{", ".mcp.json:1"),
+        (".mcp.json", r#"{"mcpServers": []}"#, ".mcp.json:1"),
+    ];
+    for (file, text, expected) in faults {
+        let said = error(&[(file, text), list], quote!("demo"));
+        assert!(said.contains(expected), "{file} with {text:?} says: {said}");
+    }
+}
+
+#[test]
+fn a_crate_without_files_learns_what_was_looked_for() {
+    for expected in ["mcp.toml", ".mcp.json", "mcp/demo.json", "mcp-bindgen"] {
+        let said = error(&[], quote!("demo"));
+        assert!(said.contains(expected), "{said}");
+    }
+    assert!(error(&[], quote!("demo", path = "lists/demo.json")).contains("lists/demo.json"));
+    assert!(error(&[], quote!("../demo")).contains("../demo"));
+}
+
+#[test]
+fn the_workspace_root_serves_its_members() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let write = |name: &str, text: &str| {
+        write_if_changed(&folder.path().join(name), text.as_bytes()).expect("the file can be written");
+    };
+    write("Cargo.toml", "[workspace]\nmembers = [\"member\"]\n");
+    write("mcp.toml", "[servers.demo]\ncommand = \"server\"\n");
+    write("mcp/demo.json", LIST);
+    write("member/Cargo.toml", "[package]\nname = \"member\"\n");
+    let expanded = expand_macro(quote!("demo"), Some(folder.path().join("member"))).to_string();
+    assert!(expanded.contains("pub mod demo"), "{expanded}");
+    assert!(expanded.contains("\"/../mcp.toml\"") && expanded.contains("\"/../mcp/demo.json\""), "{expanded}");
+    let misnamed = expand_macro(quote!("dmo"), Some(folder.path().join("member"))).to_string();
+    assert!(misnamed.contains("../mcp.toml") && misnamed.contains("demo"), "{misnamed}");
+}
