@@ -21,15 +21,13 @@ const BUDGET: f64 = 1.25;
 
 fn main() -> ExitCode {
     let list = lists::github();
+    let (_, path) = lists::github_path();
     let (tokens, _) = Bindings::generate(&list.snapshot, &Options::new("github"));
     let expanded = format(tokens).unwrap_or_else(|error| panic!("{error}"));
     let (by_hand, types) = written_by_hand(&expanded);
     let bindgen = format!("mcp-bindgen = {{ path = {:?} }}", env!("CARGO_MANIFEST_DIR"));
     let serde = "serde = { version = \"1\", features = [\"derive\"] }\nserde_json = { version = \"1\", features = [\"preserve_order\"] }";
-    let via_macro = format!(
-        "mcp_bindgen::mcp_tools!(\"github\", path = {:?});",
-        list.path.canonicalize().unwrap_or(list.path.clone())
-    );
+    let via_macro = format!("mcp_bindgen::mcp_tools!(\"github\", path = {:?});", path.canonicalize().unwrap_or(path));
     let crates = [
         ("by hand, serde's derives", Crate::new("by_hand", serde, &by_hand)),
         ("mcp_tools!", Crate::new("by_macro", &bindgen, &via_macro)),

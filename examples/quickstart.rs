@@ -34,7 +34,7 @@ async fn talk() -> Result<(), Box<dyn Error>> {
 
     let ticket = server
         .create_ticket(FixtureCreateTicketParams {
-            assignee: Some(FixtureCreateTicketParamsAssignee::new("Ada")),
+            assignee: Some(FixtureCreateTicketParamsPerson::new("Ada")),
             labels: Some(vec![]),
             ..FixtureCreateTicketParams::new("It broke", FixtureCreateTicketParamsPriority::High)
         })

@@ -1,6 +1,8 @@
 //! One pipeline behind the macro, the build script and the command line: the same list gives the same tokens through
 //! each. `cli/tests/doors.rs` walks through the third.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 

@@ -2,6 +2,8 @@
 //!
 //! `EXPECTORATE=overwrite cargo test --test golden` writes the files anew. `golden_compiled.rs` compiles them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -14,7 +16,7 @@ fn every_feature_generates_its_golden_file() {
     let stems = stems("json").expect("the features can be listed");
     assert!(stems.len() > 25, "{stems:?}");
     for stem in &stems {
-        let snapshot = Snapshot::load(&features().join(format!("{stem}.json"))).expect("the list can be read");
+        let snapshot = Snapshot::load(features().join(format!("{stem}.json"))).expect("the list can be read");
         let (tokens, _) = Bindings::generate(&snapshot, &Options::new(stem));
         let text = format(tokens).unwrap_or_else(|error| panic!("{stem}: {error}"));
         expectorate::assert_contents(features().join(format!("{stem}.rs")), &text);

@@ -1,6 +1,8 @@
 //! Bindings of lists that attack the generator, as `mcp-bindgen expand` writes them, in a crate of their own: clippy,
 //! rustdoc and the doctests have nothing to say.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
 mod common;
 
 use std::fs;

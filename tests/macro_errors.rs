@@ -1,5 +1,7 @@
 //! Every error of `mcp_tools!` names the file that it is about as the crate's author knows it, and nothing of the machine.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
 use std::fs;
 use std::path::Path;
 

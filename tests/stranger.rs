@@ -1,5 +1,7 @@
 //! Crates outside this workspace, as users write them.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
 mod common;
 
 use common::{Crate, Run, dependency, root};

@@ -2,6 +2,8 @@
 //!
 //! `TRYBUILD=overwrite cargo test --test ui` accepts what rustc says now.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,7 @@
 //! Values of a union come back as the branch that they were: no branch shadows another, none loses what it was given.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
 use mcp_bindgen::wire::{Wire, from_value, to_value};
 use serde_json::{Value, json};
 
