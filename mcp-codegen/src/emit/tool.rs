@@ -47,7 +47,7 @@ impl ToolPlan<'_> {
         quote! {
             #doc
             pub async fn #method(&self, params: #params) -> Result<#output, CallError> {
-                #handler(&self.client, params).await
+                self::#handler(&self.client, params).await
             }
         }
     }

@@ -8,11 +8,12 @@ mod root;
 mod same_names;
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use proc_macro2::{Ident, TokenStream};
 use quote::format_ident;
-use schemars_08::schema::RootSchema;
+use schemars_08::schema::Schema;
 use serde_json::Value;
 use typify_impl::{TypeSpace, TypeSpaceSettings};
 
@@ -48,9 +49,11 @@ fn say(tool: &ToolPlan<'_>, side: &'static str, reason: String, diagnostics: &mu
 fn attempt(schema: &Value, name: &str, module: &str, options: &Options) -> Result<Replacement, String> {
     let prepared = prepare::prepared(schema, name)?;
     references::check(&prepared)?;
-    same_names::check(&prepared, name)?;
-    let root: RootSchema = serde_json::from_value(prepared).map_err(|error| shortened(&error.to_string()))?;
-    let generated = catch_unwind(AssertUnwindSafe(|| generate(root))).unwrap_or_else(|panic| Err(message(&*panic)))?;
+    same_names::check(&prepared)?;
+    let schemas: BTreeMap<String, Schema> =
+        serde_json::from_value(Value::Object(prepared)).map_err(|error| shortened(&error.to_string()))?;
+    let generated =
+        catch_unwind(AssertUnwindSafe(|| generate(schemas, name))).unwrap_or_else(|panic| Err(message(&*panic)))?;
     let required = schema.get("required").and_then(Value::as_array);
     let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
     let mut file = rewrite::checked(generated.tokens)?;
@@ -70,13 +73,14 @@ struct Generated {
     root: Ident,
 }
 
-fn generate(root: RootSchema) -> Result<Generated, String> {
+fn generate(schemas: BTreeMap<String, Schema>, name: &str) -> Result<Generated, String> {
     let mut settings = TypeSpaceSettings::default();
     settings.with_derive("PartialEq".to_owned());
     settings.with_map_type("::std::collections::BTreeMap".to_owned());
     let mut space = TypeSpace::new(&settings);
-    let id = space.add_root_schema(root).map_err(|error| shortened(&error.to_string()))?;
-    let id = id.ok_or("it makes no type of the root")?;
+    space.add_ref_types(schemas).map_err(|error| shortened(&error.to_string()))?;
+    let root = Schema::new_ref(format!("{}{name}", prepare::DEFINITIONS));
+    let id = space.add_type(&root).map_err(|error| shortened(&error.to_string()))?;
     let root = space.get_type(&id).map_err(|error| shortened(&error.to_string()))?;
     let root = syn::parse2(root.ident()).map_err(|_| "it has no name for the root")?;
     Ok(Generated { tokens: space.to_stream(), root })

@@ -12,6 +12,9 @@ const MOST_SCHEMAS: usize = 2000;
 /// `serde` reads arrays up to this length.
 const LONGEST_ARRAY: u64 = 32;
 
+/// Where the references of a prepared document lead.
+pub(super) const DEFINITIONS: &str = "#/definitions/";
+
 /// Keywords that mean something for types, and that typify or schemars 0.8 does not know, or panics at.
 const BEYOND_TYPIFY: &[&str] = &[
     "prefixItems",
@@ -45,34 +48,37 @@ const ASSERTIONS: &[&str] =
     &["properties", "required", "additionalProperties", "allOf", "enum", "const", "items", "minLength", "pattern"];
 const UNIONS: [&str; 2] = ["anyOf", "oneOf"];
 
-/// The document with its definitions under `definitions`, and the root's title the name of its type.
-pub(super) fn prepared(schema: &Value, name: &str) -> Result<Value, String> {
+/// The definitions of a document by name; the root is one of them.
+pub(super) type Definitions = Map<String, Value>;
+
+/// The document as definitions, the root among them under the name of its type.
+pub(super) fn prepared(schema: &Value, name: &str) -> Result<Definitions, String> {
     let Value::Object(root) = schema else { return Err("the schema is not an object".to_owned()) };
     let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
     let ref_stands_alone = ["draft-04", "draft-06", "draft-07"].iter().any(|draft| dialect.contains(draft));
-    let mut preparing = Preparing { ref_stands_alone, schemas: 0 };
-    let mut prepared = preparing.object(root, 0)?;
-    let mut definitions = Map::new();
+    let mut preparing = Preparing { ref_stands_alone, schemas: 0, root: name };
+    let prepared = preparing.object(root, 0)?;
+    let mut definitions = Definitions::from_iter([(name.to_owned(), Value::Object(prepared))]);
     for key in ["definitions", "$defs"] {
         let Some(named) = root.get(key) else { continue };
         let Value::Object(named) = named else { return Err(format!("`{key}` is not an object")) };
         for (name, definition) in named {
             if definitions.insert(name.clone(), preparing.schema(definition, 1)?).is_some() {
-                return Err(format!("`definitions` and `$defs` both have {name:?}"));
+                return Err(format!("there are two definitions `{name}`"));
             }
         }
     }
-    prepared.insert("title".to_owned(), name.into());
-    prepared.insert("definitions".to_owned(), Value::Object(definitions));
-    Ok(Value::Object(prepared))
+    Ok(definitions)
 }
 
-struct Preparing {
+struct Preparing<'n> {
+    /// The name of the root's type.
+    root: &'n str,
     ref_stands_alone: bool,
     schemas: usize,
 }
 
-impl Preparing {
+impl Preparing<'_> {
     fn schema(&mut self, schema: &Value, depth: usize) -> Result<Value, String> {
         match schema {
             Value::Object(map) => self.object(map, depth).map(Value::Object),
@@ -91,7 +97,7 @@ impl Preparing {
             prepared.insert("description".to_owned(), lines.join("\n").into());
         }
         if let Some(reference) = map.get("$ref") {
-            prepared.insert("$ref".to_owned(), reference.clone());
+            prepared.insert("$ref".to_owned(), self.reference(reference)?.into());
             if self.ref_stands_alone {
                 return Ok(prepared);
             }
@@ -108,6 +114,16 @@ impl Preparing {
         Self::values(map, &mut prepared)?;
         self.nested(map, &mut prepared, depth)?;
         Ok(prepared)
+    }
+
+    fn reference(&self, reference: &Value) -> Result<String, String> {
+        let text = reference.as_str().ok_or("a `$ref` is not a string")?;
+        let name = text.strip_prefix("#/definitions/").or_else(|| text.strip_prefix("#/$defs/"));
+        match name {
+            None if text == "#" => Ok(format!("{DEFINITIONS}{}", self.root)),
+            Some(name) if !name.contains(['/', '%', '~']) => Ok(format!("{DEFINITIONS}{name}")),
+            _ => Err("a `$ref` leads elsewhere than to a definition".to_owned()),
+        }
     }
 
     fn refuse(map: &Map<String, Value>, depth: usize) -> Result<(), String> {

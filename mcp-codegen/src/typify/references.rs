@@ -4,20 +4,22 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use super::prepare::{DEFINITIONS, Definitions};
+
 /// More than this, and merging `allOf` takes too long.
 const MOST_COMBINATIONS: usize = 64;
 const LARGEST: usize = 2000;
-const ROOT: &str = "#";
+/// Through lists, rustc sees four types for each level, and it follows 128.
+const DEEPEST: usize = 24;
 
 /// Fails at references that typify panics at, and at those that it would follow without end, in a prepared document.
-pub(super) fn check(document: &Value) -> Result<(), String> {
+pub(super) fn check(definitions: &Definitions) -> Result<(), String> {
     let mut references = References { targets: HashMap::new(), all_of: false };
-    references.targets.insert(ROOT.to_owned(), Vec::new());
-    let definitions = document.get("definitions").and_then(Value::as_object);
-    let names: HashSet<&str> = definitions.into_iter().flat_map(|all| all.keys()).map(String::as_str).collect();
-    references.collect(document, ROOT, true, &names)?;
-    for (name, definition) in definitions.into_iter().flatten() {
-        references.collect(definition, name, true, &names)?;
+    for (name, definition) in definitions {
+        references.collect(definition, name, true);
+    }
+    if references.targets.values().flatten().any(|reference| !definitions.contains_key(&reference.to)) {
+        return Err("a `$ref` leads to no definition".to_owned());
     }
     if references.has_cycle(true) {
         return Err("a `$ref` only leads back to itself".to_owned());
@@ -25,9 +27,12 @@ pub(super) fn check(document: &Value) -> Result<(), String> {
     if references.all_of && references.has_cycle(false) {
         return Err("it would merge a recursive `allOf` without end".to_owned());
     }
+    let mut nesting = HashMap::new();
+    if definitions.values().any(|schema| levels(schema, definitions, &mut nesting) > DEEPEST) {
+        return Err("its types would nest too deep".to_owned());
+    }
     let mut merging = Merging { definitions, known: HashMap::new() };
-    let mut all = std::iter::once(document).chain(definitions.into_iter().flat_map(Map::values));
-    if references.all_of && all.any(|schema| merging.is_too_much(schema)) {
+    if references.all_of && definitions.values().any(|schema| merging.is_too_much(schema)) {
         return Err("it would merge too much by `allOf`".to_owned());
     }
     Ok(())
@@ -46,30 +51,28 @@ struct References {
 }
 
 impl References {
-    fn collect(&mut self, schema: &Value, from: &str, bare: bool, names: &HashSet<&str>) -> Result<(), String> {
-        let Value::Object(map) = schema else { return Ok(()) };
-        if let Some(reference) = map.get("$ref") {
-            let to = target(reference, names)?;
-            self.targets.entry(from.to_owned()).or_default().push(Reference { to, bare });
+    fn collect(&mut self, schema: &Value, from: &str, bare: bool) {
+        let Value::Object(map) = schema else { return };
+        if let Some(to) = map.get("$ref").and_then(definition) {
+            self.targets.entry(from.to_owned()).or_default().push(Reference { to: to.to_owned(), bare });
         }
         for (key, value) in map {
             match (key.as_str(), value) {
                 ("properties", Value::Object(properties)) => {
                     for schema in properties.values() {
-                        self.collect(schema, from, false, names)?;
+                        self.collect(schema, from, false);
                     }
                 }
-                ("items" | "additionalProperties", schema) => self.collect(schema, from, false, names)?,
+                ("items" | "additionalProperties", schema) => self.collect(schema, from, false),
                 ("allOf" | "anyOf" | "oneOf", Value::Array(branches)) => {
                     self.all_of |= key == "allOf";
                     for branch in branches {
-                        self.collect(branch, from, bare, names)?;
+                        self.collect(branch, from, bare);
                     }
                 }
                 _ => {}
             }
         }
-        Ok(())
     }
 
     fn has_cycle(&self, bare_only: bool) -> bool {
@@ -95,21 +98,32 @@ impl References {
     }
 }
 
-fn target(reference: &Value, names: &HashSet<&str>) -> Result<String, String> {
-    let text = reference.as_str().ok_or("a `$ref` is not a string")?;
-    if text == ROOT {
-        return Ok(ROOT.to_owned());
+/// How deep the types of a schema nest; recursion counts once.
+fn levels<'d>(schema: &'d Value, definitions: &'d Definitions, known: &mut HashMap<&'d str, usize>) -> usize {
+    let Value::Object(map) = schema else { return 1 };
+    if let Some(name) = map.get("$ref").and_then(definition) {
+        if let Some(known) = known.get(name) {
+            return *known;
+        }
+        known.insert(name, 0);
+        let levels = definitions.get(name).map_or(1, |schema| levels(schema, definitions, known));
+        known.insert(name, levels);
+        return levels;
     }
-    match definition(text) {
-        Some(name) if names.contains(name) && !name.contains(['/', '%', '~']) => Ok(name.to_owned()),
-        _ => Err("a `$ref` leads elsewhere than to a definition".to_owned()),
-    }
+    inside(map).map(|schema| levels(schema, definitions, known)).max().unwrap_or_default() + 1
+}
+
+/// The schemas that a schema holds.
+fn inside(map: &Map<String, Value>) -> impl Iterator<Item = &Value> {
+    let named = map.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::values);
+    let listed = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|key| map.get(key)?.as_array()).flatten();
+    named.chain(listed).chain(map.get("items")).chain(map.get("additionalProperties"))
 }
 
 /// What merging makes of schemas: `allOf` multiplies what unions add, and copies what it refers to. Only for documents
 /// without cycles.
 struct Merging<'d> {
-    definitions: Option<&'d Map<String, Value>>,
+    definitions: &'d Definitions,
     known: HashMap<&'d str, Weight>,
 }
 
@@ -123,7 +137,7 @@ impl<'d> Merging<'d> {
     fn weigh(&mut self, schema: &'d Value) -> Weight {
         let mut weight = Weight { combinations: 1, size: 1 };
         let Value::Object(map) = schema else { return weight };
-        if let Some(name) = map.get("$ref").and_then(Value::as_str).and_then(definition) {
+        if let Some(name) = map.get("$ref").and_then(definition) {
             return self.weigh_definition(name);
         }
         let list = |key: &str| map.get(key).and_then(Value::as_array).into_iter().flatten();
@@ -146,7 +160,7 @@ impl<'d> Merging<'d> {
         if let Some(known) = self.known.get(name) {
             return *known;
         }
-        let schema = self.definitions.and_then(|all| all.get(name));
+        let schema = self.definitions.get(name);
         let weight = schema.map_or(Weight { combinations: 1, size: 1 }, |schema| self.weigh(schema));
         self.known.insert(name, weight);
         weight
@@ -156,14 +170,11 @@ impl<'d> Merging<'d> {
     fn is_too_much(&mut self, schema: &'d Value) -> bool {
         let Value::Object(map) = schema else { return false };
         let Weight { combinations, size } = self.weigh(schema);
-        let named = map.get("properties").and_then(Value::as_object).into_iter().flat_map(|all| all.values());
-        let listed = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|key| map.get(key)?.as_array()).flatten();
-        let inside = named.chain(listed).chain(map.get("items")).chain(map.get("additionalProperties"));
-        combinations > MOST_COMBINATIONS || size > LARGEST || inside.into_iter().any(|inner| self.is_too_much(inner))
+        combinations > MOST_COMBINATIONS || size > LARGEST || inside(map).any(|inner| self.is_too_much(inner))
     }
 }
 
 /// The name of the definition that a reference leads to.
-fn definition(reference: &str) -> Option<&str> {
-    reference.strip_prefix("#/definitions/").or_else(|| reference.strip_prefix("#/$defs/"))
+fn definition(reference: &Value) -> Option<&str> {
+    reference.as_str()?.strip_prefix(DEFINITIONS)
 }

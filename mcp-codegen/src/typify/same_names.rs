@@ -4,16 +4,17 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::prepare::Definitions;
+
 /// A name without all that case conversion may lose.
 pub(super) fn reduced(text: &str) -> String {
     text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// Fails where two different schemas of a prepared document would get one name.
-pub(super) fn check(document: &Value, root: &str) -> Result<(), String> {
+pub(super) fn check(definitions: &Definitions) -> Result<(), String> {
     let mut names = Names(HashMap::new());
-    names.take(document, &reduced(root))?;
-    for (name, definition) in document.get("definitions").and_then(Value::as_object).into_iter().flatten() {
+    for (name, definition) in definitions {
         names.take(definition, &reduced(name))?;
     }
     Ok(())
