@@ -1,0 +1,48 @@
+//! Bindings of random schemas compile without a warning.
+//!
+//! `RANDOM_LISTS=1000 RANDOM_SEED=7 cargo test --test random_schemas` compiles more of them, and others.
+
+mod common;
+#[allow(dead_code)]
+#[path = "../mcp-codegen/tests/schemas/mod.rs"]
+mod schemas;
+
+use common::{Crate, dependency};
+use mcp_codegen::{Bindings, Options, format};
+use mcp_model::Snapshot;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use serde_json::{Value, json};
+
+const LISTS: u64 = 60;
+
+#[test]
+fn random_lists_compile_without_a_warning() {
+    let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    let (lists, seed) = (number("RANDOM_LISTS", LISTS), number("RANDOM_SEED", 1));
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&u64::to_le_bytes(seed));
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+
+    let package = Crate::new("randomized", "2024", &format!("[dependencies]\nmcp-bindgen = {}", dependency(".")));
+    let mut root = String::from("//! Bindings of random lists.\n#![deny(missing_docs, warnings)]\n");
+    for index in 0..lists {
+        let tools: Vec<Value> = schemas::tools().new_tree(&mut runner).expect("a list").current();
+        let list = json!({ "tools": tools }).to_string();
+        let snapshot = Snapshot::parse(&list).expect("a list of tools is a snapshot");
+        let (tokens, _) = Bindings::generate(&snapshot, &Options::new(format!("list-{index}")));
+        package.write(&format!("src/of_{index}.json"), &list);
+        package.write(&format!("src/of_{index}.rs"), &format(tokens).expect("the bindings are Rust"));
+        root.push_str(&format!("/// From `of_{index}.json`.\npub mod of_{index};\n"));
+    }
+    package.write("src/lib.rs", &root);
+    let run = package.run(&["check"]);
+    if run.succeeded {
+        return;
+    }
+    // The first list that fails, so that the message has all that is needed to mend it.
+    let failed = (0..lists).find(|index| run.stderr.contains(&format!("src/of_{index}.rs")));
+    let list = failed.map(|index| package.read(&format!("src/of_{index}.json"))).unwrap_or_default();
+    panic!("RANDOM_SEED={seed}:\n{}\nfrom {list}", run.stderr);
+}
