@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use mcp_codegen::{Bindings, Diagnostics, Options};
-use mcp_model::{Snapshot, Types};
+use mcp_model::{ServerConfig, Snapshot, Types};
 use serde_json::{Value, json};
 
 const FALLBACK: &str = "MCP0015";
@@ -174,6 +174,15 @@ fn what_typify_cannot_take_falls_back_with_the_reason() {
         assert_eq!(reasons(&said), [("/inputSchema", reason)], "{schema}");
         assert!(!code.contains("moddemo_t_input"), "{schema}");
     }
+}
+
+#[test]
+fn the_configuration_of_a_server_asks_for_it() {
+    let snapshot = snapshot(&create_issue());
+    let server = ServerConfig::stdio("demo", "x").types(Types::Typify);
+    let asks = |server: &ServerConfig| Bindings::generate(&snapshot, &Options::for_server(server)).0.to_string();
+    assert!(asks(&server).contains("mod demo_create_issue_input"));
+    assert!(!asks(&server.clone().types(Types::Native)).contains("mod demo_create_issue_input"));
 }
 
 #[test]

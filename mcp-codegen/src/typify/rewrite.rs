@@ -7,7 +7,9 @@ use proc_macro2::{Ident, Literal, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::punctuated::Punctuated;
 use syn::visit_mut::{VisitMut, visit_attribute_mut, visit_expr_path_mut, visit_path_mut, visit_type_path_mut};
-use syn::{Attribute, Expr, ExprLit, ExprPath, File, Item, Lit, Meta, Path, PathSegment, QSelf, Token, TypePath};
+use syn::{
+    Attribute, Expr, ExprLit, ExprPath, File, Item, ItemMod, Lit, Meta, Path, PathSegment, QSelf, Token, TypePath,
+};
 
 use super::root::Facts;
 
@@ -82,6 +84,11 @@ pub(super) fn rewrite(file: &mut File, root: &Ident, krate: &TokenStream) -> Res
         }
         attributes.push(syn::parse_quote!(#[serde(crate = #serde)]));
     }
+    for item in &mut file.items {
+        if let Item::Mod(ItemMod { content: Some((_, items)), .. }) = item {
+            items.insert(0, syn::parse2(prelude()).map_err(|_| "the prelude is not an item")?);
+        }
+    }
     Rewriting { wire }.visit_file_mut(file);
     Ok(())
 }
@@ -89,15 +96,23 @@ pub(super) fn rewrite(file: &mut File, root: &Ident, krate: &TokenStream) -> Res
 /// The contents of the module around the types.
 pub(super) fn module(file: &File, root: &Ident, facts: &Facts, krate: &TokenStream) -> TokenStream {
     let new = facts.constructor(root);
+    let prelude = prelude();
     quote! {
-        #[allow(unused_imports)]
-        use ::std::prelude::rust_2021::*;
+        #prelude
         #[allow(unused_imports)]
         use #krate::wire::serde::Deserialize as _;
 
         #file
         #new
         #krate::__wire_through_serde!(#root);
+    }
+}
+
+/// For callers without an implicit one.
+fn prelude() -> TokenStream {
+    quote! {
+        #[allow(unused_imports)]
+        use ::std::prelude::rust_2021::*;
     }
 }
 
