@@ -193,6 +193,7 @@ impl ToolCall {
     /// [`CallError::InvalidArguments`] where the parameters do not print as a JSON object.
     pub fn of<P: Tool>(params: &P) -> Result<Self, CallError> {
         let arguments = to_value(params).map_err(|error| invalid_arguments::<P>(String::new(), error.to_string()))?;
+        #[cfg(feature = "validate")]
         check_arguments::<P>(&arguments)?;
         match arguments {
             Value::Object(arguments) => Ok(Self {
@@ -268,6 +269,7 @@ pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
 /// # Errors
 /// [`CallError::InvalidArguments`] where they do not fit.
 pub fn parse_arguments<P: Tool>(arguments: &Value) -> Result<P, CallError> {
+    #[cfg(feature = "validate")]
     check_arguments::<P>(arguments)?;
     from_value(arguments).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().to_owned()))
 }
@@ -280,11 +282,6 @@ fn invalid_arguments<P: Tool>(pointer: String, message: String) -> CallError {
 fn check_arguments<P: Tool>(arguments: &Value) -> Result<(), CallError> {
     crate::validate::arguments(P::SPEC, arguments)
         .map_err(|refusal| invalid_arguments::<P>(refusal.pointer().to_owned(), refusal.message()))
-}
-
-#[cfg(not(feature = "validate"))]
-fn check_arguments<P: Tool>(_: &Value) -> Result<(), CallError> {
-    Ok(())
 }
 
 /// The arguments of a tool as JSON; a number that JSON does not have prints as `null`, and fails when it is called.

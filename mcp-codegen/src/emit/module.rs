@@ -33,7 +33,7 @@ pub(crate) fn module(plan: &Plan<'_>, snapshot: &mcp_model::Snapshot, options: &
     let call = call(plan, krate);
     quote! {
         #doc
-        #[allow(dead_code)]
+        #[allow(dead_code, clippy::type_complexity)]
         pub mod #module {
             #[allow(unused_imports)]
             use #krate::wire::prelude::*;
@@ -75,7 +75,7 @@ fn client(plan: &Plan<'_>) -> TokenStream {
             }
         }
 
-        #[allow(clippy::wrong_self_convention, clippy::should_implement_trait)]
+        #[allow(clippy::wrong_self_convention, clippy::should_implement_trait, clippy::new_ret_no_self)]
         impl<C: CallTool> #client<C> {
             /// Calls the tools through `client`.
             pub const fn with(client: C) -> Self {

@@ -23,8 +23,14 @@ use crate::diagnostics::{LIMIT, NEVER_VALID, Reporter, WIDE_INTEGER};
 use crate::normalize::{SchemaId, Schemas, Wraps};
 use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
 
-/// Types nest at most this deep; rustc gives up at 128.
+/// How deep types nest at most. rustc and rustdoc give up where proving something of a type takes more than 128 steps,
+/// so each layer counts by the steps that it takes.
 const DEEPEST: usize = 40;
+const LAYER: usize = 2;
+const LIST_LAYER: usize = 3;
+const MAP_LAYER: usize = 4;
+/// Chains of references are followed this far.
+const LONGEST_CHAIN: usize = 40;
 /// Tuples longer than this are lists.
 const LONGEST_TUPLE: usize = 8;
 
@@ -179,7 +185,7 @@ impl Lowering<'_, '_> {
         let mut followed = Conjunction::new();
         for id in conjunction {
             let mut id = *id;
-            for _ in 0..DEEPEST {
+            for _ in 0..LONGEST_CHAIN {
                 match self.schemas.get(id).wraps() {
                     Wraps::One(target) => id = target,
                     Wraps::Any([left, right]) if only && self.schemas.get(*right).is_null() => {
@@ -202,7 +208,7 @@ impl Lowering<'_, '_> {
         let Job { id, depth, work } = job;
         if depth > DEEPEST {
             let place = self.shapes.origin(id).first().map(|schema| self.schemas.get(*schema).pointer.clone());
-            self.reporter.say(LIMIT, &place.unwrap_or_default(), format!("more than {DEEPEST} levels of types"));
+            self.reporter.say(LIMIT, &place.unwrap_or_default(), "too many levels of types");
             return;
         }
         let shape = match work {
@@ -271,7 +277,7 @@ impl Lowering<'_, '_> {
 
     fn array(&mut self, array: &ArrayAlternative, depth: usize) -> Shape {
         if let Some(length) = array.fixed_length().filter(|length| *length <= LONGEST_TUPLE) {
-            return Shape::Tuple(array.prefix.iter().take(length).map(|item| self.slot(item, depth + 1)).collect());
+            return Shape::Tuple(array.prefix.iter().take(length).map(|item| self.slot(item, depth + LAYER)).collect());
         }
         let mut items: Vec<Conjunction> = array.prefix.clone();
         if let Rest::Of(rest) = &array.rest {
@@ -279,14 +285,14 @@ impl Lowering<'_, '_> {
         }
         items.dedup();
         match items.as_slice() {
-            [] => Shape::List(self.slot(&Conjunction::new(), depth + 1)),
-            [item] => Shape::List(self.slot(item, depth + 1)),
-            _ if items.iter().any(Vec::is_empty) => Shape::List(self.slot(&Conjunction::new(), depth + 1)),
+            [] => Shape::List(self.slot(&Conjunction::new(), depth + LIST_LAYER)),
+            [item] => Shape::List(self.slot(item, depth + LIST_LAYER)),
+            _ if items.iter().any(Vec::is_empty) => Shape::List(self.slot(&Conjunction::new(), depth + LIST_LAYER)),
             _ => {
                 let branches: Vec<SchemaId> = items.iter().filter_map(|item| item.first().copied()).collect();
                 let pointer = branches.first().map(|id| self.schemas.get(*id).pointer.clone()).unwrap_or_default();
                 let any = self.schemas.any_of(pointer, branches);
-                Shape::List(self.slot(&vec![any], depth + 1))
+                Shape::List(self.slot(&vec![any], depth + LIST_LAYER))
             }
         }
     }
@@ -311,15 +317,15 @@ impl Lowering<'_, '_> {
             return match &object.additional {
                 Additional::Unsaid => Shape::FreeMap,
                 Additional::Of(value) if value.is_empty() => Shape::FreeMap,
-                Additional::Of(value) => Shape::Map(self.slot(value, depth + 1)),
+                Additional::Of(value) => Shape::Map(self.slot(value, depth + MAP_LAYER)),
                 Additional::Denied => Shape::Struct(StructShape { unknown: Unknown::Deny, ..StructShape::default() }),
             };
         }
         let unknown = match &object.additional {
             Additional::Denied => Unknown::Deny,
-            Additional::Of(value) => Unknown::Keep(self.slot(value, depth + 1)),
+            Additional::Of(value) => Unknown::Keep(self.slot(value, depth + MAP_LAYER)),
             Additional::Unsaid if *mode == StructMode::Untagged => {
-                Unknown::Keep(self.slot(&Conjunction::new(), depth + 1))
+                Unknown::Keep(self.slot(&Conjunction::new(), depth + LAYER))
             }
             Additional::Unsaid => Unknown::Ignore,
         };
@@ -355,7 +361,7 @@ impl Lowering<'_, '_> {
             self.reporter.say(NEVER_VALID, &place, "");
             return None;
         }
-        let slot = self.slot(&schemas, depth + 1);
+        let slot = self.slot(&schemas, depth + LAYER);
         let presence = if is_required {
             Presence::Required
         } else if alternatives.null && !(slot.nullable && schemas.iter().any(|id| self.defaults_to_null(*id))) {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crate::shape::{Shape, ShapeId, Shapes, Slot};
 
 /// `Vec<Vec<Vec<...>>>` is readable up to here.
-const DEEPEST: usize = 6;
+const DEEPEST: usize = 3;
 
 pub(super) fn name_deep_types(shapes: &mut Shapes, root: ShapeId) {
     let mut deep = HashSet::new();

@@ -5,7 +5,7 @@ use super::arrays::{ArrayAlternative, Rest};
 use super::objects::ObjectAlternative;
 use super::specificity::Specificity;
 use super::tags::Tag;
-use super::{Job, Lowering, StructMode, Work, enumeration};
+use super::{Job, LAYER, Lowering, StructMode, Work, enumeration};
 use crate::normalize::{Kinds, SchemaId};
 use crate::shape::{Branch, Shape, ShapeId, UnionShape};
 
@@ -119,7 +119,7 @@ impl Lowering<'_, '_> {
                 .map(|(object, value)| {
                     let name = if key.is_text { value.clone() } else { self.name_of_object(&object, &siblings) };
                     let origin = origin_of(&object, place);
-                    let shape = self.structure(object, StructMode::Tagged(key.name.clone()), depth + 1, origin);
+                    let shape = self.structure(object, StructMode::Tagged(key.name.clone()), depth + LAYER, origin);
                     Branch { name, tag: Some(value), shape }
                 })
                 .collect();
@@ -134,7 +134,7 @@ impl Lowering<'_, '_> {
             .map(|(_, object)| {
                 let name = self.name_of_object(&object, &siblings);
                 let origin = origin_of(&object, place);
-                let shape = self.structure(object, StructMode::Untagged, depth + 1, origin);
+                let shape = self.structure(object, StructMode::Untagged, depth + LAYER, origin);
                 Branch { tag: None, name, shape }
             })
             .collect();
@@ -143,7 +143,7 @@ impl Lowering<'_, '_> {
 
     fn later(&mut self, work: Work, origin: Conjunction, depth: usize) -> ShapeId {
         let id = self.shapes.add(Shape::Anything, origin);
-        self.pending.push_back(Job { id, depth: depth + 1, work });
+        self.pending.push_back(Job { id, depth: depth + LAYER, work });
         id
     }
 

@@ -81,7 +81,12 @@ impl Project {
     /// # Errors
     /// Where there is no such server, no snapshot, or not one that can be read.
     pub fn read(&self, server: &str, path: Option<&str>) -> Result<Source, FileError> {
-        let configured = self.configured(server, path.is_some())?;
+        if !mcp_model::is_server_name(server) {
+            let message = format!("`{}` is no name of a server", mcp_model::printable(server));
+            return Err(FileError::new(message).with_help("use lower-case letters, digits, `-` and `_`, at most 64"));
+        }
+        let given = path.is_some();
+        let configured = self.configured(server, given)?;
         let path = match (path, &self.config) {
             (Some(path), _) => self.manifest_dir.join(path),
             (None, Some(config)) => config.snapshot_path(server),
@@ -89,7 +94,7 @@ impl Project {
         };
         let shown = relative(&self.manifest_dir, &path);
         if !path.is_file() {
-            return Err(self.missing(server, &shown));
+            return Err(if given { no_file(&shown) } else { self.missing(server, &shown) });
         }
         let mend = || format!("run `mcp-bindgen sync {server}` to take the snapshot anew");
         let named = |error: FileError| {
@@ -176,6 +181,11 @@ impl Source {
             diagnostic.code.help,
         )
     }
+}
+
+fn no_file(shown: &Path) -> FileError {
+    FileError::new(format!("there is no file {}", shown.display()))
+        .with_help("`path` is relative to Cargo.toml's folder")
 }
 
 fn shown_from(manifest_dir: &Path, error: FileError) -> FileError {
