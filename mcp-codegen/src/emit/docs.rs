@@ -63,13 +63,13 @@ pub(super) fn code(text: &str) -> String {
 }
 
 /// What the first of several schemas says of itself, or else `fallback`.
-pub(super) fn of_schemas(schemas: &Schemas<'_>, ids: &[SchemaId], fallback: &str) -> Docs {
+pub(super) fn of_schemas(schemas: &Schemas<'_>, ids: &[SchemaId], fallback: impl FnOnce() -> String) -> Docs {
     let sources: Vec<&Map<String, Value>> = ids.iter().flat_map(|id| with_references(schemas, *id)).collect();
     let text = |key: &str| {
         let texts = sources.iter().filter_map(|source| lookup(source, key)?.as_str());
         texts.map(sanitized).find(|lines| lines.iter().any(|line| !line.is_empty()))
     };
-    let mut said = text("description").or_else(|| text("title")).unwrap_or_else(|| vec![sentence(fallback)]);
+    let mut said = text("description").or_else(|| text("title")).unwrap_or_else(|| vec![sentence(&fallback())]);
     said.extend(listed(&sources));
     Docs(said)
 }

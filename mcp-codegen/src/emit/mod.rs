@@ -61,8 +61,8 @@ impl Side<'_, '_> {
         let docs = match self.schema.holders.get(&id) {
             _ if id == self.schema.root => self.root_doc.clone(),
             Some((holder, label)) => {
-                let fallback = format!("{} of [`{}`]", docs::code(label), self.name(*holder));
-                docs::of_schemas(&self.schema.schemas, self.schema.origin(id), &fallback)
+                let fallback = || format!("{} of [`{}`]", docs::code(label), self.name(*holder));
+                docs::of_schemas(&self.schema.schemas, self.schema.origin(id), fallback)
             }
             None => docs::Docs::default(),
         };

@@ -46,7 +46,7 @@ impl Side<'_, '_> {
                 name: ident(name),
                 ty: self.field_type(id, field),
                 field,
-                docs: docs::of_schemas(&self.schema.schemas, &field.schemas, &docs::code(&field.wire)),
+                docs: docs::of_schemas(&self.schema.schemas, &field.schemas, || docs::code(&field.wire)),
             })
             .collect();
         let demands: Vec<String> = object.require_any.iter().map(|sets| demand(sets)).collect();

@@ -19,7 +19,7 @@ impl Side<'_, '_> {
             identifiers(Style::Pascal, &labels, reserved, "value").iter().map(|name| ident(name)).collect();
         let held: Vec<_> = union.branches.iter().map(|branch| self.held_type(id, branch.shape)).collect();
         let described = union.branches.iter().map(|branch| {
-            docs::of_schemas(&self.schema.schemas, self.schema.origin(branch.shape), &docs::code(&branch.name))
+            docs::of_schemas(&self.schema.schemas, self.schema.origin(branch.shape), || docs::code(&branch.name))
         });
         let other = self.has_other(union).then(|| {
             quote! {
