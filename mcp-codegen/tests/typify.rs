@@ -1,4 +1,6 @@
 //! The opt-in backend: what it makes of schemas that typify takes, and that nothing gets past its guard.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(feature = "typify")]
 
 use std::collections::HashSet;
