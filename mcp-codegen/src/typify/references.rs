@@ -9,8 +9,8 @@ use super::prepare::{DEFINITIONS, Definitions};
 /// More than this, and merging `allOf` takes too long.
 const MOST_COMBINATIONS: usize = 64;
 const LARGEST: usize = 2000;
-/// Through lists, rustc sees four types for each level, and it follows 128.
-const DEEPEST: usize = 24;
+/// Through lists, rustc sees four types for each level, and it follows 128; rustdoc follows fewer.
+const DEEPEST: usize = 16;
 
 /// Fails at references that typify panics at, and at those that it would follow without end, in a prepared document.
 pub(super) fn check(definitions: &Definitions) -> Result<(), String> {
