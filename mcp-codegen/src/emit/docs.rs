@@ -23,12 +23,19 @@ impl ToTokens for Docs {
             let mut attribute = TokenStream::new();
             attribute.append(Ident::new("doc", Span::call_site()));
             attribute.append(Punct::new('=', Spacing::Alone));
-            let space = if line.is_empty() { "" } else { " " };
-            attribute.append(Literal::string(&format!("{space}{line}")));
+            attribute.append(line_literal(line));
             tokens.append(Punct::new('#', Spacing::Alone));
             tokens.append(Group::new(Delimiter::Bracket, attribute));
         }
     }
+}
+
+/// A line as a literal, with the space that `///` has. Text without anything to escape need not be looked at twice.
+fn line_literal(line: &str) -> Literal {
+    let space = if line.is_empty() { "" } else { " " };
+    let is_plain = line.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\');
+    let plain = is_plain.then(|| format!("\"{space}{line}\"").parse().ok()).flatten();
+    plain.unwrap_or_else(|| Literal::string(&format!("{space}{line}")))
 }
 
 impl Docs {

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Delimiter, Group, TokenStream};
+use quote::{TokenStreamExt, quote};
 
 use super::docs;
 use crate::names::ident;
@@ -25,16 +25,9 @@ pub(crate) fn module(plan: &Plan<'_>, snapshot: &mcp_model::Snapshot, options: &
         quote!(.client_capabilities(#capabilities))
     });
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.params)).collect();
-    let mut tools = TokenStream::new();
-    for tool in &plan.tools {
-        tool.items(krate, &mut tools);
-    }
     let client = client(plan);
     let call = call(plan, krate);
-    quote! {
-        #doc
-        #[allow(dead_code, clippy::type_complexity)]
-        pub mod #module {
+    let mut items = quote! {
             #[allow(unused_imports)]
             use #krate::wire::prelude::*;
 
@@ -46,15 +39,23 @@ pub(crate) fn module(plan: &Plan<'_>, snapshot: &mcp_model::Snapshot, options: &
 
             #client
             #call
-            #tools
-        }
+    };
+    for tool in &plan.tools {
+        tool.items(krate, &mut items);
     }
+    let mut tokens = quote! {
+        #doc
+        #[allow(dead_code, clippy::type_complexity)]
+        pub mod #module
+    };
+    tokens.append(Group::new(Delimiter::Brace, items));
+    tokens
 }
 
 fn client(plan: &Plan<'_>) -> TokenStream {
     let client = ident(&plan.client_type);
     let doc = docs::lines(vec![format!("A connection to {}, with a method for every tool.", docs::code(&plan.server))]);
-    let methods = plan.tools.iter().map(crate::plan::ToolPlan::method);
+    let methods: TokenStream = plan.tools.iter().map(crate::plan::ToolPlan::method).collect();
     quote! {
         #doc
         #[derive(Clone, Debug)]
@@ -87,7 +88,7 @@ fn client(plan: &Plan<'_>) -> TokenStream {
                 &self.client
             }
 
-            #(#methods)*
+            #methods
         }
     }
 }

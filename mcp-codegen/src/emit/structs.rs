@@ -62,16 +62,17 @@ impl Side<'_, '_> {
         });
         let new = self.constructor(id, object, &members, extra.as_ref().map(|(name, _)| name));
         let wire = self.table(&name, object, &members, extra.as_ref().map(|(name, _)| name));
-        quote! {
+        let mut tokens = quote! {
             #docs
             #[derive(#derives #default)]
             pub struct #name {
                 #(#members)*
                 #(#extra_field)*
             }
-            #new
-            #wire
-        }
+        };
+        tokens.extend(new);
+        tokens.extend(wire);
+        tokens
     }
 
     /// `new`, with the required properties in the order of `required`.
