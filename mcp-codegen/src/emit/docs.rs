@@ -1,6 +1,8 @@
 //! Documentation out of strangers' text. It stays readable, and can become neither code, nor a test, nor a link, nor
 //! markup, nor a trick with invisible characters.
 
+use std::borrow::Cow;
+
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream};
 use quote::{ToTokens, TokenStreamExt};
 use serde_json::{Map, Value};
@@ -168,15 +170,13 @@ fn facts(sources: &[&Map<String, Value>]) -> Vec<(&'static str, String)> {
 
 /// A stranger's text as lines of harmless Markdown.
 pub(crate) fn sanitized(text: &str) -> Vec<String> {
-    let mut cut: String = text.chars().take(MOST_CHARS).collect();
-    if cut.len() < text.len() {
-        cut.push('…');
-    }
+    const BREAKS: [char; 7] = ['\n', '\u{2028}', '\u{2029}', '\u{85}', '\u{b}', '\u{c}', '\r'];
+    let end = text.char_indices().nth(MOST_CHARS).map(|(end, _)| end);
+    let (cut, more) = end.and_then(|end| text.get(..end)).map_or((text, ""), |cut| (cut, "…"));
     let mut lines: Vec<String> = Vec::new();
     let mut in_list = false;
-    for raw in cut.split(['\n', '\u{2028}', '\u{2029}', '\u{85}', '\u{b}', '\u{c}', '\r']).take(MOST_LINES) {
-        let clean: String =
-            raw.chars().map(|char| if char == '\t' { ' ' } else { char }).filter(|char| is_visible(*char)).collect();
+    for raw in cut.split(BREAKS).take(MOST_LINES) {
+        let clean = visible(raw);
         let words = clean.trim();
         if words.is_empty() {
             if lines.last().is_some_and(|line| !line.is_empty()) {
@@ -198,7 +198,19 @@ pub(crate) fn sanitized(text: &str) -> Vec<String> {
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }
+    if let Some(last) = lines.last_mut() {
+        last.push_str(more);
+    }
     lines
+}
+
+/// A line without what cannot be seen.
+fn visible(line: &str) -> Cow<'_, str> {
+    if line.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return Cow::Borrowed(line);
+    }
+    let spaced = line.chars().map(|char| if char == '\t' { ' ' } else { char });
+    Cow::Owned(spaced.filter(|char| is_visible(*char)).collect())
 }
 
 /// What follows the mark of a list item.
@@ -230,33 +242,39 @@ fn inline(line: &str) -> String {
         out.push('\\');
         rest = rest.get(place..).unwrap_or_default();
     }
-    while let Some(char) = rest.chars().next() {
-        let step = char.len_utf8();
+    while let Some(place) = rest.find(is_special) {
+        let (plain, marked) = rest.split_at(place);
+        out.push_str(plain);
+        let Some(char) = marked.chars().next() else { break };
+        rest = marked.get(char.len_utf8()..).unwrap_or_default();
         match char {
             '`' if codes => {
                 in_code = !in_code;
                 out.push('`');
             }
             _ if in_code => out.push(char),
-            'h' => match url(rest) {
+            'h' => match url(marked) {
                 Some(url) => {
                     out.push('<');
                     out.push_str(url);
                     out.push('>');
-                    rest = rest.get(url.len()..).unwrap_or_default();
-                    continue;
+                    rest = marked.get(url.len()..).unwrap_or_default();
                 }
                 None => out.push('h'),
             },
-            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '&' | '~' | '|' | '$' => {
+            _ => {
                 out.push('\\');
                 out.push(char);
             }
-            _ => out.push(char),
         }
-        rest = rest.get(step..).unwrap_or_default();
     }
+    out.push_str(rest);
     out
+}
+
+/// Characters that Markdown or rustdoc may make something of; `h` may begin a web address.
+fn is_special(char: char) -> bool {
+    matches!(char, 'h' | '`' | '\\' | '*' | '_' | '[' | ']' | '<' | '>' | '&' | '~' | '|' | '$')
 }
 
 /// The place of the dot in `12. text`, which would start a list.

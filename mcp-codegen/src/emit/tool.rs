@@ -127,9 +127,9 @@ impl ToolPlan<'_> {
 
     fn params_doc(&self) -> docs::Docs {
         let mut lines = vec![format!("Parameters of {}.", docs::code(self.wire))];
-        if let Some(description) = self.description {
+        if !self.said.is_empty() {
             lines.push(String::new());
-            lines.extend(docs::sanitized(description));
+            lines.extend(self.said.iter().cloned());
         }
         lines.extend(docs::facts_of(&self.input.schemas, self.input.origin(self.input.root)));
         let hints = [
@@ -151,9 +151,9 @@ impl ToolPlan<'_> {
 
     /// One line, for it stands twice: the parameters have the whole description.
     fn call_doc(&self) -> docs::Docs {
-        let said = [self.title, self.description].into_iter().flatten().find_map(|text| {
-            docs::sanitized(text).into_iter().find(|line| !line.is_empty() && !line.starts_with("- "))
-        });
+        let title = self.title.map(docs::sanitized).unwrap_or_default();
+        let is_sentence = |line: &&String| !line.is_empty() && !line.starts_with("- ");
+        let said = title.iter().chain(&self.said).find(is_sentence);
         let call = format!("Calls {}", docs::code(self.wire));
         docs::lines(vec![match said {
             Some(said) => format!("{call}: {said}"),

@@ -45,6 +45,8 @@ pub(crate) struct ToolPlan<'s> {
     pub(crate) names: ToolNames,
     pub(crate) title: Option<&'s str>,
     pub(crate) description: Option<&'s str>,
+    /// The description as lines of documentation.
+    pub(crate) said: Vec<String>,
     pub(crate) annotations: Option<&'s Map<String, Value>>,
     pub(crate) input_schema: &'s Value,
     pub(crate) output_schema: Option<&'s Value>,
@@ -218,6 +220,7 @@ impl<'s> ToolPlan<'s> {
             names,
             title: text("title").or_else(|| annotations.and_then(|map| map.get("title")?.as_str())),
             description: text("description"),
+            said: text("description").map(crate::emit::sanitized).unwrap_or_default(),
             annotations,
             input_schema,
             output_schema,
