@@ -12,7 +12,6 @@ mod unions;
 
 #[cfg(feature = "typify")]
 pub(crate) use docs::sanitized;
-pub(crate) use docs::sanitized;
 pub(crate) use module::module;
 
 use proc_macro2::TokenStream;
