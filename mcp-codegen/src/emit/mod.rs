@@ -10,7 +10,6 @@ mod tool;
 mod types;
 mod unions;
 
-#[cfg(feature = "typify")]
 pub(crate) use docs::sanitized;
 pub(crate) use module::module;
 
