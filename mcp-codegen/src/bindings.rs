@@ -1,11 +1,12 @@
 use mcp_model::Snapshot;
 use proc_macro2::TokenStream;
 
-use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::emit;
 use crate::names::ident;
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::typify::replace_types;
+use mcp_schema::diagnostics::{Diagnostic, Diagnostics};
 
 /// The one entry to the generator.
 #[derive(Debug)]
@@ -67,7 +68,9 @@ impl Bindings {
     #[must_use]
     pub fn generate(snapshot: &Snapshot, options: &Options) -> (TokenStream, Diagnostics) {
         let plan = Plan::new(snapshot, options);
-        (emit::module(&plan, snapshot, options), plan.diagnostics)
+        let mut diagnostics = plan.diagnostics.clone();
+        let replaced = replace_types(&plan, options, &mut diagnostics);
+        (emit::module(&plan, &replaced, snapshot, options), diagnostics)
     }
 
     /// The names that [`generate`](Self::generate) gives, for every tool of the list that is bound.
@@ -101,9 +104,9 @@ impl Bindings {
     #[must_use]
     pub fn coverage(snapshot: &Snapshot, options: &Options) -> Coverage {
         let plan = Plan::new(snapshot, options);
-        let sides = plan.tools.iter().flat_map(|tool| std::iter::once(&tool.input).chain(&tool.output));
-        sides.fold(Coverage::default(), |all, side| {
-            let (declared, untyped) = side.coverage();
+        let schemas = plan.tools.iter().flat_map(|tool| std::iter::once(&tool.input).chain(&tool.output));
+        schemas.fold(Coverage::default(), |all, schema| {
+            let (declared, untyped) = schema.coverage();
             Coverage { declared: all.declared + declared, untyped: all.untyped + untyped }
         })
     }

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use mcp_model::{FileError, Prefix, write_if_changed};
 
 use crate::bindings::Bindings;
-use crate::diagnostics::Severity;
 use crate::format;
 use crate::project::{Project, Source};
+use mcp_schema::diagnostics::Severity;
 
 /// Generates bindings in `OUT_DIR`, for `mcp_bindgen::include_bindings!`.
 ///

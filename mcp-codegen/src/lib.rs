@@ -6,23 +6,18 @@
 mod bindings;
 #[cfg(feature = "build-script")]
 pub mod build_script;
-mod bundle;
-mod diagnostics;
 mod emit;
 #[cfg(feature = "format")]
 mod format;
-mod lower;
+mod markdown;
 mod names;
-mod normalize;
 mod options;
 mod plan;
 pub mod project;
-mod shape;
-#[cfg(feature = "typify")]
 mod typify;
 
 pub use bindings::{Bindings, Coverage, ToolBinding};
-pub use diagnostics::{CODES, Code, Diagnostic, Diagnostics, Severity};
 #[cfg(feature = "format")]
 pub use format::format;
+pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Severity};
 pub use options::Options;

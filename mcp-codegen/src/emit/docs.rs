@@ -1,18 +1,13 @@
 //! Documentation out of strangers' text. It stays readable, and can become neither code, nor a test, nor a link, nor
 //! markup, nor a trick with invisible characters.
 
-use std::borrow::Cow;
-
+use mcp_schema::{SchemaId, Schemas, lookup};
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream};
 use quote::{ToTokens, TokenStreamExt};
 use serde_json::{Map, Value};
 
-use crate::bundle::lookup;
-use crate::normalize::{SchemaId, Schemas};
+use crate::markdown::sanitized;
 
-/// Longer texts are cut.
-const MOST_CHARS: usize = 4000;
-const MOST_LINES: usize = 120;
 const MOST_VALUE_CHARS: usize = 120;
 
 /// Documentation, a line each.
@@ -73,7 +68,7 @@ pub(super) fn code(text: &str) -> String {
 
 /// What the first of several schemas says of itself, or else `fallback`.
 pub(super) fn of_schemas(schemas: &Schemas<'_>, ids: &[SchemaId], fallback: impl FnOnce() -> String) -> Docs {
-    let sources: Vec<&Map<String, Value>> = ids.iter().flat_map(|id| with_references(schemas, *id)).collect();
+    let sources: Vec<&Map<String, Value>> = ids.iter().flat_map(|id| schemas.described_by(*id)).collect();
     let text = |key: &str| {
         let texts = sources.iter().filter_map(|source| lookup(source, key)?.as_str());
         texts.map(sanitized).find(|lines| lines.iter().any(|line| !line.is_empty()))
@@ -85,7 +80,7 @@ pub(super) fn of_schemas(schemas: &Schemas<'_>, ids: &[SchemaId], fallback: impl
 
 /// What the root schema says that types do not, after the documentation of its tool.
 pub(super) fn facts_of(schemas: &Schemas<'_>, ids: &[SchemaId]) -> Vec<String> {
-    let sources: Vec<&Map<String, Value>> = ids.iter().flat_map(|id| with_references(schemas, *id)).collect();
+    let sources: Vec<&Map<String, Value>> = ids.iter().flat_map(|id| schemas.described_by(*id)).collect();
     listed(&sources)
 }
 
@@ -95,19 +90,6 @@ fn listed(sources: &[&Map<String, Value>]) -> Vec<String> {
         lines.insert(0, String::new());
     }
     lines
-}
-
-/// A schema and what its plain references lead to, nearest first.
-fn with_references<'s>(schemas: &Schemas<'s>, id: SchemaId) -> Vec<&'s Map<String, Value>> {
-    const MOST_STEPS: usize = 8;
-    let mut sources = Vec::new();
-    let mut next = Some(id);
-    for _ in 0..MOST_STEPS {
-        let Some(id) = next else { break };
-        sources.extend(schemas.source(id));
-        next = schemas.get(id).reference;
-    }
-    sources
 }
 
 fn sentence(text: &str) -> String {
@@ -168,152 +150,9 @@ fn facts(sources: &[&Map<String, Value>]) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// A stranger's text as lines of harmless Markdown.
-pub(crate) fn sanitized(text: &str) -> Vec<String> {
-    const BREAKS: [char; 7] = ['\n', '\u{2028}', '\u{2029}', '\u{85}', '\u{b}', '\u{c}', '\r'];
-    let end = text.char_indices().nth(MOST_CHARS).map(|(end, _)| end);
-    let (cut, more) = end.and_then(|end| text.get(..end)).map_or((text, ""), |cut| (cut, "…"));
-    let mut lines: Vec<String> = Vec::new();
-    let mut in_list = false;
-    for raw in cut.split(BREAKS).take(MOST_LINES) {
-        let clean = visible(raw);
-        let words = clean.trim();
-        if words.is_empty() {
-            if lines.last().is_some_and(|line| !line.is_empty()) {
-                lines.push(String::new());
-            }
-            in_list = false;
-            continue;
-        }
-        let item = list_item(words);
-        if item.is_some() != in_list && lines.last().is_some_and(|line| !line.is_empty()) {
-            lines.push(String::new());
-        }
-        in_list = item.is_some();
-        lines.push(match item {
-            Some(rest) => format!("- {}", inline(rest)),
-            None => inline(words),
-        });
-    }
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
-    }
-    if let Some(last) = lines.last_mut() {
-        last.push_str(more);
-    }
-    lines
-}
-
-/// A line without what cannot be seen.
-fn visible(line: &str) -> Cow<'_, str> {
-    if line.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return Cow::Borrowed(line);
-    }
-    let spaced = line.chars().map(|char| if char == '\t' { ' ' } else { char });
-    Cow::Owned(spaced.filter(|char| is_visible(*char)).collect())
-}
-
-/// What follows the mark of a list item.
-fn list_item(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix(['-', '*', '+', '•']).filter(|rest| rest.starts_with(' '))?.trim();
-    (!rest.is_empty()).then_some(rest)
-}
-
-/// Control characters, and those that reorder or hide text, say nothing that a reader should miss.
-fn is_visible(char: char) -> bool {
-    !char.is_control()
-        && !matches!(char,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// One line of text, with everything escaped that Markdown or rustdoc would make something of. Inline code stays.
-fn inline(line: &str) -> String {
-    let mut out = String::with_capacity(line.len() + 8);
-    let codes = line.matches('`').count().is_multiple_of(2) && !line.contains("``");
-    let mut in_code = false;
-    let mut rest = line;
-    if let Some(first) = rest.chars().next().filter(|first| "#>=~|-+".contains(*first)) {
-        out.push('\\');
-        out.push(first);
-        rest = rest.get(first.len_utf8()..).unwrap_or_default();
-    } else if let Some(place) = numbered(rest) {
-        out.push_str(rest.get(..place).unwrap_or_default());
-        out.push('\\');
-        rest = rest.get(place..).unwrap_or_default();
-    }
-    while let Some(place) = rest.find(is_special) {
-        let (plain, marked) = rest.split_at(place);
-        out.push_str(plain);
-        let Some(char) = marked.chars().next() else { break };
-        rest = marked.get(char.len_utf8()..).unwrap_or_default();
-        match char {
-            '`' if codes => {
-                in_code = !in_code;
-                out.push('`');
-            }
-            _ if in_code => out.push(char),
-            'h' => match url(marked) {
-                Some(url) => {
-                    out.push('<');
-                    out.push_str(url);
-                    out.push('>');
-                    rest = marked.get(url.len()..).unwrap_or_default();
-                }
-                None => out.push('h'),
-            },
-            _ => {
-                out.push('\\');
-                out.push(char);
-            }
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Characters that Markdown or rustdoc may make something of; `h` may begin a web address.
-fn is_special(char: char) -> bool {
-    matches!(char, 'h' | '`' | '\\' | '*' | '_' | '[' | ']' | '<' | '>' | '&' | '~' | '|' | '$')
-}
-
-/// The place of the dot in `12. text`, which would start a list.
-fn numbered(line: &str) -> Option<usize> {
-    let digits = line.find(|char: char| !char.is_ascii_digit())?;
-    (digits > 0 && line.get(digits..)?.starts_with(['.', ')'])).then_some(digits)
-}
-
-/// A plain web address at the start of the text.
-fn url(text: &str) -> Option<&str> {
-    if !text.starts_with("http://") && !text.starts_with("https://") {
-        return None;
-    }
-    let end = text
-        .find(|char: char| !(char.is_ascii_alphanumeric() || "-._~:/?#@!$&'()*+,;=%".contains(char)))
-        .unwrap_or(text.len());
-    let url = text.get(..end)?.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '\'', '*', '_']);
-    (url.len() > "https://".len()).then_some(url)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_becomes_harmless_markdown() {
-        assert_eq!(inline("see [this](x) <b>"), "see \\[this\\](x) \\<b\\>");
-        assert_eq!(inline("use `a[0]` here"), "use `a[0]` here");
-        assert_eq!(inline("a ` b"), "a \\` b");
-        assert_eq!(inline("# Title"), "\\# Title");
-        assert_eq!(inline("1. first"), "1\\. first");
-        assert_eq!(inline("at https://example.com/a_b."), "at <https://example.com/a_b>.");
-        assert_eq!(
-            sanitized("a\n```rust\npanic!()\n```\n    indented"),
-            ["a", "\\`\\`\\`rust", "panic!()", "\\`\\`\\`", "indented"]
-        );
-        assert_eq!(sanitized("x\u{202e}y\u{7}"), ["xy"]);
-        assert_eq!(sanitized("text\n- one\n- two\nmore"), ["text", "", "- one", "- two", "", "more"]);
-    }
 
     #[test]
     fn code_cannot_be_left() {

@@ -4,14 +4,14 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use serde_json::Value;
 
-use super::{Side, docs};
+use super::{TypeEmitter, docs};
 use crate::names::{Style, ident, identifiers};
-use crate::shape::ShapeId;
+use mcp_schema::ShapeId;
 
 /// The variant of an open enumeration that holds what the schema does not list.
 const OTHER: &str = "Other";
 
-impl Side<'_, '_> {
+impl TypeEmitter<'_, '_> {
     pub(super) fn text_enum(&self, id: ShapeId, values: &[String]) -> TokenStream {
         let krate = self.krate;
         let name = self.name(id);

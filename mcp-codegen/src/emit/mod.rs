@@ -4,34 +4,35 @@
 mod docs;
 mod enums;
 mod module;
-mod replacement;
+mod replaced;
 mod structs;
 mod tool;
 mod types;
 mod unions;
 
-pub(crate) use docs::sanitized;
 pub(crate) use module::module;
 
 use proc_macro2::TokenStream;
 
-use crate::lower::Root;
 use crate::names::ident;
-use crate::plan::SchemaSide;
-use crate::shape::{Shape, ShapeId};
+use crate::plan::SchemaPlan;
+use crate::typify::Replacement;
+use mcp_schema::{Role, Shape, ShapeId};
 
 /// What the types of one schema are emitted with.
-pub(crate) struct Side<'e, 's> {
-    pub(crate) schema: &'e SchemaSide<'s>,
+pub(crate) struct TypeEmitter<'e, 's> {
+    pub(crate) schema: &'e SchemaPlan<'s>,
+    /// The types of another backend that stand in the place of the schema's own.
+    pub(crate) replacement: Option<&'e Replacement>,
     pub(crate) krate: &'e TokenStream,
     /// The documentation of the root type.
     pub(crate) root_doc: docs::Docs,
 }
 
-impl Side<'_, '_> {
+impl TypeEmitter<'_, '_> {
     /// Every named type of the schema.
     pub(crate) fn types(&self, tokens: &mut TokenStream) {
-        if let Some(replacement) = &self.schema.replacement {
+        if let Some(replacement) = self.replacement {
             tokens.extend(self.replaced(replacement));
             return;
         }
@@ -41,9 +42,9 @@ impl Side<'_, '_> {
     }
 
     fn named_type(&self, id: ShapeId) -> TokenStream {
-        match self.schema.shapes.get(id) {
+        match self.schema.document.shapes.get(id) {
             Shape::Struct(object) => self.structure(id, object),
-            Shape::Union(union) => self.union(id, union),
+            Shape::Union(union) => self.union_type(id, union),
             Shape::TextEnum(values) => self.text_enum(id, values),
             Shape::LiteralEnum(values) => self.literal_enum(id, values),
             Shape::Named(inner) => self.newtype(id, *inner),
@@ -52,16 +53,16 @@ impl Side<'_, '_> {
     }
 
     fn name(&self, id: ShapeId) -> proc_macro2::Ident {
-        ident(self.schema.names.get(&id).map_or("Unnamed", String::as_str))
+        ident(self.schema.type_names.get(&id).map_or("Unnamed", String::as_str))
     }
 
     /// What a type is: what its schema says, or else where it stands.
     fn type_doc(&self, id: ShapeId, more: &[String]) -> docs::Docs {
         let docs = match self.schema.holders.get(&id) {
-            _ if id == self.schema.root => self.root_doc.clone(),
+            _ if id == self.schema.document.root => self.root_doc.clone(),
             Some((holder, label)) => {
                 let fallback = || format!("{} of [`{}`]", docs::code(label), self.name(*holder));
-                docs::of_schemas(&self.schema.schemas, self.schema.origin(id), fallback)
+                docs::of_schemas(&self.schema.document.schemas, self.schema.origin(id), fallback)
             }
             None => docs::Docs::default(),
         };
@@ -70,6 +71,6 @@ impl Side<'_, '_> {
 
     /// Whether values come from the server, which may say more than it declared.
     fn is_open(&self) -> bool {
-        self.schema.kind == Root::Output
+        self.schema.document.role == Role::Output
     }
 }

@@ -9,8 +9,14 @@ use super::docs;
 use crate::names::ident;
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::typify::Replaced;
 
-pub(crate) fn module(plan: &Plan<'_>, snapshot: &mcp_model::Snapshot, options: &Options) -> TokenStream {
+pub(crate) fn module(
+    plan: &Plan<'_>,
+    replaced: &[Replaced],
+    snapshot: &mcp_model::Snapshot,
+    options: &Options,
+) -> TokenStream {
     let krate = &options.crate_path;
     let module = ident(&plan.module);
     let doc = docs::lines(vec![format!("The MCP server {}.", docs::code(&plan.server))]);
@@ -25,7 +31,7 @@ pub(crate) fn module(plan: &Plan<'_>, snapshot: &mcp_model::Snapshot, options: &
         quote!(.client_capabilities(#capabilities))
     });
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.params)).collect();
-    let client = client(plan);
+    let client = client(plan, replaced);
     let call = call(plan, krate);
     let mut items = quote! {
             #[allow(unused_imports)]
@@ -40,8 +46,8 @@ pub(crate) fn module(plan: &Plan<'_>, snapshot: &mcp_model::Snapshot, options: &
             #client
             #call
     };
-    for tool in &plan.tools {
-        tool.items(krate, &mut items);
+    for (tool, replaced) in plan.tools.iter().zip(replaced) {
+        tool.items(replaced, krate, &mut items);
     }
     let mut tokens = quote! {
         #doc
@@ -52,10 +58,10 @@ pub(crate) fn module(plan: &Plan<'_>, snapshot: &mcp_model::Snapshot, options: &
     tokens
 }
 
-fn client(plan: &Plan<'_>) -> TokenStream {
+fn client(plan: &Plan<'_>, replaced: &[Replaced]) -> TokenStream {
     let client = ident(&plan.client_type);
     let doc = docs::lines(vec![format!("A connection to {}, with a method for every tool.", docs::code(&plan.server))]);
-    let methods: TokenStream = plan.tools.iter().map(crate::plan::ToolPlan::method).collect();
+    let methods: TokenStream = plan.tools.iter().zip(replaced).map(|(tool, replaced)| tool.method(replaced)).collect();
     quote! {
         #doc
         #[derive(Clone, Debug)]
@@ -101,7 +107,7 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
         return TokenStream::new();
     }
     let variants: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.variant)).collect();
-    let arms = names(plan)
+    let arms = names_taken(plan)
         .into_iter()
         .zip(&variants)
         .filter(|(names, _)| !names.is_empty())
@@ -159,7 +165,7 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
 }
 
 /// The names by which each tool is known: another tool's wire name is never taken.
-fn names<'p>(plan: &'p Plan<'_>) -> Vec<Vec<&'p str>> {
+fn names_taken<'p>(plan: &'p Plan<'_>) -> Vec<Vec<&'p str>> {
     let mut taken = HashSet::new();
     let mut names: Vec<Vec<&str>> = vec![Vec::new(); plan.tools.len()];
     let wires = plan.tools.iter().map(|tool| tool.wire);

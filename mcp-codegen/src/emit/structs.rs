@@ -4,10 +4,9 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
 
 use super::docs::Docs;
-use super::{Side, docs};
-use crate::lower::Root;
+use super::{TypeEmitter, docs};
 use crate::names::{Style, ident, identifiers};
-use crate::shape::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
+use mcp_schema::{Field, Presence, Role, Shape, ShapeId, StructShape, Unknown};
 
 /// clippy's limit for the arguments of a function.
 const MOST_ARGUMENTS: usize = 7;
@@ -27,7 +26,7 @@ impl ToTokens for Member<'_> {
     }
 }
 
-impl Side<'_, '_> {
+impl TypeEmitter<'_, '_> {
     pub(super) fn structure(&self, id: ShapeId, object: &StructShape) -> TokenStream {
         let name = self.name(id);
         let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
@@ -46,7 +45,7 @@ impl Side<'_, '_> {
                 name: ident(name),
                 ty: self.field_type(id, field),
                 field,
-                docs: docs::of_schemas(&self.schema.schemas, &field.schemas, || docs::code(&field.wire)),
+                docs: docs::of_schemas(&self.schema.document.schemas, &field.schemas, || docs::code(&field.wire)),
             })
             .collect();
         let demands: Vec<String> = object.require_any.iter().map(|sets| demand(sets)).collect();
@@ -87,15 +86,17 @@ impl Side<'_, '_> {
         let mut required: Vec<&Member<'_>> =
             members.iter().filter(|member| member.field.presence == Presence::Required).collect();
         required.sort_by_key(|member| object.required.iter().position(|key| *key == member.field.wire));
-        if required.is_empty() && self.schema.kind == Root::Output {
+        if required.is_empty() && self.schema.document.role == Role::Output {
             return TokenStream::new();
         }
         let arguments = required.iter().map(|Member { name, ty, field, .. }| {
-            let is_text = matches!(self.schema.shapes.get(field.slot.shape), Shape::Text) && !field.slot.nullable;
+            let is_text =
+                matches!(self.schema.document.shapes.get(field.slot.shape), Shape::Text) && !field.slot.nullable;
             if is_text { quote!(#name: impl Into<String>) } else { quote!(#name: #ty) }
         });
         let values = members.iter().map(|Member { name, field, .. }| {
-            let is_text = matches!(self.schema.shapes.get(field.slot.shape), Shape::Text) && !field.slot.nullable;
+            let is_text =
+                matches!(self.schema.document.shapes.get(field.slot.shape), Shape::Text) && !field.slot.nullable;
             match field.presence {
                 Presence::Required if is_text => quote!(#name: #name.into(),),
                 Presence::Required => quote!(#name,),

@@ -4,10 +4,12 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use serde_json::Value;
 
-use super::{Side, docs};
+use super::{TypeEmitter, docs};
+use crate::markdown::sanitized;
 use crate::names::ident;
 use crate::plan::ToolPlan;
-use crate::shape::{Shape, Slot};
+use crate::typify::Replaced;
+use mcp_schema::{Shape, Slot};
 
 /// The key by which FastMCP says that it has wrapped a result in an object with one field.
 const WRAPPER_KEY: &str = "x-fastmcp-wrap-result";
@@ -15,16 +17,17 @@ const WRAPPER_FIELD: &str = "result";
 
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.
-    pub(super) fn items(&self, krate: &TokenStream, tokens: &mut TokenStream) {
+    pub(super) fn items(&self, replaced: &Replaced, krate: &TokenStream, tokens: &mut TokenStream) {
         let params = ident(&self.names.params);
         let handler = ident(&self.names.handler);
-        Side { schema: &self.input, krate, root_doc: self.params_doc() }.types(tokens);
+        TypeEmitter { schema: &self.input, replacement: replaced.input.as_ref(), krate, root_doc: self.params_doc() }
+            .types(tokens);
         if let Some(schema) = &self.output {
             let root_doc = docs::lines(vec![format!("Structured result of {}.", docs::code(self.wire))]);
-            Side { schema, krate, root_doc }.types(tokens);
+            TypeEmitter { schema, replacement: replaced.output.as_ref(), krate, root_doc }.types(tokens);
         }
         let spec = self.spec();
-        let (output, decoding) = self.decoding(krate);
+        let (output, decoding) = self.decoding(replaced, krate);
         let schemas = self.schema_impls(krate);
         let doc = self.call_doc();
         tokens.extend(quote! {
@@ -38,11 +41,11 @@ impl ToolPlan<'_> {
     }
 
     /// The method of the client type.
-    pub(super) fn method(&self) -> TokenStream {
+    pub(super) fn method(&self, replaced: &Replaced) -> TokenStream {
         let params = ident(&self.names.params);
         let method = ident(&self.names.method);
         let handler = ident(&self.names.handler);
-        let output = self.decoding(&TokenStream::new()).0;
+        let output = self.decoding(replaced, &TokenStream::new()).0;
         let doc = self.call_doc();
         quote! {
             #doc
@@ -79,13 +82,14 @@ impl ToolPlan<'_> {
     }
 
     /// The type of the output, and how it is made of a result.
-    fn decoding(&self, krate: &TokenStream) -> (TokenStream, TokenStream) {
+    fn decoding(&self, replaced: &Replaced, krate: &TokenStream) -> (TokenStream, TokenStream) {
         let Some(schema) = &self.output else {
             return (quote!(ToolResult), TokenStream::new());
         };
         let output = ident(&self.names.output);
-        let own = |slot| Side { schema, krate, root_doc: docs::Docs::default() }.slot_type(slot);
-        let wrapped = self.wrapped().and_then(|(field, slot)| match &schema.replacement {
+        let own =
+            |slot| TypeEmitter { schema, replacement: None, krate, root_doc: docs::Docs::default() }.slot_type(slot);
+        let wrapped = self.wrapped().and_then(|(field, slot)| match &replaced.output {
             Some(replacement) => Some((field, replacement.wrapped.clone()?)),
             None => Some((field, own(slot))),
         });
@@ -102,10 +106,11 @@ impl ToolPlan<'_> {
     fn wrapped(&self) -> Option<(String, Slot)> {
         self.output_schema?.get(WRAPPER_KEY).filter(|flag| **flag == Value::Bool(true))?;
         let schema = self.output.as_ref()?;
-        match schema.shapes.get(schema.root) {
+        match schema.document.shapes.get(schema.document.root) {
             Shape::Struct(object) => match object.fields.as_slice() {
-                [field] if field.wire == WRAPPER_FIELD && field.presence == crate::shape::Presence::Required => {
-                    Some((field.wire.clone(), field.slot)).filter(|_| !schema.is_boxed(schema.root, field.slot.shape))
+                [field] if field.wire == WRAPPER_FIELD && field.presence == mcp_schema::Presence::Required => {
+                    Some((field.wire.clone(), field.slot))
+                        .filter(|_| !schema.is_boxed(schema.document.root, field.slot.shape))
                 }
                 _ => None,
             },
@@ -131,7 +136,7 @@ impl ToolPlan<'_> {
             lines.push(String::new());
             lines.extend(self.said.iter().cloned());
         }
-        lines.extend(docs::facts_of(&self.input.schemas, self.input.origin(self.input.root)));
+        lines.extend(docs::facts_of(&self.input.document.schemas, self.input.origin(self.input.document.root)));
         let hints = [
             ("readOnlyHint", "read-only"),
             ("destructiveHint", "destructive"),
@@ -151,7 +156,7 @@ impl ToolPlan<'_> {
 
     /// One line, for it stands twice: the parameters have the whole description.
     fn call_doc(&self) -> docs::Docs {
-        let title = self.title.map(docs::sanitized).unwrap_or_default();
+        let title = self.title.map(sanitized).unwrap_or_default();
         let is_sentence = |line: &&String| !line.is_empty() && !line.starts_with("- ");
         let said = title.iter().chain(&self.said).find(is_sentence);
         let call = format!("Calls {}", docs::code(self.wire));

@@ -5,14 +5,14 @@ use std::collections::HashSet;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::Side;
+use super::TypeEmitter;
 use crate::names::ident;
-use crate::shape::{Field, Presence, Shape, ShapeId, Slot, Unknown};
+use mcp_schema::{Field, Presence, Shape, ShapeId, Slot, Unknown};
 
-impl Side<'_, '_> {
+impl TypeEmitter<'_, '_> {
     /// The type of a shape, wherever `null` does not matter.
     pub(super) fn shape_type(&self, id: ShapeId) -> TokenStream {
-        match self.schema.shapes.get(id) {
+        match self.schema.document.shapes.get(id) {
             Shape::Anything | Shape::AnyOf(_) => quote!(Value),
             Shape::Null => quote!(()),
             Shape::Boolean => quote!(bool),
@@ -34,7 +34,7 @@ impl Side<'_, '_> {
                 quote!((#(#items,)*))
             }
             Shape::Struct(_) | Shape::Union(_) | Shape::TextEnum(_) | Shape::LiteralEnum(_) | Shape::Named(_) => {
-                let name = ident(self.schema.names.get(&id).map_or("Value", String::as_str));
+                let name = ident(self.schema.type_names.get(&id).map_or("Value", String::as_str));
                 quote!(#name)
             }
         }
@@ -73,7 +73,7 @@ impl Side<'_, '_> {
     fn has_float(&self, id: ShapeId, seen: &mut HashSet<ShapeId>) -> bool {
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
-            let shape = self.schema.shapes.get(id);
+            let shape = self.schema.document.shapes.get(id);
             if matches!(shape, Shape::Number) {
                 return true;
             }

@@ -3,12 +3,12 @@
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
-use super::{Side, docs, enums};
+use super::{TypeEmitter, docs, enums};
 use crate::names::{Style, ident, identifiers};
-use crate::shape::{Shape, ShapeId, TagKey, UnionShape};
+use mcp_schema::{Shape, ShapeId, TagKey, UnionShape};
 
-impl Side<'_, '_> {
-    pub(super) fn union(&self, id: ShapeId, union: &UnionShape) -> TokenStream {
+impl TypeEmitter<'_, '_> {
+    pub(super) fn union_type(&self, id: ShapeId, union: &UnionShape) -> TokenStream {
         let name = self.name(id);
         let docs = self.type_doc(id, &[]);
         let derives = self.derives(id);
@@ -19,7 +19,9 @@ impl Side<'_, '_> {
             identifiers(Style::Pascal, &labels, reserved, "value").iter().map(|name| ident(name)).collect();
         let held: Vec<_> = union.branches.iter().map(|branch| self.held_type(id, branch.shape)).collect();
         let described = union.branches.iter().map(|branch| {
-            docs::of_schemas(&self.schema.schemas, self.schema.origin(branch.shape), || docs::code(&branch.name))
+            docs::of_schemas(&self.schema.document.schemas, self.schema.origin(branch.shape), || {
+                docs::code(&branch.name)
+            })
         });
         let other = self.has_other(union).then(|| {
             quote! {
@@ -64,7 +66,7 @@ impl Side<'_, '_> {
         let mut branches = TokenStream::new();
         let mut rest = TokenStream::new();
         for (branch, variant) in union.branches.iter().zip(variants) {
-            if let Shape::AnyOf(kinds) = self.schema.shapes.get(branch.shape) {
+            if let Shape::AnyOf(kinds) = self.schema.document.shapes.get(branch.shape) {
                 let kinds = kinds.names();
                 rest = quote!(rest #variant [#(#kinds),*]);
             } else {

@@ -32,13 +32,13 @@ impl Style {
             (Self::Snake, true) => "n",
             (Self::Pascal, true) => "N",
         };
-        shortened(format!("{lead}{written}"), self, wire)
+        cut(format!("{lead}{written}"), self, wire)
     }
 
     /// An identifier that was put together, cut to a length that people can read.
-    pub(crate) fn shortened(self, name: String) -> String {
+    pub(crate) fn within_limit(self, name: String) -> String {
         let wire = name.clone();
-        shortened(name, self, &wire)
+        cut(name, self, &wire)
     }
 
     fn with_suffix(self, base: &str, suffix: &str) -> String {
@@ -125,12 +125,6 @@ pub(crate) fn type_names(wanted: &[Wanted], reserved: &[&str]) -> Vec<String> {
         .collect()
 }
 
-/// The name under which `$defs` or `definitions` hold the schema at a pointer.
-pub(crate) fn defined_name(pointer: &str) -> Option<String> {
-    let (parent, name) = pointer.rsplit_once('/')?;
-    (parent.ends_with("/$defs") || parent.ends_with("/definitions")).then(|| name.replace("~1", "/").replace("~0", "~"))
-}
-
 /// An identifier as a token: raw where it is a keyword, with a trailing `_` where it cannot be raw.
 pub(crate) fn ident(name: &str) -> Ident {
     match name {
@@ -168,7 +162,7 @@ fn capitalized(word: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + chars.as_str())
 }
 
-fn shortened(name: String, style: Style, wire: &str) -> String {
+fn cut(name: String, style: Style, wire: &str) -> String {
     if name.len() <= LONGEST {
         return name;
     }

@@ -1,23 +1,22 @@
 //! The translation of a whole tool list, before tokens: every tool's shapes and names.
 
-mod replacement;
-mod schema_side;
+mod schema_plan;
 mod tool_names;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use mcp_model::{Prefix, Snapshot, canonical_json};
-use serde_json::{Map, Value};
-
-pub(crate) use replacement::Replacement;
-pub(crate) use schema_side::SchemaSide;
-pub(crate) use tool_names::ToolNames;
-
-use crate::diagnostics::{
+use mcp_schema::Role;
+use mcp_schema::diagnostics::{
     DUPLICATE_TOOL, Diagnostics, MALFORMED_INPUT, MALFORMED_OUTPUT, MALFORMED_TOOL, RENAMED, Reporter,
 };
-use crate::lower::Root;
+use serde_json::{Map, Value};
+
+pub(crate) use schema_plan::SchemaPlan;
+pub(crate) use tool_names::ToolNames;
+
+use crate::markdown::sanitized;
 use crate::names::{Style, Wanted, type_names};
 use crate::options::Options;
 
@@ -50,8 +49,8 @@ pub(crate) struct ToolPlan<'s> {
     pub(crate) annotations: Option<&'s Map<String, Value>>,
     pub(crate) input_schema: &'s Value,
     pub(crate) output_schema: Option<&'s Value>,
-    pub(crate) input: SchemaSide<'s>,
-    pub(crate) output: Option<SchemaSide<'s>>,
+    pub(crate) input: SchemaPlan<'s>,
+    pub(crate) output: Option<SchemaPlan<'s>>,
 }
 
 /// Names that generated code takes from the library, and that no generated type may have.
@@ -122,7 +121,6 @@ impl<'s> Plan<'s> {
         let mut tools: Vec<ToolPlan<'s>> =
             entries.iter().zip(names).map(|(entry, names)| ToolPlan::new(entry, names, &mut diagnostics)).collect();
         name_types(&mut tools, &[&client_type, &call_type], &mut diagnostics);
-        replacement::replace_types(&mut tools, options, &mut diagnostics);
         Self { server: options.server.clone(), module, client_type, call_type, tools, diagnostics }
     }
 }
@@ -199,14 +197,14 @@ impl<'s> ToolPlan<'s> {
             reporter.say(MALFORMED_INPUT, "", if tool.contains_key("inputSchema") { "" } else { "it is missing" });
         }
         let input_schema = input_schema.unwrap_or(&FREE_FORM);
-        let input = SchemaSide::new(input_schema, Root::Arguments, &mut reporter);
+        let input = SchemaPlan::new(input_schema, Role::Input, &mut reporter);
         diagnostics.append(reporter.finish());
         let mut reporter = Reporter::new(entry.wire, entry.index, "/outputSchema");
         if output_schema.is_some_and(|schema| !schema.is_object()) {
             reporter.say(MALFORMED_OUTPUT, "", "");
         }
         let output_schema = output_schema.filter(|schema| schema.is_object());
-        let output = output_schema.map(|schema| SchemaSide::new(schema, Root::Output, &mut reporter));
+        let output = output_schema.map(|schema| SchemaPlan::new(schema, Role::Output, &mut reporter));
         diagnostics.append(reporter.finish());
         if names.renamed {
             let mut reporter = Reporter::new(entry.wire, entry.index, "");
@@ -220,7 +218,7 @@ impl<'s> ToolPlan<'s> {
             names,
             title: text("title").or_else(|| annotations.and_then(|map| map.get("title")?.as_str())),
             description: text("description"),
-            said: text("description").map(crate::emit::sanitized).unwrap_or_default(),
+            said: text("description").map(sanitized).unwrap_or_default(),
             annotations,
             input_schema,
             output_schema,
@@ -229,9 +227,9 @@ impl<'s> ToolPlan<'s> {
         }
     }
 
-    fn sides_mut(&mut self) -> impl Iterator<Item = (&'static str, String, &mut SchemaSide<'s>)> {
+    fn schemas_mut(&mut self) -> impl Iterator<Item = (&'static str, String, &mut SchemaPlan<'s>)> {
         let params = ("input", self.names.params.clone(), &mut self.input);
-        let output = self.output.as_mut().map(|side| ("output", self.names.output.clone(), side));
+        let output = self.output.as_mut().map(|schema| ("output", self.names.output.clone(), schema));
         std::iter::once(params).chain(output)
     }
 }
@@ -241,9 +239,9 @@ fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], diagnostics: &mut Diagno
     let mut wanted: Vec<Wanted> = Vec::new();
     for tool in &mut *tools {
         let key = tool.names.method.clone();
-        for (side, root, schema) in tool.sides_mut() {
+        for (role, root, schema) in tool.schemas_mut() {
             wanted.extend(schema.wanted_names(&root).into_iter().map(|(shape, name, is_root)| Wanted {
-                identity: format!("{key} {side} {name} {}", shape.0),
+                identity: format!("{key} {role} {name} {shape:?}"),
                 name,
                 is_root,
             }));
@@ -254,7 +252,7 @@ fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], diagnostics: &mut Diagno
     for tool in tools {
         let (wire, index) = (tool.wire, tool.index);
         let mut roots = Vec::new();
-        for (_, root, schema) in tool.sides_mut() {
+        for (_, root, schema) in tool.schemas_mut() {
             let named = schema.wanted_names(&root);
             for (shape, _, is_root) in named {
                 let Some((name, want)) = names.next() else { continue };
@@ -266,7 +264,7 @@ fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], diagnostics: &mut Diagno
                 if is_root {
                     roots.push(name.clone());
                 }
-                schema.names.insert(shape, name);
+                schema.type_names.insert(shape, name);
             }
         }
         let mut roots = roots.into_iter();

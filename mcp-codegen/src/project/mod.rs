@@ -12,8 +12,8 @@ use mcp_model::{Config, FileError, ServerConfig, Snapshot, nearest};
 pub use macro_door::expand_macro;
 use paths::relative;
 
-use crate::diagnostics::{Diagnostic, Diagnostics, Severity};
 use crate::options::Options;
+use mcp_schema::diagnostics::{Diagnostic, Diagnostics, Severity};
 
 /// The crate that bindings are generated for.
 #[derive(Debug)]

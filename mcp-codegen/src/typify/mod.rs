@@ -1,102 +1,83 @@
 //! The opt-in backend: types by typify, for teams that want its validated newtypes. Where typify cannot take a schema,
 //! or would take it wrongly, the tool keeps the generator's own types.
 
+#[cfg(feature = "typify")]
+mod backend;
+#[cfg(feature = "typify")]
 mod prepare;
+#[cfg(feature = "typify")]
 mod references;
+#[cfg(feature = "typify")]
 mod rewrite;
+#[cfg(feature = "typify")]
 mod root;
+#[cfg(feature = "typify")]
 mod same_names;
 
-use std::any::Any;
-use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
+use mcp_model::Types;
+use mcp_schema::diagnostics::{BACKEND_FALLBACK, Diagnostics, Reporter};
 use proc_macro2::{Ident, TokenStream};
-use quote::format_ident;
-use schemars_08::schema::Schema;
-use serde_json::Value;
-use typify_impl::{TypeSpace, TypeSpaceSettings};
 
-use crate::diagnostics::{BACKEND_FALLBACK, Diagnostics, Reporter};
 use crate::options::Options;
-use crate::plan::{Replacement, ToolPlan};
+use crate::plan::{Plan, ToolPlan};
 
-/// Replaces the types of every tool that typify can take.
-pub(crate) fn replace(tools: &mut [ToolPlan<'_>], options: &Options, diagnostics: &mut Diagnostics) {
-    for tool in tools {
-        let input = attempt(tool.input_schema, &tool.names.params, &format!("{}_input", tool.names.handler), options);
-        match input {
-            Ok(types) => tool.input.replacement = Some(types),
-            Err(reason) => say(tool, "/inputSchema", reason, diagnostics),
-        }
-        let Some(schema) = tool.output_schema else { continue };
-        let output = attempt(schema, &tool.names.output, &format!("{}_output", tool.names.handler), options);
-        match (output, &mut tool.output) {
-            (Ok(types), Some(side)) => side.replacement = Some(types),
-            (Err(reason), _) => say(tool, "/outputSchema", reason, diagnostics),
-            (Ok(_), None) => {}
-        }
+/// The types of one schema, by typify.
+#[derive(Debug)]
+pub(crate) struct Replacement {
+    /// The module that they stand in.
+    pub(crate) module: Ident,
+    pub(crate) items: TokenStream,
+    /// The name of the root's type in the module.
+    pub(crate) root: Ident,
+    /// The type of the root's field `result`, as it is named outside the module.
+    pub(crate) wrapped: Option<TokenStream>,
+}
+
+/// The types of a tool that stand in the place of the generator's own.
+#[derive(Debug, Default)]
+pub(crate) struct Replaced {
+    pub(crate) input: Option<Replacement>,
+    pub(crate) output: Option<Replacement>,
+}
+
+/// What replaces the types of each tool of the plan, in their order.
+pub(crate) fn replace_types(plan: &Plan<'_>, options: &Options, diagnostics: &mut Diagnostics) -> Vec<Replaced> {
+    match options.types {
+        Types::Native => plan.tools.iter().map(|_| Replaced::default()).collect(),
+        Types::Typify => by_typify(&plan.tools, options, diagnostics),
     }
 }
 
-fn say(tool: &ToolPlan<'_>, side: &'static str, reason: String, diagnostics: &mut Diagnostics) {
-    let mut reporter = Reporter::new(tool.wire, tool.index, side);
+#[cfg(feature = "typify")]
+fn by_typify(tools: &[ToolPlan<'_>], options: &Options, diagnostics: &mut Diagnostics) -> Vec<Replaced> {
+    let mut all = Vec::new();
+    for tool in tools {
+        let mut types_of = |schema, name: &str, role: &str, root| {
+            let types = backend::types_of(schema, name, &format!("{}_{role}", tool.names.handler), options);
+            types.map_err(|reason| fall_back(tool, root, reason, diagnostics)).ok()
+        };
+        all.push(Replaced {
+            input: types_of(tool.input_schema, &tool.names.params, "input", "/inputSchema"),
+            output: tool
+                .output_schema
+                .and_then(|schema| types_of(schema, &tool.names.output, "output", "/outputSchema")),
+        });
+    }
+    all
+}
+
+#[cfg(not(feature = "typify"))]
+fn by_typify(tools: &[ToolPlan<'_>], _: &Options, diagnostics: &mut Diagnostics) -> Vec<Replaced> {
+    if let Some(first) = tools.first() {
+        let reason = "it is not built in, and no tool has its types; enable feature `typify` of mcp-bindgen for the \
+                      macro, of mcp-codegen for build scripts, of mcp-bindgen-cli for the command line";
+        fall_back(first, "", reason.to_owned(), diagnostics);
+    }
+    tools.iter().map(|_| Replaced::default()).collect()
+}
+
+fn fall_back(tool: &ToolPlan<'_>, root: &'static str, reason: String, diagnostics: &mut Diagnostics) {
+    let mut reporter = Reporter::new(tool.wire, tool.index, root);
     reporter.say(BACKEND_FALLBACK, "", reason);
     diagnostics.append(reporter.finish());
-}
-
-/// The types of one schema, or why typify does not give them.
-fn attempt(schema: &Value, name: &str, module: &str, options: &Options) -> Result<Replacement, String> {
-    let prepared = prepare::prepared(schema, name)?;
-    references::check(&prepared)?;
-    same_names::check(&prepared)?;
-    let schemas: BTreeMap<String, Schema> =
-        serde_json::from_value(Value::Object(prepared)).map_err(|error| shortened(&error.to_string()))?;
-    let generated =
-        catch_unwind(AssertUnwindSafe(|| generate(schemas, name))).unwrap_or_else(|panic| Err(message(&*panic)))?;
-    let required = schema.get("required").and_then(Value::as_array);
-    let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut file = rewrite::checked(generated.tokens)?;
-    rewrite::rewrite(&mut file, &generated.root, &options.crate_path)?;
-    let facts = root::describe(&file, &generated.root, &required);
-    let module = format_ident!("{module}");
-    Ok(Replacement {
-        items: rewrite::module(&file, &generated.root, &facts, &options.crate_path),
-        wrapped: facts.field_type("result", &module),
-        root: generated.root,
-        module,
-    })
-}
-
-struct Generated {
-    tokens: TokenStream,
-    root: Ident,
-}
-
-fn generate(schemas: BTreeMap<String, Schema>, name: &str) -> Result<Generated, String> {
-    let mut settings = TypeSpaceSettings::default();
-    settings.with_derive("PartialEq".to_owned());
-    settings.with_map_type("::std::collections::BTreeMap".to_owned());
-    let mut space = TypeSpace::new(&settings);
-    space.add_ref_types(schemas).map_err(|error| shortened(&error.to_string()))?;
-    let root = Schema::new_ref(format!("{}{name}", prepare::DEFINITIONS));
-    let id = space.add_type(&root).map_err(|error| shortened(&error.to_string()))?;
-    let root = space.get_type(&id).map_err(|error| shortened(&error.to_string()))?;
-    let root = syn::parse2(root.ident()).map_err(|_| "it has no name for the root")?;
-    Ok(Generated { tokens: space.to_stream(), root })
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
-    format!("it panics: {}", shortened(text.unwrap_or("(no message)")))
-}
-
-/// typify prints whole schemas into its messages.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 120;
-    let line = text.lines().next().unwrap_or_default();
-    match line.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}..", line.get(..end).unwrap_or_default()),
-        None => line.to_owned(),
-    }
 }

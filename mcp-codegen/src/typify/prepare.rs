@@ -4,7 +4,7 @@
 use regress::Regex;
 use serde_json::{Map, Value};
 
-use crate::emit::sanitized;
+use crate::markdown::sanitized;
 
 /// typify's recursion is deep, and inside a macro the stack is the compiler's.
 const DEEPEST: usize = 40;

@@ -1,26 +1,18 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use mcp_schema::diagnostics::Reporter;
+use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, Shapes, Slot, Unknown};
 use serde_json::Value;
 
-use super::Replacement;
-use crate::diagnostics::Reporter;
-use crate::lower::{Root, lower};
-use crate::names::{Style, defined_name};
-use crate::normalize::{SchemaId, Schemas};
-use crate::shape::{Shape, ShapeId, Shapes, Slot};
+use crate::names::Style;
 
 /// One of a tool's two schemas, translated.
 #[derive(Debug)]
-pub(crate) struct SchemaSide<'s> {
-    pub(crate) schemas: Schemas<'s>,
-    pub(crate) shapes: Shapes,
-    pub(crate) root: ShapeId,
-    pub(crate) kind: Root,
+pub(crate) struct SchemaPlan<'s> {
+    pub(crate) document: Document<'s>,
     /// The names of the shapes that have one.
-    pub(crate) names: HashMap<ShapeId, String>,
-    /// The types that stand in the place of these shapes.
-    pub(crate) replacement: Option<Replacement>,
+    pub(crate) type_names: HashMap<ShapeId, String>,
     /// The named shapes, outermost first.
     pub(crate) order: Vec<ShapeId>,
     /// Where a named shape was first met: in which other, and as what.
@@ -29,22 +21,11 @@ pub(crate) struct SchemaSide<'s> {
     boxed: HashSet<(ShapeId, ShapeId)>,
 }
 
-impl<'s> SchemaSide<'s> {
-    pub(crate) fn new(schema: &'s Value, kind: Root, reporter: &mut Reporter) -> Self {
-        let (mut schemas, root) = Schemas::new(schema, reporter);
-        let lowered = lower(&mut schemas, root, kind, reporter);
-        let boxed = cycles(&lowered.shapes);
-        Self {
-            schemas,
-            shapes: lowered.shapes,
-            root: lowered.root,
-            kind,
-            names: HashMap::new(),
-            replacement: None,
-            order: Vec::new(),
-            holders: HashMap::new(),
-            boxed,
-        }
+impl<'s> SchemaPlan<'s> {
+    pub(crate) fn new(schema: &'s Value, role: Role, reporter: &mut Reporter) -> Self {
+        let document = Document::read(schema, role, reporter);
+        let boxed = cycles(&document.shapes);
+        Self { document, type_names: HashMap::new(), order: Vec::new(), holders: HashMap::new(), boxed }
     }
 
     pub(crate) fn is_boxed(&self, holder: ShapeId, held: ShapeId) -> bool {
@@ -54,16 +35,16 @@ impl<'s> SchemaSide<'s> {
     /// The type names that the root and everything in it ask for.
     pub(crate) fn wanted_names(&mut self, root: &str) -> Vec<(ShapeId, String, bool)> {
         let mut naming =
-            Naming { side: self, root, wanted: Vec::new(), holders: HashMap::new(), pending: VecDeque::new() };
-        let spot = Spot { holder: naming.side.root, label: String::new(), name: root.to_owned() };
-        naming.name(naming.side.root, spot);
+            Naming { schema: self, root, wanted: Vec::new(), holders: HashMap::new(), pending: VecDeque::new() };
+        let spot = Spot { holder: naming.schema.document.root, label: String::new(), name: root.to_owned() };
+        naming.name(naming.schema.document.root, spot);
         while let Some((id, name)) = naming.pending.pop_front() {
             naming.below(id, &name);
         }
         let Naming { wanted, holders, .. } = naming;
         self.holders = holders;
         self.order = wanted.iter().map(|(id, _)| *id).collect();
-        let root = self.root;
+        let root = self.document.root;
         wanted.into_iter().map(|(id, name)| (id, name, id == root)).collect()
     }
 
@@ -71,13 +52,13 @@ impl<'s> SchemaSide<'s> {
     pub(crate) fn coverage(&self) -> (usize, usize) {
         let mut counts = (0, 0);
         for id in &self.order {
-            let Shape::Struct(object) = self.shapes.get(*id) else { continue };
+            let Shape::Struct(object) = self.document.shapes.get(*id) else { continue };
             for field in &object.fields {
                 let declares =
-                    |id: &SchemaId| self.schemas.source(*id).is_some_and(|source| source.contains_key("type"));
+                    |id: &SchemaId| self.document.schemas.source(*id).is_some_and(|source| source.contains_key("type"));
                 if field.schemas.iter().any(declares) {
                     counts.0 += 1;
-                    counts.1 += usize::from(matches!(self.shapes.get(field.slot.shape), Shape::Anything));
+                    counts.1 += usize::from(matches!(self.document.shapes.get(field.slot.shape), Shape::Anything));
                 }
             }
         }
@@ -86,23 +67,23 @@ impl<'s> SchemaSide<'s> {
 
     /// Whether a type in this place has, or holds, a name of its own.
     fn needs_name(&self, slot: Slot) -> bool {
-        let shape = self.shapes.get(slot.shape);
+        let shape = self.document.shapes.get(slot.shape);
         shape.is_named() || matches!(shape, Shape::List(_) | Shape::Map(_) | Shape::Tuple(_))
     }
 
     fn definition(&self, id: ShapeId) -> Option<String> {
-        let [only] = self.shapes.origin(id) else { return None };
-        defined_name(&self.schemas.get(*only).pointer)
+        let [only] = self.document.shapes.origin(id) else { return None };
+        self.document.schemas.definition(*only)
     }
 
     /// The schemas that document a shape.
     pub(crate) fn origin(&self, id: ShapeId) -> &[SchemaId] {
-        self.shapes.origin(id)
+        self.document.shapes.origin(id)
     }
 }
 
 struct Naming<'n, 's> {
-    side: &'n SchemaSide<'s>,
+    schema: &'n SchemaPlan<'s>,
     root: &'n str,
     wanted: Vec<(ShapeId, String)>,
     holders: HashMap<ShapeId, (ShapeId, String)>,
@@ -127,7 +108,7 @@ impl Naming<'_, '_> {
     fn name(&mut self, id: ShapeId, spot: Spot) {
         if let Entry::Vacant(vacant) = self.holders.entry(id) {
             vacant.insert((spot.holder, spot.label));
-            let name = Style::Pascal.shortened(spot.name);
+            let name = Style::Pascal.within_limit(spot.name);
             self.wanted.push((id, name.clone()));
             self.pending.push_back((id, name));
         }
@@ -135,9 +116,9 @@ impl Naming<'_, '_> {
 
     fn place(&mut self, slot: Slot, spot: Spot) {
         let id = slot.shape;
-        let shape = self.side.shapes.get(id);
+        let shape = self.schema.document.shapes.get(id);
         if shape.is_named() {
-            let name = match self.side.definition(id) {
+            let name = match self.schema.definition(id) {
                 Some(definition) => format!("{}{}", self.root, Style::Pascal.apply(&definition)),
                 None => spot.name,
             };
@@ -162,19 +143,19 @@ impl Naming<'_, '_> {
             label: label.to_owned(),
             name: format!("{name}{}", Style::Pascal.apply(step)),
         };
-        match self.side.shapes.get(id) {
+        match self.schema.document.shapes.get(id) {
             Shape::Struct(object) => {
-                for field in object.fields.iter().filter(|field| self.side.needs_name(field.slot)) {
+                for field in object.fields.iter().filter(|field| self.schema.needs_name(field.slot)) {
                     self.place(field.slot, spot(&field.wire, &field.wire));
                 }
-                if let crate::shape::Unknown::Keep(slot) = object.unknown {
+                if let Unknown::Keep(slot) = object.unknown {
                     self.place(slot, spot("extra", "extra"));
                 }
             }
             Shape::Union(union) => {
                 for branch in &union.branches {
                     let spot = spot(&branch.name, &branch.name);
-                    if self.side.shapes.get(branch.shape).is_named() {
+                    if self.schema.document.shapes.get(branch.shape).is_named() {
                         self.name(branch.shape, spot);
                     } else {
                         self.place(Slot { shape: branch.shape, nullable: false }, spot);

@@ -45,7 +45,7 @@ pub(super) fn count(alternatives: &Alternatives) -> usize {
 }
 
 impl Lowering<'_, '_> {
-    pub(super) fn union(&mut self, mut alternatives: Alternatives, place: &Conjunction, depth: usize) -> Shape {
+    pub(super) fn union_shape(&mut self, mut alternatives: Alternatives, place: &Conjunction, depth: usize) -> Shape {
         let mut branches = Vec::new();
         let rest = if takes_null(&alternatives) { take_open_kinds(&mut alternatives) } else { None };
         for array in std::mem::take(&mut alternatives.arrays) {
@@ -172,7 +172,7 @@ impl Lowering<'_, '_> {
 
     /// The name that the document itself gives to a schema.
     pub(super) fn given_name(&self, id: SchemaId) -> Option<String> {
-        crate::names::defined_name(&self.schemas.get(id).pointer).or_else(|| {
+        self.schemas.definition(id).or_else(|| {
             let title = self.schemas.source(id)?.get("title")?.as_str()?;
             (title.len() <= 40 && !title.trim().is_empty()).then(|| title.to_owned())
         })

@@ -9,11 +9,12 @@ use serde_json::{Map, Value};
 
 use crate::bundle::{Bundle, Target, lookup, push};
 use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter};
-pub(crate) use keywords::{Bound, Kinds};
+pub(crate) use keywords::Bound;
+pub use keywords::Kinds;
 
 /// A schema of a [`Schemas`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct SchemaId(usize);
+pub struct SchemaId(usize);
 
 /// One schema, normalized.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +48,7 @@ pub(crate) struct Node {
 
 /// The schemas of one document, found by the places they stand at.
 #[derive(Debug)]
-pub(crate) struct Schemas<'a> {
+pub struct Schemas<'a> {
     bundle: Bundle<'a>,
     nodes: Vec<Node>,
     by_pointer: HashMap<String, SchemaId>,
@@ -78,9 +79,32 @@ impl<'a> Schemas<'a> {
         self.nodes.get(id.0).unwrap_or(&ANYTHING)
     }
 
-    /// The JSON that a schema was read from.
-    pub(crate) fn source(&self, id: SchemaId) -> Option<&'a Map<String, Value>> {
+    /// The JSON that a schema was read from; `None` where that is no object.
+    #[must_use]
+    pub fn source(&self, id: SchemaId) -> Option<&'a Map<String, Value>> {
         self.bundle.at(&self.get(id).pointer).and_then(Value::as_object)
+    }
+
+    /// A schema and what its plain references lead to, nearest first: all that describes the same value.
+    #[must_use]
+    pub fn described_by(&self, id: SchemaId) -> Vec<&'a Map<String, Value>> {
+        const MOST_STEPS: usize = 8;
+        let mut sources = Vec::new();
+        let mut next = Some(id);
+        for _ in 0..MOST_STEPS {
+            let Some(id) = next else { break };
+            sources.extend(self.source(id));
+            next = self.get(id).reference;
+        }
+        sources
+    }
+
+    /// The name under which `$defs` or `definitions` hold a schema.
+    #[must_use]
+    pub fn definition(&self, id: SchemaId) -> Option<String> {
+        let (parent, name) = self.get(id).pointer.rsplit_once('/')?;
+        let is_definition = parent.ends_with("/$defs") || parent.ends_with("/definitions");
+        is_definition.then(|| name.replace("~1", "/").replace("~0", "~"))
     }
 
     /// A schema that no document has: any of the given ones.

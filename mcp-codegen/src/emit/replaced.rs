@@ -3,13 +3,13 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::Side;
-use crate::plan::Replacement;
+use super::TypeEmitter;
+use crate::typify::Replacement;
 
-impl Side<'_, '_> {
+impl TypeEmitter<'_, '_> {
     pub(super) fn replaced(&self, types: &Replacement) -> TokenStream {
         let Replacement { module, items, root, .. } = types;
-        let name = self.name(self.schema.root);
+        let name = self.name(self.schema.document.root);
         let doc = &self.root_doc;
         let module_doc = format!(" The types that [`{name}`] is made of.");
         let export = if name == *root { quote!(#root) } else { quote!(#root as #name) };

@@ -10,24 +10,33 @@ use crate::diagnostics::{MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
 
 /// A set of JSON's kinds of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Kinds(u8);
+pub struct Kinds(u8);
 
 impl Kinds {
-    pub(crate) const NULL: Self = Self(1);
-    pub(crate) const BOOLEAN: Self = Self(2);
-    pub(crate) const INTEGER: Self = Self(4);
+    /// `null`.
+    pub const NULL: Self = Self(1);
+    /// `true` and `false`.
+    pub const BOOLEAN: Self = Self(2);
+    /// Integral numbers.
+    pub const INTEGER: Self = Self(4);
     /// Every number, integers too.
-    pub(crate) const NUMBER: Self = Self(4 | 8);
-    pub(crate) const STRING: Self = Self(16);
-    pub(crate) const ARRAY: Self = Self(32);
-    pub(crate) const OBJECT: Self = Self(64);
+    pub const NUMBER: Self = Self(4 | 8);
+    /// Strings.
+    pub const STRING: Self = Self(16);
+    /// Arrays.
+    pub const ARRAY: Self = Self(32);
+    /// Objects.
+    pub const OBJECT: Self = Self(64);
 
-    pub(crate) fn has(self, kinds: Self) -> bool {
+    /// Whether all of `kinds` are in the set.
+    #[must_use]
+    pub fn has(self, kinds: Self) -> bool {
         self.0 & kinds.0 == kinds.0
     }
 
     /// The names of the kinds, as `type` writes them.
-    pub(crate) fn names(self) -> Vec<&'static str> {
+    #[must_use]
+    pub fn names(self) -> Vec<&'static str> {
         let kinds = ["null", "boolean", "number", "string", "array", "object"];
         kinds.into_iter().filter(|name| Self::named(name).is_some_and(|kind| self.has(kind))).collect()
     }

@@ -38,7 +38,7 @@ pub struct Code {
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $id:literal $severity:ident $title:literal $help:literal;)*) => {
-        $($(#[$doc])* pub(crate) const $name: Code = Code { id: $id, severity: Severity::$severity, title: $title, help: $help };)*
+        $($(#[$doc])* pub const $name: Code = Code { id: $id, severity: Severity::$severity, title: $title, help: $help };)*
 
         /// Every code, in order.
         pub const CODES: &[Code] = &[$($name),*];
@@ -159,13 +159,14 @@ impl Diagnostics {
         self.0.iter()
     }
 
-    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+    fn push(&mut self, diagnostic: Diagnostic) {
         if !self.0.contains(&diagnostic) {
             self.0.push(diagnostic);
         }
     }
 
-    pub(crate) fn append(&mut self, other: Self) {
+    /// Adds what was said about something else.
+    pub fn append(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 }
@@ -188,9 +189,9 @@ impl<'a> IntoIterator for &'a Diagnostics {
     }
 }
 
-/// The diagnostics of one side of one tool, while its schema is being translated.
+/// Collects the diagnostics of one part of one tool, while it is being read.
 #[derive(Debug)]
-pub(crate) struct Reporter {
+pub struct Reporter {
     tool: String,
     index: usize,
     /// The key of the schema inside the tool: `/inputSchema`.
@@ -202,11 +203,14 @@ pub(crate) struct Reporter {
 const MOST_PER_SCHEMA: usize = 50;
 
 impl Reporter {
-    pub(crate) fn new(tool: &str, index: usize, root: &'static str) -> Self {
+    /// For the part of a tool that is its member `root`, such as `/inputSchema`.
+    #[must_use]
+    pub fn new(tool: &str, index: usize, root: &'static str) -> Self {
         Self { tool: tool.to_owned(), index, root, said: Diagnostics::default() }
     }
 
-    pub(crate) fn say(&mut self, code: Code, pointer: &str, message: impl Into<String>) {
+    /// Says something about the place at `pointer` below the root. More than fifty on one schema are left out.
+    pub fn say(&mut self, code: Code, pointer: &str, message: impl Into<String>) {
         if self.said.len() < MOST_PER_SCHEMA {
             self.said.push(Diagnostic {
                 code,
@@ -218,7 +222,9 @@ impl Reporter {
         }
     }
 
-    pub(crate) fn finish(self) -> Diagnostics {
+    /// All that was said.
+    #[must_use]
+    pub fn finish(self) -> Diagnostics {
         self.said
     }
 }

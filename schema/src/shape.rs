@@ -6,76 +6,101 @@ use crate::normalize::{Kinds, SchemaId};
 
 /// A shape of a [`Shapes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct ShapeId(pub(crate) usize);
+pub struct ShapeId(usize);
 
 /// A shape and whether `null` may stand in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Slot {
-    pub(crate) shape: ShapeId,
-    pub(crate) nullable: bool,
+pub struct Slot {
+    /// The shape.
+    pub shape: ShapeId,
+    /// Whether `null` is allowed as well.
+    pub nullable: bool,
 }
 
 /// What a value can be, leaving out `null`.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Shape {
+pub enum Shape {
     /// Anything, `null` too.
     #[default]
     Anything,
     /// Anything of these kinds.
     AnyOf(Kinds),
+    /// `null` alone.
     Null,
+    /// `true` or `false`.
     Boolean,
+    /// An integer of 64 bits.
     I64,
+    /// An integer of 64 bits that is not negative.
     U64,
+    /// A number that a double holds.
     Number,
+    /// A string.
     Text,
     /// One of several strings.
     TextEnum(Vec<String>),
     /// One of several values, not all strings.
     LiteralEnum(Vec<Value>),
+    /// An array of items of one shape.
     List(Slot),
+    /// An array of a fixed length, each item of its own shape.
     Tuple(Vec<Slot>),
+    /// An object with values of one shape under any key.
     Map(Slot),
+    /// Any object.
     FreeMap,
+    /// An object with declared properties.
     Struct(StructShape),
+    /// One of several shapes.
     Union(UnionShape),
     /// A list, tuple or map with a name, where its type would otherwise contain itself or nest too deep.
     Named(Slot),
 }
 
+/// An object with declared properties.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct StructShape {
-    pub(crate) fields: Vec<Field>,
+pub struct StructShape {
+    /// The properties that have a field.
+    pub fields: Vec<Field>,
     /// The names of the required properties, in the order of the schema.
-    pub(crate) required: Vec<String>,
+    pub required: Vec<String>,
     /// The property that the union around it reads and prints.
-    pub(crate) tag: Option<String>,
-    pub(crate) unknown: Unknown,
+    pub tag: Option<String>,
+    /// What happens to properties without a field.
+    pub unknown: Unknown,
     /// Sets of properties, of which at least one has to be complete; several such demands.
-    pub(crate) require_any: Vec<Vec<Vec<String>>>,
+    pub require_any: Vec<Vec<Vec<String>>>,
 }
 
 /// What happens to properties without a field.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Unknown {
+pub enum Unknown {
+    /// They are allowed, and not kept.
     #[default]
     Ignore,
+    /// They are refused.
     Deny,
+    /// They are kept, with values of this shape.
     Keep(Slot),
 }
 
+/// A declared property.
 #[derive(Clone, Debug)]
-pub(crate) struct Field {
-    pub(crate) wire: String,
-    pub(crate) slot: Slot,
-    pub(crate) presence: Presence,
+pub struct Field {
+    /// The key on the wire.
+    pub wire: String,
+    /// What the value can be.
+    pub slot: Slot,
+    /// Whether it has to be there.
+    pub presence: Presence,
     /// The schemas that describe it, for its documentation.
-    pub(crate) schemas: Vec<SchemaId>,
+    pub schemas: Vec<SchemaId>,
 }
 
 /// Whether a property has to be there, and what its absence means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Presence {
+pub enum Presence {
+    /// It has to be there.
     Required,
     /// Absent, or a value; `null` reads as absent.
     Optional,
@@ -83,33 +108,38 @@ pub(crate) enum Presence {
     OptionalOrNull,
 }
 
+/// One of several shapes.
 #[derive(Clone, Debug)]
-pub(crate) struct UnionShape {
+pub struct UnionShape {
     /// The property that tells the branches apart.
-    pub(crate) tag: Option<TagKey>,
-    /// Untagged branches stand most specific first.
-    pub(crate) branches: Vec<Branch>,
+    pub tag: Option<TagKey>,
+    /// The shapes; untagged ones stand most specific first.
+    pub branches: Vec<Branch>,
 }
 
+/// The property that tells the branches of a union apart.
 #[derive(Clone, Debug)]
-pub(crate) struct TagKey {
-    pub(crate) name: String,
+pub struct TagKey {
+    /// The key on the wire.
+    pub name: String,
     /// Whether its values are strings.
-    pub(crate) is_text: bool,
+    pub is_text: bool,
 }
 
+/// A branch of a union.
 #[derive(Clone, Debug)]
-pub(crate) struct Branch {
+pub struct Branch {
     /// The value of the tag: its text, or JSON text where it is no string.
-    pub(crate) tag: Option<String>,
+    pub tag: Option<String>,
     /// What to call it.
-    pub(crate) name: String,
-    pub(crate) shape: ShapeId,
+    pub name: String,
+    /// The shape of the branch.
+    pub shape: ShapeId,
 }
 
 /// The shapes of one schema document.
 #[derive(Debug, Default)]
-pub(crate) struct Shapes {
+pub struct Shapes {
     shapes: Vec<Shape>,
     /// The schemas that a shape was made of, for its documentation and its name.
     origins: Vec<Vec<SchemaId>>,
@@ -128,27 +158,34 @@ impl Shapes {
         }
     }
 
-    pub(crate) fn get(&self, id: ShapeId) -> &Shape {
+    /// A shape.
+    #[must_use]
+    pub fn get(&self, id: ShapeId) -> &Shape {
         self.shapes.get(id.0).unwrap_or(&Shape::Anything)
     }
 
-    pub(crate) fn origin(&self, id: ShapeId) -> &[SchemaId] {
+    /// The schemas that a shape was made of.
+    #[must_use]
+    pub fn origin(&self, id: ShapeId) -> &[SchemaId] {
         self.origins.get(id.0).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn ids(&self) -> impl Iterator<Item = ShapeId> + use<> {
+    /// Every shape.
+    pub fn ids(&self) -> impl Iterator<Item = ShapeId> + use<> {
         (0..self.shapes.len()).map(ShapeId)
     }
 }
 
 impl Shape {
     /// Whether the shape is a type with a name of its own.
-    pub(crate) fn is_named(&self) -> bool {
+    #[must_use]
+    pub fn is_named(&self) -> bool {
         matches!(self, Self::TextEnum(_) | Self::LiteralEnum(_) | Self::Struct(_) | Self::Union(_) | Self::Named(_))
     }
 
     /// The shapes that a value of this one holds directly, so that a cycle through them needs a `Box`.
-    pub(crate) fn inline(&self) -> Vec<ShapeId> {
+    #[must_use]
+    pub fn inline(&self) -> Vec<ShapeId> {
         match self {
             Self::Tuple(items) => items.iter().map(|slot| slot.shape).collect(),
             Self::Struct(object) => object.fields.iter().map(|field| field.slot.shape).collect(),
@@ -159,7 +196,8 @@ impl Shape {
     }
 
     /// Every shape that this one mentions.
-    pub(crate) fn children(&self) -> Vec<ShapeId> {
+    #[must_use]
+    pub fn children(&self) -> Vec<ShapeId> {
         let mut children = self.inline();
         match self {
             Self::List(item) | Self::Map(item) => children.push(item.shape),

@@ -20,6 +20,7 @@ use expand::Expander;
 use objects::{Additional, ObjectAlternative};
 
 use crate::diagnostics::{LIMIT, NEVER_VALID, Reporter, WIDE_INTEGER};
+use crate::document::Role;
 use crate::normalize::{SchemaId, Schemas, Wraps};
 use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
 
@@ -34,24 +35,13 @@ const LONGEST_CHAIN: usize = 40;
 /// Tuples longer than this are lists.
 const LONGEST_TUPLE: usize = 8;
 
-/// The shapes of a schema document.
-#[derive(Debug)]
-pub(crate) struct Lowered {
-    pub(crate) shapes: Shapes,
-    /// A shape with a name.
-    pub(crate) root: ShapeId,
-}
-
-/// What the root of a document stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Root {
-    /// The arguments of a tool: always an object, and a type with a name.
-    Arguments,
-    /// A structured result: any value.
-    Output,
-}
-
-pub(crate) fn lower(schemas: &mut Schemas<'_>, root: SchemaId, kind: Root, reporter: &mut Reporter) -> Lowered {
+/// The shapes of a document, and the one of its root, which has a name.
+pub(crate) fn lower(
+    schemas: &mut Schemas<'_>,
+    root: SchemaId,
+    role: Role,
+    reporter: &mut Reporter,
+) -> (Shapes, ShapeId) {
     let mut lowering = Lowering {
         schemas,
         reporter,
@@ -61,7 +51,7 @@ pub(crate) fn lower(schemas: &mut Schemas<'_>, root: SchemaId, kind: Root, repor
         structs: Vec::new(),
         pending: VecDeque::new(),
     };
-    let root = lowering.root(root, kind);
+    let root = lowering.root(root, role);
     while let Some(job) = lowering.pending.pop_front() {
         lowering.finish(job);
     }
@@ -73,7 +63,7 @@ pub(crate) fn lower(schemas: &mut Schemas<'_>, root: SchemaId, kind: Root, repor
         root.shape
     };
     nesting::name_deep_types(&mut shapes, root);
-    Lowered { shapes, root }
+    (shapes, root)
 }
 
 struct Lowering<'l, 'a> {
@@ -114,10 +104,10 @@ enum StructMode {
 }
 
 impl Lowering<'_, '_> {
-    fn root(&mut self, root: SchemaId, kind: Root) -> Slot {
+    fn root(&mut self, root: SchemaId, role: Role) -> Slot {
         let conjunction = vec![root];
         let mut alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
-        if kind == Root::Arguments {
+        if role == Role::Input {
             let objects = std::mem::take(&mut alternatives.objects);
             alternatives = Alternatives { objects, ..Alternatives::nothing() };
             match alternatives.objects.as_slice() {
@@ -250,7 +240,7 @@ impl Lowering<'_, '_> {
             self.reporter.say(NEVER_VALID, &place, "");
             return Shape::Anything;
         }
-        self.union(alternatives, conjunction, depth)
+        self.union_shape(alternatives, conjunction, depth)
     }
 
     fn place(&self, conjunction: &Conjunction) -> String {

@@ -1,0 +1,70 @@
+//! One schema by typify: prepared, generated, rewritten; or the reason why not.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use proc_macro2::{Ident, TokenStream};
+use quote::format_ident;
+use schemars_08::schema::Schema;
+use serde_json::Value;
+use typify_impl::{TypeSpace, TypeSpaceSettings};
+
+use super::{Replacement, prepare, references, rewrite, root, same_names};
+use crate::options::Options;
+
+/// The types of one schema, or why typify does not give them.
+pub(super) fn types_of(schema: &Value, name: &str, module: &str, options: &Options) -> Result<Replacement, String> {
+    let prepared = prepare::prepared(schema, name)?;
+    references::check(&prepared)?;
+    same_names::check(&prepared)?;
+    let schemas: BTreeMap<String, Schema> =
+        serde_json::from_value(Value::Object(prepared)).map_err(|error| first_line(&error.to_string()))?;
+    let generated =
+        catch_unwind(AssertUnwindSafe(|| generate(schemas, name))).unwrap_or_else(|panic| Err(message(&*panic)))?;
+    let required = schema.get("required").and_then(Value::as_array);
+    let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut file = rewrite::checked(generated.tokens)?;
+    rewrite::rewrite(&mut file, &generated.root, &options.crate_path)?;
+    let facts = root::describe(&file, &generated.root, &required);
+    let module = format_ident!("{module}");
+    Ok(Replacement {
+        items: rewrite::module(&file, &generated.root, &facts, &options.crate_path),
+        wrapped: facts.field_type("result", &module),
+        root: generated.root,
+        module,
+    })
+}
+
+struct Generated {
+    tokens: TokenStream,
+    root: Ident,
+}
+
+fn generate(schemas: BTreeMap<String, Schema>, name: &str) -> Result<Generated, String> {
+    let mut settings = TypeSpaceSettings::default();
+    settings.with_derive("PartialEq".to_owned());
+    settings.with_map_type("::std::collections::BTreeMap".to_owned());
+    let mut space = TypeSpace::new(&settings);
+    space.add_ref_types(schemas).map_err(|error| first_line(&error.to_string()))?;
+    let root = Schema::new_ref(format!("{}{name}", prepare::DEFINITIONS));
+    let id = space.add_type(&root).map_err(|error| first_line(&error.to_string()))?;
+    let root = space.get_type(&id).map_err(|error| first_line(&error.to_string()))?;
+    let root = syn::parse2(root.ident()).map_err(|_| "it has no name for the root")?;
+    Ok(Generated { tokens: space.to_stream(), root })
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+    format!("it panics: {}", first_line(text.unwrap_or("(no message)")))
+}
+
+/// typify prints whole schemas into its messages.
+fn first_line(text: &str) -> String {
+    const MOST: usize = 120;
+    let line = text.lines().next().unwrap_or_default();
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}..", line.get(..end).unwrap_or_default()),
+        None => line.to_owned(),
+    }
+}

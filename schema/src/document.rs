@@ -1,0 +1,40 @@
+use serde_json::Value;
+
+use crate::diagnostics::Reporter;
+use crate::lower::lower;
+use crate::normalize::Schemas;
+use crate::shape::{ShapeId, Shapes};
+
+/// Which of a tool's two schemas a document is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// The arguments that callers send: always an object, and a type with a name.
+    Input,
+    /// The structured result that the server answers: any value.
+    Output,
+}
+
+/// A schema document that was read: its schemas, and the shapes of its values.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Document<'a> {
+    /// The schemas, each in the words of 2020-12.
+    pub schemas: Schemas<'a>,
+    /// What the values can be.
+    pub shapes: Shapes,
+    /// The shape of the whole value; one with a name.
+    pub root: ShapeId,
+    /// Which schema of its tool it is.
+    pub role: Role,
+}
+
+impl<'a> Document<'a> {
+    /// Reads a schema. Never fails: what has no shape of its own is [`Shape::Anything`](crate::Shape::Anything) at the
+    /// smallest place, and the reporter hears of it.
+    #[must_use]
+    pub fn read(schema: &'a Value, role: Role, reporter: &mut Reporter) -> Self {
+        let (mut schemas, root) = Schemas::new(schema, reporter);
+        let (shapes, root) = lower(&mut schemas, root, role, reporter);
+        Self { schemas, shapes, root, role }
+    }
+}

@@ -1,0 +1,25 @@
+//! What the JSON Schemas of an MCP server mean. A schema document is read once, into the [`Shapes`] that its values can
+//! have, and everything that has a question about a schema asks them: the generator, drift, the command line.
+//!
+//! ```
+//! use mcp_schema::diagnostics::Reporter;
+//! use mcp_schema::{Document, Role, Shape};
+//!
+//! let schema = serde_json::json!({"type": "object", "properties": {"owner": {"type": "string"}}});
+//! let mut reporter = Reporter::new("create_issue", 0, "/inputSchema");
+//! let document = Document::read(&schema, Role::Input, &mut reporter);
+//! let Shape::Struct(object) = document.shapes.get(document.root) else { panic!("an object with properties") };
+//! assert_eq!(object.fields[0].wire, "owner");
+//! ```
+
+mod bundle;
+pub mod diagnostics;
+mod document;
+mod lower;
+mod normalize;
+mod shape;
+
+pub use bundle::lookup;
+pub use document::{Document, Role};
+pub use normalize::{Kinds, SchemaId, Schemas};
+pub use shape::{Branch, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown};
