@@ -1,11 +1,9 @@
-//! What an MCP server is: its configuration (`mcp.toml`, `.mcp.json`, `MCP_SERVERS`), the snapshot of what it offers,
-//! and how two snapshots differ.
+//! What an MCP server is: its configuration (`mcp.toml`, `.mcp.json`, `MCP_SERVERS`), and the snapshot of what it offers.
 //!
 //! This crate is the part that the macro, the command line and the runtime share. Programs use it through `mcp-bindgen`.
 
 mod canonical;
 mod config;
-pub mod drift;
 mod duration;
 mod error;
 #[cfg(feature = "write")]

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use mcp_model::{Config, drift, read_text};
+use mcp_model::{Config, read_text};
+use mcp_schema::drift::{self, Class, Witness};
 use serde_json::{Value, json};
 use similar::TextDiff;
 
@@ -108,6 +109,9 @@ const MOST_TOLD: usize = 100;
 pub(crate) fn tell_changes(changes: &[drift::Change], output: &mut Output) {
     for change in changes.iter().take(MOST_TOLD) {
         output.status("", &change.to_string());
+        if let Some(witness) = &change.witness {
+            output.status("", &format!("{:12}= {witness}", ""));
+        }
     }
     if let Some(more) = changes.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
         output.status("", &format!("and {more} more changes, all of them with `--format json`"));
@@ -118,8 +122,19 @@ pub(crate) fn change_json(change: &drift::Change) -> Value {
     json!({
         "tool": change.tool,
         "kind": change.kind.name(),
-        "breaking": change.breaking,
+        "class": change.class.name(),
+        "breaking": change.class == Class::Breaking,
         "pointer": change.pointer,
         "detail": change.detail,
+        "witness": change.witness.as_ref().map(witness_json),
     })
+}
+
+/// `{"sent": ARGUMENTS}`, or `{"answered": RESULT}`.
+fn witness_json(witness: &Witness) -> Value {
+    match witness {
+        Witness::Sent(value) => json!({ "sent": value }),
+        Witness::Answered(value) => json!({ "answered": value }),
+        other => json!({ "value": other.value() }),
+    }
 }

@@ -19,6 +19,9 @@ impl Kinds {
     pub const BOOLEAN: Self = Self(2);
     /// Integral numbers.
     pub const INTEGER: Self = Self(4);
+    /// Numbers that are not integral.
+    #[cfg(feature = "drift")]
+    pub(crate) const FRACTION: Self = Self(8);
     /// Every number, integers too.
     pub const NUMBER: Self = Self(4 | 8);
     /// Strings.
@@ -27,6 +30,29 @@ impl Kinds {
     pub const ARRAY: Self = Self(32);
     /// Objects.
     pub const OBJECT: Self = Self(64);
+
+    #[cfg(feature = "drift")]
+    pub(crate) const NONE: Self = Self(0);
+    #[cfg(feature = "drift")]
+    pub(crate) const ALL: Self = Self(127);
+
+    /// Each kind by itself.
+    #[cfg(feature = "drift")]
+    pub(crate) fn each(self) -> impl Iterator<Item = Self> {
+        (0..7).map(|bit| Self(1 << bit)).filter(move |kind| self.has(*kind))
+    }
+
+    /// Whether both have a kind in common.
+    #[cfg(feature = "drift")]
+    pub(crate) fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The kinds of both.
+    #[cfg(feature = "drift")]
+    pub(crate) fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
 
     /// Whether all of `kinds` are in the set.
     #[must_use]

@@ -1,6 +1,8 @@
 //! Stage 2: every dialect becomes one. Keywords of draft 4 to 2020-12 and of OpenAPI are read into [`Node`], which has
 //! the fields of 2020-12 alone.
 
+#[cfg(feature = "drift")]
+mod assertions;
 mod keywords;
 
 use std::collections::{HashMap, VecDeque};
@@ -9,12 +11,24 @@ use serde_json::{Map, Value};
 
 use crate::bundle::{Bundle, Target, lookup, push};
 use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter};
+#[cfg(feature = "drift")]
+pub(crate) use assertions::{Assertions, Limit};
 pub(crate) use keywords::Bound;
 pub use keywords::Kinds;
 
 /// A schema of a [`Schemas`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SchemaId(usize);
+
+#[cfg(feature = "drift")]
+impl SchemaId {
+    /// The schema of the whole document.
+    pub(crate) const ROOT: Self = Self(0);
+
+    pub(crate) fn index(self) -> usize {
+        self.0
+    }
+}
 
 /// One schema, normalized.
 #[derive(Clone, Debug, Default)]
@@ -64,14 +78,18 @@ impl<'a> Schemas<'a> {
         let mut schemas =
             Self { bundle: Bundle::new(root), nodes: Vec::new(), by_pointer: HashMap::new(), pending: VecDeque::new() };
         let id = schemas.reserve(String::new(), root, reporter);
-        while let Some((id, value)) = schemas.pending.pop_front() {
-            let pointer = schemas.get(id).pointer.clone();
-            let node = schemas.normalize(pointer, value, reporter);
-            if let Some(slot) = schemas.nodes.get_mut(id.0) {
+        schemas.normalize_pending(reporter);
+        (schemas, id)
+    }
+
+    fn normalize_pending(&mut self, reporter: &mut Reporter) {
+        while let Some((id, value)) = self.pending.pop_front() {
+            let pointer = self.get(id).pointer.clone();
+            let node = self.normalize(pointer, value, reporter);
+            if let Some(slot) = self.nodes.get_mut(id.0) {
                 *slot = node;
             }
         }
-        (schemas, id)
     }
 
     pub(crate) fn get(&self, id: SchemaId) -> &Node {
