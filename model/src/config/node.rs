@@ -143,9 +143,6 @@ fn json_value(source: Source<'_>, value: ast::Value<'_>) -> Result<Node, FileErr
             for property in object.properties {
                 let at = property.range.start;
                 let key = property.name.into_string();
-                if entries.iter().any(|entry| entry.key == key) {
-                    return Err(source.error(at, format!("the key `{}` is there twice", crate::printable(&key))));
-                }
                 entries.push(Entry { key, at, value: json_value(source, property.value)? });
             }
             Kind::Table(entries)
