@@ -15,6 +15,7 @@ mod lower;
 mod names;
 mod normalize;
 mod options;
+mod patterns;
 mod plan;
 pub mod project;
 mod shape;
@@ -26,3 +27,4 @@ pub use diagnostics::{CODES, Code, Diagnostic, Diagnostics, Severity};
 #[cfg(feature = "format")]
 pub use format::format;
 pub use options::Options;
+pub use patterns::{Idle, IdlePattern};
