@@ -275,3 +275,23 @@ fn two_servers_cannot_be_one_module() {
     project.refuses(quote!("g-it", "g_it"), said);
     project.binds(quote!("g-it"));
 }
+
+#[test]
+fn the_readme_names_every_key() {
+    let readme = include_str!("../README.md");
+    let table: Vec<&str> = readme.lines().skip_while(|line| !line.starts_with("| key of `mcp.toml`")).collect();
+    let rows = table.iter().take_while(|line| line.starts_with('|')).filter_map(|row| row.split('|').nth(1));
+    let documented: Vec<&str> = rows.flat_map(|cell| cell.split('`').skip(1).step_by(2)).collect();
+    let mut keys = 0;
+    for text in ["zzzz = 1", "[defaults]\nzzzz = 1", "[servers.a]\nzzzz = 1"] {
+        let error = mcp_model::Config::parse_toml(text, "mcp.toml".as_ref()).expect_err("an unknown key");
+        let help = error.help.expect("it names the known ones");
+        for key in help.split('`').skip(1).step_by(2).filter(|key| !["servers", "defaults"].contains(key)) {
+            assert!(documented.contains(&key), "README.md's table has no `{key}`");
+            keys += 1;
+        }
+    }
+    assert!(keys > 20, "{keys} keys");
+    let known = |key: &&str| !key.starts_with('[') && !["mcp.toml"].contains(key);
+    assert_eq!(documented.into_iter().filter(known).count(), keys, "the table has keys that there are not");
+}
