@@ -20,7 +20,7 @@ mod text;
 pub use canonical::canonical_json;
 #[cfg(feature = "digest")]
 pub use canonical::tool_digest;
-pub use config::{Config, Defaults, DiagnosticLevels};
+pub use config::{Config, ConfigWarning, Defaults, DiagnosticLevels};
 pub use duration::parse_duration;
 pub use error::FileError;
 #[cfg(feature = "write")]

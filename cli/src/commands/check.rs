@@ -1,12 +1,13 @@
-//! `check`: whether the snapshots are what `sync` would write now.
+//! `check`: whether the snapshots are what `sync` would write now, and whether they build as they are configured.
 
 use std::path::Path;
 
-use mcp_model::{Config, read_text};
+use mcp_model::{Config, FileError, Snapshot, read_text};
 use mcp_schema::drift::{self, Class, Witness};
 use serde_json::{Value, json};
 use similar::TextDiff;
 
+use super::faults;
 use crate::args::Servers;
 use crate::exit::{Exit, Failure};
 use crate::live::{self, Found};
@@ -16,11 +17,12 @@ use crate::project;
 pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut Output) -> Result<Exit, Failure> {
     let config = project::load(config, output)?;
     let servers = project::servers(&config, &servers.servers)?;
-    let mut exits = Vec::new();
+    let faults = faults::tell(&config, &servers, output);
+    let mut exits: Vec<Exit> = faults.values().map(|_| Exit::Failed).collect();
     let mut report: Vec<(String, Value)> = Vec::new();
     live::snapshots(&config, servers, output, |output, found| {
         let name = found.server.name.clone();
-        let entry = match compare(&config, found) {
+        let mut entry = match compare(&config, found) {
             Ok(state) => {
                 exits.push(state.exit());
                 state.tell(&name, output)?
@@ -31,6 +33,9 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
                 json!({ "server": name, "status": "failed", "error": failure.message })
             }
         };
+        if let (Some(faults), Value::Object(entry)) = (faults.get(&name), &mut entry) {
+            entry.insert("faults".to_owned(), json!(faults));
+        }
         report.push((name, entry));
         Ok(())
     })
@@ -44,9 +49,22 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
 
 /// How a snapshot stands to its server.
 enum State {
-    UpToDate { path: String },
-    Missing { path: String },
-    Differs { path: String, changes: Vec<drift::Change>, diff: String },
+    UpToDate {
+        path: String,
+    },
+    Missing {
+        path: String,
+    },
+    /// It cannot be read.
+    Broken {
+        path: String,
+        error: FileError,
+    },
+    Differs {
+        path: String,
+        changes: Vec<drift::Change>,
+        diff: String,
+    },
 }
 
 fn compare(config: &Config, found: Found) -> Result<State, Failure> {
@@ -60,6 +78,13 @@ fn compare(config: &Config, found: Found) -> Result<State, Failure> {
     if current == live_text {
         return Ok(State::UpToDate { path: shown });
     }
+    if let Err(error) = Snapshot::parse(&current) {
+        let error = error.in_file(&path);
+        if Snapshot::is_newer(&current) {
+            return Err(error.into());
+        }
+        return Ok(State::Broken { path: shown, error });
+    }
     let changes = found.known.map(|known| drift::diff(&known, &live)).unwrap_or_default();
     let diff = TextDiff::from_lines(current.as_str(), live_text.as_str())
         .unified_diff()
@@ -72,7 +97,7 @@ impl State {
     fn exit(&self) -> Exit {
         match self {
             Self::UpToDate { .. } => Exit::Done,
-            Self::Missing { .. } | Self::Differs { .. } => Exit::OutOfDate,
+            Self::Missing { .. } | Self::Broken { .. } | Self::Differs { .. } => Exit::OutOfDate,
         }
     }
 
@@ -87,6 +112,11 @@ impl State {
                     "{server} has no snapshot\n --> {path}\n  = help: run `mcp-bindgen sync {server}`"
                 ));
                 ("missing", path, &[][..])
+            }
+            Self::Broken { path, error } => {
+                let error = error.clone().with_help(format!("run `mcp-bindgen sync {server}` to take it anew"));
+                output.error(&format!("{server}: {error}"));
+                ("broken", path, &[][..])
             }
             Self::Differs { path, changes, diff } => {
                 if !output.json() {

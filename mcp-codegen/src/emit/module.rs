@@ -25,6 +25,7 @@ pub(crate) fn module(
         let config = config.to_string();
         quote!(.config(#config))
     });
+    let folder = options.folder.as_ref().map(|folder| quote!(.folder(#folder)));
     let version = snapshot.protocol_version.as_ref().map(|version| quote!(.protocol_version(#version)));
     let capabilities = snapshot.client_capabilities.as_ref().map(|capabilities| {
         let capabilities = capabilities.to_string();
@@ -38,7 +39,7 @@ pub(crate) fn module(
             use #krate::wire::prelude::*;
 
             /// The server, and how to reach it.
-            pub const SERVER: ServerSpec = ServerSpec::new(#name) #config #version #capabilities .tools(TOOLS);
+            pub const SERVER: ServerSpec = ServerSpec::new(#name) #config #folder #version #capabilities .tools(TOOLS);
 
             /// Every bound tool, as the server declared it.
             pub const TOOLS: &[ToolSpec] = &[#(*<#params as Tool>::SPEC),*];

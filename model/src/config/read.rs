@@ -1,10 +1,11 @@
 //! Reading typed pieces out of nodes, with one kind of error for every kind of file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
 use super::node::{Entry, Kind, Node, Source};
+use super::warning::ConfigWarning;
 use crate::{Drift, FileError, Prefix, Types, duration, nearest, printable};
 
 /// Reads one file; collects what is worth a warning.
@@ -12,7 +13,7 @@ pub(super) struct Reader<'a> {
     pub(super) source: Source<'a>,
     /// Whether unknown and useless keys are errors: they are in files of our own, not in those of other programs.
     pub(super) strict: bool,
-    pub(super) warnings: Vec<FileError>,
+    pub(super) warnings: Vec<ConfigWarning>,
 }
 
 impl<'a> Reader<'a> {
@@ -24,14 +25,27 @@ impl<'a> Reader<'a> {
         self.source.error(at, message)
     }
 
+    pub(super) fn warn(&mut self, server: &str, error: FileError) {
+        self.warnings.push(ConfigWarning::about(server, error));
+    }
+
     fn wrong_type(&self, node: &Node, what: &str, expected: &str) -> FileError {
         self.error(node.at, format!("{what} must be {expected}, not {}", node.what()))
     }
 
     pub(super) fn table<'n>(&self, node: &'n Node, what: &str) -> Result<&'n [Entry], FileError> {
         match &node.kind {
-            Kind::Table(entries) => Ok(entries),
+            Kind::Table(entries) => self.each_once(entries),
             _ => Err(self.wrong_type(node, what, "a table")),
+        }
+    }
+
+    /// JSON lets a key stand twice; it is an error where we read it, and the business of others elsewhere.
+    fn each_once<'n>(&self, entries: &'n [Entry]) -> Result<&'n [Entry], FileError> {
+        let mut seen = BTreeSet::new();
+        match entries.iter().find(|entry| !seen.insert(entry.key.as_str())) {
+            Some(twice) => Err(self.error(twice.at, format!("the key `{}` is there twice", printable(&twice.key)))),
+            None => Ok(entries),
         }
     }
 
@@ -55,7 +69,7 @@ impl<'a> Reader<'a> {
         let Kind::Table(entries) = &node.kind else {
             return Err(self.wrong_type(node, what, "a table of strings"));
         };
-        entries
+        self.each_once(entries)?
             .iter()
             .map(|entry| {
                 let text = self.text(&entry.value, &format!("`{}` in {what}", printable(&entry.key)))?;

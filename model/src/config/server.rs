@@ -248,6 +248,6 @@ fn warn_of_secrets(reader: &mut Reader<'_>, table: &Table<'_>) {
     for (at, key) in found {
         let message = format!("`{}` of server `{}` looks like a secret written out", printable(&key), table.name);
         let help = "keep it in the environment and write a placeholder here: `${NAME}`";
-        reader.warnings.push(reader.error(at, message).with_help(help));
+        reader.warn(table.name, reader.error(at, message).with_help(help));
     }
 }

@@ -8,8 +8,8 @@ use crate::placeholder::{self, Missing};
 use crate::secrets::{self, Place};
 
 impl ServerConfig {
-    /// Puts values in the places of the placeholders, just before connecting. `lookup` gives the value of an environment
-    /// variable. The result still shows placeholders alone in `Debug` and in [`to_json`](Self::to_json).
+    /// Puts values in the places of the placeholders, just before connecting, and makes relative paths absolute where the
+    /// [folder](Self::folder) is known. `lookup` gives the value of an environment variable. The result still shows placeholders alone in `Debug` and in [`to_json`](Self::to_json).
     ///
     /// # Errors
     /// Names the variable that is not set, and the server that needs it.
@@ -25,6 +25,7 @@ impl ServerConfig {
             })
         })?;
         ready.as_written = Some(Box::new(self.written().clone()));
+        ready.resolve_paths();
         Ok(ready)
     }
 
