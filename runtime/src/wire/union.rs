@@ -2,6 +2,7 @@ use std::cmp::Reverse;
 
 use serde_json::{Number, Value};
 
+use super::scalars::whole;
 use super::{Input, Mismatch, Wire};
 
 /// Picks the branch of an untagged union that loses nothing: of those that print what was read, the first with the
@@ -119,10 +120,9 @@ pub fn same_json(left: &Value, right: &Value) -> bool {
 }
 
 fn same_number(left: &Number, right: &Number) -> bool {
-    let whole = |number: &Number| number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
     match (whole(left), whole(right)) {
-        (Some(left), Some(right)) => left == right,
-        _ => left.as_f64() == right.as_f64(),
+        (None, None) => left.as_f64() == right.as_f64(),
+        (left, right) => left == right,
     }
 }
 
