@@ -49,18 +49,27 @@ impl Wire for Value {
     fn write(&self) -> Result<Value, Mismatch> {
         Ok(self.clone())
     }
+
+    fn undeclared(&self) -> usize {
+        match self {
+            Self::Array(items) => 1 + items.iter().map(Self::undeclared).sum::<usize>(),
+            Self::Object(map) => 1 + map.values().map(|value| 1 + value.undeclared()).sum::<usize>(),
+            _ => 1,
+        }
+    }
 }
 
 impl Wire for Map<String, Value> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        match input.value() {
-            Value::Object(map) => Ok(map.clone()),
-            other => Err(Mismatch::expected("an object", other)),
-        }
+        input.members().cloned()
     }
 
     fn write(&self) -> Result<Value, Mismatch> {
         Ok(Value::Object(self.clone()))
+    }
+
+    fn undeclared(&self) -> usize {
+        self.values().map(|value| 1 + value.undeclared()).sum()
     }
 }
 
