@@ -54,7 +54,8 @@ pub(crate) fn hide(place: Place<'_>, value: &str, replacement: &dyn Fn(&str) -> 
             if let Some((header, rest)) = value.split_once(": ") {
                 return is_secret(header, rest).then(|| found(header, &format!("{header}: {}", scheme(rest))))?;
             }
-            let key = previous.filter(|p| p.starts_with('-')).map_or("", |p| p.trim_start_matches('-'));
+            let key =
+                previous.filter(|p| p.starts_with('-') && !p.contains('=')).map_or("", |p| p.trim_start_matches('-'));
             let key = if key.is_empty() { "secret" } else { key };
             let is_value = !value.starts_with('-');
             (is_value
