@@ -99,17 +99,18 @@ fn module(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result
     Ok((tokens, source.path))
 }
 
-/// Makes cargo rebuild the crate when a file changes, without a path of this machine in the tokens.
+/// Makes cargo rebuild the crate when a file changes, without a path of this machine in the tokens. The closure is never
+/// called and leaves nothing behind; the value of a constant would be in the crate's metadata, with all that the file says.
 fn track(manifest_dir: &Path, path: &Path) -> TokenStream {
     let relative = relative(manifest_dir, path);
-    if relative.is_absolute() {
+    let path = if relative.is_absolute() {
         let path = relative.display().to_string();
-        return quote!(
-            const _: &[u8] = ::core::include_bytes!(#path);
-        );
-    }
-    let path = format!("/{}", relative.display());
+        quote!(#path)
+    } else {
+        let path = format!("/{}", relative.display());
+        quote!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #path))
+    };
     quote!(
-        const _: &[u8] = ::core::include_bytes!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #path));
+        const _: fn() -> &'static [u8] = || ::core::include_bytes!(#path);
     )
 }

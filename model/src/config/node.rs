@@ -144,7 +144,7 @@ fn json_value(source: Source<'_>, value: ast::Value<'_>) -> Result<Node, FileErr
                 let at = property.range.start;
                 let key = property.name.into_string();
                 if entries.iter().any(|entry| entry.key == key) {
-                    return Err(source.error(at, format!("the key `{}` is there twice", crate::printable(&key))));
+                    return Err(source.error(at, format!("the key `{}` is there twice", crate::secrets::quoted(&key))));
                 }
                 entries.push(Entry { key, at, value: json_value(source, property.value)? });
             }

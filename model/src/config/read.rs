@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::node::{Entry, Kind, Node, Source};
-use crate::{Drift, FileError, Prefix, Types, duration, nearest, printable};
+use crate::secrets::quoted;
+use crate::{Drift, FileError, Prefix, Types, duration, nearest};
 
 /// Reads one file; collects what is worth a warning.
 pub(super) struct Reader<'a> {
@@ -58,7 +59,7 @@ impl<'a> Reader<'a> {
         entries
             .iter()
             .map(|entry| {
-                let text = self.text(&entry.value, &format!("`{}` in {what}", printable(&entry.key)))?;
+                let text = self.text(&entry.value, &format!("`{}` in {what}", quoted(&entry.key)))?;
                 Ok((entry.key.clone(), text))
             })
             .collect()
@@ -69,9 +70,8 @@ impl<'a> Reader<'a> {
         let Kind::Text(text) = &node.kind else {
             return Err(self.wrong_type(node, what, "a duration such as \"30s\"").with_help(help));
         };
-        duration::parse_duration(text).ok_or_else(|| {
-            self.error(node.at, format!("{what} is not a duration: `{}`", printable(text))).with_help(help)
-        })
+        duration::parse_duration(text)
+            .ok_or_else(|| self.error(node.at, format!("{what} is not a duration")).with_help(help))
     }
 
     pub(super) fn drift(&self, node: &Node, what: &str) -> Result<Drift, FileError> {
@@ -94,10 +94,7 @@ impl<'a> Reader<'a> {
             {
                 Ok(Prefix::Named(text.clone()))
             }
-            Kind::Text(text) => {
-                let message = format!("{what} cannot begin names: `{}`", printable(text));
-                Err(self.error(node.at, message).with_help(help))
-            }
+            Kind::Text(_) => Err(self.error(node.at, format!("{what} cannot begin names")).with_help(help)),
             _ => Err(self.wrong_type(node, what, "a string or `false`").with_help(help)),
         }
     }
@@ -113,15 +110,18 @@ impl<'a> Reader<'a> {
             return Ok(*value);
         }
         let names = known.iter().map(|(name, _)| *name);
-        Err(self.error(node.at, format!("{what} cannot be `{}`", printable(word))).with_help(suggestion(
-            word,
-            names,
-            "it can be",
-        )))
+        // Another word may be anything, a secret in the wrong line included.
+        let is_short = word.len() <= 5 && word.bytes().all(|b| b.is_ascii_lowercase());
+        let message = if is_short || !nearest(word, names.clone()).is_empty() {
+            format!("{what} cannot be `{word}`")
+        } else {
+            format!("{what} is none of the words that it can be")
+        };
+        Err(self.error(node.at, message).with_help(suggestion(word, names, "it can be")))
     }
 
     pub(super) fn unknown_key(&self, entry: &Entry, place: &str, known: &[&str]) -> FileError {
-        self.error(entry.at, format!("unknown key `{}` in {place}", printable(&entry.key))).with_help(suggestion(
+        self.error(entry.at, format!("unknown key `{}` in {place}", quoted(&entry.key))).with_help(suggestion(
             &entry.key,
             known.iter().copied(),
             "known keys:",
