@@ -68,7 +68,8 @@ const MASK: char = '\0';
 pub(crate) fn find(place: Place<'_>, text: &str) -> Vec<Secret> {
     let placeholders = placeholder::find(text);
     let masked = mask(text, &placeholders);
-    secrets_of(&masked, &placeholders, merged(scan::candidates(place, &masked)))
+    let candidates = merged(scan::candidates(place, &masked));
+    secrets_of(&masked, &placeholders, &candidates, &|key, default| !find(Place::Env(key), default).is_empty())
 }
 
 /// Everything that a text spells out, secret or not; an authentication scheme excepted.
@@ -76,7 +77,7 @@ pub(crate) fn find_literals(key: &str, text: &str) -> Vec<Secret> {
     let placeholders = placeholder::find(text);
     let masked = mask(text, &placeholders);
     let whole = Candidate { range: scan::after_scheme(&masked)..masked.len(), key: key.to_owned() };
-    secrets_of(&masked, &placeholders, vec![whole])
+    secrets_of(&masked, &placeholders, &[whole], &|_, default| !default.is_empty())
 }
 
 /// The text with something else in the places of its secrets.
@@ -130,9 +131,14 @@ fn merged(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     merged
 }
 
-fn secrets_of(masked: &str, placeholders: &[Placeholder<'_>], candidates: Vec<Candidate>) -> Vec<Secret> {
+fn secrets_of(
+    masked: &str,
+    placeholders: &[Placeholder<'_>],
+    candidates: &[Candidate],
+    is_secret_default: &dyn Fn(&str, &str) -> bool,
+) -> Vec<Secret> {
     let mut secrets = Vec::new();
-    for candidate in &candidates {
+    for candidate in candidates {
         for range in literals(masked, candidate) {
             secrets.push(Secret { range, key: candidate.key.clone(), is_default: false });
         }
@@ -141,7 +147,7 @@ fn secrets_of(masked: &str, placeholders: &[Placeholder<'_>], candidates: Vec<Ca
         let Some(default) = default else { continue };
         let touches = |c: &&Candidate| c.range.start <= range.start && range.end <= c.range.end;
         let key = candidates.iter().find(touches).map_or(*name, |candidate| candidate.key.as_str());
-        if !find(Place::Env(key), default).is_empty() {
+        if is_secret_default(key, default) {
             let start = range.end - 1 - default.len() - ":-".len();
             secrets.push(Secret { range: start..range.end - 1, key: key.to_owned(), is_default: true });
         }

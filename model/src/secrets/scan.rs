@@ -6,8 +6,9 @@ use super::key::{self, Key};
 use super::{Candidate, MASK, Place, shape};
 
 /// Programs that start others: what comes before the name of the other is for them, and means other things.
-const STARTERS: [&str; 12] =
-    ["bun", "bunx", "deno", "docker", "npm", "npx", "pipx", "pnpm", "podman", "uv", "uvx", "yarn"];
+const STARTERS: [&str; 13] =
+    ["bun", "bunx", "deno", "docker", "mkdir", "npm", "npx", "pipx", "pnpm", "podman", "uv", "uvx", "yarn"];
+const CONTAINERS: [&str; 2] = ["docker", "podman"];
 const SCHEMES: [&str; 7] = ["bearer", "basic", "token", "digest", "apikey", "api-key", "negotiate"];
 const LOGIN_FLAGS: [&str; 4] = ["u", "user", "userpwd", "proxy-user"];
 
@@ -50,6 +51,8 @@ pub(super) fn candidates(place: Place<'_>, text: &str) -> Vec<Candidate> {
 
 impl Scan<'_> {
     pub(super) fn push(&mut self, range: Range<usize>, key: &str) {
+        // What is called a key may hold a secret itself, and keys are shown.
+        let key = if is_name(key) && shape::tokens(key).is_empty() { key } else { "secret" };
         self.found.push(Candidate { range, key: key.to_owned() });
     }
 
@@ -70,29 +73,32 @@ impl Scan<'_> {
     fn argument(&mut self, command: &str, before: &[String]) {
         let Some(last) = before.last() else { return };
         let whole = 0..self.text.len();
-        if let Some(key) = last.strip_suffix([':', '=']) {
+        if let Some(key) = last.strip_suffix([':', '=']).filter(|key| is_name(key)) {
             return self.keyed(key.trim_start_matches('-'), whole);
         }
         if !is_flag(last) || last.contains('=') || is_flag(self.text) {
             return;
         }
         let program = command.rsplit(['/', '\\']).next().unwrap_or_default();
-        let for_starter = STARTERS.contains(&program) && before.iter().all(|argument| argument.starts_with('-'));
-        match last.trim_start_matches('-') {
-            "p" if !for_starter && !self.text.starts_with('@') && !is_port(self.text) => self.keyed("password", whole),
-            "p" => {}
-            flag if LOGIN_FLAGS.contains(&flag) && !["docker", "podman"].contains(&program) => self.login(),
-            flag => self.keyed(flag, whole),
-        }
+        let for_starter = before.iter().all(|argument| argument.starts_with('-'));
+        self.flagged(last.trim_start_matches('-'), whole, program, for_starter);
     }
 
-    /// `user:password`.
-    fn login(&mut self) {
-        let is_number = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-        if let Some((user, password)) = self.text.split_once(':')
-            && !(is_number(user) && is_number(password))
-        {
-            self.push(user.len() + 1..self.text.len(), "password");
+    /// Takes a part of the text as the value of a flag.
+    fn flagged(&mut self, flag: &str, range: Range<usize>, program: &str, for_starter: bool) {
+        let value = self.text.get(range.clone()).unwrap_or_default();
+        match flag {
+            "p" if (for_starter && STARTERS.contains(&program)) || value.starts_with('@') || is_port(value) => {}
+            "p" => self.keyed("password", range),
+            _ if LOGIN_FLAGS.contains(&flag) && !CONTAINERS.contains(&program) => {
+                // `user:password`; two numbers are a user and a group.
+                if let Some((user, password)) = value.split_once(':')
+                    && !(is_number(user) && is_number(password))
+                {
+                    self.push(range.start + user.len() + 1..range.end, "password");
+                }
+            }
+            _ => self.keyed(flag, range),
         }
     }
 
@@ -109,23 +115,26 @@ impl Scan<'_> {
     /// `--token abc` in a command line that is one text.
     fn flags(&mut self) {
         let mut flag = None;
+        let mut program = "";
         let mut words = words(self.text).into_iter();
-        while let Some(range) = words.next() {
+        while let Some(mut range) = words.next() {
             let word = self.text.get(range.clone()).unwrap_or_default();
             if is_flag(word) {
                 flag = Some(word.trim_start_matches('-')).filter(|flag| !flag.contains('='));
                 continue;
             }
-            let Some(flag) = flag.take().filter(|_| !self.is_prose) else { continue };
-            let mut value = range;
+            let Some(flag) = flag.take().filter(|_| !self.is_prose) else {
+                program = word;
+                continue;
+            };
             if let Some(quote) = word.chars().next().filter(|c| "\"'".contains(*c)) {
-                let inside = value.start + 1;
+                let inside = range.start + 1;
                 let length = self.text.get(inside..).and_then(|rest| rest.find(quote));
-                value = inside..length.map_or(self.text.len(), |length| inside + length);
-                let end = value.end;
+                range = inside..length.map_or(self.text.len(), |length| inside + length);
+                let end = range.end;
                 words = words.skip_while(|word| word.start < end).collect::<Vec<_>>().into_iter();
             }
-            self.keyed(flag, value);
+            self.flagged(flag, range, program, true);
         }
     }
 
@@ -140,8 +149,10 @@ impl Scan<'_> {
             }
             let rest = text.get(range.end..).unwrap_or_default();
             let start = range.end + (rest.len() - rest.trim_start().len());
-            let value = shape::run(rest.trim_start(), |c| !c.is_whitespace() && !"\"'`,;".contains(c));
-            let is_all = range.start == 0 && start + value.len() == text.trim_end().len();
+            let word = shape::run(rest.trim_start(), |c| !c.is_whitespace() && !"\"'`,;".contains(c));
+            // At the beginning it is what the whole text is about.
+            let value = if range.start == 0 && !self.is_prose { rest.trim() } else { word };
+            let is_all = range.start == 0 && value == word;
             let is_random = value.len() >= 6 && value.bytes().any(|b| b.is_ascii_digit() || b == b'=');
             let is_bearer = scheme.eq_ignore_ascii_case("bearer");
             if !value.is_empty() && ((is_all && is_bearer && !self.is_prose) || is_random) {
@@ -161,6 +172,10 @@ pub(super) fn after_scheme(value: &str) -> usize {
     if is_scheme && credentials.len() < rest.len() { value.len() - credentials.len() } else { 0 }
 }
 
+fn is_name(key: &str) -> bool {
+    key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.%[]$".contains(&b))
+}
+
 /// Whether an argument is a flag, and not a value that begins with a dash.
 fn is_flag(argument: &str) -> bool {
     let name = argument.trim_start_matches('-');
@@ -174,11 +189,15 @@ fn is_flag(argument: &str) -> bool {
         && !is_random
 }
 
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit())
+}
+
 /// `8080`, and what is to be mapped to it: `127.0.0.1:8080:80/tcp`.
 fn is_port(text: &str) -> bool {
     let text = text.trim_end_matches("/tcp").trim_end_matches("/udp");
     let mapped = text.contains(':') && text.bytes().all(|b| b.is_ascii_digit() || b".:-[]".contains(&b));
-    mapped || (text.len() <= 5 && text.bytes().all(|b| b.is_ascii_digit()))
+    mapped || (text.len() <= 5 && is_number(text))
 }
 
 fn words(text: &str) -> Vec<Range<usize>> {
