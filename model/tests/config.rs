@@ -145,7 +145,7 @@ fn faults_in_mcp_toml_are_named_with_their_place() {
     toml_error("[servers]\ngithub = \"npx\"\n", "server `github` must be a table, not a string\n --> mcp.toml:2:10");
     toml_error(
         "[servers.github]\nnpm = \"x\"\ntimeout = \"30\"\n",
-        "`timeout` of server `github` is not a duration: `30`\n --> mcp.toml:3:11\n  = help: write a whole number above \
+        "`timeout` of server `github` is not a duration\n --> mcp.toml:3:11\n  = help: write a whole number above \
          zero with a unit: \"500ms\", \"30s\", \"2m\" or \"1h\"",
     );
     toml_error(
@@ -269,14 +269,19 @@ fn written_out_secrets_are_warnings_that_do_not_repeat_them() {
          [servers.b]\nurl = \"https://example.com?token=hunter2\"\nheaders = { Authorization = \"Bearer hunter2\" }\n",
     );
     let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
-    let help = "\n  = help: keep it in the environment and write a placeholder here: `${NAME}`";
+    let said = |key: &str, server: &str, place: &str, variable: &str| {
+        format!(
+            "`{key}` of server `{server}` looks like a secret written out\n --> app/mcp.toml:{place}\n  = help: write \
+             `${{{variable}}}` in its place, and set that variable where the server is used"
+        )
+    };
     assert_eq!(
         warnings,
         [
-            format!("`GITHUB_TOKEN` of server `a` looks like a secret written out\n --> app/mcp.toml:3:24{help}"),
-            format!("`api-key` of server `a` looks like a secret written out\n --> app/mcp.toml:4:22{help}"),
-            format!("`token` of server `b` looks like a secret written out\n --> app/mcp.toml:6:7{help}"),
-            format!("`Authorization` of server `b` looks like a secret written out\n --> app/mcp.toml:7:29{help}"),
+            said("GITHUB_TOKEN", "a", "3:24", "GITHUB_TOKEN"),
+            said("api-key", "a", "4:22", "A_API_KEY"),
+            said("token", "b", "6:7", "B_TOKEN"),
+            said("Authorization", "b", "7:29", "B_AUTHORIZATION"),
         ]
     );
     for server in config.servers.values() {
@@ -286,8 +291,8 @@ fn written_out_secrets_are_warnings_that_do_not_repeat_them() {
     assert_eq!(
         config.servers["b"].to_json(),
         json!({
-            "url": "https://example.com?token=${B_TOKEN}",
-            "headers": { "Authorization": "Bearer ${B_AUTHORIZATION}" },
+            "url": "https://example.com?token=${MCP_SECRET_B_TOKEN}",
+            "headers": { "Authorization": "Bearer ${MCP_SECRET_B_AUTHORIZATION}" },
         })
     );
 }

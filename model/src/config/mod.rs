@@ -15,9 +15,10 @@ use serde_json::Value;
 use self::node::{Entry, Kind, Node};
 use self::read::{Reader, suggestion};
 pub use self::warning::ConfigWarning;
+use crate::secrets::quoted;
 use crate::server::{Drift, ServerConfig};
 use crate::text::without_byte_order_mark;
-use crate::{FileError, printable, read_text};
+use crate::{FileError, read_text};
 
 /// The servers that a project uses.
 ///
@@ -194,7 +195,7 @@ impl Config {
         if let Some(error) = self.rejected.get(name) {
             return Err(error.clone());
         }
-        let error = FileError::new(format!("there is no server `{}`", printable(name)));
+        let error = FileError::new(format!("there is no server `{}`", quoted(name)));
         let error = match &self.path {
             Some(path) => error.in_file(path),
             None => error,
@@ -253,7 +254,7 @@ pub(crate) fn server_from_json(name: &str, json: &Value) -> Result<ServerConfig,
 fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
     let mut defaults = Defaults::default();
     for entry in reader.table(node, "`defaults`")? {
-        let what = format!("`{}` in `defaults`", printable(&entry.key));
+        let what = format!("`{}` in `defaults`", quoted(&entry.key));
         match entry.key.as_str() {
             "snapshots" => defaults.snapshots = PathBuf::from(reader.text(&entry.value, &what)?),
             "timeout" => defaults.timeout = reader.duration(&entry.value, &what)?,

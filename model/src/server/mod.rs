@@ -1,7 +1,7 @@
 //! One server: how it is reached, what of it is used.
 
 mod build;
-mod json;
+pub(crate) mod json;
 mod paths;
 mod show;
 mod values;
