@@ -9,6 +9,7 @@ use mcp_model::{FileError, Prefix, write_if_changed};
 
 use crate::bindings::Bindings;
 use crate::format;
+use crate::options::is_module_name;
 use crate::project::{Project, Source};
 use mcp_schema::diagnostics::Severity;
 
@@ -87,7 +88,7 @@ impl Builder {
         self.last(|server| server.tools = Some(patterns))
     }
 
-    /// Names the module.
+    /// Names the module, as it is written; `r#` may stand before a keyword.
     pub fn module(self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.last(|server| server.module = Some(name))
@@ -161,6 +162,10 @@ impl Server {
             options = options.tools(tools.clone());
         }
         if let Some(module) = &self.module {
+            if !is_module_name(module) {
+                let message = format!("no module can be called `{}`", mcp_model::printable(module));
+                return Err(FileError::new(message).with_help(format!("it is for server `{}`", self.name)).into());
+            }
             options = options.module(module.clone());
         }
         if let Some(prefix) = &self.prefix {

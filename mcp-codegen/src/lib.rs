@@ -20,4 +20,4 @@ pub use bindings::{Bindings, Coverage, ToolBinding};
 #[cfg(feature = "format")]
 pub use format::format;
 pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Severity};
-pub use options::Options;
+pub use options::{Options, is_module_name};

@@ -1,9 +1,11 @@
 //! How bindings are to be generated.
 
 use mcp_model::{Prefix, ServerConfig, Snapshot, Types, matches_glob};
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use serde_json::Value;
+
+use crate::names::{Style, ident, module_name};
 
 /// Options of [`Bindings::generate`](crate::Bindings::generate).
 ///
@@ -52,7 +54,8 @@ impl Options {
         options
     }
 
-    /// The name of the generated module.
+    /// The name of the generated module, as it is written; `r#` may stand before a keyword. What no module can be called
+    /// becomes an identifier as a server's name does: macro and build script refuse it, see [`is_module_name`].
     pub fn module(mut self, name: impl Into<String>) -> Self {
         self.module = Some(name.into());
         self
@@ -83,6 +86,15 @@ impl Options {
         self
     }
 
+    /// The identifier of the generated module.
+    pub(crate) fn module_ident(&self) -> Ident {
+        let written = self.module.as_deref();
+        match written.and_then(module_name) {
+            Some(name) => ident(name),
+            None => ident(&Style::Snake.apply(written.unwrap_or(&self.server))),
+        }
+    }
+
     pub(crate) fn selects(&self, tool: &str) -> bool {
         let matches = |patterns: &[String]| patterns.iter().any(|pattern| matches_glob(pattern, tool));
         self.tools.iter().all(|patterns| matches(patterns)) && !matches(&self.exclude)
@@ -96,4 +108,10 @@ impl Options {
         let matches = |pattern: &String| names.iter().any(|name| matches_glob(pattern, name));
         self.tools.iter().flatten().filter(|pattern| !matches(pattern)).cloned().collect()
     }
+}
+
+/// Whether a module can be called so: `gh`, `GitHub`, `async` and `r#async`, but not `self` or `my-mod`.
+#[must_use]
+pub fn is_module_name(name: &str) -> bool {
+    module_name(name).is_some()
 }

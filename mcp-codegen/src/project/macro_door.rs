@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use mcp_model::FileError;
@@ -41,17 +42,43 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
                 modules.extend(tokens);
                 tracked.push(path);
             }
-            Err(error) => match &mut errors {
-                Some(errors) => errors.combine(error),
-                None => errors = Some(error),
-            },
+            Err(error) => combine(&mut errors, error),
         }
+    }
+    for (server, other, module) in same_modules(&servers) {
+        let message = format!(
+            "servers `{}` and `{}` would both be module `{module}`; give one an `mcp_tools!` of its own, with `mod = ..`",
+            other.value(),
+            server.value(),
+        );
+        combine(&mut errors, syn::Error::new(server.span(), message));
     }
     if let Some(errors) = errors {
         return Err(errors);
     }
     let tracked = tracked.iter().map(|path| track(&manifest_dir, path));
     Ok(quote!(#(#tracked)* #modules))
+}
+
+fn combine(errors: &mut Option<syn::Error>, error: syn::Error) {
+    match errors {
+        Some(errors) => errors.combine(error),
+        None => *errors = Some(error),
+    }
+}
+
+/// Each server whose module an earlier one has, that one, and the module. `mod` is for one server alone.
+fn same_modules(servers: &[LitStr]) -> Vec<(&LitStr, &LitStr, String)> {
+    let mut known: HashMap<String, &LitStr> = HashMap::new();
+    let mut same = Vec::new();
+    for server in servers {
+        let module = crate::Options::new(server.value()).module_ident().to_string();
+        match known.get(&module) {
+            Some(other) => same.push((server, *other, module)),
+            None => drop(known.insert(module, server)),
+        }
+    }
+    same
 }
 
 fn every_server(project: &Project) -> syn::Result<Vec<LitStr>> {
