@@ -10,7 +10,7 @@ use mcp_model::{FileError, Prefix, write_if_changed};
 
 use crate::bindings::Bindings;
 use crate::format;
-use crate::options::Options;
+use crate::options::{Options, is_module_name};
 use crate::project::{Project, Source, check_pattern};
 use mcp_schema::diagnostics::Severity;
 
@@ -99,7 +99,7 @@ impl Builder {
         self.set(|settings| settings.tools = Some(patterns))
     }
 
-    /// Names the module.
+    /// Names the module, as it is written; `r#` may stand before a keyword.
     pub fn module(self, name: impl Into<String>) -> Self {
         let name = name.into();
         self.set(|settings| settings.module = Some(name))
@@ -189,7 +189,14 @@ impl Builder {
             let message = format!("`{option}` is for one server: call it after the `.server(\"..\")` that it is about");
             return Err(BuildError::Usage(message));
         }
-        Ok(servers.into_iter().map(|(name, settings)| (name, settings.or(&self.every))).collect())
+        let servers: Vec<_> = servers.into_iter().map(|(name, settings)| (name, settings.or(&self.every))).collect();
+        for (name, settings) in &servers {
+            if let Some(module) = settings.module.as_ref().filter(|module| !is_module_name(module)) {
+                let message = format!("no module can be called `{}`", mcp_model::printable(module));
+                return Err(FileError::new(message).with_help(format!("it is for server `{name}`")).into());
+            }
+        }
+        Ok(servers)
     }
 
     /// A pattern for every server has to match in one of them, a pattern for one server there.

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use mcp_model::{Prefix, ServerConfig, Types, matches_glob};
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use serde_json::Value;
 
-use crate::names::Style;
-use crate::project::{in_manifest_dir, relative};
+use crate::names::{Style, ident, module_name};
+use crate::paths::{in_manifest_dir, relative};
 
 /// Options of [`Bindings::generate`](crate::Bindings::generate).
 ///
@@ -73,7 +73,8 @@ impl Options {
         options
     }
 
-    /// The name of the generated module.
+    /// The name of the generated module, as it is written; `r#` may stand before a keyword. What no module can be called
+    /// becomes an identifier as a server's name does: macro and build script refuse it, see [`is_module_name`].
     pub fn module(mut self, name: impl Into<String>) -> Self {
         self.module = Some(name.into());
         self
@@ -110,6 +111,15 @@ impl Options {
         self
     }
 
+    /// The identifier of the generated module.
+    pub(crate) fn module_ident(&self) -> Ident {
+        let written = self.module.as_deref();
+        match written.and_then(module_name) {
+            Some(name) => ident(name),
+            None => ident(&Style::Snake.apply(written.unwrap_or(&self.server))),
+        }
+    }
+
     pub(crate) fn selects(&self, tool: &str) -> bool {
         self.lists(tool) && !matches(&self.exclude, tool)
     }
@@ -122,4 +132,10 @@ impl Options {
 
 fn matches(patterns: &[String], tool: &str) -> bool {
     patterns.iter().any(|pattern| matches_glob(pattern, tool))
+}
+
+/// Whether a module can be called so: `gh`, `GitHub`, `async` and `r#async`, but not `self` or `my-mod`.
+#[must_use]
+pub fn is_module_name(name: &str) -> bool {
+    module_name(name).is_some()
 }

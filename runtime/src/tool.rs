@@ -315,7 +315,7 @@ macro_rules! __tool {
             const SPEC: &'static $crate::ToolSpec = &$spec;
             type Output = $output;
 
-            fn output($result: $crate::ToolResult) -> ::core::result::Result<Self::Output, $crate::CallError> {
+            fn output($result: $crate::ToolResult) -> ::core::result::Result<$output, $crate::CallError> {
                 $decoded
             }
         }

@@ -6,9 +6,9 @@ use quote::{quote, quote_spanned};
 use syn::LitStr;
 
 use super::macro_input::MacroInput;
-use super::paths::{in_manifest_dir, relative};
 use super::{Project, Source, check_pattern};
 use crate::bindings::Bindings;
+use crate::paths::{in_manifest_dir, relative};
 
 /// Expands `mcp_tools!`: the whole of the proc macro.
 ///
@@ -95,8 +95,8 @@ fn source(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result
 /// The error of a server whose module another one of the macro has.
 fn check_modules(sources: &[(&LitStr, Source)]) -> syn::Result<()> {
     for (place, (server, source)) in sources.iter().enumerate() {
-        let module = source.options.module_name();
-        if let Some((other, _)) = sources.iter().take(place).find(|(_, other)| other.options.module_name() == module) {
+        let module = source.options.module_ident();
+        if let Some((other, _)) = sources.iter().take(place).find(|(_, other)| other.options.module_ident() == module) {
             let (server, other, place) = (server.value(), other.value(), server.span());
             let message = format!("servers `{other}` and `{server}` would both be the module `{module}`");
             let help = "bind one of them in a `mcp_tools!` of its own, with `mod = ..`";

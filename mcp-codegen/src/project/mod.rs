@@ -3,14 +3,13 @@
 
 mod macro_door;
 mod macro_input;
-mod paths;
 
 use std::path::{Path, PathBuf};
 
 use mcp_model::{Config, ConfigWarning, FileError, Snapshot};
 
+use crate::paths::relative;
 pub use macro_door::expand_macro;
-pub(crate) use paths::{in_manifest_dir, relative};
 
 use crate::options::Options;
 use crate::patterns::{Idle, IdlePattern};

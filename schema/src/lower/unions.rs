@@ -156,17 +156,11 @@ impl Lowering<'_, '_> {
             siblings.iter().filter(|sibling| sibling.required.contains(key)).count() == 1
                 || siblings.iter().filter(|sibling| sibling.property(key).is_some()).count() == 1
         };
-        let own: Vec<_> = object
-            .required
-            .iter()
-            .filter(is_own)
-            .chain(object.properties.iter().map(|(key, _)| key).filter(is_own))
-            .take(1)
-            .cloned()
-            .collect();
-        match own.as_slice() {
-            [name, ..] => format!("with {name}"),
-            [] => "Object".to_owned(),
+        // The order of `required` says something, that of properties does not.
+        let required = object.required.iter().find(is_own);
+        match required.or_else(|| object.properties.iter().map(|(key, _)| key).filter(is_own).min()) {
+            Some(name) => format!("with {name}"),
+            None => "Object".to_owned(),
         }
     }
 

@@ -97,6 +97,12 @@ impl<'a> Schemas<'a> {
         self.nodes.get(id.0).unwrap_or(&ANYTHING)
     }
 
+    /// The JSON pointer of a schema in its document.
+    #[must_use]
+    pub fn pointer(&self, id: SchemaId) -> &str {
+        &self.get(id).pointer
+    }
+
     /// The JSON that a schema was read from; `None` where that is no object.
     #[must_use]
     pub fn source(&self, id: SchemaId) -> Option<&'a Map<String, Value>> {
