@@ -3,6 +3,7 @@
 mod uri;
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
@@ -27,18 +28,22 @@ const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems", "items"];
 const MAP: &[&str] = &["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
 const DEEPEST: usize = 256;
+/// Pointers and URIs are kept up to this length, in bytes.
+pub(crate) const LONGEST: usize = 4096;
 
 /// A schema document with its `$id`s and anchors indexed.
 #[derive(Debug)]
 pub(crate) struct Bundle<'a> {
     root: &'a Value,
-    /// Pointers of the schemas that have a base URI of their own, and that URI.
-    bases: Vec<(String, String)>,
-    resources: HashMap<String, String>,
-    anchors: HashMap<(String, String), String>,
+    /// The base URIs of the schemas that have their own, by their pointers.
+    bases: HashMap<String, Rc<str>>,
+    resources: HashMap<Rc<str>, String>,
+    anchors: HashMap<(Rc<str>, String), String>,
     dynamic_anchors: HashMap<String, Vec<String>>,
-    /// Up to draft 7, keywords beside `$ref` are ignored.
+    /// Up to draft 7, keywords beside `$ref` are ignored, and `$id: "#here"` is an anchor.
     ref_stands_alone: bool,
+    /// What a schema calls itself: `id` up to draft 4, `$id` since.
+    id: &'static str,
     has_references: bool,
 }
 
@@ -56,18 +61,18 @@ pub(crate) enum Target {
 impl<'a> Bundle<'a> {
     pub(crate) fn new(root: &'a Value) -> Self {
         let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let says = |drafts: &[&str]| drafts.iter().any(|draft| dialect.contains(draft));
         let mut bundle = Self {
             root,
-            bases: Vec::new(),
-            resources: HashMap::from([(String::new(), String::new())]),
+            bases: HashMap::new(),
+            resources: HashMap::from([(Rc::from(""), String::new())]),
             anchors: HashMap::new(),
             dynamic_anchors: HashMap::new(),
-            ref_stands_alone: ["draft-03", "draft-04", "draft-06", "draft-07"]
-                .iter()
-                .any(|draft| dialect.contains(draft)),
+            ref_stands_alone: says(&["draft-03", "draft-04", "draft-06", "draft-07"]),
+            id: if says(&["draft-03", "draft-04"]) { "id" } else { "$id" },
             has_references: false,
         };
-        bundle.index(root, &mut String::new(), "", 0);
+        bundle.index(root, &mut String::new(), &Rc::from(""), 0);
         bundle
     }
 
@@ -87,7 +92,7 @@ impl<'a> Bundle<'a> {
     pub(crate) fn resolve(&self, from: &str, reference: &str) -> Target {
         let (document, fragment) = uri::split(reference);
         let document = uri::resolve(self.base_of(from), document);
-        let Some(resource) = self.resources.get(&document) else {
+        let Some((document, resource)) = self.resources.get_key_value(document.as_str()) else {
             return Target::Elsewhere;
         };
         let Some(fragment) = uri::decode(fragment) else {
@@ -96,7 +101,7 @@ impl<'a> Bundle<'a> {
         let pointer = if fragment.is_empty() || fragment.starts_with('/') {
             Some(format!("{resource}{fragment}"))
         } else {
-            self.anchors.get(&(document, fragment)).cloned()
+            self.anchors.get(&(Rc::clone(document), fragment)).cloned()
         };
         match pointer {
             Some(pointer) if self.at(&pointer).is_some() => Target::Here(pointer),
@@ -121,16 +126,19 @@ impl<'a> Bundle<'a> {
     }
 
     fn base_of(&self, pointer: &str) -> &str {
-        let covers =
-            |place: &str| pointer.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        self.bases
-            .iter()
-            .filter(|(place, _)| covers(place))
-            .max_by_key(|(place, _)| place.len())
-            .map_or("", |(_, base)| base.as_str())
+        let mut place = pointer;
+        loop {
+            if let Some(base) = self.bases.get(place) {
+                return base;
+            }
+            match place.rsplit_once('/') {
+                Some((parent, _)) => place = parent,
+                None => return "",
+            }
+        }
     }
 
-    fn index(&mut self, schema: &'a Value, pointer: &mut String, base: &str, depth: usize) {
+    fn index(&mut self, schema: &'a Value, pointer: &mut String, base: &Rc<str>, depth: usize) {
         let Value::Object(map) = schema else { return };
         if depth > DEEPEST {
             return;
@@ -165,23 +173,26 @@ impl<'a> Bundle<'a> {
     }
 
     /// Indexes what a schema calls itself, and gives the base URI that holds inside it.
-    fn index_names(&mut self, map: &Map<String, Value>, pointer: &str, base: &str) -> String {
+    fn index_names(&mut self, map: &Map<String, Value>, pointer: &str, base: &Rc<str>) -> Rc<str> {
         let text = |key: &str| lookup(map, key).and_then(Value::as_str);
-        let mut base = base.to_owned();
-        let own = text("$id").or_else(|| text("id").filter(|_| self.ref_stands_alone));
-        if let Some(id) = own.filter(|_| !(self.ref_stands_alone && map.contains_key("$ref"))) {
+        let mut base = Rc::clone(base);
+        // Names of places that no reader would write are not worth their memory.
+        if pointer.len() > LONGEST {
+            return base;
+        }
+        if let Some(id) = text(self.id).filter(|_| !(self.ref_stands_alone && map.contains_key("$ref"))) {
             let (document, fragment) = uri::split(id);
-            if !document.is_empty() {
-                base = uri::resolve(&base, document);
-                self.bases.push((pointer.to_owned(), base.clone()));
-                self.resources.insert(base.clone(), pointer.to_owned());
+            if !document.is_empty() && base.len() + document.len() <= LONGEST {
+                base = Rc::from(uri::resolve(&base, document));
+                self.bases.insert(pointer.to_owned(), Rc::clone(&base));
+                self.resources.insert(Rc::clone(&base), pointer.to_owned());
             }
-            if !fragment.is_empty() {
-                self.anchors.insert((base.clone(), fragment.to_owned()), pointer.to_owned());
+            if self.ref_stands_alone && !fragment.is_empty() {
+                self.anchors.insert((Rc::clone(&base), fragment.to_owned()), pointer.to_owned());
             }
         }
         for anchor in [text("$anchor"), text("$dynamicAnchor")].into_iter().flatten() {
-            self.anchors.insert((base.clone(), anchor.to_owned()), pointer.to_owned());
+            self.anchors.insert((Rc::clone(&base), anchor.to_owned()), pointer.to_owned());
         }
         if let Some(anchor) = text("$dynamicAnchor") {
             self.dynamic_anchors.entry(anchor.to_owned()).or_default().push(pointer.to_owned());
