@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use crate::text::without_byte_order_mark;
 
-/// Stands for a number that no double holds, such as `1e400`: beside the greatest double, which people do write.
-const BEYOND: &str = "1.7976931348623155e308";
+/// Stands for a number that no double holds, such as `1e400`: close to the greatest double, which people do write, and
+/// read and printed the same by everyone.
+const BEYOND: f64 = 1.797e308;
 /// `serde_json` reads containers in containers up to here.
 const DEEPEST: usize = 127;
 
@@ -52,7 +53,7 @@ pub fn parse_leniently(text: &str) -> Result<Lenient, serde_json::Error> {
 #[must_use]
 pub fn is_beyond_doubles(value: &Value) -> bool {
     matches!(value, Value::Number(number) if number.is_f64()
-        && number.as_f64().is_some_and(|double| double.abs() == f64::MAX.next_down()))
+        && number.as_f64().is_some_and(|double| double.abs() == BEYOND))
 }
 
 /// Copies a text up to what has to be replaced, and after it.
@@ -152,7 +153,7 @@ impl<'t> Mending<'t> {
         let is_beyond = is_number && token.parse::<f64>().is_ok_and(f64::is_infinite);
         if is_beyond || matches!(digits, "Infinity" | "NaN") {
             let sign = if digits.len() < token.len() { "-" } else { "" };
-            self.replace(start, self.position, &format!("{sign}{BEYOND}"));
+            self.replace(start, self.position, &format!("{sign}{BEYOND:e}"));
         }
     }
 
@@ -205,7 +206,8 @@ mod tests {
         let negative = mended(r#"{"a":-1e400,"b":-Infinity}"#);
         assert!(negative["a"].as_f64() < Some(0.0) && negative["a"] == negative["b"]);
         assert!(!is_beyond_doubles(&json!(f64::MAX)));
-        assert_eq!(BEYOND.parse(), Ok(f64::MAX.next_down()));
+        let read = parse_leniently(&json!(BEYOND).to_string()).expect("a number");
+        assert!(!read.is_mended && is_beyond_doubles(&read.value), "it stays what it is in a file");
     }
 
     #[test]

@@ -28,8 +28,9 @@ const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems", "items"];
 const MAP: &[&str] = &["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
 const DEEPEST: usize = 256;
-/// Pointers and URIs are kept up to this length, in bytes.
+/// Pointers are kept up to this length, in bytes.
 pub(crate) const LONGEST: usize = 4096;
+const LONGEST_URI: usize = 1024;
 
 /// A schema document with its `$id`s and anchors indexed.
 #[derive(Debug)]
@@ -182,7 +183,7 @@ impl<'a> Bundle<'a> {
         }
         if let Some(id) = text(self.id).filter(|_| !(self.ref_stands_alone && map.contains_key("$ref"))) {
             let (document, fragment) = uri::split(id);
-            if !document.is_empty() && base.len() + document.len() <= LONGEST {
+            if !document.is_empty() && base.len() + document.len() <= LONGEST_URI {
                 base = Rc::from(uri::resolve(&base, document));
                 self.bases.insert(pointer.to_owned(), Rc::clone(&base));
                 self.resources.insert(Rc::clone(&base), pointer.to_owned());

@@ -78,6 +78,13 @@ impl<T: Clone + Eq + Hash> Choice<T> {
     }
 }
 
+impl Choice<bool> {
+    /// Both are any.
+    fn or_both(self) -> Self {
+        if matches!(&self, Self::Only(values) if values.len() > 1) { Self::Any } else { self }
+    }
+}
+
 impl Alternatives {
     pub(super) fn anything() -> Self {
         Self {
@@ -137,7 +144,7 @@ impl Alternatives {
                 Value::Array(_) | Value::Object(_) => all.literals.push(value.clone()),
             }
         }
-        all.booleans = Choice::Only(distinct(booleans));
+        all.booleans = Choice::Only(distinct(booleans)).or_both();
         all.numbers = Numbers::listed(numbers);
         all.strings = Choice::Only(distinct(strings));
         all.literals = distinct(std::mem::take(&mut all.literals));
@@ -152,6 +159,7 @@ impl Alternatives {
         for one in all {
             union.null |= one.null;
             union.booleans.unite(&one.booleans);
+            union.booleans = union.booleans.or_both();
             match (&one.strings, &mut strings) {
                 (Choice::Only(more), Some(strings)) => strings.extend_from_slice(more),
                 (Choice::Any, _) | (_, None) => strings = None,
@@ -209,10 +217,10 @@ impl Alternatives {
 
     /// How much there is to compare or to copy.
     pub(super) fn weight(&self) -> usize {
+        // Listed values are many, and quickly hashed.
+        const VALUES: usize = 8;
         let strings = if let Choice::Only(strings) = &self.strings { strings.len() } else { 0 };
-        1 + strings
-            + self.numbers.weight()
-            + self.literals.len()
+        1 + (strings + self.numbers.weight() + self.literals.len()) / VALUES
             + self.arrays.iter().map(ArrayAlternative::weight).sum::<usize>()
             + self.objects.iter().map(ObjectAlternative::weight).sum::<usize>()
     }

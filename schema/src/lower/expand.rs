@@ -16,8 +16,8 @@ use crate::normalize::{Bound, Node, SchemaId, Schemas, Wraps};
 const DEEPEST: usize = 100;
 /// Combining schemas may cost this much, and so much for each schema of the document: what is compared and copied.
 /// Real documents stay under a tenth of it.
-const COST: usize = 20_000;
-const COST_OF_SCHEMA: usize = 400;
+const COST: usize = 10_000;
+const COST_OF_SCHEMA: usize = 150;
 
 #[derive(Debug)]
 pub(super) struct Expander {
@@ -100,7 +100,15 @@ impl Expander {
         }
         let outer_cycle = self.cycle.take();
         self.open.push(id);
-        let alternatives = Rc::new(self.expand(schemas, id, node, reporter));
+        let alternatives = match node.wraps() {
+            Wraps::One(target) => self.one(schemas, target, reporter).unwrap_or_else(|| {
+                if node.reference.is_some() {
+                    reporter.say(CIRCULAR_REF, &node.pointer, "");
+                }
+                Rc::clone(&self.anything)
+            }),
+            Wraps::Any(_) | Wraps::Nothing => Rc::new(self.expand(schemas, id, node, reporter)),
+        };
         self.open.pop();
         let depends_on_outer = self.cycle.is_some_and(|cycle| cycle < self.open.len());
         self.cycle = match (self.cycle.filter(|_| depends_on_outer), outer_cycle) {
@@ -121,14 +129,10 @@ impl Expander {
             return Alternatives::nothing();
         }
         let mut all = own(schemas, id, node);
-        if let Some(reference) = node.reference {
-            match self.one(schemas, reference, reporter) {
-                Some(target) => all = self.narrowed(all, &target),
-                None if matches!(node.wraps(), Wraps::One(_)) => {
-                    reporter.say(CIRCULAR_REF, &node.pointer, "");
-                }
-                None => {}
-            }
+        if let Some(reference) = node.reference
+            && let Some(target) = self.one(schemas, reference, reporter)
+        {
+            all = self.narrowed(all, &target);
         }
         for part in &node.all_of {
             if let Some(part) = self.one(schemas, *part, reporter) {
@@ -138,7 +142,7 @@ impl Expander {
         for branches in node.any_of.iter().chain(&node.one_of) {
             let branches: Vec<_> = branches.iter().filter_map(|branch| self.one(schemas, *branch, reporter)).collect();
             let any = self.any(&branches);
-            all = self.narrowed(all, &any);
+            all = if matches!(node.wraps(), Wraps::Any(_)) { any } else { self.narrowed(all, &any) };
         }
         self.name_conditional_properties(schemas, node, &mut all);
         all
@@ -162,17 +166,17 @@ impl Expander {
         if node.conditional.is_empty() || all.objects.is_empty() {
             return;
         }
-        for id in &node.conditional {
-            let names = self.names_below(schemas, *id);
-            let names = names.filter(|names| self.affords(names.len() * all.objects.len()));
-            for object in &mut all.objects {
-                match &names {
-                    Some(names) => index::extend(&mut object.named, names),
-                    None if object.additional == Additional::Unsaid => {
-                        object.additional = Additional::Of(Conjunction::new());
-                    }
-                    None => {}
-                }
+        let below: Vec<_> = node.conditional.iter().map(|id| self.names_below(schemas, *id)).collect();
+        let count: usize = below.iter().flatten().map(|names| names.len()).sum();
+        let is_whole = below.iter().all(Option::is_some) && self.affords(count * all.objects.len());
+        let mut known = HashSet::new();
+        let names: Vec<String> =
+            below.iter().flatten().flat_map(|names| names.iter()).filter(|name| known.insert(*name)).cloned().collect();
+        for object in &mut all.objects {
+            if is_whole {
+                index::extend(&mut object.named, &names);
+            } else if object.additional == Additional::Unsaid {
+                object.additional = Additional::Of(Conjunction::new());
             }
         }
     }

@@ -53,6 +53,7 @@ pub(crate) fn lower(
     let mut lowering = Lowering {
         expander: Expander::new(schemas),
         places_left: MOST_PLACES + PLACES_OF_SCHEMA * schemas.len(),
+        untyped: None,
         schemas,
         reporter,
         shapes: Shapes::default(),
@@ -85,6 +86,8 @@ struct Lowering<'l, 'a> {
     /// By the schema that they come from.
     structs: HashMap<Option<SchemaId>, Vec<(ObjectAlternative, StructMode, ShapeId)>>,
     places_left: usize,
+    /// The shape of what comes after all places are taken.
+    untyped: Option<ShapeId>,
     pending: VecDeque<Job>,
 }
 
@@ -96,7 +99,8 @@ struct Job {
 }
 
 enum Work {
-    Place(Conjunction, Alternatives),
+    /// What the place allows, and whether `null` is left out.
+    Place(Conjunction, Rc<Alternatives>, bool),
     Struct(ObjectAlternative, StructMode),
     List(ArrayAlternative),
 }
@@ -131,7 +135,11 @@ impl Lowering<'_, '_> {
                 [_, _, ..] => {
                     let id = self.shapes.add(Shape::Anything, conjunction.clone());
                     self.known.insert(conjunction.clone(), Slot { shape: id, nullable: false });
-                    self.pending.push_back(Job { id, depth: 0, work: Work::Place(conjunction, alternatives) });
+                    self.pending.push_back(Job {
+                        id,
+                        depth: 0,
+                        work: Work::Place(conjunction, Rc::new(alternatives), false),
+                    });
                     return Slot { shape: id, nullable: false };
                 }
                 [_] => {}
@@ -145,7 +153,7 @@ impl Lowering<'_, '_> {
             self.known.insert(conjunction, Slot { shape, nullable: false });
             return Slot { shape, nullable: false };
         }
-        self.place_of(conjunction, alternatives, 0)
+        self.place_of(conjunction, &Rc::new(alternatives), 0)
     }
 
     /// The shape of a place, to be made later.
@@ -154,8 +162,8 @@ impl Lowering<'_, '_> {
         let slot = match self.known.get(&conjunction).copied() {
             Some(slot) => slot,
             None if self.has_place(&conjunction, 1) => {
-                let alternatives = self.allowed(&conjunction);
-                self.place_of(conjunction.clone(), alternatives, depth)
+                let alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
+                self.place_of(conjunction.clone(), &alternatives, depth)
             }
             None => return Slot { shape: self.untyped(), nullable: false },
         };
@@ -181,24 +189,19 @@ impl Lowering<'_, '_> {
         true
     }
 
-    /// The shape of what comes after all places are taken.
     fn untyped(&mut self) -> ShapeId {
-        self.shapes.add(Shape::Anything, Vec::new())
+        let shapes = &mut self.shapes;
+        *self.untyped.get_or_insert_with(|| shapes.add(Shape::Anything, Vec::new()))
     }
 
-    fn place_of(&mut self, conjunction: Conjunction, mut alternatives: Alternatives, depth: usize) -> Slot {
-        if matches!(&alternatives.booleans, Choice::Only(values) if values.len() > 1) {
-            alternatives.booleans = Choice::Any;
-        }
-        let only_null = alternatives == Alternatives { null: true, ..Alternatives::nothing() };
-        let nullable = alternatives.null && !only_null && !unions::takes_null(&alternatives);
-        if nullable {
-            alternatives.null = false;
-        }
+    fn place_of(&mut self, conjunction: Conjunction, alternatives: &Rc<Alternatives>, depth: usize) -> Slot {
+        let only_null = **alternatives == Alternatives { null: true, ..Alternatives::nothing() };
+        let nullable = alternatives.null && !only_null && !unions::takes_null(alternatives);
         let id = self.shapes.add(Shape::Anything, conjunction.clone());
         let slot = Slot { shape: id, nullable };
         self.known.insert(conjunction.clone(), slot);
-        self.pending.push_back(Job { id, depth, work: Work::Place(conjunction, alternatives) });
+        let work = Work::Place(conjunction, Rc::clone(alternatives), nullable);
+        self.pending.push_back(Job { id, depth, work });
         slot
     }
 
@@ -237,7 +240,11 @@ impl Lowering<'_, '_> {
             return;
         }
         let shape = match work {
-            Work::Place(conjunction, alternatives) => self.shape_of(&conjunction, alternatives, depth),
+            Work::Place(conjunction, alternatives, without_null) => {
+                let mut alternatives = Rc::unwrap_or_clone(alternatives);
+                alternatives.null &= !without_null;
+                self.shape_of(&conjunction, alternatives, depth)
+            }
             Work::Struct(object, mode) => self.object(&object, &mode, depth),
             Work::List(array) => self.array(&array, depth),
         };
