@@ -260,4 +260,76 @@ mod tests {
         assert_eq!(bundle.resolve("", "not-a-schema.json"), Target::Elsewhere);
         assert_eq!(bundle.resolve("", "https://elsewhere.example/x"), Target::Elsewhere);
     }
+
+    #[test]
+    fn what_a_schema_calls_itself_depends_on_the_dialect() {
+        let named = |dialect: &str| {
+            json!({
+                "$schema": dialect,
+                "id": "https://example.com/old/root.json",
+                "$id": "https://example.com/new/root.json",
+                "properties": {"id": {"$id": "#here"}, "old": {"id": "#there"}, "part": {"$id": "part.json"}},
+            })
+        };
+        for (dialect, base, anchor) in [
+            ("http://json-schema.org/draft-04/schema#", "https://example.com/old/root.json", Some("#there")),
+            ("http://json-schema.org/draft-06/schema#", "https://example.com/new/root.json", Some("#here")),
+            ("http://json-schema.org/draft-07/schema#", "https://example.com/new/root.json", Some("#here")),
+            ("https://json-schema.org/draft/2019-09/schema", "https://example.com/new/root.json", None),
+            ("", "https://example.com/new/root.json", None),
+        ] {
+            let schema = named(dialect);
+            let bundle = Bundle::new(&schema);
+            assert_eq!(bundle.base_of(""), base, "{dialect}");
+            for name in ["#here", "#there"] {
+                let leads = matches!(bundle.resolve("/properties/x", name), Target::Here(_));
+                assert_eq!(leads, anchor == Some(name), "{name} in {dialect}");
+            }
+            let is_new = base.contains("new");
+            assert_eq!(bundle.resolve("", "part.json") == here("/properties/part"), is_new, "{dialect}");
+        }
+    }
+
+    #[test]
+    fn a_key_called_id_is_no_base() {
+        let schema = json!({
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "id": "call_it_what_you_like.json",
+            "properties": {"id": {"type": "string"}, "a": {"$ref": "#/definitions/A"}},
+            "definitions": {"A": {"id": "a.json", "items": {"$ref": "#/definitions/B"}}, "B": {}},
+        });
+        let bundle = Bundle::new(&schema);
+        assert_eq!(bundle.resolve("/definitions/A/items", "#/definitions/B"), here("/definitions/B"));
+        assert_eq!(bundle.resolve("", "a.json"), Target::Elsewhere);
+    }
+
+    #[test]
+    fn escapes_of_references_are_undone_once() {
+        let schema = json!({
+            "$defs": {"a b": {}, "50%": {}, "%25": {}, "é/~": {}, "": {"": {}}, "q\"": {}, "x#y": {"$anchor": "an-chor"}},
+            "allOf": [{}, {}],
+        });
+        let bundle = Bundle::new(&schema);
+        for (reference, place) in [
+            ("#/$defs/a%20b", "/$defs/a b"),
+            ("#/%24defs/a%20b", "/$defs/a b"),
+            ("#%2F$defs%2Fa%20b", "/$defs/a b"),
+            ("#/$defs/50%25", "/$defs/50%"),
+            ("#/$defs/%2525", "/$defs/%25"),
+            ("#/$defs/%C3%A9~1~0", "/$defs/é~1~0"),
+            ("#/$defs/é~1~0", "/$defs/é~1~0"),
+            ("#/$defs//", "/$defs//"),
+            ("#/$defs/q%22", "/$defs/q\""),
+            ("#/$defs/x%23y", "/$defs/x#y"),
+            ("#an%2Dchor", "/$defs/x#y"),
+            ("#/allOf/1", "/allOf/1"),
+        ] {
+            assert_eq!(bundle.resolve("", reference), here(place), "{reference}");
+        }
+        for reference in
+            ["#/$defs/50%", "#/$defs/%FF", "#/allOf/01", "#/allOf/2", "#/allOf/-", "#$defs", "#/$defs/a b/"]
+        {
+            assert_eq!(bundle.resolve("", reference), Target::Nowhere, "{reference}");
+        }
+    }
 }
