@@ -8,6 +8,7 @@ mod duration;
 mod error;
 #[cfg(feature = "write")]
 mod files;
+mod lenient;
 mod locate;
 mod matching;
 mod placeholder;
@@ -25,6 +26,7 @@ pub use duration::parse_duration;
 pub use error::FileError;
 #[cfg(feature = "write")]
 pub use files::write_if_changed;
+pub use lenient::{Lenient, TOO_DEEP, is_beyond_doubles, parse_leniently};
 pub use locate::locate;
 pub use matching::{matches_glob, nearest};
 pub use server::{Drift, Prefix, ServerConfig, Transport, Types, is_server_name};

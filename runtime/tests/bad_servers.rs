@@ -150,6 +150,20 @@ async fn the_snapshot_keeps_what_the_server_sent() {
 }
 
 #[tokio::test]
+async fn what_cannot_be_read_costs_its_place_alone() {
+    let mark = Mark::new();
+    let client = impatient(bad("unreadable-places", &mark));
+    let snapshot = client.snapshot().await.expect("the list");
+    let names: Vec<&str> = snapshot.tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, ["deep", "good", "half \u{fffd}", "number"]);
+    let maximum = &snapshot.tools[3]["inputSchema"]["properties"]["n"]["maximum"];
+    assert!(mcp_model::is_beyond_doubles(maximum), "{maximum}");
+    let text = snapshot.to_text();
+    assert_eq!(mcp_model::Snapshot::parse(&text).expect("a snapshot").to_text(), text, "what sync writes stays");
+    client.close().await;
+}
+
+#[tokio::test]
 async fn one_malformed_tool_does_not_cost_the_others() {
     let mark = Mark::new();
     let client = impatient(bad("malformed-tool", &mark));
