@@ -126,7 +126,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
     }
 
     fn failure(&mut self, case: &Case, kind: Kinds, reason: Reason) -> Failure {
-        Failure::new(reason, self.sampler.of_case(case, kind))
+        Failure::new(reason, self.sampler.of_case(case, kind).to_vec())
     }
 
     fn listed(&mut self, case: &Case, kind: Kinds) -> Option<Vec<Value>> {
@@ -295,14 +295,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
         let below = |failure: Failure| {
             failure.below(steps, |value| {
                 let smallest = self.sampler.object(case, Some((key, value))).map(Value::Object);
-                let others = self.sampler.of_case(case, Kinds::OBJECT);
-                let largest = others.iter().filter_map(Value::as_object).max_by_key(|object| object.len());
-                let filled = largest.map(|object| {
-                    let mut object = object.clone();
-                    object.insert(key.to_owned(), value.clone());
-                    Value::Object(object)
-                });
-                smallest.into_iter().chain(filled).collect()
+                smallest.into_iter().chain(self.sampler.largest_with(case, key, value)).collect()
             })
         };
         found.into_iter().map(below).collect()
@@ -354,7 +347,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
                 None => tags.kinds(self.now).each().find(|kind| is_wrong(*kind)),
             };
             if let Some(kind) = wrong {
-                let candidates = self.sampler.of_case(tags, kind);
+                let candidates = self.sampler.of_case(tags, kind).to_vec();
                 let failure = Failure::new(Reason::Kind(kind), candidates);
                 let found = self.under(case, vec![failure], tag, &["properties", tag]);
                 add(&mut failures, found);

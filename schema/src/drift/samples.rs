@@ -24,8 +24,16 @@ pub(super) struct Sampler<'v, 'a> {
     cases: Cases<'v, 'a>,
     patterns: Patterns,
     known: HashMap<Conjunction, Rc<Vec<Value>>>,
+    known_cases: HashMap<(Conjunction, Kinds), Rc<Vec<Value>>>,
     depth: usize,
+    /// How much was judged.
+    work: usize,
 }
+
+/// Larger values prove nothing that smaller ones do not.
+const LARGEST_VALUE: usize = 2_000;
+/// When so much was judged, no more values are looked for.
+const MOST_WORK: usize = 1_000_000;
 
 /// Values of more places are not looked for.
 const MOST_PLACES: usize = 5_000;
@@ -34,7 +42,15 @@ const DEEPEST: usize = 48;
 
 impl<'v, 'a> Sampler<'v, 'a> {
     pub(super) fn of(version: &'v Version<'a>) -> Self {
-        Self { version, cases: Cases::of(version), patterns: Patterns::default(), known: HashMap::new(), depth: 0 }
+        Self {
+            version,
+            cases: Cases::of(version),
+            patterns: Patterns::default(),
+            known: HashMap::new(),
+            known_cases: HashMap::new(),
+            depth: 0,
+            work: 0,
+        }
     }
 
     /// Values of a place, the smallest first; none where none is found.
@@ -62,14 +78,43 @@ impl<'v, 'a> Sampler<'v, 'a> {
     }
 
     /// Values of one case and kind.
-    pub(super) fn of_case(&mut self, case: &Case, kind: Kinds) -> Vec<Value> {
+    pub(super) fn of_case(&mut self, case: &Case, kind: Kinds) -> Rc<Vec<Value>> {
+        let key = (case.schemas().to_vec(), kind);
+        if let Some(known) = self.known_cases.get(&key) {
+            return Rc::clone(known);
+        }
         let values = self.of_kind(case, kind);
-        self.valid(case.schemas(), values)
+        let values = Rc::new(self.valid(case.schemas(), values));
+        self.known_cases.insert(key, Rc::clone(&values));
+        values
+    }
+
+    /// The largest object of a case with a property of its own, to be valid where the smallest is not.
+    pub(super) fn largest_with(&mut self, case: &Case, key: &str, value: &Value) -> Option<Value> {
+        if !self.affords([value]) {
+            return None;
+        }
+        let objects = self.of_case(case, Kinds::OBJECT);
+        let mut object = objects.iter().filter_map(Value::as_object).max_by_key(|object| object.len())?.clone();
+        object.insert(key.to_owned(), value.clone());
+        Some(Value::Object(object))
+    }
+
+    /// Whether there is work left to build a value around these.
+    fn affords<'j>(&mut self, parts: impl IntoIterator<Item = &'j Value>) -> bool {
+        let size: usize = parts.into_iter().map(size).sum();
+        self.work += 1 + size;
+        size <= LARGEST_VALUE && self.work <= MOST_WORK
     }
 
     fn valid(&mut self, schemas: &[crate::SchemaId], values: Vec<Value>) -> Vec<Value> {
         let mut kept: Vec<Value> = Vec::new();
         for value in values {
+            let size = size(&value);
+            self.work += size * schemas.len();
+            if size > LARGEST_VALUE || self.work > MOST_WORK {
+                continue;
+            }
             if kept.len() < MOST_VALUES
                 && !kept.contains(&value)
                 && schemas.iter().all(|id| is_valid(self.version, *id, &value, &mut self.patterns) != Some(false))
@@ -137,6 +182,9 @@ impl<'v, 'a> Sampler<'v, 'a> {
 
     /// An array of that length; `placed` stands at an index of its own.
     pub(super) fn array(&mut self, case: &Case, length: usize, placed: Option<(usize, &Value)>) -> Option<Value> {
+        if !self.affords(placed.map(|(_, value)| value)) {
+            return None;
+        }
         let mut items = Vec::new();
         for index in 0..length {
             if let Some((_, value)) = placed.filter(|(place, _)| *place == index) {
@@ -182,6 +230,9 @@ impl<'v, 'a> Sampler<'v, 'a> {
 
     /// The smallest object, beside the properties that are given.
     pub(super) fn object_with(&mut self, case: &Case, given: &Map<String, Value>) -> Option<Map<String, Value>> {
+        if !self.affords(given.values()) {
+            return None;
+        }
         let mut object = Map::new();
         let required: Vec<String> = case.required(self.version).into_iter().map(str::to_owned).collect();
         for key in required {
@@ -194,6 +245,14 @@ impl<'v, 'a> Sampler<'v, 'a> {
         }
         object.extend(given.clone());
         Some(object)
+    }
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().fold(1, |all, item| all + size(item)),
+        Value::Object(map) => map.values().fold(1, |all, value| all + size(value)),
+        _ => 1,
     }
 }
 

@@ -118,6 +118,12 @@ impl<'a> Schemas<'a> {
         &self.get(id).pointer
     }
 
+    /// Whether the document has more schemas than are read.
+    #[cfg(feature = "drift")]
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
     /// How many schemas there are.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len()

@@ -326,7 +326,7 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
     fn failure(&mut self, part: &Part<'_>, reason: Reason) -> Failure {
         let candidates = match &part.values {
             Some(values) => values.clone(),
-            None => self.sampler.of_case(part.case, part.kind),
+            None => self.sampler.of_case(part.case, part.kind).to_vec(),
         };
         Failure::new(reason, candidates)
     }

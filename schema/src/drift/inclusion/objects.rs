@@ -45,7 +45,7 @@ impl Inclusion<'_, '_, '_> {
                 let declared = part.case.keys(left).contains(&key.as_str());
                 let mut failure = Failure::new(Reason::Required { declared }, Vec::new());
                 failure.steps = vec![key.clone(), "properties".to_owned()];
-                failure.candidates = self.sampler.of_case(part.case, part.kind);
+                failure.candidates = self.sampler.of_case(part.case, part.kind).to_vec();
                 for candidate in failure.candidates.clone() {
                     if let Value::Object(mut object) = candidate {
                         object.remove(key);
@@ -101,14 +101,7 @@ impl Inclusion<'_, '_, '_> {
     fn under(&mut self, part: &Part<'_>, failure: Failure, key: &str, steps: &[&str]) -> Failure {
         failure.below(steps, |value| {
             let smallest = self.sampler.object(part.case, Some((key, value))).map(Value::Object);
-            let others = self.sampler.of_case(part.case, part.kind);
-            let largest = others.iter().filter_map(Value::as_object).max_by_key(|object| object.len());
-            let filled = largest.map(|object| {
-                let mut object = object.clone();
-                object.insert(key.to_owned(), value.clone());
-                Value::Object(object)
-            });
-            smallest.into_iter().chain(filled).collect()
+            smallest.into_iter().chain(self.sampler.largest_with(part.case, key, value)).collect()
         })
     }
 
