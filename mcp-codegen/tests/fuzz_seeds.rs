@@ -10,6 +10,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use mcp_samples::Random;
+use mcp_samples::schemas::KEYS;
 use serde_json::{Map, Value, json};
 
 const SECONDS: u64 = 8;
@@ -20,7 +22,7 @@ const LARGEST_SEED: usize = 6_000;
 fn mutated_fixtures_generate() {
     let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
     let (seconds, seed) = (number("FUZZ_SECONDS", SECONDS), number("FUZZ_SEED", 1));
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let seeds = seeds();
     let values: Vec<Value> = seeds.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
     assert!(values.len() > 40, "{} seeds", values.len());
@@ -28,7 +30,7 @@ fn mutated_fixtures_generate() {
     let (mut runs, mut lists) = (0, 0);
     while started.elapsed() < Duration::from_secs(seconds) {
         let text = match random.below(4) {
-            0 => damaged(random.pick(&seeds).as_str(), &mut random),
+            0 => damaged(random.pick(&seeds).unwrap().as_str(), &mut random),
             _ => mutated(&values, &mut random).to_string(),
         };
         let checked = std::panic::catch_unwind(|| harness::check(&text));
@@ -56,11 +58,11 @@ fn seeds() -> Vec<String> {
 
 /// A list with a few of its parts replaced, removed, or put where others were.
 fn mutated(values: &[Value], random: &mut Random) -> Value {
-    let mut list = random.pick(values).clone();
+    let mut list = random.pick(values).unwrap().clone();
     for _ in 0..=random.below(6) {
         let part = match random.below(3) {
             0 => odd(random),
-            _ => somewhere(random.pick(values), random).clone(),
+            _ => somewhere(random.pick(values).unwrap(), random).clone(),
         };
         let steps = random.below(12);
         let tools = list.get_mut("tools").filter(|_| random.below(20) > 0);
@@ -95,10 +97,10 @@ fn change(value: &mut Value, part: Value, steps: usize, random: &mut Random) {
             let key = map.keys().nth(random.below(map.len())).unwrap().clone();
             match random.below(8) {
                 0 => drop(map.remove(&key)),
-                1 => drop(map.insert(random.pick(KEYWORDS).to_string(), part)),
+                1 => drop(map.insert(random.pick(KEYS).unwrap().to_string(), part)),
                 2 => {
                     let moved = map.remove(&key).unwrap();
-                    map.insert(random.pick(KEYWORDS).to_string(), moved);
+                    map.insert(random.pick(KEYS).unwrap().to_string(), moved);
                 }
                 _ => change(&mut map[&key], part, steps - 1, random),
             }
@@ -119,7 +121,8 @@ fn damaged(text: &str, random: &mut Random) -> String {
             0 => chars.truncate(place.max(1)),
             1 => drop(chars.remove(place)),
             _ => {
-                chars[place] = *random.pick(&['"', '{', '}', '[', ',', '0', '-', '\\', '\u{202e}', '\0', 'e', '$', '#'])
+                let odd = ['"', '{', '}', '[', ',', '0', '-', '\\', '\u{202e}', '\0', 'e', '$', '#'];
+                chars[place] = *random.pick(&odd).unwrap();
             }
         }
     }
@@ -148,80 +151,5 @@ fn odd(random: &mut Random) -> Value {
         json!("\u{202e}*/ }\n```rust"),
         Value::Object(Map::from_iter([("r#type".to_owned(), json!("string"))])),
     ];
-    random.pick(&values).clone()
-}
-
-const KEYWORDS: &[&str] = &[
-    "name",
-    "title",
-    "description",
-    "inputSchema",
-    "outputSchema",
-    "annotations",
-    "type",
-    "properties",
-    "required",
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "additionalProperties",
-    "patternProperties",
-    "propertyNames",
-    "enum",
-    "const",
-    "default",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "$ref",
-    "$defs",
-    "definitions",
-    "$id",
-    "$anchor",
-    "$dynamicRef",
-    "$schema",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minItems",
-    "maxItems",
-    "minLength",
-    "maxLength",
-    "minProperties",
-    "maxProperties",
-    "uniqueItems",
-    "format",
-    "pattern",
-    "nullable",
-    "discriminator",
-    "dependentRequired",
-    "dependentSchemas",
-    "unevaluatedProperties",
-    "contains",
-    "x-fastmcp-wrap-result",
-    "deprecated",
-    "examples",
-    "tools",
-];
-
-/// Small, and the same everywhere (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) >> 33).unwrap() % limit
-    }
-
-    fn pick<'i, T>(&mut self, items: &'i [T]) -> &'i T {
-        &items[self.below(items.len())]
-    }
+    random.pick(&values).unwrap().clone()
 }
