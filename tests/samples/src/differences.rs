@@ -3,6 +3,7 @@
 use serde_json::{Number, Value};
 
 use crate::Place;
+use crate::references::step;
 
 /// A place where two values differ.
 #[derive(Debug)]
@@ -65,7 +66,7 @@ impl<'a> Walk<'a> {
                     let below = Spot {
                         place: spot.place.property(key),
                         within: Some((spot.place.clone(), key.clone())),
-                        pointer: format!("{}/{}", spot.pointer, escape(key)),
+                        pointer: format!("{}/{}", spot.pointer, step(key)),
                     };
                     self.compare(&below, one.get(key), other.get(key));
                 }
@@ -104,10 +105,6 @@ pub fn same_number(left: &Number, right: &Number) -> bool {
 #[expect(clippy::cast_possible_truncation, reason = "a whole number within the range of the type")]
 fn integral(number: f64) -> Option<i128> {
     (number.fract() == 0.0 && number.abs() < 1e38).then_some(number as i128)
-}
-
-fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ mod differences;
 mod nulls;
 mod place;
 mod random;
+pub mod references;
 pub mod schemas;
+pub mod values;
 
 use mcp_schema::Role;
 use serde_json::Value;

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::references::resolve;
+
 /// Deep enough for real schemas; a `$ref` that leads back to itself ends here.
 const DEEPEST: usize = 24;
 
@@ -17,6 +19,12 @@ impl<'a> Place<'a> {
     #[must_use]
     pub fn root(schema: &'a Value) -> Self {
         Self { root: schema, schemas: vec![schema] }
+    }
+
+    /// A place under other schemas of the same document.
+    #[must_use]
+    pub fn beside(&self, schemas: &[&'a Value]) -> Self {
+        Self { root: self.root, schemas: schemas.to_vec() }
     }
 
     /// The declared property of that name, where there is one.
@@ -69,7 +77,8 @@ impl<'a> Place<'a> {
     }
 
     /// The schemas and all that they refer to, combine or choose from.
-    fn alternatives(&self) -> Vec<&'a Value> {
+    #[must_use]
+    pub fn alternatives(&self) -> Vec<&'a Value> {
         let mut found = Vec::new();
         for schema in &self.schemas {
             collect(self.root, schema, DEEPEST, &mut found);
@@ -95,8 +104,7 @@ fn collect<'a>(root: &'a Value, schema: &'a Value, depth: usize, found: &mut Vec
 }
 
 fn reference<'a>(root: &'a Value, members: &Map<String, Value>) -> Option<&'a Value> {
-    let pointer = members.get("$ref")?.as_str()?.strip_prefix('#')?;
-    root.pointer(pointer)
+    Some(resolve(root, members.get("$ref")?.as_str()?)?.1)
 }
 
 fn allows_null(root: &Value, schema: &Value, depth: usize) -> bool {
