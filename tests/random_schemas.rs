@@ -5,13 +5,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod common;
-#[allow(dead_code)]
-#[path = "../mcp-codegen/tests/schemas/mod.rs"]
-mod schemas;
 
 use common::{Crate, dependency};
 use mcp_codegen::{Bindings, Options, format};
 use mcp_model::Snapshot;
+use mcp_samples::schemas;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};

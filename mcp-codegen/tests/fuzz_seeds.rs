@@ -11,6 +11,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use mcp_samples::Random;
+use mcp_samples::schemas::KEYS;
 use serde_json::{Map, Value, json};
 
 /// For each target.
@@ -22,7 +24,7 @@ const LARGEST_SEED: usize = 6_000;
 fn mutated_fixtures_generate() {
     let seeds = Seeds::of_lists();
     fuzz("tool lists", harness::check, |random| match random.below(4) {
-        0 => damaged(random.pick(&seeds.texts).as_str(), random),
+        0 => damaged(random.pick(&seeds.texts).unwrap().as_str(), random),
         _ => mutated(&seeds.values, random).to_string(),
     });
 }
@@ -32,7 +34,7 @@ fn mutated_configurations_are_read() {
     let texts: Vec<String> = CONFIGURATIONS.iter().map(ToString::to_string).collect();
     let values: Vec<Value> = texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
     fuzz("configurations", harness::config::check, |random| match random.below(3) {
-        0 => damaged(random.pick(&texts).as_str(), random),
+        0 => damaged(random.pick(&texts).unwrap().as_str(), random),
         _ => mutated(&values, random).to_string(),
     });
 }
@@ -41,8 +43,8 @@ fn mutated_configurations_are_read() {
 fn mutated_lists_are_compared() {
     let seeds = Seeds::of_lists();
     fuzz("pairs of lists", harness::drift::check, |random| {
-        let old = random.pick(&seeds.values).clone();
-        let new = if random.below(4) == 0 { random.pick(&seeds.values).clone() } else { old.clone() };
+        let old = random.pick(&seeds.values).unwrap().clone();
+        let new = if random.below(4) == 0 { random.pick(&seeds.values).unwrap().clone() } else { old.clone() };
         format!("{old}{}{}", harness::drift::SEPARATOR, mutation(new, &seeds.values, random))
     });
 }
@@ -50,7 +52,9 @@ fn mutated_lists_are_compared() {
 #[test]
 fn planted_secrets_are_never_shown() {
     let texts: Vec<String> = CONFIGURATIONS.iter().chain(TEXTS).map(ToString::to_string).collect();
-    fuzz("texts beside a secret", harness::secrets::check, |random| damaged(random.pick(&texts).as_str(), random));
+    fuzz("texts beside a secret", harness::secrets::check, |random| {
+        damaged(random.pick(&texts).unwrap().as_str(), random)
+    });
 }
 
 /// Set in the process that is to hang.
@@ -77,7 +81,7 @@ fn a_hang_is_a_failure_that_names_its_case() {
 fn fuzz(what: &str, check: harness::Check, mut text: impl FnMut(&mut Random) -> String) {
     let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
     let (seconds, seed) = (number("FUZZ_SECONDS", SECONDS), number("FUZZ_SEED", 1));
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let started = Instant::now();
     let (mut runs, mut meant) = (0, 0);
     // A slow machine does not excuse from all of it.
@@ -135,7 +139,7 @@ fn seeds() -> Vec<String> {
 
 /// A list with a few of its parts replaced, removed, or put where others were.
 fn mutated(values: &[Value], random: &mut Random) -> Value {
-    let list = random.pick(values).clone();
+    let list = random.pick(values).unwrap().clone();
     mutation(list, values, random)
 }
 
@@ -143,7 +147,7 @@ fn mutation(mut list: Value, values: &[Value], random: &mut Random) -> Value {
     for _ in 0..=random.below(6) {
         let part = match random.below(3) {
             0 => odd(random),
-            _ => somewhere(random.pick(values), random).clone(),
+            _ => somewhere(random.pick(values).unwrap(), random).clone(),
         };
         let steps = random.below(12);
         let tools = list.get_mut("tools").filter(|_| random.below(20) > 0);
@@ -178,10 +182,10 @@ fn change(value: &mut Value, part: Value, steps: usize, random: &mut Random) {
             let key = map.keys().nth(random.below(map.len())).unwrap().clone();
             match random.below(8) {
                 0 => drop(map.remove(&key)),
-                1 => drop(map.insert(random.pick(KEYWORDS).to_string(), part)),
+                1 => drop(map.insert(random.pick(KEYS).unwrap().to_string(), part)),
                 2 => {
                     let moved = map.remove(&key).unwrap();
-                    map.insert(random.pick(KEYWORDS).to_string(), moved);
+                    map.insert(random.pick(KEYS).unwrap().to_string(), moved);
                 }
                 _ => change(&mut map[&key], part, steps - 1, random),
             }
@@ -202,7 +206,8 @@ fn damaged(text: &str, random: &mut Random) -> String {
             0 => chars.truncate(place.max(1)),
             1 => drop(chars.remove(place)),
             _ => {
-                chars[place] = *random.pick(&['"', '{', '}', '[', ',', '0', '-', '\\', '\u{202e}', '\0', 'e', '$', '#'])
+                let odd = ['"', '{', '}', '[', ',', '0', '-', '\\', '\u{202e}', '\0', 'e', '$', '#'];
+                chars[place] = *random.pick(&odd).unwrap();
             }
         }
     }
@@ -231,80 +236,5 @@ fn odd(random: &mut Random) -> Value {
         json!("\u{202e}*/ }\n```rust"),
         Value::Object(Map::from_iter([("r#type".to_owned(), json!("string"))])),
     ];
-    random.pick(&values).clone()
-}
-
-const KEYWORDS: &[&str] = &[
-    "name",
-    "title",
-    "description",
-    "inputSchema",
-    "outputSchema",
-    "annotations",
-    "type",
-    "properties",
-    "required",
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "additionalProperties",
-    "patternProperties",
-    "propertyNames",
-    "enum",
-    "const",
-    "default",
-    "anyOf",
-    "oneOf",
-    "allOf",
-    "not",
-    "if",
-    "then",
-    "else",
-    "$ref",
-    "$defs",
-    "definitions",
-    "$id",
-    "$anchor",
-    "$dynamicRef",
-    "$schema",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minItems",
-    "maxItems",
-    "minLength",
-    "maxLength",
-    "minProperties",
-    "maxProperties",
-    "uniqueItems",
-    "format",
-    "pattern",
-    "nullable",
-    "discriminator",
-    "dependentRequired",
-    "dependentSchemas",
-    "unevaluatedProperties",
-    "contains",
-    "x-fastmcp-wrap-result",
-    "deprecated",
-    "examples",
-    "tools",
-];
-
-/// Small, and the same everywhere (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) >> 33).unwrap() % limit
-    }
-
-    fn pick<'i, T>(&mut self, items: &'i [T]) -> &'i T {
-        &items[self.below(items.len())]
-    }
+    random.pick(&values).unwrap().clone()
 }

@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod harness;
-mod schemas;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_codegen::{Bindings, Options, ToolBinding, format};
 use mcp_model::Snapshot;
+use mcp_samples::schemas;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};

@@ -6,7 +6,7 @@ use crate::normalize::Schemas;
 use crate::shape::{ShapeId, Shapes};
 
 /// Which of a tool's two schemas a document is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// The arguments that callers send: always an object, and a type with a name.
     Input,

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use mcp_model::matches_glob;
-
-use crate::Fallible;
+use mcp_samples::Fallible;
 
 const USAGE: &str =
     "usage: mcp-corpus --corpus DIR --suites DIR [--only LIST] [--batch TOOLS] [--keep DIR] [--json FILE]

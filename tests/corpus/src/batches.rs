@@ -4,11 +4,11 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use mcp_model::write_if_changed;
+use mcp_samples::{Fallible, role_name};
+use mcp_schema::Role;
 
-use crate::Fallible;
 use crate::arguments::Arguments;
 use crate::generate::Bound;
-use crate::lists::Side;
 
 const RUNNER: &str = include_str!("runner.rs");
 
@@ -97,15 +97,15 @@ fn program(lists: &[&Bound]) -> String {
     for Bound { list, file, tools, .. } in lists {
         let _ = writeln!(modules, "#[doc = {:?}]\npub mod {file};", list.name);
         for tool in tools {
-            let sides = [(Side::Input, Some(&tool.params)), (Side::Output, tool.output.as_ref())];
-            for (side, path) in sides {
+            let roles = [(Role::Input, Some(&tool.params)), (Role::Output, tool.output.as_ref())];
+            for (role, path) in roles {
                 if let Some(path) = path {
                     let _ = writeln!(
                         table,
                         "    ({:?}, {}, {:?}, reprint::<{file}::{path}>),",
                         list.name,
                         tool.index,
-                        side.name()
+                        role_name(role)
                     );
                 }
             }

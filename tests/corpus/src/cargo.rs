@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use mcp_samples::Fallible;
 use serde_json::Value;
 
-use crate::Fallible;
 use crate::batches::Scratch;
 
 /// An error or a warning of rustc.

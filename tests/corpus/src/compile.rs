@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::Fallible;
+use mcp_samples::Fallible;
+use mcp_samples::corpus::Origin;
+
 use crate::batches::Scratch;
 use crate::cargo::{self, Complaint};
 use crate::generate::{Bound, regenerate};
-use crate::lists::Origin;
 use crate::report::{Fault, Report};
 use crate::tell;
 

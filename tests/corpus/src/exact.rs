@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use mcp_runtime::validate::Validator;
+use mcp_samples::corpus::{List, Origin, Samples};
+use mcp_samples::{Difference, Fallible, differences, role_name, without_needless_nulls};
+use mcp_schema::Role;
 use serde_json::Value;
 
-use crate::Fallible;
 use crate::batches::{Batch, Scratch};
 use crate::generate::Bound;
-use crate::judge::{difference, without_needless_nulls};
-use crate::lists::{List, Origin, Samples, Side};
 use crate::report::{Fault, Report};
 use crate::tell;
 
@@ -27,7 +27,7 @@ struct Figures {
     panics: usize,
 }
 
-type AllFigures = BTreeMap<(Origin, Side), Figures>;
+type AllFigures = BTreeMap<(Origin, Role), Figures>;
 
 pub(crate) fn run(scratch: &Scratch, bound: &[Bound], report: &mut Report) -> Fallible<()> {
     let mut figures = AllFigures::new();
@@ -35,8 +35,8 @@ pub(crate) fn run(scratch: &Scratch, bound: &[Bound], report: &mut Report) -> Fa
         let lists: Vec<&Bound> = batch.lists.iter().filter_map(|place| bound.get(*place)).collect();
         send(scratch, batch, &lists, &mut figures, report)?;
     }
-    for ((origin, side), figures) in &figures {
-        figures.report(*origin, *side, report);
+    for ((origin, role), figures) in &figures {
+        figures.report(*origin, *role, report);
     }
     Ok(())
 }
@@ -65,8 +65,8 @@ fn send(
                 return Ok(false);
             };
             let (list, samples) = (&bound.list, Samples::parse(line)?);
-            let schema = list.schema(samples.index, samples.side).ok_or("a sample belongs to no schema")?;
-            let figures = figures.entry((list.origin, samples.side)).or_default();
+            let schema = list.schema(samples.index, samples.role).ok_or("a sample belongs to no schema")?;
+            let figures = figures.entry((list.origin, samples.role)).or_default();
             let mut judge = Judge { list, schema, samples, figures, report };
             judge.verdicts(&serde_json::from_str(&verdict?)?);
         }
@@ -98,7 +98,7 @@ impl Judge<'_> {
         if verdicts.is_null() {
             // Where the whole tool was left out, that is its fault already.
             if !self.report.is_left_out(self.list, self.samples.index) {
-                let fault = Fault::Untyped(self.samples.side);
+                let fault = Fault::Untyped(self.samples.role);
                 self.report.fault(self.list, self.samples.index, fault);
             }
             return;
@@ -114,20 +114,23 @@ impl Judge<'_> {
     }
 
     fn valid(&mut self, place: usize, value: &Value, verdict: &Value) {
-        let Samples { index, side, .. } = self.samples;
+        let Samples { index, role, .. } = self.samples;
         if let Some(error) = verdict.get("error").and_then(Value::as_str) {
             self.figures.panics += usize::from(error == "panic");
             let (label, error) = (self.samples.valid_label(place), error.to_owned());
-            self.report.fault(self.list, index, Fault::Refused { side, label, value: value.clone(), error });
+            self.report.fault(self.list, index, Fault::Refused { role, label, value: value.clone(), error });
             return;
         }
         self.figures.accepted += 1;
-        match verdict.get("printed").and_then(|printed| difference(self.schema, value, printed)) {
+        let printed = verdict.get("printed");
+        let found = printed.map(|printed| differences(self.schema, value, printed)).unwrap_or_default();
+        match found.into_iter().find(|found| !found.is_licensed()) {
             None => self.figures.unchanged += 1,
             // The official tests are about validity: their values hold keys that no schema declares.
             Some(_) if self.list.origin == Origin::Suite => {}
-            Some(difference) => {
-                self.report.fault(self.list, index, Fault::Changed { side, value: value.clone(), difference });
+            Some(Difference { pointer, left, right, .. }) => {
+                let fault = Fault::Changed { role, value: value.clone(), pointer, given: left, printed: right };
+                self.report.fault(self.list, index, fault);
             }
         }
     }
@@ -136,7 +139,7 @@ impl Judge<'_> {
         self.figures.panics += usize::from(verdict == "panic");
         if verdict != &Value::Bool(false) {
             self.figures.refused += 1;
-        } else if (self.list.origin, self.samples.side) == (Origin::Corpus, Side::Input) {
+        } else if (self.list.origin, self.samples.role) == (Origin::Corpus, Role::Input) {
             let validator = validator.get_or_insert_with(|| Validator::new(self.schema).ok()).as_ref();
             let violation = |value: &Value| validator.and_then(|validator| validator.check(value).err());
             let pruned = without_needless_nulls(self.schema, value);
@@ -151,8 +154,8 @@ impl Judge<'_> {
 }
 
 impl Figures {
-    fn report(&self, origin: Origin, side: Side, report: &mut Report) {
-        let name = side.name();
+    fn report(&self, origin: Origin, role: Role, report: &mut Report) {
+        let name = role_name(role);
         report.share(origin, &format!("{name}: valid values accepted"), self.accepted, self.valid);
         match origin {
             Origin::Corpus => {
@@ -163,7 +166,7 @@ impl Figures {
             }
         }
         report.none_of(origin, &format!("{name}: panics of the types"), self.panics);
-        if (origin, side) == (Origin::Corpus, Side::Input) {
+        if (origin, role) == (Origin::Corpus, Role::Input) {
             report.budget(origin, "invalid arguments refused by the types", self.refused, self.invalid, 0.95);
             let without_null = self.invalid - self.only_null;
             report.budget(origin, "... not counting a needless null", self.refused, without_null, 0.995);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::Fallible;
+use mcp_samples::Fallible;
 
 /// List and tool, and the reason.
 pub(crate) type Exceptions = BTreeMap<(String, String), String>;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use mcp_codegen::{Bindings, Coverage, Diagnostics, Options, Severity, format};
 use mcp_model::Snapshot;
+use mcp_samples::corpus::{List, Origin};
 
-use crate::lists::{List, Origin};
 use crate::report::{Fault, Report};
 
 /// A list with its bindings.

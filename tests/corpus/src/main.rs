@@ -8,24 +8,20 @@ mod compile;
 mod exact;
 mod exceptions;
 mod generate;
-mod judge;
-mod lists;
 mod report;
-mod schema;
 mod suites;
 mod validate;
 
-use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use mcp_samples::Fallible;
+use mcp_samples::corpus::{Origin, lists_with_samples};
+
 use arguments::Arguments;
 use batches::Scratch;
-use lists::Origin;
 use report::Report;
-
-type Fallible<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> ExitCode {
     match Arguments::parse(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
@@ -40,7 +36,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Fallible<bool> {
     let mut report = Report::default();
-    let mut lists = lists::read(&arguments.corpus, arguments)?;
+    let mut lists = lists_with_samples(&arguments.corpus, |name| arguments.selects(name))?;
     lists.extend(suites::read(&arguments.suites, arguments)?);
     if lists.is_empty() {
         return Err("no list matches".into());

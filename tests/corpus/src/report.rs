@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use mcp_samples::corpus::{List, Origin};
+use mcp_samples::role_name;
+use mcp_schema::Role;
 use serde_json::{Value, json};
 
 use crate::exceptions::Exceptions;
-use crate::judge::Difference;
-use crate::lists::{List, Origin, Side};
 
 /// Enough to see what is wrong with a tool.
 const FAULTS_PER_TOOL: usize = 3;
@@ -20,27 +21,30 @@ pub(crate) enum Fault {
     NotGenerated(String),
     NotCompiled(String),
     /// There is a schema, but no type for it.
-    Untyped(Side),
+    Untyped(Role),
     Refused {
-        side: Side,
+        role: Role,
         label: Option<String>,
         value: Value,
         error: String,
     },
     Changed {
-        side: Side,
+        role: Role,
         value: Value,
-        difference: Difference,
+        /// The first place where the printed value is not the given one.
+        pointer: String,
+        given: Option<Value>,
+        printed: Option<Value>,
     },
     /// Validation lets an invalid value pass.
     Accepted {
-        side: Side,
+        role: Role,
         label: Option<String>,
         value: Value,
     },
     /// Validation cannot use the schema.
     NotValidated {
-        side: Side,
+        role: Role,
         reason: String,
     },
 }
@@ -237,18 +241,22 @@ impl Fault {
         match self {
             Self::NotGenerated(reason) => format!("not generated: {reason}"),
             Self::NotCompiled(error) => format!("does not compile: {error}"),
-            Self::Untyped(side) => format!("{}: no type for the schema", side.name()),
-            Self::Refused { side, label, value, error } => {
-                format!("{}: refused{}: {}: {error}", side.name(), bracketed(label.as_ref()), shortened(value))
+            Self::Untyped(role) => format!("{}: no type for the schema", role_name(*role)),
+            Self::Refused { role, label, value, error } => {
+                format!("{}: refused{}: {}: {error}", role_name(*role), bracketed(label.as_ref()), shortened(value))
             }
-            Self::Accepted { side, label, value } => {
-                format!("{}: validation accepts{}: {}", side.name(), bracketed(label.as_ref()), shortened(value))
+            Self::Accepted { role, label, value } => {
+                format!("{}: validation accepts{}: {}", role_name(*role), bracketed(label.as_ref()), shortened(value))
             }
-            Self::NotValidated { side, reason } => format!("{}: not validated: {reason}", side.name()),
-            Self::Changed { side, value, difference: Difference { pointer, given, printed } } => {
+            Self::NotValidated { role, reason } => format!("{}: not validated: {reason}", role_name(*role)),
+            Self::Changed { role, value, pointer, given, printed } => {
                 let show = |value: &Option<Value>| value.as_ref().map_or_else(|| "absent".to_owned(), shortened);
                 let (given, printed) = (show(given), show(printed));
-                format!("{}: changed at {pointer:?}: {given} became {printed} in {}", side.name(), shortened(value))
+                format!(
+                    "{}: changed at {pointer:?}: {given} became {printed} in {}",
+                    role_name(*role),
+                    shortened(value)
+                )
             }
         }
     }
@@ -257,18 +265,18 @@ impl Fault {
         match self {
             Self::NotGenerated(reason) => json!({ "fault": "not generated", "reason": reason }),
             Self::NotCompiled(error) => json!({ "fault": "not compiled", "error": error }),
-            Self::Untyped(side) => json!({ "fault": "untyped", "side": side.name() }),
-            Self::Refused { side, label, value, error } => {
-                json!({ "fault": "refused", "side": side.name(), "test": label, "value": value, "error": error })
+            Self::Untyped(role) => json!({ "fault": "untyped", "side": role_name(*role) }),
+            Self::Refused { role, label, value, error } => {
+                json!({ "fault": "refused", "side": role_name(*role), "test": label, "value": value, "error": error })
             }
-            Self::Accepted { side, label, value } => {
-                json!({ "fault": "accepted by validation", "side": side.name(), "test": label, "value": value })
+            Self::Accepted { role, label, value } => {
+                json!({ "fault": "accepted by validation", "side": role_name(*role), "test": label, "value": value })
             }
-            Self::NotValidated { side, reason } => {
-                json!({ "fault": "not validated", "side": side.name(), "reason": reason })
+            Self::NotValidated { role, reason } => {
+                json!({ "fault": "not validated", "side": role_name(*role), "reason": reason })
             }
-            Self::Changed { side, value, difference: Difference { pointer, given, printed } } => json!({
-                "fault": "changed", "side": side.name(), "value": value,
+            Self::Changed { role, value, pointer, given, printed } => json!({
+                "fault": "changed", "side": role_name(*role), "value": value,
                 "pointer": pointer, "given": given, "printed": printed,
             }),
         }

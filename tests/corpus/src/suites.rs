@@ -4,11 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use mcp_model::Snapshot;
+use mcp_samples::Fallible;
+use mcp_samples::corpus::{List, Origin, json_files, stem};
+use mcp_samples::role_name;
+use mcp_schema::Role;
 use serde_json::{Map, Value, json};
 
-use crate::Fallible;
 use crate::arguments::Arguments;
-use crate::lists::{List, Origin, Side, json_files, stem};
 
 const DRAFTS: [(&str, &str); 2] = [
     ("draft2020-12", "https://json-schema.org/draft/2020-12/schema"),
@@ -46,9 +48,9 @@ fn list(name: String, groups: &[Value], dialect: &str) -> Fallible<List> {
         let index = list.snapshot.tools.len();
         let movable = !mentions(schema, &ROOTED);
         list.snapshot.tools.push(tool(index, group, schema, movable, dialect));
-        list.samples.push(samples(&list, index, Side::Output, group, |data| data));
+        list.samples.push(samples(&list, index, Role::Output, group, |data| data));
         if movable {
-            list.samples.push(samples(&list, index, Side::Input, group, |data| json!({ "value": data })));
+            list.samples.push(samples(&list, index, Role::Input, group, |data| json!({ "value": data })));
         }
     }
     Ok(list)
@@ -82,7 +84,7 @@ fn tool(index: usize, group: &Value, schema: &Value, movable: bool, dialect: &st
     })
 }
 
-fn samples(list: &List, index: usize, side: Side, group: &Value, place: impl Fn(Value) -> Value) -> String {
+fn samples(list: &List, index: usize, role: Role, group: &Value, place: impl Fn(Value) -> Value) -> String {
     let text = |value: &Value| value.get("description").and_then(Value::as_str).unwrap_or_default().to_owned();
     let verdict = |verdict: bool| -> (Vec<String>, Vec<Value>) {
         let tests = group.get("tests").and_then(Value::as_array).into_iter().flatten();
@@ -100,7 +102,7 @@ fn samples(list: &List, index: usize, side: Side, group: &Value, place: impl Fn(
         "server": list.name,
         "tool": list.tool_name(index),
         "index": index,
-        "side": side.name(),
+        "side": role_name(role),
         "valid": valid,
         "invalid": invalid,
         "valid_labels": valid_labels,

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use mcp_runtime::validate::Validator;
+use mcp_samples::corpus::{List, Origin, Samples};
+use mcp_samples::{Fallible, role_name};
+use mcp_schema::Role;
 
-use crate::Fallible;
 use crate::generate::Bound;
-use crate::lists::{List, Origin, Samples, Side};
 use crate::report::{Fault, Report};
 
 #[derive(Default)]
@@ -21,30 +22,30 @@ struct Figures {
 }
 
 pub(crate) fn run(bound: &[Bound], report: &mut Report) -> Fallible<()> {
-    let mut figures: BTreeMap<(Origin, Side), Figures> = BTreeMap::new();
+    let mut figures: BTreeMap<(Origin, Role), Figures> = BTreeMap::new();
     for Bound { list, .. } in bound {
         for line in &list.samples {
             let samples = Samples::parse(line)?;
-            let figures = figures.entry((list.origin, samples.side)).or_default();
+            let figures = figures.entry((list.origin, samples.role)).or_default();
             figures.check(list, &samples, report)?;
         }
     }
-    for ((origin, side), figures) in figures {
-        figures.report(origin, side, report);
+    for ((origin, role), figures) in figures {
+        figures.report(origin, role, report);
     }
     Ok(())
 }
 
 impl Figures {
     fn check(&mut self, list: &List, samples: &Samples, report: &mut Report) -> Fallible<()> {
-        let Samples { index, side, .. } = *samples;
+        let Samples { index, role, .. } = *samples;
         self.schemas += 1;
         self.valid += samples.valid.len();
         self.invalid += samples.invalid.len();
-        let validator = match Validator::new(list.schema(index, side).ok_or("a sample belongs to no schema")?) {
+        let validator = match Validator::new(list.schema(index, role).ok_or("a sample belongs to no schema")?) {
             Ok(validator) => validator,
             Err(error) => {
-                report.fault(list, index, Fault::NotValidated { side, reason: error.to_string() });
+                report.fault(list, index, Fault::NotValidated { role, reason: error.to_string() });
                 return Ok(());
             }
         };
@@ -55,7 +56,7 @@ impl Figures {
                 Ok(()) => self.accepted += 1,
                 Err(violation) => {
                     let (label, error) = (samples.valid_label(place), format!("validation: {violation}"));
-                    report.fault(list, index, Fault::Refused { side, label, value: value.clone(), error });
+                    report.fault(list, index, Fault::Refused { role, label, value: value.clone(), error });
                 }
             }
         }
@@ -64,14 +65,14 @@ impl Figures {
                 self.refused += 1;
             } else {
                 let label = samples.invalid_label(place);
-                report.fault(list, index, Fault::Accepted { side, label, value: value.clone() });
+                report.fault(list, index, Fault::Accepted { role, label, value: value.clone() });
             }
         }
         Ok(())
     }
 
-    fn report(&self, origin: Origin, side: Side, report: &mut Report) {
-        let name = side.name();
+    fn report(&self, origin: Origin, role: Role, report: &mut Report) {
+        let name = role_name(role);
         report.share(origin, &format!("{name}: schemas that validation can use"), self.usable, self.schemas);
         report.figure(origin, &format!("{name}: keywords that validation skips"), self.keywords_skipped);
         report.share(origin, &format!("{name}: valid values that pass validation"), self.accepted, self.valid);

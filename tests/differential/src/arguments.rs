@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use mcp_model::matches_glob;
-
-use crate::Fallible;
+use mcp_samples::Fallible;
 
 const USAGE: &str = "usage: mcp-differential --corpus DIR [--most N | --all] [--only LIST] [--keep DIR]
   --most N     about so many lists, evenly taken from those that compile quickly (default 60)

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use mcp_codegen::{Bindings, Options, format};
 use mcp_model::Types;
+use mcp_samples::Fallible;
+use mcp_samples::corpus::List;
+use mcp_schema::Role;
 
-use crate::Fallible;
-use crate::corpus::List;
 use crate::report::Report;
 
 const FALLBACK: &str = "MCP0015";
@@ -16,8 +17,8 @@ pub(crate) struct Bound {
     /// The Rust code by each backend.
     pub(crate) native: String,
     pub(crate) typify: String,
-    /// The sides that typify took: place of the tool, side, type.
-    pub(crate) taken: Vec<(usize, &'static str, String)>,
+    /// The schemas that typify took: place of the tool, role, type.
+    pub(crate) taken: Vec<(usize, Role, String)>,
 }
 
 pub(crate) fn bind(list: List, report: &mut Report) -> Fallible<Bound> {
@@ -27,19 +28,19 @@ pub(crate) fn bind(list: List, report: &mut Report) -> Fallible<Bound> {
     let typify = code(Types::Typify)?;
     let mut taken = Vec::new();
     let (tools, diagnostics) = Bindings::describe(&list.snapshot, &options(Types::Typify));
-    let mut refused: HashMap<(usize, &str), &str> = HashMap::new();
+    let mut refused: HashMap<(usize, Role), &str> = HashMap::new();
     for said in diagnostics.iter().filter(|said| said.code.id == FALLBACK) {
-        refused.insert((said.index, side_of(&said.pointer)), &said.message);
+        refused.insert((said.index, role_of(&said.pointer)), &said.message);
     }
     for tool in &tools {
-        let sides = [("input", Some(&tool.params_type)), ("output", tool.output_type.as_ref())];
-        for (side, name) in sides {
+        let schemas = [(Role::Input, Some(&tool.params_type)), (Role::Output, tool.output_type.as_ref())];
+        for (role, name) in schemas {
             let Some(name) = name else { continue };
-            match refused.get(&(tool.index, side)) {
+            match refused.get(&(tool.index, role)) {
                 Some(reason) => report.refused(reason),
                 None => {
                     report.taken += 1;
-                    taken.push((tool.index, side, name.clone()));
+                    taken.push((tool.index, role, name.clone()));
                 }
             }
         }
@@ -47,6 +48,6 @@ pub(crate) fn bind(list: List, report: &mut Report) -> Fallible<Bound> {
     Ok(Bound { native, typify, taken, list })
 }
 
-fn side_of(pointer: &str) -> &'static str {
-    if pointer.starts_with("/outputSchema") { "output" } else { "input" }
+fn role_of(pointer: &str) -> Role {
+    if pointer.starts_with("/outputSchema") { Role::Output } else { Role::Input }
 }

@@ -1,8 +1,7 @@
 //! Where two printed values differ, and why.
 
-use serde_json::{Number, Value};
-
-use crate::place::Place;
+use mcp_samples::{Difference, differences};
+use serde_json::Value;
 
 /// Why the backends print differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,55 +40,33 @@ impl Reason {
 }
 
 /// Why each place that differs does.
-pub(crate) fn reasons(place: &Place<'_>, native: &Value, typify: &Value) -> Vec<Reason> {
-    let mut found = Vec::new();
-    compare(place, native, typify, &mut found);
+pub(crate) fn reasons(schema: &Value, native: &Value, typify: &Value) -> Vec<Reason> {
+    let mut found: Vec<Reason> = differences(schema, native, typify).iter().map(reason).collect();
     found.sort();
     found.dedup();
     found
 }
 
-fn compare(place: &Place<'_>, native: &Value, typify: &Value, found: &mut Vec<Reason>) {
-    match (native, typify) {
-        (Value::Object(left), Value::Object(right)) => {
-            for (key, value) in left {
-                match right.get(key) {
-                    Some(other) => compare(&place.property(key), value, other, found),
-                    None => found.push(dropped(place, key, value)),
-                }
-            }
-            for (key, value) in right.iter().filter(|(key, _)| !left.contains_key(*key)) {
-                found.push(match value {
-                    Value::Null if place.declared(key).is_some() => Reason::NullAdded,
-                    _ if place.declared(key).is_none() => Reason::UndeclaredProperty,
-                    _ => Reason::Unknown,
-                });
-            }
+fn reason(found: &Difference<'_>) -> Reason {
+    match (&found.left, &found.right) {
+        (Some(value), None) => dropped(found, value),
+        (None, Some(Value::Null)) if found.is_declared() => Reason::NullAdded,
+        (None, _) if !found.is_declared() => Reason::UndeclaredProperty,
+        // An integer that went through a float is the same number to a double.
+        (Some(Value::Number(left)), Some(Value::Number(right))) if left.as_f64() == right.as_f64() => {
+            Reason::NumberFormat
         }
-        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
-            for (index, (left, right)) in left.iter().zip(right).enumerate() {
-                compare(&place.item(index), left, right, found);
-            }
-        }
-        (Value::Number(left), Value::Number(right)) if left.to_string() != right.to_string() => {
-            found.push(if is_same(left, right) { Reason::NumberFormat } else { Reason::Unknown });
-        }
-        _ if native == typify => {}
-        _ => found.push(Reason::Unknown),
-    }
-}
-
-fn dropped(place: &Place<'_>, key: &str, value: &Value) -> Reason {
-    match value {
-        _ if place.declared(key).is_none() => Reason::UndeclaredProperty,
-        Value::Array(items) if items.is_empty() => Reason::EmptyArrayDropped,
-        Value::Object(members) if members.is_empty() => Reason::EmptyObjectDropped,
-        Value::Null => Reason::NullDropped,
-        _ if place.is_union() => Reason::BranchDropsProperties,
         _ => Reason::Unknown,
     }
 }
 
-fn is_same(left: &Number, right: &Number) -> bool {
-    left.as_f64() == right.as_f64()
+fn dropped(found: &Difference<'_>, value: &Value) -> Reason {
+    match value {
+        _ if !found.is_declared() => Reason::UndeclaredProperty,
+        Value::Array(items) if items.is_empty() => Reason::EmptyArrayDropped,
+        Value::Object(members) if members.is_empty() => Reason::EmptyObjectDropped,
+        Value::Null => Reason::NullDropped,
+        _ if found.within.as_ref().is_some_and(|(object, _)| object.is_union()) => Reason::BranchDropsProperties,
+        _ => Reason::Unknown,
+    }
 }

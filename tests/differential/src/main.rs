@@ -3,20 +3,21 @@
 
 mod arguments;
 mod bindings;
-mod corpus;
 mod difference;
-mod place;
 mod report;
 mod scratch;
 
-use std::error::Error;
 use std::io::{self, Write};
 use std::process::ExitCode;
+
+use mcp_samples::Fallible;
+use mcp_samples::corpus::{List, lists, sample_lines};
 
 use arguments::Arguments;
 use report::Report;
 
-type Fallible<T> = Result<T, Box<dyn Error>>;
+/// A default run takes no list with more tools.
+const MOST_TOOLS: usize = 80;
 
 fn main() -> ExitCode {
     match Arguments::parse(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
@@ -33,11 +34,11 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Fallible<bool> {
     let mut report = Report::default();
     let mut bound = Vec::new();
-    for list in corpus::lists(arguments)? {
+    for list in selected(arguments)? {
         bound.push(bindings::bind(list, &mut report)?);
     }
     let programs = scratch::build(arguments, &bound)?;
-    let mut samples = corpus::samples(arguments, &bound)?;
+    let mut samples = sample_lines(&arguments.corpus, |name| bound.iter().any(|bound| bound.list.name == name))?;
     for (program, lists) in &programs {
         let lines: Vec<String> = lists.iter().flat_map(|list| samples.remove(list).unwrap_or_default()).collect();
         for answer in scratch::run(program, lines)? {
@@ -46,4 +47,12 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     }
     io::stdout().write_all(report.to_text().as_bytes())?;
     Ok(report.is_clean())
+}
+
+fn selected(arguments: &Arguments) -> Fallible<Vec<List>> {
+    let mut lists = lists(&arguments.corpus, |name| arguments.selects(name))?;
+    let Some(most) = arguments.most else { return Ok(lists) };
+    lists.retain(|list| list.snapshot.tools.len() <= MOST_TOOLS);
+    let step = lists.len().div_ceil(most.max(1)).max(1);
+    Ok(lists.into_iter().step_by(step).collect())
 }

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use mcp_samples::{Fallible, role_named, schema_of};
 use serde_json::Value;
 
-use crate::Fallible;
 use crate::bindings::Bound;
 use crate::difference::{Reason, reasons};
-use crate::place::Place;
 
 const MOST_SHOWN: usize = 20;
 
@@ -41,11 +40,12 @@ impl Report {
         for (who, count) in answer.get("counts").and_then(Value::as_object).into_iter().flatten() {
             *self.counts.entry(who.clone()).or_default() += count.as_u64().unwrap_or_default();
         }
-        let schema = tool.get(if side == "input" { "inputSchema" } else { "outputSchema" }).unwrap_or(&Value::Null);
+        let role = role_named(side).ok_or("an answer about no schema")?;
+        let schema = schema_of(tool, role).unwrap_or(&Value::Null);
         let mut of_schema = Vec::new();
         for different in answer.get("different").and_then(Value::as_array).into_iter().flatten() {
             let value = |key: &str| different.get(key).unwrap_or(&Value::Null);
-            let found = reasons(&Place::root(schema), value("native"), value("typify"));
+            let found = reasons(schema, value("native"), value("typify"));
             for reason in &found {
                 *self.values.entry(*reason).or_default() += 1;
             }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use mcp_model::write_if_changed;
+use mcp_samples::{Fallible, role_name};
 use serde_json::Value;
 
-use crate::Fallible;
 use crate::arguments::Arguments;
 use crate::bindings::Bound;
 
@@ -42,10 +42,10 @@ pub(crate) fn build(arguments: &Arguments, bound: &[Bound]) -> Fallible<Vec<Prog
                 write(format!("{name}/src/l{number}_{backend}.rs"), code)?;
                 let _ = writeln!(library, "#[doc = {:?}]\npub mod l{number}_{backend};", list.name);
             }
-            for (index, side, ty) in taken {
+            for (index, role, ty) in taken {
                 let reprint = |backend| format!("reprint::<bindings::l{number}_{backend}::bindings::{ty}>");
                 let (native, typify) = (reprint("native"), reprint("typify"));
-                let _ = writeln!(table, "    ({:?}, {index}, {side:?}, {native}, {typify}),", list.name);
+                let _ = writeln!(table, "    ({:?}, {index}, {:?}, {native}, {typify}),", list.name, role_name(*role));
             }
         }
         write(format!("{name}/src/lib.rs"), &library)?;

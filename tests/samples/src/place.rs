@@ -2,23 +2,34 @@
 
 use serde_json::{Map, Value};
 
+use crate::references::resolve;
+
 /// Deep enough for real schemas; a `$ref` that leads back to itself ends here.
 const DEEPEST: usize = 24;
 
 /// The subschemas that a place in a value is under: one, or several through `anyOf` and the like.
-#[derive(Clone)]
-pub(crate) struct Place<'a> {
+#[derive(Clone, Debug)]
+pub struct Place<'a> {
     root: &'a Value,
     schemas: Vec<&'a Value>,
 }
 
 impl<'a> Place<'a> {
-    pub(crate) fn root(schema: &'a Value) -> Self {
+    /// The whole value.
+    #[must_use]
+    pub fn root(schema: &'a Value) -> Self {
         Self { root: schema, schemas: vec![schema] }
     }
 
+    /// A place under other schemas of the same document.
+    #[must_use]
+    pub fn beside(&self, schemas: &[&'a Value]) -> Self {
+        Self { root: self.root, schemas: schemas.to_vec() }
+    }
+
     /// The declared property of that name, where there is one.
-    pub(crate) fn declared(&self, key: &str) -> Option<Self> {
+    #[must_use]
+    pub fn declared(&self, key: &str) -> Option<Self> {
         let schemas: Vec<_> = self
             .alternatives()
             .into_iter()
@@ -27,24 +38,37 @@ impl<'a> Place<'a> {
         (!schemas.is_empty()).then_some(Self { root: self.root, schemas })
     }
 
-    pub(crate) fn property(&self, key: &str) -> Self {
+    /// The property of that name, declared or not.
+    #[must_use]
+    pub fn property(&self, key: &str) -> Self {
         self.declared(key).unwrap_or_else(|| self.under(&["additionalProperties"]))
     }
 
-    pub(crate) fn item(&self, index: usize) -> Self {
+    /// The item at that index.
+    #[must_use]
+    pub fn item(&self, index: usize) -> Self {
         let mut tuples = self.under(&["prefixItems", "items"]);
         tuples.schemas = tuples.schemas.iter().filter_map(|tuple| tuple.as_array()?.get(index)).collect();
         if tuples.schemas.is_empty() { self.under(&["items", "additionalItems"]) } else { tuples }
     }
 
-    pub(crate) fn allows_null(&self) -> bool {
+    /// Whether `null` may stand here.
+    #[must_use]
+    pub fn allows_null(&self) -> bool {
         self.schemas.iter().any(|schema| allows_null(self.root, schema, DEEPEST))
     }
 
     /// Whether null means the same as absent: nullable, with null as its default.
-    pub(crate) fn defaults_to_null(&self) -> bool {
+    #[must_use]
+    pub fn defaults_to_null(&self) -> bool {
         let defaults = |schema: &&Value| schema.get("default") == Some(&Value::Null);
         self.schemas.iter().any(defaults) && self.allows_null()
+    }
+
+    /// Whether a value here is one of several alternatives.
+    #[must_use]
+    pub fn is_union(&self) -> bool {
+        self.alternatives().iter().any(|schema| ["anyOf", "oneOf"].iter().any(|key| schema.get(key).is_some()))
     }
 
     fn under(&self, keywords: &[&str]) -> Self {
@@ -53,7 +77,8 @@ impl<'a> Place<'a> {
     }
 
     /// The schemas and all that they refer to, combine or choose from.
-    fn alternatives(&self) -> Vec<&'a Value> {
+    #[must_use]
+    pub fn alternatives(&self) -> Vec<&'a Value> {
         let mut found = Vec::new();
         for schema in &self.schemas {
             collect(self.root, schema, DEEPEST, &mut found);
@@ -79,8 +104,7 @@ fn collect<'a>(root: &'a Value, schema: &'a Value, depth: usize, found: &mut Vec
 }
 
 fn reference<'a>(root: &'a Value, members: &Map<String, Value>) -> Option<&'a Value> {
-    let pointer = members.get("$ref")?.as_str()?.strip_prefix('#')?;
-    root.pointer(pointer)
+    Some(resolve(root, members.get("$ref")?.as_str()?)?.1)
 }
 
 fn allows_null(root: &Value, schema: &Value, depth: usize) -> bool {

@@ -8,10 +8,10 @@ use proptest::sample::select;
 use serde_json::{Map, Value, json};
 
 /// Stands in texts, so that it would show where a text became code. A name made of it is `zq_mark` or `ZqMark`.
-pub(crate) const MARK: &str = "zqMark";
+pub const MARK: &str = "zqMark";
 
 /// Any JSON, of keys that mean something now and then.
-pub(crate) fn json() -> BoxedStrategy<Value> {
+pub fn json() -> BoxedStrategy<Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
@@ -29,13 +29,15 @@ pub(crate) fn json() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-pub(crate) fn tools() -> BoxedStrategy<Vec<Value>> {
+/// Short tool lists.
+pub fn tools() -> BoxedStrategy<Vec<Value>> {
     let tool = (name(), text(), root(), proptest::option::weighted(0.4, root()), annotations());
     let tool = tool.prop_map(|(name, description, input, output, annotations)| {
         let mut tool = json!({"name": name, "description": description, "inputSchema": input});
-        let map = tool.as_object_mut().expect("a tool is an object");
-        map.extend(output.map(|output| ("outputSchema".to_owned(), output)));
-        map.extend(annotations.map(|annotations| ("annotations".to_owned(), annotations)));
+        let optional = [("outputSchema", output), ("annotations", annotations)];
+        if let Value::Object(members) = &mut tool {
+            members.extend(optional.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+        }
         tool
     });
     vec(tool, 1..4).boxed()
@@ -205,7 +207,7 @@ fn reference() -> BoxedStrategy<Value> {
 }
 
 /// Names that collide, are keywords, or hold what identifiers cannot.
-pub(crate) fn name() -> BoxedStrategy<String> {
+pub fn name() -> BoxedStrategy<String> {
     let known = [
         "a",
         "b",
@@ -287,7 +289,7 @@ pub(crate) fn name() -> BoxedStrategy<String> {
 }
 
 /// Different names.
-pub(crate) fn names(size: Range<usize>) -> impl Strategy<Value = Vec<String>> {
+pub fn names(size: Range<usize>) -> impl Strategy<Value = Vec<String>> {
     btree_set(name(), size).prop_map(|names| names.into_iter().collect())
 }
 
@@ -313,9 +315,12 @@ fn text() -> BoxedStrategy<String> {
     prop_oneof![4 => select(known.to_vec()).prop_map(str::to_owned), 1 => "(?s).{0,40}"].boxed()
 }
 
+/// What `type` may name, and `any`, which it may not.
 const TYPES: &[&str] = &["string", "integer", "number", "boolean", "null", "array", "object", "any"];
 
-const KEYS: &[&str] = &[
+/// Keys that mean something in a tool list, or in a schema.
+pub const KEYS: &[&str] = &[
+    "tools",
     "name",
     "title",
     "description",

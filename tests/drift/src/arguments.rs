@@ -1,0 +1,61 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use mcp_model::matches_glob;
+use mcp_samples::Fallible;
+
+const USAGE: &str =
+    "usage: mcp-drift --corpus DIR [--mutations N] [--samples N] [--seed N] [--kind NAME] [--only LIST] [--show N]
+  --mutations N  how many changes (default 10000)
+  --samples N    at most so many values for each of them (default 250)
+  --seed N       other changes (default 1)
+  --kind NAME    only the kinds whose name matches this glob
+  --only LIST    only tools of the lists whose name matches this glob
+  --show N       how many of the faults of each sort are shown (default 3)";
+
+pub(crate) struct Arguments {
+    pub(crate) corpus: PathBuf,
+    pub(crate) mutations: usize,
+    pub(crate) samples: usize,
+    pub(crate) seed: u64,
+    pub(crate) kind: Option<String>,
+    pub(crate) only: Option<String>,
+    pub(crate) show: usize,
+}
+
+impl Arguments {
+    pub(crate) fn parse(mut given: impl Iterator<Item = String>) -> Fallible<Self> {
+        let (mut corpus, mut kind, mut only) = (None, None, None);
+        let (mut mutations, mut samples, mut seed, mut show) = (10_000, 250, 1, 3);
+        while let Some(option) = given.next() {
+            let value = given.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"))?;
+            let bad = |error: std::num::ParseIntError| format!("{option} {value}: {error}\n{USAGE}");
+            match option.as_str() {
+                "--corpus" => corpus = Some(PathBuf::from(value)),
+                "--mutations" => mutations = value.parse().map_err(bad)?,
+                "--samples" => samples = value.parse().map_err(bad)?,
+                "--seed" => seed = value.parse().map_err(bad)?,
+                "--show" => show = value.parse().map_err(bad)?,
+                "--kind" => kind = Some(value),
+                "--only" => only = Some(value),
+                _ => return Err(format!("unknown option {option}\n{USAGE}").into()),
+            }
+        }
+        let corpus = corpus.ok_or_else(|| format!("--corpus is missing\n{USAGE}"))?;
+        Ok(Self { corpus, mutations, samples, seed, kind, only, show })
+    }
+
+    pub(crate) fn selects_list(&self, name: &str) -> bool {
+        self.only.as_ref().is_none_or(|pattern| matches_glob(pattern, name))
+    }
+
+    pub(crate) fn selects_kind(&self, name: &str) -> bool {
+        self.kind.as_ref().is_none_or(|pattern| matches_glob(pattern, name))
+    }
+
+    /// Whether this is the whole suite, whose floors have to hold.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.kind.is_none() && self.only.is_none()
+    }
+}

@@ -1,0 +1,312 @@
+//! What bindings read of a result: the schema without all that types do not enforce, as a schema again.
+//!
+//! Bounds, patterns, formats, conditions and `not` are no part of a type. Enumerations of strings take any string, and
+//! unions that a tag tells apart take any tag. Keys that are not declared are ignored, also where the schema denies them,
+//! and `null` stands for a property that is absent.
+
+use std::collections::HashMap;
+
+use mcp_samples::Place;
+use mcp_samples::references::{ref_stands_alone, resolve};
+use serde_json::{Map, Value, json};
+
+use super::kinds::{Kinds, kinds};
+use super::tags;
+
+/// What to assume where this judge cannot tell what the types do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// That they read the value: what is refused all the same cannot be read.
+    Reads,
+    /// That they refuse it: what is allowed all the same can be read.
+    Refuses,
+}
+
+/// The longest array of a fixed length that is a tuple.
+const LONGEST_TUPLE: usize = 8;
+const DEEPEST: usize = 64;
+
+/// A schema for what the bindings of a schema read.
+pub(crate) fn relaxed(root: &Value, doubt: Doubt) -> Value {
+    let mut relaxing = Relaxing { root, doubt, targets: HashMap::new(), pending: Vec::new(), required: Vec::new() };
+    every_required(root, &mut relaxing.required);
+    let mut schema = relaxing.schema(root, Context::default(), 0);
+    let mut definitions = Map::new();
+    while let Some((name, target)) = relaxing.pending.pop() {
+        // A definition may be a branch wherever it is referred to.
+        let context = Context { in_union: true, mixed: false };
+        definitions.insert(name, relaxing.schema(target, context, 0));
+    }
+    if let Value::Object(schema) = &mut schema {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    schema
+}
+
+struct Relaxing<'a> {
+    root: &'a Value,
+    doubt: Doubt,
+    /// The definitions, by the pointers of the schemas that they stand for.
+    targets: HashMap<String, String>,
+    pending: Vec<(String, &'a Value)>,
+    /// Every name that any schema requires.
+    required: Vec<&'a str>,
+}
+
+/// What is around a schema.
+#[derive(Clone, Copy, Default)]
+struct Context {
+    /// It is a branch.
+    in_union: bool,
+    /// The other branches list values that are no strings, so that all are one closed list.
+    mixed: bool,
+}
+
+impl<'a> Relaxing<'a> {
+    fn reads(&self) -> bool {
+        self.doubt == Doubt::Reads
+    }
+
+    fn schema(&mut self, schema: &'a Value, context: Context, depth: usize) -> Value {
+        let map = match schema {
+            Value::Object(map) if depth < DEEPEST => map,
+            Value::Bool(false) => return json!(self.reads() && !context.in_union),
+            _ => return json!(true),
+        };
+        let own = kinds(self.root, schema);
+        if own.is_empty() && !context.in_union {
+            // Nothing is valid: such a place is not typed.
+            return json!(self.reads());
+        }
+        let mut all = Vec::new();
+        if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
+            all.push(self.reference(reference));
+            if ref_stands_alone(self.root) {
+                return json!({ "allOf": all });
+            }
+        }
+        all.extend(self.listed(map, context));
+        all.extend(self.typed(map));
+        all.extend(self.object(map, context, depth));
+        all.extend(self.array(map, depth));
+        for part in entries(map, "allOf") {
+            all.push(self.schema(part, context, depth + 1));
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            let branches: Vec<&Value> = entries(map, keyword).collect();
+            if !branches.is_empty() {
+                all.push(self.union(schema, &branches, depth));
+            }
+        }
+        match all.len() {
+            1 => all.swap_remove(0),
+            0 => json!({}),
+            _ => json!({ "allOf": all }),
+        }
+    }
+
+    fn reference(&mut self, reference: &str) -> Value {
+        let Some((pointer, target)) = resolve(self.root, reference) else { return json!(true) };
+        let count = self.targets.len();
+        let name = match self.targets.get(&pointer) {
+            Some(name) => name.clone(),
+            None => {
+                let name = format!("d{count}");
+                self.targets.insert(pointer, name.clone());
+                self.pending.push((name.clone(), target));
+                name
+            }
+        };
+        json!({ "$ref": format!("#/$defs/{name}") })
+    }
+
+    fn typed(&self, map: &Map<String, Value>) -> Option<Value> {
+        let said = map.get("type")?;
+        let mut names: Vec<&str> = match said {
+            Value::String(name) => vec![name],
+            Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
+            _ => return None,
+        };
+        if map.get("nullable") == Some(&json!(true)) && !names.contains(&"null") {
+            names.push("null");
+        }
+        let mut schema = json!({ "type": names });
+        if names.contains(&"integer") && !names.contains(&"number") {
+            let (least, greatest) = self.integers(map)?;
+            schema = json!({ "type": names, "minimum": least, "maximum": greatest });
+        }
+        Some(schema)
+    }
+
+    /// The integers of the type: `i64`, or `u64` where the bounds ask for it. `None` for any value.
+    fn integers(&self, map: &Map<String, Value>) -> Option<(Value, Value)> {
+        let number = |keyword: &str| map.get(keyword).and_then(Value::as_f64);
+        let least = number("minimum").into_iter().chain(number("exclusiveMinimum").map(|bound| bound + 1.0));
+        let least = least.fold(f64::NEG_INFINITY, f64::max);
+        let greatest = number("maximum").into_iter().chain(number("exclusiveMaximum").map(|bound| bound - 1.0));
+        let greatest = greatest.fold(f64::INFINITY, f64::min);
+        let beyond = 9_223_372_036_854_775_807.0;
+        let wide = (json!(i64::MIN), json!(u64::MAX));
+        match (least >= 0.0, greatest > beyond, greatest.is_infinite()) {
+            // Without a maximum, `minimum: 0` means all of u64.
+            (true, true, _) => Some((json!(0), json!(u64::MAX))),
+            (false, true, false) if self.reads() => None,
+            (_, true, false) => Some(wide),
+            _ if self.reads() => Some(wide),
+            _ => Some((json!(i64::MIN), json!(i64::MAX))),
+        }
+    }
+
+    fn listed(&self, map: &Map<String, Value>, context: Context) -> Option<Value> {
+        let allowed = typed_by(map);
+        let values: Vec<Value> = match (map.get("enum"), map.get("const")) {
+            (_, Some(constant)) => vec![constant.clone()],
+            (Some(Value::Array(values)), None) => {
+                let mut distinct: Vec<Value> = Vec::new();
+                for value in values.iter().filter(|value| allowed.has(value)) {
+                    if !distinct.contains(value) {
+                        distinct.push(value.clone());
+                    }
+                }
+                distinct
+            }
+            _ => return None,
+        };
+        let texts = values.iter().filter(|value| value.is_string()).count();
+        let others = values.iter().filter(|value| !value.is_string() && !value.is_null()).count();
+        let is_open = others == 0 && !context.mixed && (texts > 1 || (texts == 1 && context.in_union && self.reads()));
+        // Branches that list some values each may list several together.
+        let maybe_open = self.reads() && context.in_union && texts > 0 && others == 0;
+        if is_open || maybe_open {
+            let null = values.iter().any(Value::is_null);
+            return Some(json!({ "type": if null { json!(["string", "null"]) } else { json!("string") } }));
+        }
+        Some(json!({ "enum": values }))
+    }
+
+    fn object(&mut self, map: &'a Map<String, Value>, context: Context, depth: usize) -> Vec<Value> {
+        let mut schema = Map::new();
+        let required: Vec<&str> = entries(map, "required").filter_map(Value::as_str).collect();
+        if let Some(Value::Object(properties)) = map.get("properties") {
+            let mut relaxed = Map::new();
+            for (key, property) in properties {
+                let is_required = required.contains(&key.as_str());
+                if let Some(property) = self.property(key, property, is_required, context, depth) {
+                    relaxed.insert(key.clone(), property);
+                }
+            }
+            schema.insert("properties".to_owned(), Value::Object(relaxed));
+        }
+        // A branch that only requires keys may be no struct.
+        let demands_only = context.in_union && !map.contains_key("properties");
+        if !required.is_empty() && !(demands_only && self.reads()) {
+            schema.insert("required".to_owned(), json!(required));
+        }
+        let patterns = map.get("patternProperties").and_then(Value::as_object).filter(|patterns| !patterns.is_empty());
+        let additional = map.get("additionalProperties");
+        let extra = match (additional, patterns.map(|patterns| patterns.values().collect::<Vec<_>>()).as_deref()) {
+            (Some(Value::Bool(false)), Some([pattern])) => Some(*pattern),
+            (Some(said @ Value::Object(_)), None) => Some(said),
+            _ => None,
+        };
+        if let Some(extra) = extra {
+            schema.insert("additionalProperties".to_owned(), self.schema(extra, Context::default(), depth + 1));
+            // The same keys are the declared ones, as they are in the schema itself.
+            let declared = map.get("properties").and_then(Value::as_object).into_iter().flatten();
+            let properties = schema.entry("properties").or_insert_with(|| json!({}));
+            if let Value::Object(properties) = properties {
+                for (key, _) in declared {
+                    properties.entry(key.clone()).or_insert(json!(true));
+                }
+            }
+        }
+        if schema.is_empty() { Vec::new() } else { vec![Value::Object(schema)] }
+    }
+
+    /// `None` where there is no field, so that anything is ignored.
+    fn property(
+        &mut self,
+        key: &str,
+        property: &'a Value,
+        is_required: bool,
+        context: Context,
+        depth: usize,
+    ) -> Option<Value> {
+        if kinds(self.root, property).is_empty() && !is_required {
+            return None;
+        }
+        let relaxed = self.schema(property, Context::default(), depth + 1);
+        let may_be_absent =
+            if self.reads() { !is_required || context.in_union } else { !is_required && !self.required.contains(&key) };
+        Some(if may_be_absent { json!({ "anyOf": [relaxed, { "type": "null" }] }) } else { relaxed })
+    }
+
+    fn array(&mut self, map: &'a Map<String, Value>, depth: usize) -> Option<Value> {
+        let (tuple, rest) = match map.get("items") {
+            Some(Value::Array(items)) => (items.as_slice(), map.get("additionalItems")),
+            items => (map.get("prefixItems").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default(), items),
+        };
+        let count =
+            |keyword: &str| map.get(keyword).and_then(Value::as_u64).and_then(|count| usize::try_from(count).ok());
+        let (least, most) = (count("minItems").unwrap_or(0), count("maxItems"));
+        let closed = rest == Some(&Value::Bool(false));
+        let longest = if closed { Some(most.map_or(tuple.len(), |most| most.min(tuple.len()))) } else { most };
+        let is_fixed = !tuple.is_empty() && least == tuple.len() && longest == Some(tuple.len());
+        if is_fixed && tuple.len() <= LONGEST_TUPLE {
+            let items: Vec<Value> = tuple.iter().map(|item| self.schema(item, Context::default(), depth + 1)).collect();
+            let length = items.len();
+            return Some(json!({ "prefixItems": items, "minItems": length, "maxItems": length }));
+        }
+        let mut items: Vec<Value> = Vec::new();
+        let is_list_of_one = tuple.is_empty();
+        for item in tuple {
+            items.push(self.schema(item, Context { in_union: true, mixed: false }, depth + 1));
+        }
+        match rest {
+            Some(Value::Bool(false)) => {}
+            Some(rest) => {
+                let context = Context { in_union: !is_list_of_one, mixed: false };
+                items.push(self.schema(rest, context, depth + 1));
+            }
+            None => return None,
+        }
+        (!items.is_empty()).then(|| json!({ "items": { "anyOf": items } }))
+    }
+
+    fn union(&mut self, schema: &'a Value, branches: &[&'a Value], depth: usize) -> Value {
+        let around = Place::root(self.root);
+        let listed = around.beside(branches).alternatives();
+        let mixed = listed.iter().any(|schema| lists_other_than_texts(schema));
+        let context = Context { in_union: branches.len() > 1, mixed };
+        let mut any: Vec<Value> = branches.iter().map(|branch| self.schema(branch, context, depth + 1)).collect();
+        for tag in tags::tags(self.root, schema, branches, self.doubt) {
+            any.push(tag.unknown());
+        }
+        json!({ "anyOf": any })
+    }
+}
+
+fn lists_other_than_texts(schema: &Value) -> bool {
+    let other = |value: &Value| !value.is_string() && !value.is_null();
+    schema.get("const").is_some_and(other)
+        || schema.get("enum").and_then(Value::as_array).is_some_and(|values| values.iter().any(other))
+}
+
+fn typed_by(map: &Map<String, Value>) -> Kinds {
+    Kinds::of_type(map)
+}
+
+fn entries<'a>(map: &'a Map<String, Value>, keyword: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
+    map.get(keyword).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn every_required<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(map) => {
+            found.extend(entries(map, "required").filter_map(Value::as_str));
+            map.values().for_each(|value| every_required(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| every_required(item, found)),
+        _ => {}
+    }
+}

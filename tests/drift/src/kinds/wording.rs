@@ -1,0 +1,33 @@
+//! What is there for people alone.
+
+use serde_json::{Value, json};
+
+use super::{Effect, Kind, Mutation, Spot, kind};
+use crate::site::mentions;
+
+pub(super) const KINDS: &[Kind] = &[
+    kind("description changed", |spot| said(spot, "description", json!("Other words."))),
+    kind("title changed", title),
+    kind("examples changed", |spot| said(spot, "examples", json!(["another example"]))),
+    kind("default changed", default),
+    kind("$comment changed", |spot| said(spot, "$comment", json!("A note."))),
+    kind("deprecated", |spot| said(spot, "deprecated", json!(true))),
+];
+
+fn said(spot: &mut Spot<'_>, keyword: &str, text: Value) -> Option<Mutation> {
+    // Under a reference of the older dialects it would not even be read.
+    (spot.get(keyword) != Some(&text)).then_some(())?;
+    spot.edit(Effect::Wording, |schema| drop(schema.insert(keyword.to_owned(), text)))
+}
+
+/// A title names the branch of a choice in code: elsewhere it is wording.
+fn title(spot: &mut Spot<'_>) -> Option<Mutation> {
+    (!mentions(spot.document, &["anyOf", "oneOf"]) && !spot.get("type").is_some_and(Value::is_array)).then_some(())?;
+    said(spot, "title", json!("Another Title"))
+}
+
+/// A default of `null` says that absent means null, which code follows: no wording.
+fn default(spot: &mut Spot<'_>) -> Option<Mutation> {
+    spot.get("default").filter(|default| !default.is_null())?;
+    said(spot, "default", json!("another default"))
+}

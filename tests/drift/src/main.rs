@@ -1,0 +1,116 @@
+//! The suite that judges drift: thousands of changes to real tools, each judged by sample values and an independent
+//! validator, against what drift calls it. It prints a table by kind of change, and fails where drift is wrong.
+
+mod arguments;
+mod called;
+mod case;
+mod judge;
+mod kinds;
+mod report;
+mod site;
+mod tools;
+mod whole;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use arguments::Arguments;
+use called::{Class, differences};
+use case::{Case, Direction, case, directions, subjects};
+use mcp_samples::corpus::lists_with_samples;
+use mcp_samples::{Fallible, Random};
+use mcp_schema::Role;
+use report::{Fault, Finding, Report};
+use serde_json::{Value, json};
+
+fn main() -> ExitCode {
+    match Arguments::parse(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Fallible<bool> {
+    let lists = lists_with_samples(&arguments.corpus, |name| arguments.selects_list(name))?;
+    let subjects = subjects(&lists)?;
+    let directions: Vec<Direction> =
+        directions().into_iter().filter(|direction| arguments.selects_kind(direction.name())).collect();
+    if subjects.is_empty() || directions.is_empty() {
+        return Err("no list or no kind matches".into());
+    }
+    let mut report = Report::default();
+    let started = Instant::now();
+    directions.iter().enumerate().for_each(|(place, direction)| report.row(place, direction.name()));
+    let mut random = Random::new(arguments.seed);
+    let (mut judged, mut tries) = (0, 0);
+    // Kinds that apply to few tools leave their share to the others.
+    while judged < arguments.mutations && tries < arguments.mutations * 2 {
+        let place = tries % directions.len();
+        let role = if tries / directions.len() % 2 == 0 { Role::Input } else { Role::Output };
+        tries += 1;
+        let Some(direction) = directions.get(place) else { break };
+        let found = case(direction, role, &subjects, &mut random);
+        if let Some(finding) = found.and_then(|case| finding(&case, arguments.samples)) {
+            report.add(place, finding, arguments.show);
+            judged += 1;
+        }
+    }
+    report.line(format!("{judged} changes to {} schemas in {:.1} s", subjects.len(), started.elapsed().as_secs_f64()));
+    if arguments.is_whole() {
+        tools::judge(&subjects, &mut random, &mut report);
+        whole::same(&lists, &mut report);
+        whole::one_change(&lists, &mut report);
+        // A quarter of an even share: no kind may silently not apply.
+        report.settle(arguments.mutations, arguments.mutations / directions.len() / 4);
+    } else {
+        report.settle(0, 0);
+    }
+    io::stdout().write_all(report.to_text().as_bytes())?;
+    Ok(report.passed())
+}
+
+/// Judges a case, and holds what drift calls it against that.
+fn finding(case: &Case<'_>, samples: usize) -> Option<Finding> {
+    let judgement = judge::judge(case, samples)?;
+    let (old, new) = case.snapshots();
+    let started = Instant::now();
+    let called = differences(&old, &new);
+    let took = started.elapsed();
+    let breaking: Vec<_> = called.iter().filter(|called| called.class == Class::Breaking).collect();
+    let witnesses: Vec<&(Role, Value)> = called.iter().filter_map(|called| called.witness.as_ref()).collect();
+    let details = |more: Value| {
+        let texts: Vec<&String> = called.iter().map(|called| &called.text).collect();
+        json!({ "case": case.to_json(), "called": texts, "value": more })
+    };
+    let mut faults = Vec::new();
+    let wrong: Vec<_> = witnesses.iter().filter(|(role, value)| !judge::is_witness(case, *role, value)).collect();
+    faults.extend(wrong.iter().map(|(_, value)| (Fault::WrongWitness, details(value.clone()))));
+    let is_proven = judgement.breaking.is_some() || (wrong.is_empty() && !witnesses.is_empty());
+    if let (Some(value), true) = (&judgement.breaking, breaking.is_empty()) {
+        faults.push((Fault::Missed, details(value.clone())));
+    }
+    if case.is_harmless && is_proven {
+        let value = judgement.breaking.as_ref().or_else(|| witnesses.first().map(|(_, value)| value));
+        faults.push((Fault::Mislabelled, details(value.cloned().unwrap_or_default())));
+    } else if case.is_harmless && !breaking.is_empty() {
+        faults.push((Fault::FalseAlarm, details(Value::Null)));
+    }
+    if case.is_wording && called.iter().any(|called| called.class > Class::Wording) {
+        faults.push((Fault::NotWording, details(Value::Null)));
+    }
+    Some(Finding {
+        samples: judgement.samples,
+        is_breaking: judgement.breaking.is_some(),
+        is_called_breaking: !breaking.is_empty(),
+        is_harmless: case.is_harmless,
+        witnesses: witnesses.len(),
+        is_unproven: !breaking.is_empty() && breaking.iter().all(|called| called.witness.is_none()),
+        took,
+        faults,
+    })
+}

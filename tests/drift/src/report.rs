@@ -1,0 +1,206 @@
+//! What was found, as a table by kind.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// What became of the cases of one kind.
+#[derive(Clone, Copy, Default)]
+struct Figures {
+    cases: usize,
+    samples: usize,
+    judged_breaking: usize,
+    called_breaking: usize,
+    missed: usize,
+    harmless: usize,
+    false_alarms: usize,
+    witnesses: usize,
+    wrong: usize,
+    unproven: usize,
+    not_wording: usize,
+    mislabelled: usize,
+    slowest: Duration,
+}
+
+/// What is wrong with a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fault {
+    /// It breaks, and is called otherwise.
+    Missed,
+    /// It cannot break, and is called breaking.
+    FalseAlarm,
+    /// The witness shows nothing.
+    WrongWitness,
+    /// Only words changed, and it is called more than that.
+    NotWording,
+    /// The suite itself is wrong: what cannot break by the way it was made does.
+    Mislabelled,
+}
+
+/// What was found of one case.
+pub(crate) struct Finding {
+    pub(crate) samples: usize,
+    pub(crate) is_breaking: bool,
+    pub(crate) is_called_breaking: bool,
+    pub(crate) is_harmless: bool,
+    pub(crate) witnesses: usize,
+    pub(crate) is_unproven: bool,
+    pub(crate) took: Duration,
+    pub(crate) faults: Vec<(Fault, Value)>,
+}
+
+#[derive(Default)]
+pub(crate) struct Report {
+    kinds: BTreeMap<usize, (String, Figures)>,
+    shown: BTreeMap<Fault, BTreeMap<String, Vec<Value>>>,
+    lines: Vec<String>,
+    failures: Vec<String>,
+}
+
+impl Report {
+    /// Makes a row for a kind, so that one that never applies is seen.
+    pub(crate) fn row(&mut self, place: usize, name: &str) {
+        self.kinds.entry(place).or_insert_with(|| (name.to_owned(), Figures::default()));
+    }
+
+    pub(crate) fn add(&mut self, place: usize, finding: Finding, show: usize) {
+        let Some((name, figures)) = self.kinds.get_mut(&place) else { return };
+        let Finding { samples, is_breaking, is_called_breaking, is_harmless, witnesses, is_unproven, took, faults } =
+            finding;
+        figures.cases += 1;
+        figures.samples += samples;
+        figures.judged_breaking += usize::from(is_breaking);
+        figures.called_breaking += usize::from(is_called_breaking);
+        figures.harmless += usize::from(is_harmless);
+        figures.witnesses += witnesses;
+        figures.unproven += usize::from(is_unproven);
+        figures.slowest = figures.slowest.max(took);
+        for (fault, details) in faults {
+            *match fault {
+                Fault::Missed => &mut figures.missed,
+                Fault::FalseAlarm => &mut figures.false_alarms,
+                Fault::WrongWitness => &mut figures.wrong,
+                Fault::NotWording => &mut figures.not_wording,
+                Fault::Mislabelled => &mut figures.mislabelled,
+            } += 1;
+            let shown = self.shown.entry(fault).or_default().entry(name.clone()).or_default();
+            if shown.len() < show {
+                shown.push(details);
+            }
+        }
+    }
+
+    pub(crate) fn line(&mut self, text: String) {
+        self.lines.push(text);
+    }
+
+    pub(crate) fn failure(&mut self, text: String) {
+        self.failures.push(text);
+    }
+
+    /// Holds the figures against their bounds.
+    pub(crate) fn settle(&mut self, at_least: usize, floor: usize) {
+        let total = self.total();
+        let few: Vec<String> = self
+            .kinds
+            .values()
+            .filter(|(_, figures)| figures.cases < floor)
+            .map(|(name, figures)| format!("{name:?} applied {} times, at least {floor}", figures.cases))
+            .collect();
+        self.failures.extend(few);
+        let bounds = [
+            (total.missed > 0, "breaking changes are called otherwise", total.missed),
+            (
+                total.false_alarms * 50 > total.harmless,
+                "harmless changes are called breaking, more than 2 %",
+                total.false_alarms,
+            ),
+            (total.wrong > 0, "witnesses show nothing", total.wrong),
+            (total.not_wording > 0, "changes of words are called more than that", total.not_wording),
+            (total.mislabelled > 0, "changes that this suite takes for harmless break", total.mislabelled),
+        ];
+        self.failures
+            .extend(bounds.iter().filter(|(missed, ..)| *missed).map(|(_, what, count)| format!("{count} {what}")));
+        if total.cases < at_least {
+            self.failures.push(format!("{} changes were judged, at least {at_least}", total.cases));
+        }
+        if total.judged_breaking == 0 {
+            self.failures.push("no change was judged breaking: the judge sees nothing".to_owned());
+        }
+    }
+
+    fn total(&self) -> Figures {
+        let mut total = Figures::default();
+        for (_, figures) in self.kinds.values() {
+            total.cases += figures.cases;
+            total.samples += figures.samples;
+            total.judged_breaking += figures.judged_breaking;
+            total.called_breaking += figures.called_breaking;
+            total.missed += figures.missed;
+            total.harmless += figures.harmless;
+            total.false_alarms += figures.false_alarms;
+            total.witnesses += figures.witnesses;
+            total.wrong += figures.wrong;
+            total.unproven += figures.unproven;
+            total.not_wording += figures.not_wording;
+            total.mislabelled += figures.mislabelled;
+            total.slowest = total.slowest.max(figures.slowest);
+        }
+        total
+    }
+
+    pub(crate) fn passed(&self) -> bool {
+        self.failures.is_empty()
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = String::new();
+        for (fault, kinds) in &self.shown {
+            for (kind, cases) in kinds {
+                for case in cases {
+                    let _ = writeln!(text, "{fault:?}, {kind}: {case}");
+                }
+            }
+        }
+        let total = ("all kinds".to_owned(), self.total());
+        let width = self.kinds.values().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+        let heads =
+            ["cases", "breaking", "called", "missed", "harmless", "alarms", "witness", "wrong", "unproven", "ms"];
+        let _ = write!(text, "{:width$}", "kind");
+        for head in heads {
+            let _ = write!(text, "  {head:>8}");
+        }
+        let _ = writeln!(text);
+        for (name, figures) in self.kinds.values().chain([&total]) {
+            let milliseconds = usize::try_from(figures.slowest.as_millis()).unwrap_or(usize::MAX);
+            let _ = write!(text, "{name:width$}");
+            for figure in [
+                figures.cases,
+                figures.judged_breaking,
+                figures.called_breaking,
+                figures.missed,
+                figures.harmless,
+                figures.false_alarms,
+                figures.witnesses,
+                figures.wrong,
+                figures.unproven,
+                milliseconds,
+            ] {
+                let _ = write!(text, "  {figure:>8}");
+            }
+            let _ = writeln!(text);
+        }
+        let (_, total) = total;
+        let _ = writeln!(text, "{} sample values tried; {} kinds", total.samples, self.kinds.len());
+        for line in &self.lines {
+            let _ = writeln!(text, "{line}");
+        }
+        for failure in &self.failures {
+            let _ = writeln!(text, "error: {failure}");
+        }
+        let _ = writeln!(text, "{} mutations judged", total.cases);
+        text
+    }
+}

@@ -1,0 +1,50 @@
+//! Random numbers that are the same everywhere.
+
+/// A small generator (splitmix64): the same seed gives the same numbers on every machine.
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// A generator that starts from a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next number.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `limit`; 0 where that is 0.
+    pub fn below(&mut self, limit: usize) -> usize {
+        let number = usize::try_from(self.next_u64() >> 33).unwrap_or(usize::MAX);
+        number.checked_rem(limit).unwrap_or_default()
+    }
+
+    /// True in one of so many cases.
+    pub fn one_in(&mut self, cases: usize) -> bool {
+        self.below(cases) == 0
+    }
+
+    /// One of the items; `None` where there is none.
+    pub fn pick<'i, T>(&mut self, items: &'i [T]) -> Option<&'i T> {
+        items.get(self.below(items.len()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_numbers_everywhere() {
+        let mut random = Random::new(1);
+        assert_eq!([0; 4].map(|_| random.below(1000)), [718, 128, 535, 152]);
+        assert_eq!(random.below(0), 0);
+        assert_eq!(random.pick::<u8>(&[]), None);
+    }
+}
