@@ -157,6 +157,37 @@ fn a_type_is_named_where_its_schema_stands() {
 }
 
 #[test]
+fn no_order_decides_which_of_two_lists_in_a_circle_has_a_name() {
+    let definitions = json!({
+        "left": {"type": "array", "items": {"$ref": "#/$defs/right"}},
+        "right": {"type": "array", "items": {"$ref": "#/$defs/left"}},
+    });
+    let schema = |first: &str, second: &str| {
+        let properties: serde_json::Map<String, Value> = [first, second]
+            .map(|key| (key.to_owned(), json!({"$ref": format!("#/$defs/{key}")})))
+            .into_iter()
+            .collect();
+        json!({"name": "t", "inputSchema": {"type": "object", "properties": properties, "$defs": definitions}})
+    };
+    let options = Options::new("s");
+    let names = type_names(&[schema("left", "right")], &options);
+    assert!(names.len() > 1, "{names:?}");
+    assert_eq!(names, type_names(&[schema("right", "left")], &options));
+}
+
+#[test]
+fn a_branch_is_named_by_its_least_key() {
+    let branch = |keys: [&str; 2]| {
+        let properties: serde_json::Map<String, Value> =
+            keys.map(|key| (key.to_owned(), json!({}))).into_iter().collect();
+        json!({"type": "object", "properties": properties, "additionalProperties": false})
+    };
+    let list = |keys| [tool("t", &json!({"p": {"anyOf": [branch(keys), branch(["c", "d"])]}}))];
+    let options = Options::new("s");
+    assert_eq!(type_names(&list(["a", "b"]), &options), type_names(&list(["b", "a"]), &options));
+}
+
+#[test]
 fn tools_of_one_name_have_names_that_nobody_has() {
     let options = Options::new("s");
     let twins = [tool("foo", &json!({"a": {}})), tool("foo", &json!({"b": {}}))];
