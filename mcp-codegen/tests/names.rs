@@ -48,7 +48,7 @@ fn distinct(mut tools: Vec<Value>) -> Vec<Value> {
 /// A tool for every name that the bindings define, and each of them as a property and a value of it.
 fn squat(tools: &[Value], options: &Options) -> Vec<Value> {
     let parsed = Parsed::of(tools, options);
-    let client = parsed.variants.keys().chain(&parsed.types).chain(&parsed.functions);
+    let client = parsed.variants.keys().chain(&parsed.types).chain(parsed.functions.keys());
     let names: BTreeSet<String> = client
         .flat_map(|name| [name.clone(), name.trim_end_matches("Params").to_owned()])
         .chain(describe(tools, options).into_iter().flat_map(|tool| [tool.method, tool.variant]))
@@ -209,6 +209,26 @@ fn the_prefixed_name_is_one_that_parse_takes() {
     };
     assert_eq!(prefixed(&Options::new("s")), ["x", "s_s_x", "s_y"]);
     assert_eq!(prefixed(&Options::new("s").prefix(Prefix::None)), ["x", "s_x", "y"]);
+}
+
+#[test]
+fn a_handler_returns_what_is_described() {
+    let result = |schema: Value| {
+        json!({"name": "t", "inputSchema": {"type": "object"}, "outputSchema": {
+            "type": "object", "properties": {"result": schema}, "required": ["result"], "x-fastmcp-wrap-result": true,
+        }})
+    };
+    let pair = json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": false, "minItems": 2});
+    let options = Options::new("s");
+    for (tool, returns) in [
+        (tool("t", &json!({})), "ToolResult"),
+        (result(json!({"type": "array", "items": {"type": ["string", "null"]}})), "Vec<Option<String>>"),
+        (result(json!({"type": "object", "additionalProperties": pair})), "BTreeMap<String, (String, i64,)>"),
+    ] {
+        let described = describe(std::slice::from_ref(&tool), &options);
+        assert_eq!(described[0].returns.as_deref(), Some(returns));
+        assert_eq!(Parsed::of(&[tool], &options).functions["s_t"], format!("(STParams) -> {returns}"));
+    }
 }
 
 #[test]
