@@ -15,7 +15,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn config() -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, cases: 128, max_shrink_iters: 2_000, ..ProptestConfig::default() }
+    let usual = ProptestConfig::default();
+    // A case is several lists.
+    ProptestConfig { failure_persistence: None, cases: usual.cases / 2, max_shrink_iters: 2_000, ..usual }
 }
 
 fn describe(tools: &[Value], options: &Options) -> Vec<ToolBinding> {
@@ -114,7 +116,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..config() })]
+    #![proptest_config(ProptestConfig { cases: config().cases / 4, ..config() })]
 
     #[test]
     fn names_that_are_made_up_may_be_taken(tools in squatters::tools(), options in squatters::options()) {
