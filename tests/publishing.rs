@@ -1,6 +1,6 @@
 //! What crates.io gets of each published package: what its page shows, and the files that a licence asks for.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! deny.toml holds of every dependency: licences, bans and sources, as `cargo deny check licenses bans sources` has it,
 //! without cargo-deny.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
 mod rules;
 mod spdx;
