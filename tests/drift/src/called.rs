@@ -1,5 +1,9 @@
 //! What drift calls a change. The one place that names its API.
 
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
 use mcp_model::{Snapshot, drift};
 use mcp_schema::Role;
 use serde_json::Value;
@@ -20,6 +24,17 @@ pub(crate) struct Called {
     /// A value that was fine and is not any more: arguments, or a result.
     pub(crate) witness: Option<(Role, Value)>,
     pub(crate) text: String,
+}
+
+/// Far above what any two versions of one tool take.
+const AT_MOST: Duration = Duration::from_secs(10);
+
+/// The differences between two snapshots; `None` where they are not found in time.
+pub(crate) fn differences_in_time(old: Snapshot, new: Snapshot) -> Option<Vec<Called>> {
+    let (sender, receiver) = mpsc::channel();
+    // What does not end cannot be ended either: its thread goes with the program.
+    thread::spawn(move || sender.send(differences(&old, &new)));
+    receiver.recv_timeout(AT_MOST).ok()
 }
 
 /// The differences between two snapshots.

@@ -21,6 +21,7 @@ struct Figures {
     unproven: usize,
     not_wording: usize,
     mislabelled: usize,
+    endless: usize,
     slowest: Duration,
 }
 
@@ -35,6 +36,8 @@ pub(crate) enum Fault {
     WrongWitness,
     /// Only words changed, and it is called more than that.
     NotWording,
+    /// Drift does not come to an end.
+    Endless,
     /// The suite itself is wrong: what cannot break by the way it was made does.
     Mislabelled,
 }
@@ -82,6 +85,7 @@ impl Report {
                 Fault::Missed => &mut figures.missed,
                 Fault::FalseAlarm => &mut figures.false_alarms,
                 Fault::WrongWitness => &mut figures.wrong,
+                Fault::Endless => &mut figures.endless,
                 Fault::NotWording => &mut figures.not_wording,
                 Fault::Mislabelled => &mut figures.mislabelled,
             } += 1;
@@ -90,6 +94,11 @@ impl Report {
                 shown.push(details);
             }
         }
+    }
+
+    /// Whether a case of the kind did not end: another would only keep the machine busy.
+    pub(crate) fn is_endless(&self, place: usize) -> bool {
+        self.kinds.get(&place).is_some_and(|(_, figures)| figures.endless > 0)
     }
 
     pub(crate) fn line(&mut self, text: String) {
@@ -118,6 +127,7 @@ impl Report {
                 total.false_alarms,
             ),
             (total.wrong > 0, "witnesses show nothing", total.wrong),
+            (total.endless > 0, "changes are compared without an end", total.endless),
             (total.not_wording > 0, "changes of words are called more than that", total.not_wording),
             (total.mislabelled > 0, "changes that this suite takes for harmless break", total.mislabelled),
         ];
@@ -146,6 +156,7 @@ impl Report {
             total.unproven += figures.unproven;
             total.not_wording += figures.not_wording;
             total.mislabelled += figures.mislabelled;
+            total.endless += figures.endless;
             total.slowest = total.slowest.max(figures.slowest);
         }
         total
