@@ -1,6 +1,6 @@
 #![doc = include_str!("../README.md")]
 
-/// What a server is: configuration, snapshots, drift.
+/// What a server is: configuration, snapshots.
 pub use mcp_model as model;
 pub use mcp_runtime::*;
 

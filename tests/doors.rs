@@ -53,7 +53,8 @@ impl Project {
 fn tracked(file: &str) -> TokenStream {
     let path = format!("/{file}");
     quote!(
-        const _: &[u8] = ::core::include_bytes!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #path));
+        const _: fn() -> &'static [u8] =
+            || ::core::include_bytes!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #path));
     )
 }
 

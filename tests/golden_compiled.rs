@@ -20,6 +20,7 @@ include_golden![
     "integer",
     "malformed",
     "map",
+    "named_keys",
     "names",
     "no_params",
     "nullable_default_null",

@@ -143,6 +143,64 @@ fn a_build_script_rebuilds_when_its_files_change() {
 }
 
 #[test]
+fn what_a_configuration_does_not_do_is_a_warning_that_breaks_no_build() {
+    let package = stranger("stranger-warned", "");
+    package.write("mcp.toml", &SMALL_CONFIG.replace("\"server\"", "\"./bin/server\"\napprove = [\"create_*\"]"));
+    let main = |attributes: &str| {
+        let text = format!(
+            r#"
+            #![deny(warnings, clippy::all, clippy::pedantic)]
+            {attributes}
+            mod bindings {{
+                mcp_bindgen::mcp_tools!("github");
+            }}
+            fn main() {{
+                println!("{{:?}}", bindings::github::SERVER.folder);
+            }}
+            "#
+        );
+        package.write("src/main.rs", &text);
+    };
+    main("");
+    let run = package.run(&["run"]).succeeds();
+    let said = "warning: use of deprecated constant `bindings::_::configuration`: `approve` of server `github` is not \
+                enforced by this version";
+    assert!(run.stderr.contains(said) && run.stderr.contains(" --> mcp.toml\n"), "{}", run.stderr);
+    assert!(run.stderr.contains("mcp_tools!(\"github\")"), "it stands at the literal: {}", run.stderr);
+    // Where a relative command leads is known to the program, and not to the tokens.
+    let folder = package.path("").components().collect::<std::path::PathBuf>();
+    assert_eq!(run.stdout.trim(), format!("Some({folder:?})"));
+
+    main("#[allow(deprecated)]");
+    let run = package.run(&["build"]).succeeds();
+    assert!(!run.stderr.contains("warning"), "{}", run.stderr);
+}
+
+#[test]
+fn a_failing_build_script_says_why_in_words() {
+    let package = Crate::new(
+        "stranger-failing",
+        "2024",
+        &format!("[build-dependencies]\nmcp-codegen = {}", dependency("mcp-codegen")),
+    );
+    package.write("mcp.toml", "[servers.github]\ncomand = \"server\"\n");
+    package.write("src/lib.rs", "");
+    package.write(
+        "build.rs",
+        r#"
+        fn main() -> Result<(), Box<dyn std::error::Error>> {
+            mcp_codegen::build_script::Builder::new().server("github").compile()?;
+            Ok(())
+        }
+        "#,
+    );
+    let run = package.run(&["build"]).fails();
+    let text =
+        "Error: unknown key `comand` in server `github`\n   --> mcp.toml:2:1\n    = help: did you mean `command`?";
+    assert!(run.stderr.contains(text), "{}", run.stderr);
+}
+
+#[test]
 fn an_older_edition_another_name_and_no_prelude_make_no_difference() {
     let tables =
         format!("[dependencies]\nmcp = {}", dependency(".").replace("path", "package = \"mcp-bindgen\", path"));

@@ -25,7 +25,7 @@ pub(crate) fn is_allowed(diagnostic: &Diagnostic, levels: &DiagnosticLevels) -> 
     levels.allow.iter().any(|code| code == diagnostic.code.id) && !is_denied(diagnostic, levels)
 }
 
-fn is_denied(diagnostic: &Diagnostic, levels: &DiagnosticLevels) -> bool {
+pub(crate) fn is_denied(diagnostic: &Diagnostic, levels: &DiagnosticLevels) -> bool {
     levels.deny.iter().any(|code| code == diagnostic.code.id)
 }
 

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use mcp_model::{Config, ServerConfig, Snapshot};
+use mcp_model::{Config, ServerConfig, Snapshot, Transport};
 use mcp_runtime::{Client, ClientOptions, ConnectError, ConnectErrorKind};
 use tokio::task::JoinSet;
 
@@ -10,12 +10,17 @@ use crate::exit::Failure;
 use crate::output::Output;
 
 /// A client of a server. It declares the capabilities that the snapshot was taken with, as the list may depend on them.
+/// A child starts in the folder of the configuration, wherever in the project the command was given.
 pub(crate) fn client(config: &Config, server: &ServerConfig, snapshot: Option<&Snapshot>) -> Client {
     let mut options = ClientOptions::new().timeout(config.defaults.timeout);
     if let Some(capabilities) = snapshot.and_then(|snapshot| snapshot.client_capabilities.clone()) {
         options = options.capabilities(capabilities);
     }
-    Client::with_options(server.clone(), options)
+    let mut server = server.clone();
+    if server.folder.is_some() && matches!(&server.transport, Transport::Stdio { cwd: None, .. }) {
+        server = server.cwd(".");
+    }
+    Client::with_options(server, options)
 }
 
 /// Uses a client and closes its connection, whatever comes of it.

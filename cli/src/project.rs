@@ -3,7 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, FileError, ServerConfig};
+use mcp_codegen::{CODES, Options};
+use mcp_model::{Config, FileError, ServerConfig, nearest, printable};
 
 use crate::exit::Failure;
 use crate::output::Output;
@@ -22,13 +23,21 @@ pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Confi
     let config = match (path, named) {
         (Some(path), named) => {
             let mut config = Config::load(&path)?;
+            config.check_codes(CODES.iter().map(|code| code.id))?;
+            config.warnings.extend(config.unenforced());
             if let Some(named) = named {
-                config.servers.extend(named.servers);
+                warn_of_strangers(&config, &named, &path, output);
+                config.warnings.extend(named.unenforced());
                 config.warnings.extend(named.warnings);
+                config.servers.extend(named.servers);
+                config.rejected.extend(named.rejected);
             }
             config
         }
-        (None, Some(named)) => named,
+        (None, Some(mut named)) => {
+            named.warnings.extend(named.unenforced());
+            named
+        }
         (None, None) => {
             let error = FileError::new("there is no mcp.toml and no .mcp.json here or above")
                 .with_help("write an mcp.toml with a table `[servers.NAME]`, or name a file with `--config`");
@@ -39,6 +48,34 @@ pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Confi
         output.warning(&warning.to_string());
     }
     Ok(config)
+}
+
+/// A misspelt name in the environment must not look like one that is obeyed.
+fn warn_of_strangers(config: &Config, named: &Config, path: &Path, output: &mut Output) {
+    let known = || config.servers.keys().map(String::as_str);
+    for name in named.servers.keys().filter(|name| !config.servers.contains_key(*name)) {
+        let error = FileError::new(format!("{SERVERS_VARIABLE} names `{name}`, which is no server of the file"));
+        let help = match nearest(name, known()).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("it takes the place of no server; the file has {}", quoted(known())),
+        };
+        output.warning(&error.in_file(path).with_help(help).to_string());
+    }
+}
+
+fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{}`", printable(name))).collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// How a server's bindings are generated for the crate that a file belongs to; without one, for the current folder's.
+pub(crate) fn options(config: &Config, server: &str, file: Option<&Path>) -> Result<Options, Failure> {
+    let server = config.server_with_defaults(server)?;
+    let here = env::current_dir()?;
+    let start = file.map_or_else(|| here.clone(), |file| here.join(file));
+    let krate = start.ancestors().find(|folder| folder.join("Cargo.toml").is_file());
+    let folder = krate.map(Path::to_owned).or_else(|| server.folder.clone()).unwrap_or(here);
+    Ok(Options::for_crate(&server, &folder))
 }
 
 fn find() -> Result<Option<PathBuf>, Failure> {

@@ -40,8 +40,9 @@ fn check_shows_what_sync_would_change() {
         .run(&["check", "fixture"])
         .exits_with(4)
         .says("error: fixture is not what its snapshot says\n --> mcp/fixture.json\n")
-        .says("breaking    add /inputSchema/properties/a: string became integer\n")
-        .says(r"breaking    add /inputSchema/properties/gone\u{202e}: the property is gone")
+        .says("breaking    add /inputSchema/properties/a: a string is no longer valid\n")
+        .says("= may be sent, and is refused now: {\"a\":\"a\",\"b\":0}\n")
+        .says(r"source      add /inputSchema/properties/gone\u{202e}: the property is gone")
         .says("compatible  tree_depth: new tool\n")
         .says("review the changes and run `mcp-bindgen sync fixture`\n");
     assert!(check.stdout.starts_with("--- mcp/fixture.json (snapshot)\n+++ fixture (live)\n@@"), "{}", check.stdout);
@@ -56,9 +57,11 @@ fn check_shows_what_sync_would_change() {
         json!({
             "tool": "add",
             "kind": "retyped",
+            "class": "breaking",
             "breaking": true,
             "pointer": "/inputSchema/properties/a",
-            "detail": "string became integer",
+            "detail": "a string is no longer valid",
+            "witness": { "sent": { "a": "a", "b": 0 } },
         })
     );
     let report = project.run(&["sync", "--format", "json"]).exits_with(0).json();

@@ -162,6 +162,27 @@ fn faults_of_the_configuration_are_named_and_secrets_are_not() {
 }
 
 #[test]
+fn no_command_prints_a_secret_that_is_written_out() {
+    let project = with_snapshot("");
+    project.write(
+        "mcp.toml",
+        "[servers.gh]\ncommand = \"./no-such-program\"\nenv = { SETTINGS = '{\"apiKey\": \"hunter2\"}' }\nargs = [\n  \
+         \"--header\", \"Authorization: Basic aHVudGVyMjpodW50ZXIy\",\n  \"postgres://u:hunter2@h/db?password=hunter2\",\n]\n",
+    );
+    for arguments in
+        [&["list"][..], &["expand", "gh"], &["check"], &["sync"], &["call", "gh", "create_issue", "--args", "{}"]]
+    {
+        for format in ["text", "json"] {
+            let run = project.run(&[&["--format", format], arguments].concat());
+            assert!(run.stderr.matches(" of server `gh` looks like a secret written out\n --> mcp.toml:").count() == 4);
+            for secret in ["hunter2", "aHVudGVyMjpodW50ZXIy"] {
+                assert!(!run.stderr.contains(secret) && !run.stdout.contains(secret), "{arguments:?} {format}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_configuration_is_found_from_folders_below_and_in_other_forms() {
     let project = with_snapshot("");
     project.write("src/deep/x.rs", "");

@@ -22,7 +22,7 @@ pub struct ToolBinding {
     pub index: usize,
     /// The wire name.
     pub tool: String,
-    /// The name with the prefix, as `parse` takes it.
+    /// The name with the prefix, as `parse` takes it; the wire name where that is another tool's.
     pub prefixed: String,
     /// The module.
     pub module: String,
@@ -78,20 +78,20 @@ impl Bindings {
     pub fn describe(snapshot: &Snapshot, options: &Options) -> (Vec<ToolBinding>, Diagnostics) {
         let plan = Plan::new(snapshot, options);
         let mut tools = Vec::new();
-        for tool in &plan.tools {
+        for (tool, parsed_as) in plan.tools.iter().zip(plan.parsed_as()) {
             for index in std::iter::once(&tool.index).chain(&tool.repeats) {
                 let diagnostics = plan.diagnostics.iter().filter(|said| said.index == *index).cloned().collect();
                 tools.push(ToolBinding {
                     server: plan.server.clone(),
                     index: *index,
                     tool: tool.wire.to_owned(),
-                    prefixed: tool.names.handler.clone(),
-                    module: ident(&plan.module).to_string(),
-                    params_type: tool.names.params.clone(),
-                    output_type: tool.output.as_ref().map(|_| tool.names.output.clone()),
-                    handler: ident(&tool.names.handler).to_string(),
-                    method: ident(&tool.names.method).to_string(),
-                    variant: ident(&tool.names.variant).to_string(),
+                    prefixed: parsed_as.last().map_or(tool.wire, |key| *key).to_owned(),
+                    module: plan.module.to_string(),
+                    params_type: tool.idents.params.clone(),
+                    output_type: tool.output.as_ref().map(|_| tool.idents.output.clone()),
+                    handler: ident(&tool.idents.handler).to_string(),
+                    method: ident(&tool.idents.method).to_string(),
+                    variant: ident(&tool.idents.variant).to_string(),
                     diagnostics,
                 });
             }

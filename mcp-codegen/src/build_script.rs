@@ -1,5 +1,6 @@
 //! Bindings from a build script.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
 use std::io::Write;
@@ -9,7 +10,8 @@ use mcp_model::{FileError, Prefix, write_if_changed};
 
 use crate::bindings::Bindings;
 use crate::format;
-use crate::project::{Project, Source};
+use crate::options::{Options, is_module_name};
+use crate::project::{Project, Source, check_pattern};
 use mcp_schema::diagnostics::Severity;
 
 /// Generates bindings in `OUT_DIR`, for `mcp_bindgen::include_bindings!`.
@@ -24,24 +26,27 @@ use mcp_schema::diagnostics::Severity;
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Builder {
-    servers: Vec<Server>,
+    /// What was set before the first server.
+    every: Settings,
+    servers: Vec<(String, Settings)>,
 }
 
-#[derive(Clone, Debug)]
-struct Server {
-    name: String,
+#[derive(Clone, Debug, Default)]
+struct Settings {
     tools: Option<Vec<String>>,
     module: Option<String>,
     prefix: Option<Prefix>,
     path: Option<String>,
 }
 
-/// Why a build script generated nothing.
-#[derive(Debug)]
+/// Why a build script generated nothing. `Debug` is the text as well, because that is what cargo shows of an error that
+/// `main` returns.
 #[non_exhaustive]
 pub enum BuildError {
     /// A variable that cargo sets for build scripts is missing.
     Environment(&'static str),
+    /// The builder was told what makes no sense.
+    Usage(String),
     /// A file cannot be read or written, or is not what it should be.
     File(FileError),
     /// The project denies what the generator has to say.
@@ -54,10 +59,17 @@ impl fmt::Display for BuildError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Environment(name) => write!(formatter, "{name} is not set: call this from a build script"),
+            Self::Usage(message) => formatter.write_str(message),
             Self::File(error) => error.fmt(formatter),
             Self::Denied(diagnostics) => formatter.write_str(&diagnostics.join("\n")),
             Self::Format(error) => write!(formatter, "generated code is not Rust, please report it: {error}"),
         }
+    }
+}
+
+impl fmt::Debug for BuildError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
     }
 }
 
@@ -75,46 +87,45 @@ impl Builder {
         Self::default()
     }
 
-    /// Adds a server. What follows, until the next server, is about this one.
+    /// Adds a server. What is set before the first one holds for every server, what is set later for the last one added.
     pub fn server(mut self, name: impl Into<String>) -> Self {
-        self.servers.push(Server { name: name.into(), tools: None, module: None, prefix: None, path: None });
+        self.servers.push((name.into(), Settings::default()));
         self
     }
 
     /// Binds only tools that match one of these patterns.
     pub fn tools<S: Into<String>>(self, patterns: impl IntoIterator<Item = S>) -> Self {
         let patterns = patterns.into_iter().map(Into::into).collect();
-        self.last(|server| server.tools = Some(patterns))
+        self.set(|settings| settings.tools = Some(patterns))
     }
 
-    /// Names the module.
+    /// Names the module, as it is written; `r#` may stand before a keyword.
     pub fn module(self, name: impl Into<String>) -> Self {
         let name = name.into();
-        self.last(|server| server.module = Some(name))
+        self.set(|settings| settings.module = Some(name))
     }
 
     /// Sets the prefix of handlers and types.
     pub fn prefix(self, prefix: Prefix) -> Self {
-        self.last(|server| server.prefix = Some(prefix))
+        self.set(|settings| settings.prefix = Some(prefix))
     }
 
     /// Reads the snapshot from a path relative to `Cargo.toml`.
     pub fn path(self, path: impl Into<String>) -> Self {
         let path = path.into();
-        self.last(|server| server.path = Some(path))
+        self.set(|settings| settings.path = Some(path))
     }
 
-    fn last(mut self, change: impl FnOnce(&mut Server)) -> Self {
-        if let Some(server) = self.servers.last_mut() {
-            change(server);
-        }
+    fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(self.servers.last_mut().map_or(&mut self.every, |(_, settings)| settings));
         self
     }
 
     /// Generates the bindings, and tells cargo which files they were made from.
     ///
     /// # Errors
-    /// Where a snapshot is missing or cannot be read, a pattern matches no tool, or the project denies a diagnostic.
+    /// Where no server is bound, or one twice; where a snapshot is missing or cannot be read, a pattern binds no tool, or
+    /// the project denies a diagnostic.
     pub fn compile(self) -> Result<(), BuildError> {
         let folder =
             |name: &'static str| std::env::var_os(name).map(PathBuf::from).ok_or(BuildError::Environment(name));
@@ -134,39 +145,106 @@ impl Builder {
         if let Some(config) = project.config_path() {
             say(format!("cargo::rerun-if-changed={}", config.display()))?;
         }
-        let servers = if self.servers.is_empty() {
-            project.servers().fold(Self::new(), |builder, server| builder.server(server)).servers
-        } else {
-            self.servers
-        };
-        for server in servers {
-            let source = project.read(&server.name, server.path.as_deref())?;
+        let servers = self.resolved(&project)?;
+        let names: Vec<&str> = servers.iter().map(|(name, _)| name.as_str()).collect();
+        for warning in project.warnings(&names) {
+            say(as_warning(&warning))?;
+        }
+        let mut sources = Vec::new();
+        for (name, settings) in &servers {
+            let mut source = project.read(name, settings.path.as_deref())?;
             say(format!("cargo::rerun-if-changed={}", source.path.display()))?;
-            let (text, warnings) = server.generate(&project, &source)?;
+            source.check_configured()?;
+            source.options = settings.without_tools(source.options);
+            sources.push(source);
+        }
+        self.check_patterns(&sources)?;
+        for ((name, settings), source) in servers.iter().zip(&sources) {
+            let (text, warnings) = settings.generate(&project, source)?;
             for warning in warnings {
-                say(format!("cargo::warning={}", warning.replace('\n', " ")))?;
+                say(as_warning(&warning))?;
             }
-            let file = out_dir.join("mcp_bindgen").join(format!("{}.rs", server.name));
+            let file = out_dir.join("mcp_bindgen").join(format!("{name}.rs"));
             write_if_changed(&file, text.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// The servers to bind, each with all that is set for it.
+    fn resolved(&self, project: &Project) -> Result<Vec<(String, Settings)>, BuildError> {
+        let mut servers = self.servers.clone();
+        if servers.is_empty() {
+            servers.extend(project.servers().map(|name| (name.to_owned(), Settings::default())));
+        }
+        if servers.is_empty() {
+            let message = "no server is bound: name one with `.server(\"..\")`, or add `[servers.NAME]` to mcp.toml";
+            return Err(BuildError::Usage(message.to_owned()));
+        }
+        let mut seen = BTreeSet::new();
+        if let Some((twice, _)) = servers.iter().find(|(name, _)| !seen.insert(name)) {
+            return Err(BuildError::Usage(format!("server `{}` is bound twice", mcp_model::printable(twice))));
+        }
+        let single = [("module", self.every.module.is_some()), ("path", self.every.path.is_some())];
+        if let Some((option, _)) = single.iter().find(|(_, given)| *given && servers.len() != 1) {
+            let message = format!("`{option}` is for one server: call it after the `.server(\"..\")` that it is about");
+            return Err(BuildError::Usage(message));
+        }
+        let servers: Vec<_> = servers.into_iter().map(|(name, settings)| (name, settings.or(&self.every))).collect();
+        for (name, settings) in &servers {
+            if let Some(module) = settings.module.as_ref().filter(|module| !is_module_name(module)) {
+                let message = format!("no module can be called `{}`", mcp_model::printable(module));
+                return Err(FileError::new(message).with_help(format!("it is for server `{name}`")).into());
+            }
+        }
+        Ok(servers)
+    }
+
+    /// A pattern for every server has to match in one of them, a pattern for one server there.
+    fn check_patterns(&self, sources: &[Source]) -> Result<(), FileError> {
+        let own = |place: usize| self.servers.get(place).and_then(|(_, settings)| settings.tools.as_ref());
+        for pattern in self.every.tools.iter().flatten() {
+            let sharing = sources.iter().enumerate().filter(|(place, _)| own(*place).is_none());
+            check_pattern(pattern, sharing.map(|(_, source)| source))?;
+        }
+        for (place, source) in sources.iter().enumerate() {
+            for pattern in own(place).into_iter().flatten() {
+                check_pattern(pattern, [source])?;
+            }
         }
         Ok(())
     }
 }
 
-impl Server {
-    /// The source text, and the warnings.
-    fn generate(&self, project: &Project, source: &Source) -> Result<(String, Vec<String>), BuildError> {
-        let mut options = source.options.clone();
-        if let Some(tools) = &self.tools {
-            options = options.tools(tools.clone());
+fn as_warning(text: &str) -> String {
+    format!("cargo::warning={}", text.replace('\n', " "))
+}
+
+impl Settings {
+    fn or(self, every: &Self) -> Self {
+        Self {
+            tools: self.tools.or_else(|| every.tools.clone()),
+            module: self.module.or_else(|| every.module.clone()),
+            prefix: self.prefix.or_else(|| every.prefix.clone()),
+            path: self.path.or_else(|| every.path.clone()),
         }
+    }
+
+    fn without_tools(&self, mut options: Options) -> Options {
         if let Some(module) = &self.module {
             options = options.module(module.clone());
         }
         if let Some(prefix) = &self.prefix {
             options = options.prefix(prefix.clone());
         }
-        source.check_patterns(&options)?;
+        options
+    }
+
+    /// The source text, and the warnings.
+    fn generate(&self, project: &Project, source: &Source) -> Result<(String, Vec<String>), BuildError> {
+        let mut options = source.options.clone();
+        if let Some(tools) = &self.tools {
+            options = options.tools(tools.clone());
+        }
         let (tokens, diagnostics) = Bindings::generate(&source.snapshot, &options);
         let denied = source.denied(project, &diagnostics);
         if !denied.is_empty() {

@@ -12,6 +12,8 @@ mod format;
 mod markdown;
 mod names;
 mod options;
+mod paths;
+mod patterns;
 mod plan;
 pub mod project;
 mod typify;
@@ -20,4 +22,5 @@ pub use bindings::{Bindings, Coverage, ToolBinding};
 #[cfg(feature = "format")]
 pub use format::format;
 pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Severity};
-pub use options::Options;
+pub use options::{Options, is_module_name};
+pub use patterns::{Idle, IdlePattern};

@@ -1,9 +1,14 @@
 //! How bindings are to be generated.
 
-use mcp_model::{Prefix, ServerConfig, Snapshot, Types, matches_glob};
-use proc_macro2::TokenStream;
+use std::path::Path;
+
+use mcp_model::{Prefix, ServerConfig, Types, matches_glob};
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use serde_json::Value;
+
+use crate::names::{Style, ident, module_name};
+use crate::paths::{in_manifest_dir, relative};
 
 /// Options of [`Bindings::generate`](crate::Bindings::generate).
 ///
@@ -21,8 +26,11 @@ pub struct Options {
     /// A tool has to match one pattern of each list.
     pub(crate) tools: Vec<Vec<String>>,
     pub(crate) exclude: Vec<String>,
+    pub(crate) approve: Vec<String>,
     pub(crate) crate_path: TokenStream,
     pub(crate) config: Option<Value>,
+    /// Where relative paths of `config` lead, as code.
+    pub(crate) folder: Option<TokenStream>,
     pub(crate) types: Types,
 }
 
@@ -35,8 +43,10 @@ impl Options {
             prefix: Prefix::ServerName,
             tools: Vec::new(),
             exclude: Vec::new(),
+            approve: Vec::new(),
             crate_path: quote!(::mcp_bindgen),
             config: None,
+            folder: None,
             types: Types::Native,
         }
     }
@@ -47,15 +57,33 @@ impl Options {
         options.prefix = config.prefix.clone();
         options.tools.extend(config.tools.clone());
         options.exclude.clone_from(&config.exclude);
+        options.approve.clone_from(&config.approve);
         options.types = config.types;
         options.config = Some(config.to_json());
         options
     }
 
-    /// The name of the generated module.
+    /// As [`for_server`](Self::for_server), for the crate in a folder: where the server has relative paths, the bindings
+    /// know the folder of its configuration as one seen from `CARGO_MANIFEST_DIR`.
+    pub fn for_crate(config: &ServerConfig, manifest_dir: &Path) -> Self {
+        let mut options = Self::for_server(config);
+        if let Some(folder) = config.folder.as_deref().filter(|_| config.has_relative_paths()) {
+            options.folder = Some(in_manifest_dir(&relative(manifest_dir, folder)));
+        }
+        options
+    }
+
+    /// The name of the generated module, as it is written; `r#` may stand before a keyword. What no module can be called
+    /// becomes an identifier as a server's name does: macro and build script refuse it, see [`is_module_name`].
     pub fn module(mut self, name: impl Into<String>) -> Self {
         self.module = Some(name.into());
         self
+    }
+
+    /// The name of the module that these options give.
+    #[must_use]
+    pub fn module_name(&self) -> String {
+        Style::Snake.apply(self.module.as_deref().unwrap_or(&self.server))
     }
 
     /// The prefix of handlers and types.
@@ -83,17 +111,31 @@ impl Options {
         self
     }
 
-    pub(crate) fn selects(&self, tool: &str) -> bool {
-        let matches = |patterns: &[String]| patterns.iter().any(|pattern| matches_glob(pattern, tool));
-        self.tools.iter().all(|patterns| matches(patterns)) && !matches(&self.exclude)
+    /// The identifier of the generated module.
+    pub(crate) fn module_ident(&self) -> Ident {
+        let written = self.module.as_deref();
+        match written.and_then(module_name) {
+            Some(name) => ident(name),
+            None => ident(&Style::Snake.apply(written.unwrap_or(&self.server))),
+        }
     }
 
-    /// The patterns that match no tool of a snapshot.
-    #[must_use]
-    pub fn unmatched(&self, snapshot: &Snapshot) -> Vec<String> {
-        let names: Vec<&str> =
-            snapshot.tools.iter().filter_map(|tool| tool.get("name").and_then(Value::as_str)).collect();
-        let matches = |pattern: &String| names.iter().any(|name| matches_glob(pattern, name));
-        self.tools.iter().flatten().filter(|pattern| !matches(pattern)).cloned().collect()
+    pub(crate) fn selects(&self, tool: &str) -> bool {
+        self.lists(tool) && !matches(&self.exclude, tool)
     }
+
+    /// Whether every list of `tools` has it, whatever `exclude` says.
+    pub(crate) fn lists(&self, tool: &str) -> bool {
+        self.tools.iter().all(|patterns| matches(patterns, tool))
+    }
+}
+
+fn matches(patterns: &[String], tool: &str) -> bool {
+    patterns.iter().any(|pattern| matches_glob(pattern, tool))
+}
+
+/// Whether a module can be called so: `gh`, `GitHub`, `async` and `r#async`, but not `self` or `my-mod`.
+#[must_use]
+pub fn is_module_name(name: &str) -> bool {
+    module_name(name).is_some()
 }

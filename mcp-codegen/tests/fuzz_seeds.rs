@@ -1,8 +1,9 @@
-//! The fuzz target's harness over mutations of the fixtures, for a few seconds on stable Rust.
+//! The harness of the fuzz targets over mutations of the fixtures, for a few seconds on stable Rust.
 //!
 //! `FUZZ_SECONDS=600 FUZZ_SEED=7 cargo test -p mcp-codegen --release --test fuzz_seeds` runs longer, from elsewhere.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+#![allow(clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod harness;
 
@@ -14,35 +15,115 @@ use mcp_samples::Random;
 use mcp_samples::schemas::KEYS;
 use serde_json::{Map, Value, json};
 
-const SECONDS: u64 = 8;
+/// For each target.
+const SECONDS: u64 = 4;
 /// Mutations of larger lists would leave no time for others.
 const LARGEST_SEED: usize = 6_000;
 
 #[test]
 fn mutated_fixtures_generate() {
+    let seeds = Seeds::of_lists();
+    fuzz("tool lists", harness::check, |random| match random.below(4) {
+        0 => damaged(random.pick(&seeds.texts).unwrap().as_str(), random),
+        _ => mutated(&seeds.values, random).to_string(),
+    });
+}
+
+#[test]
+fn mutated_configurations_are_read() {
+    let texts: Vec<String> = CONFIGURATIONS.iter().map(ToString::to_string).collect();
+    let values: Vec<Value> = texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+    fuzz("configurations", harness::config::check, |random| match random.below(3) {
+        0 => damaged(random.pick(&texts).unwrap().as_str(), random),
+        _ => mutated(&values, random).to_string(),
+    });
+}
+
+#[test]
+fn mutated_lists_are_compared() {
+    let seeds = Seeds::of_lists();
+    fuzz("pairs of lists", harness::drift::check, |random| {
+        let old = random.pick(&seeds.values).unwrap().clone();
+        let new = if random.below(4) == 0 { random.pick(&seeds.values).unwrap().clone() } else { old.clone() };
+        format!("{old}{}{}", harness::drift::SEPARATOR, mutation(new, &seeds.values, random))
+    });
+}
+
+#[test]
+fn planted_secrets_are_never_shown() {
+    let texts: Vec<String> = CONFIGURATIONS.iter().chain(TEXTS).map(ToString::to_string).collect();
+    fuzz("texts beside a secret", harness::secrets::check, |random| {
+        damaged(random.pick(&texts).unwrap().as_str(), random)
+    });
+}
+
+/// Set in the process that is to hang.
+const HANG: &str = "MCP_FUZZ_HANG";
+
+#[test]
+fn a_hang_is_a_failure_that_names_its_case() {
+    if std::env::var_os(HANG).is_some() {
+        harness::watchdog::within(Duration::from_millis(50), "the text that hangs", || {
+            loop {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        });
+    }
+    let name = "a_hang_is_a_failure_that_names_its_case";
+    let mut hanging = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = hanging.args(["--exact", name]).env(HANG, "1").output().unwrap();
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("the text that hangs") && said.contains("still running after"), "{said}");
+}
+
+/// Puts texts through a check for a while.
+fn fuzz(what: &str, check: harness::Check, mut text: impl FnMut(&mut Random) -> String) {
     let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
     let (seconds, seed) = (number("FUZZ_SECONDS", SECONDS), number("FUZZ_SEED", 1));
     let mut random = Random::new(seed);
-    let seeds = seeds();
-    let values: Vec<Value> = seeds.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
-    assert!(values.len() > 40, "{} seeds", values.len());
     let started = Instant::now();
-    let (mut runs, mut lists) = (0, 0);
-    while started.elapsed() < Duration::from_secs(seconds) {
-        let text = match random.below(4) {
-            0 => damaged(random.pick(&seeds).unwrap().as_str(), &mut random),
-            _ => mutated(&values, &mut random).to_string(),
-        };
-        let checked = std::panic::catch_unwind(|| harness::check(&text));
-        match checked {
-            Ok(is_list) => lists += usize::from(is_list),
+    let (mut runs, mut meant) = (0, 0);
+    // A slow machine does not excuse from all of it.
+    while started.elapsed() < Duration::from_secs(seconds) || runs < 50 {
+        let text = text(&mut random);
+        match std::panic::catch_unwind(|| check(&text)) {
+            Ok(is_meant) => meant += usize::from(is_meant),
             Err(_) => panic!("run {runs} of FUZZ_SEED={seed} fails on:\n{text}"),
         }
         runs += 1;
     }
-    println!("{runs} texts, {lists} of them tool lists");
-    assert!(lists > 20, "{runs} texts, {lists} of them tool lists");
+    println!("{runs} texts, {meant} of them {what}");
+    assert!(meant > 20, "{runs} texts, {meant} of them {what}");
 }
+
+struct Seeds {
+    texts: Vec<String>,
+    values: Vec<Value>,
+}
+
+impl Seeds {
+    fn of_lists() -> Self {
+        let texts = seeds();
+        let values: Vec<Value> = texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+        assert!(values.len() > 40, "{} seeds", values.len());
+        Self { texts, values }
+    }
+}
+
+const CONFIGURATIONS: &[&str] = &[
+    r#"{"mcpServers": {"github": {"command": "npx", "args": ["-y", "server", "--token=${T}"], "env": {"KEY": "${KEY:-x}"}}}}"#,
+    r#"{"mcpServers": {"a": {"type": "http", "url": "https://u:p@example.com/mcp?key=1", "headers": {"Authorization": "Bearer x"}},
+        "Not A Name": {"command": ""}, "b": {"type": "sse", "url": "${URL}", "timeout": 5, "disabled": true}}}"#,
+    r#"{"fs": {"command": "uvx", "args": [], "cwd": "..", "tools": ["read_*"], "exclude": ["*"], "timeout": "30s"}}"#,
+    "[defaults]\nsnapshots = \"mcp\"\ntimeout = \"30s\"\ndrift = \"warn\"\n\n[servers.github]\nnpm = \"@x/y\"\n\
+     env = { A = \"${B}\" }\ntools = [\"a\", \"b_*\"]\nprefix = false\n",
+    "deny = [\"MCP0001\"]\nallow = []\n[servers.docs]\nurl = \"https://example.com\"\nheaders = { X = \"y\" }\n\
+     [servers.b]\ncommand = \"c\"\nargs = [\"--x=1\"]\nprefix = \"p\"\ntimeout = \"1m\"\n",
+];
+
+const TEXTS: &[&str] =
+    &["", "--header", "--token", "Authorization:", "${A:-${B}}", "\u{202e}\u{1b}[2J", "a=b&c=d", "//@:?#"];
 
 fn seeds() -> Vec<String> {
     let mut seeds = Vec::new();
@@ -58,7 +139,11 @@ fn seeds() -> Vec<String> {
 
 /// A list with a few of its parts replaced, removed, or put where others were.
 fn mutated(values: &[Value], random: &mut Random) -> Value {
-    let mut list = random.pick(values).unwrap().clone();
+    let list = random.pick(values).unwrap().clone();
+    mutation(list, values, random)
+}
+
+fn mutation(mut list: Value, values: &[Value], random: &mut Random) -> Value {
     for _ in 0..=random.below(6) {
         let part = match random.below(3) {
             0 => odd(random),
@@ -121,8 +206,8 @@ fn damaged(text: &str, random: &mut Random) -> String {
             0 => chars.truncate(place.max(1)),
             1 => drop(chars.remove(place)),
             _ => {
-                let odd = ['"', '{', '}', '[', ',', '0', '-', '\\', '\u{202e}', '\0', 'e', '$', '#'];
-                chars[place] = *random.pick(&odd).unwrap();
+                chars[place] =
+                    *random.pick(&['"', '{', '}', '[', ',', '0', '-', '\\', '\u{202e}', '\0', 'e', '$', '#']).unwrap()
             }
         }
     }

@@ -18,6 +18,9 @@ use proc_macro::TokenStream;
 ///
 /// It reads `mcp.toml` (or `.mcp.json`) beside `Cargo.toml` or at the workspace root, and the snapshot that it names,
 /// and touches nothing else. Changing either file rebuilds the crate.
+///
+/// What in the configuration is worth mending is a warning at the literal. `#[deny(warnings)]` does not make it an error;
+/// `#[allow(deprecated)]` on a module around the macro silences it.
 #[proc_macro]
 pub fn mcp_tools(input: TokenStream) -> TokenStream {
     let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);

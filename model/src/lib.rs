@@ -1,15 +1,14 @@
-//! What an MCP server is: its configuration (`mcp.toml`, `.mcp.json`, `MCP_SERVERS`), the snapshot of what it offers,
-//! and how two snapshots differ.
+//! What an MCP server is: its configuration (`mcp.toml`, `.mcp.json`, `MCP_SERVERS`), and the snapshot of what it offers.
 //!
 //! This crate is the part that the macro, the command line and the runtime share. Programs use it through `mcp-bindgen`.
 
 mod canonical;
 mod config;
-pub mod drift;
 mod duration;
 mod error;
 #[cfg(feature = "write")]
 mod files;
+mod lenient;
 mod locate;
 mod matching;
 mod placeholder;
@@ -22,11 +21,12 @@ mod text;
 pub use canonical::canonical_json;
 #[cfg(feature = "digest")]
 pub use canonical::tool_digest;
-pub use config::{Config, Defaults, DiagnosticLevels};
+pub use config::{Config, ConfigWarning, Defaults, DiagnosticLevels};
 pub use duration::parse_duration;
 pub use error::FileError;
 #[cfg(feature = "write")]
 pub use files::write_if_changed;
+pub use lenient::{Lenient, TOO_DEEP, is_beyond_doubles, parse_leniently};
 pub use locate::locate;
 pub use matching::{matches_glob, nearest};
 pub use server::{Drift, Prefix, ServerConfig, Transport, Types, is_server_name};

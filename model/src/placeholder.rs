@@ -1,10 +1,13 @@
 //! `${VAR}`, `${VAR:-default}` and `${env:VAR}` in the values of a configuration.
 
-/// A piece of a value.
+use std::ops::Range;
+
+/// A placeholder, and where in the value it stands.
 #[derive(Debug, PartialEq, Eq)]
-enum Part<'a> {
-    Text(&'a str),
-    Variable { name: &'a str, default: Option<&'a str> },
+pub(crate) struct Placeholder<'a> {
+    pub(crate) range: Range<usize>,
+    pub(crate) name: &'a str,
+    pub(crate) default: Option<&'a str>,
 }
 
 /// A variable that a value needs and that is not set.
@@ -13,34 +16,29 @@ pub(crate) struct Missing {
     pub(crate) variable: String,
 }
 
-/// Whether the value holds a placeholder.
-pub(crate) fn is_in(value: &str) -> bool {
-    parts(value).iter().any(|part| matches!(part, Part::Variable { .. }))
-}
-
 /// Puts values in the places of the placeholders. An empty value counts as none where there is a default, as in a shell.
 pub(crate) fn expand(value: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, Missing> {
     let mut expanded = String::with_capacity(value.len());
-    for part in parts(value) {
-        match part {
-            Part::Text(text) => expanded.push_str(text),
-            Part::Variable { name, default } => match (lookup(name), default) {
-                (Some(found), None) => expanded.push_str(&found),
-                (Some(found), Some(_)) if !found.is_empty() => expanded.push_str(&found),
-                (_, Some(default)) => expanded.push_str(default),
-                (None, None) => {
-                    return Err(Missing { variable: name.to_owned() });
-                }
-            },
+    let mut text_from = 0;
+    for Placeholder { range, name, default } in find(value) {
+        expanded.push_str(value.get(text_from..range.start).unwrap_or_default());
+        text_from = range.end;
+        match (lookup(name), default) {
+            (Some(found), None) => expanded.push_str(&found),
+            (Some(found), Some(_)) if !found.is_empty() => expanded.push_str(&found),
+            (_, Some(default)) => expanded.push_str(default),
+            (None, None) => {
+                return Err(Missing { variable: name.to_owned() });
+            }
         }
     }
+    expanded.push_str(value.get(text_from..).unwrap_or_default());
     Ok(expanded)
 }
 
-/// What does not read as a placeholder is text.
-fn parts(value: &str) -> Vec<Part<'_>> {
-    let mut parts = Vec::new();
-    let mut text_from = 0;
+/// The placeholders of a value, in order. What does not read as one is text.
+pub(crate) fn find(value: &str) -> Vec<Placeholder<'_>> {
+    let mut found = Vec::new();
     let mut search_from = 0;
     while let Some(start) = value.get(search_from..).and_then(|rest| rest.find("${")) {
         let start = search_from + start;
@@ -50,20 +48,17 @@ fn parts(value: &str) -> Vec<Part<'_>> {
         };
         let end = inside + length + 1;
         match value.get(inside..end - 1).and_then(variable) {
-            Some(variable) => {
-                parts.extend(value.get(text_from..start).filter(|text| !text.is_empty()).map(Part::Text));
-                parts.push(variable);
-                text_from = end;
+            Some((name, default)) => {
+                found.push(Placeholder { range: start..end, name, default });
                 search_from = end;
             }
             None => search_from = inside,
         }
     }
-    parts.extend(value.get(text_from..).filter(|text| !text.is_empty()).map(Part::Text));
-    parts
+    found
 }
 
-fn variable(inside: &str) -> Option<Part<'_>> {
+fn variable(inside: &str) -> Option<(&str, Option<&str>)> {
     let inside = inside.strip_prefix("env:").unwrap_or(inside);
     let (name, default) = match inside.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
@@ -71,7 +66,7 @@ fn variable(inside: &str) -> Option<Part<'_>> {
     };
     let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let goes_on_well = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    (starts_well && goes_on_well).then_some(Part::Variable { name, default })
+    (starts_well && goes_on_well).then_some((name, default))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::error::Category;
 use serde_json::{Map, Value};
 
 use crate::text::without_byte_order_mark;
-use crate::{FileError, canonical_json, locate, read_text};
+use crate::{FileError, canonical_json, locate, parse_leniently, read_text};
 
 const FORMAT: u32 = 1;
 
@@ -62,7 +62,8 @@ impl Default for Snapshot {
 }
 
 impl Snapshot {
-    /// Reads a snapshot, a bare `tools/list` result, or the whole JSON-RPC answer that holds one.
+    /// Reads a snapshot, a bare `tools/list` result, or the whole JSON-RPC answer that holds one, as
+    /// [`parse_leniently`] does: a number that no double holds costs its place alone.
     ///
     /// # Errors
     /// Where the text is empty, cut off, not JSON, of a newer format, or has no array `tools`: line and column.
@@ -107,8 +108,8 @@ impl Snapshot {
 
     /// Whether a text is a snapshot of a format that this version cannot read: it is not to be overwritten.
     pub fn is_newer(text: &str) -> bool {
-        let file: Option<Value> = serde_json::from_str(without_byte_order_mark(text)).ok();
-        file.and_then(|file| file.get("format")?.as_u64()).is_some_and(|format| format > u64::from(FORMAT))
+        let file = parse_leniently(text).ok();
+        file.and_then(|file| file.value.get("format")?.as_u64()).is_some_and(|format| format > u64::from(FORMAT))
     }
 
     /// The text of the file: the lists sorted by name, two spaces, line feeds, nothing of the moment or the machine.
@@ -151,7 +152,7 @@ fn json(text: &str) -> Result<Value, FileError> {
     if text.trim().is_empty() {
         return Err(FileError::new("the snapshot is empty").at(1, 1));
     }
-    serde_json::from_str(text).map_err(|error| {
+    parse_leniently(text).map(|read| read.value).map_err(|error| {
         let message = match error.classify() {
             Category::Eof => "the snapshot is cut off",
             _ => "the snapshot is not valid JSON",

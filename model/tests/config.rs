@@ -145,7 +145,7 @@ fn faults_in_mcp_toml_are_named_with_their_place() {
     toml_error("[servers]\ngithub = \"npx\"\n", "server `github` must be a table, not a string\n --> mcp.toml:2:10");
     toml_error(
         "[servers.github]\nnpm = \"x\"\ntimeout = \"30\"\n",
-        "`timeout` of server `github` is not a duration: `30`\n --> mcp.toml:3:11\n  = help: write a whole number above \
+        "`timeout` of server `github` is not a duration\n --> mcp.toml:3:11\n  = help: write a whole number above \
          zero with a unit: \"500ms\", \"30s\", \"2m\" or \"1h\"",
     );
     toml_error(
@@ -269,14 +269,19 @@ fn written_out_secrets_are_warnings_that_do_not_repeat_them() {
          [servers.b]\nurl = \"https://example.com?token=hunter2\"\nheaders = { Authorization = \"Bearer hunter2\" }\n",
     );
     let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
-    let help = "\n  = help: keep it in the environment and write a placeholder here: `${NAME}`";
+    let said = |key: &str, server: &str, place: &str, variable: &str| {
+        format!(
+            "`{key}` of server `{server}` looks like a secret written out\n --> app/mcp.toml:{place}\n  = help: write \
+             `${{{variable}}}` in its place, and set that variable where the server is used"
+        )
+    };
     assert_eq!(
         warnings,
         [
-            format!("`GITHUB_TOKEN` of server `a` looks like a secret written out\n --> app/mcp.toml:3:24{help}"),
-            format!("`api-key` of server `a` looks like a secret written out\n --> app/mcp.toml:4:22{help}"),
-            format!("`token` of server `b` looks like a secret written out\n --> app/mcp.toml:6:7{help}"),
-            format!("`Authorization` of server `b` looks like a secret written out\n --> app/mcp.toml:7:29{help}"),
+            said("GITHUB_TOKEN", "a", "3:24", "GITHUB_TOKEN"),
+            said("api-key", "a", "4:22", "A_API_KEY"),
+            said("token", "b", "6:7", "B_TOKEN"),
+            said("Authorization", "b", "7:29", "B_AUTHORIZATION"),
         ]
     );
     for server in config.servers.values() {
@@ -286,8 +291,8 @@ fn written_out_secrets_are_warnings_that_do_not_repeat_them() {
     assert_eq!(
         config.servers["b"].to_json(),
         json!({
-            "url": "https://example.com?token=${B_TOKEN}",
-            "headers": { "Authorization": "Bearer ${B_AUTHORIZATION}" },
+            "url": "https://example.com?token=${MCP_SECRET_B_TOKEN}",
+            "headers": { "Authorization": "Bearer ${MCP_SECRET_B_AUTHORIZATION}" },
         })
     );
 }
@@ -338,23 +343,51 @@ fn faults_in_mcp_json_are_named_with_their_place() {
         "the file has no `mcpServers`\n --> .mcp.json:1:3\n  = help: rename `servers` to `mcpServers`",
     );
     json_error(
+        "{ \"mcpServers\": { \"a\": { \"command\": \"x\" },\n  \"a\": { \"command\": \"y\" } } }",
+        "the key `a` is there twice\n --> .mcp.json:2:3",
+    );
+}
+
+#[test]
+fn a_fault_in_one_entry_of_mcp_json_is_no_fault_of_the_others() {
+    entry_error(
         "{ \"mcpServers\": {\n  \"a\": { \"comand\": \"x\" }\n} }",
         "server `a` does not say how it is reached: `command`, `npm`, `uvx` or `url` is missing\n --> .mcp.json:2:10\n  \
          = help: did you mean `command` by `comand`?",
     );
-    json_error(
+    entry_error(
         "{ \"mcpServers\": {\n  \"a\": { \"command\": \"x\", \"args\": \"y\" }\n} }",
         "`args` of server `a` must be an array of strings, not a string\n --> .mcp.json:2:34",
     );
-    json_error(
-        "{ \"mcpServers\": { \"a\": { \"command\": \"x\" },\n  \"a\": { \"command\": \"y\" } } }",
-        "the key `a` is there twice\n --> .mcp.json:2:3",
-    );
-    json_error(
+    entry_error(
         "{ \"mcpServers\": { \"a\": { \"type\": \"ws\", \"url\": \"http://x\" } } }",
         "`type` of server `a` cannot be `ws`\n --> .mcp.json:1:34\n  = help: it can be `stdio`, `http`, `sse`, \
          `streamable-http`, `streamableHttp`",
     );
+    entry_error(
+        "{ \"mcpServers\": { \"a\": { \"command\": \"x\",\n \"command\": \"y\" } } }",
+        "the key `command` is there twice\n --> .mcp.json:2:2",
+    );
+    let config = mcp_json(
+        r#"{ "inputs": { "id": 1, "id": 2 }, "mcpServers": {
+          "sound": { "command": "x" },
+          "null": null, "text": "npx", "list": [], "empty": {}, "socket": { "type": "ws", "url": "ws://x" },
+          "both": { "command": "x", "url": "https://x" }, "number": { "command": 1 }, "env": { "command": "x", "env": [1] }
+        } }"#,
+    );
+    assert_eq!(config.servers.keys().collect::<Vec<_>>(), ["sound"]);
+    assert_eq!(config.warnings.len(), 8, "{:?}", config.warnings);
+    for warning in &config.warnings {
+        let server = warning.server.as_deref().unwrap();
+        assert_eq!(config.server(server).unwrap_err().to_string(), warning.to_string(), "asked for, it is an error");
+    }
+}
+
+#[track_caller]
+fn entry_error(text: &str, expected: &str) {
+    let config = mcp_json(text);
+    assert_eq!(config.server("a").unwrap_err().to_string(), expected);
+    assert_eq!(config.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), [expected]);
 }
 
 #[test]
@@ -400,6 +433,107 @@ fn the_configuration_is_found_in_the_crate_and_at_the_root_of_its_workspace() {
     put("root/a/b/.mcp.json", "{}");
     assert_eq!(find("root/a/b").as_deref(), Some("root/a/b/.mcp.json"), "the crate's own comes first");
     assert_eq!(find("root").as_deref(), Some("root/mcp.toml"));
+}
+
+#[test]
+fn a_packaged_crate_has_only_what_is_packaged_with_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let put = |path: &str, text: &str| {
+        mcp_model::write_if_changed(&dir.path().join(path), text.as_bytes()).unwrap();
+    };
+    put("Cargo.toml", "[workspace]\nmembers = [\"a\"]\n");
+    put("mcp.toml", "");
+    put("a/Cargo.toml", "[package]\nname = \"a\"\n");
+    assert_eq!(Config::find(dir.path().join("a")), Some(dir.path().join("mcp.toml")));
+    // `cargo publish` verifies here, and elsewhere where the target folder has another name.
+    for package in ["target/package/a-0.1.0", "build/package/a-0.1.0", "vendor/a"] {
+        put(&format!("{package}/Cargo.toml"), "[package]\nname = \"a\"\n");
+        if !package.starts_with("target") {
+            put(&format!("{package}/Cargo.toml.orig"), "");
+        }
+        assert_eq!(Config::find(dir.path().join(package)), None, "{package}");
+        put(&format!("{package}/.mcp.json"), "{}");
+        assert_eq!(Config::find(dir.path().join(package)), Some(dir.path().join(package).join(".mcp.json")));
+    }
+}
+
+#[test]
+fn relative_paths_are_relative_to_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = r#"
+        [servers.here]
+        command = "./bin/server"
+        cwd = "data"
+        [servers.above]
+        command = "../server"
+        cwd = "${ROOT}/data"
+        [servers.path]
+        command = "server"
+        args = ["./not-ours"]
+        [servers.absolute]
+        command = "/bin/server"
+        cwd = "/srv"
+        "#;
+    mcp_model::write_if_changed(&dir.path().join("app/mcp.toml"), text.as_bytes()).unwrap();
+    let config = Config::load(dir.path().join("app/mcp.toml")).unwrap();
+    let app = dir.path().join("app");
+    let expect = |name: &str, root: &str, relative: bool, command: &Path, cwd: Option<&Path>| {
+        let server = &config.servers[name];
+        assert_eq!(server.has_relative_paths(), relative, "{name}");
+        assert!(!server.to_json().to_string().contains(app.to_str().unwrap()), "{name}");
+        let Transport::Stdio { command: found, cwd: folder, args } =
+            server.expand(|_| Some(root.to_owned())).unwrap().transport
+        else {
+            unreachable!()
+        };
+        assert_eq!((Path::new(&found), folder.as_deref().map(Path::new)), (command, cwd), "{name}");
+        assert!(args.iter().all(|argument| argument == "./not-ours"));
+    };
+    expect("here", "", true, &app.join("bin/server"), Some(&app.join("data")));
+    expect("above", "/x", true, &app.join("../server"), Some(Path::new("/x/data")));
+    expect("above", "x", true, &app.join("../server"), Some(&app.join("x/data")));
+    expect("path", "", false, Path::new("server"), None);
+    expect("absolute", "", false, Path::new("/bin/server"), Some(Path::new("/srv")));
+}
+
+#[test]
+fn defaults_fill_what_a_server_does_not_say() {
+    let config = toml(
+        "[defaults]\ntimeout = \"2m\"\ndrift = \"deny\"\n[servers.a]\nnpm = \"x\"\n\
+         [servers.b]\nnpm = \"x\"\ntimeout = \"5s\"\ndrift = \"ignore\"\n",
+    );
+    let filled = |name: &str| config.server_with_defaults(name).unwrap();
+    assert_eq!((filled("a").timeout, filled("a").drift), (Some(Duration::from_secs(120)), Some(Drift::Deny)));
+    assert_eq!((filled("b").timeout, filled("b").drift), (Some(Duration::from_secs(5)), Some(Drift::Ignore)));
+    assert!(config.server_with_defaults("c").is_err());
+    let config = toml("[servers.a]\nnpm = \"x\"\n");
+    assert_eq!(&config.server_with_defaults("a").unwrap(), config.server("a").unwrap());
+}
+
+#[test]
+fn codes_that_there_are_not_are_errors() {
+    let config = toml("deny = [\"MCP0001\"]\nallow = [\"MCP0002\", \"MCP0302\"]\n");
+    let check = |known: &[&str]| config.check_codes(known.iter().copied()).map_err(|error| error.to_string());
+    assert_eq!(check(&["MCP0001", "MCP0002", "MCP0302"]), Ok(()));
+    assert_eq!(
+        check(&["MCP0001", "MCP0002"]).unwrap_err(),
+        "`allow` names a code that there is not: `MCP0302`\n --> app/mcp.toml:2:21\n  = help: did you mean `MCP0002`?"
+    );
+}
+
+#[test]
+fn what_the_runtime_does_not_enforce_is_said() {
+    let config = toml(
+        "[defaults]\ndrift = \"deny\"\n[servers.a]\nnpm = \"x\"\napprove = [\"merge_*\"]\ndrift = \"warn\"\n\
+         [servers.b]\nnpm = \"x\"\n",
+    );
+    let said: Vec<_> =
+        config.unenforced().iter().map(|warning| (warning.server.clone(), warning.to_string())).collect();
+    let [(a, approve), (b, drift)] = said.as_slice() else { unreachable!("{said:?}") };
+    assert_eq!((a.as_deref(), b.as_deref()), (Some("a"), Some("b")));
+    assert!(approve.starts_with("`approve` of server `a` is not enforced by this version: "), "{approve}");
+    assert!(drift.starts_with("`drift = \"deny\"` of server `b` is not enforced by this version: "), "{drift}");
+    assert!(drift.contains("\n --> app/mcp.toml\n"), "{drift}");
 }
 
 #[test]

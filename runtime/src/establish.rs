@@ -88,6 +88,7 @@ fn expand(config: &ServerConfig) -> Result<(ServerConfig, Vec<String>), ConnectE
     };
     let literals = expanded.env.values().chain(headers.into_iter().flat_map(|headers| headers.values()));
     secrets.extend(literals.filter(|value| value.len() >= SHORTEST_LITERAL_SECRET).cloned());
+    secrets.extend(expanded.secrets().into_iter().filter(|value| value.len() >= SHORTEST_SECRET));
     // The longest first, so that no part of one is left over.
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets.dedup();

@@ -49,7 +49,12 @@ impl Client {
         let connection = self.connection().await?;
         let mut tools = settled_tools(self, &connection).await?;
         tools.sort_by(|a, b| name_of(a).cmp(name_of(b)));
-        let handshake = &connection.handshake;
+        let mut handshake = connection.handshake.clone();
+        let mut prompts = declared(self, &connection, Listing::Prompts).await?;
+        let mut resource_templates = declared(self, &connection, Listing::ResourceTemplates).await?;
+        // A snapshot is kept with the code: a server that repeats its key must not put it there.
+        let said = tools.iter_mut().chain(&mut prompts).chain(&mut resource_templates).chain([&mut handshake]);
+        said.for_each(|value| connection.link.notes.redact_value(value));
         let server_info = handshake
             .get("serverInfo")
             .or_else(|| handshake.pointer("/_meta/io.modelcontextprotocol~1serverInfo"))
@@ -62,8 +67,8 @@ impl Client {
             client_capabilities: Some(connection.declared.clone()),
             instructions: handshake.get("instructions").and_then(Value::as_str).map(str::to_owned),
             tools,
-            prompts: declared(self, &connection, Listing::Prompts).await?,
-            resource_templates: declared(self, &connection, Listing::ResourceTemplates).await?,
+            prompts,
+            resource_templates,
             ..Snapshot::default()
         })
     }

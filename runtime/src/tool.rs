@@ -18,6 +18,8 @@ pub struct ServerSpec {
     pub name: &'static str,
     /// The server's entry of the configuration as one JSON object; secrets are still placeholders.
     pub config: Option<&'static str>,
+    /// The folder that relative paths in `config` are relative to.
+    pub folder: Option<&'static str>,
     /// The protocol version that the snapshot was taken with.
     pub protocol_version: Option<&'static str>,
     /// The client capabilities that the snapshot was taken with, as JSON text: a server's list may depend on them.
@@ -29,12 +31,18 @@ pub struct ServerSpec {
 impl ServerSpec {
     /// A server with a name and nothing else.
     pub const fn new(name: &'static str) -> Self {
-        Self { name, config: None, protocol_version: None, client_capabilities: None, tools: &[] }
+        Self { name, config: None, folder: None, protocol_version: None, client_capabilities: None, tools: &[] }
     }
 
     /// Sets how to reach the server.
     pub const fn config(mut self, json: &'static str) -> Self {
         self.config = Some(json);
+        self
+    }
+
+    /// Sets the folder that relative paths of the configuration are relative to.
+    pub const fn folder(mut self, path: &'static str) -> Self {
+        self.folder = Some(path);
         self
     }
 
@@ -307,7 +315,7 @@ macro_rules! __tool {
             const SPEC: &'static $crate::ToolSpec = &$spec;
             type Output = $output;
 
-            fn output($result: $crate::ToolResult) -> ::core::result::Result<Self::Output, $crate::CallError> {
+            fn output($result: $crate::ToolResult) -> ::core::result::Result<$output, $crate::CallError> {
                 $decoded
             }
         }

@@ -54,6 +54,30 @@ async fn a_server_that_exits_at_once_is_quoted_without_its_secret() {
 }
 
 #[tokio::test]
+async fn a_snapshot_has_no_secret_that_the_server_tells() {
+    let mark = Mark::new();
+    let client = impatient(bad("tells-all", &mark).env("FIXTURE_SECRET", "hunter2hunter2"));
+    let snapshot = client.snapshot().await.expect("a snapshot");
+    let text = format!("{} {snapshot:?}", snapshot.to_text());
+    assert!(text.contains("calls with [redacted]") && text.contains("The key is [redacted]."), "{text}");
+    assert!(!text.contains("hunter2"), "{text}");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn an_error_repeats_no_secret_of_the_command_line() {
+    let config = ServerConfig::stdio("fixture", "sh")
+        .args(["-c", "echo refused: $0 >&2; exit 3", "--token=hunter2"])
+        .args(["postgres://u:swordfish@h/db"]);
+    let error = impatient(config).connect().await.expect_err("it exits");
+    let text = format!("{error} {error:?}");
+    assert!(text.contains("refused: --token=[redacted]") && !text.contains("hunter2"), "{text}");
+    let ghost = ServerConfig::stdio("ghost", "no-such-program --token hunter2");
+    let text = Client::new(ghost).connect().await.expect_err("no program").to_string();
+    assert!(text.contains("could not start `no-such-program --token [redacted]`"), "{text}");
+}
+
+#[tokio::test]
 async fn a_server_that_never_answers() {
     let error = refused("silent").await;
     assert_eq!(error.kind, Kind::Timeout);
@@ -122,6 +146,20 @@ async fn the_snapshot_keeps_what_the_server_sent() {
     assert_eq!(snapshot.server_info.expect("server info")["vendorKey"], json!([1]));
     assert_eq!(snapshot.instructions.as_deref(), Some("Be careful."));
     assert_eq!(snapshot.capabilities, Some(json!({"tools": {"listChanged": true}})));
+    client.close().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_costs_its_place_alone() {
+    let mark = Mark::new();
+    let client = impatient(bad("unreadable-places", &mark));
+    let snapshot = client.snapshot().await.expect("the list");
+    let names: Vec<&str> = snapshot.tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(names, ["deep", "good", "half \u{fffd}", "number"]);
+    let maximum = &snapshot.tools[3]["inputSchema"]["properties"]["n"]["maximum"];
+    assert!(mcp_model::is_beyond_doubles(maximum), "{maximum}");
+    let text = snapshot.to_text();
+    assert_eq!(mcp_model::Snapshot::parse(&text).expect("a snapshot").to_text(), text, "what sync writes stays");
     client.close().await;
 }
 

@@ -1,6 +1,6 @@
 //! The runtime against a well-behaved child process.
 
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod common;
 
@@ -281,6 +281,28 @@ fn bindings_without_a_configuration_look_for_the_file() {
     assert!(error.to_string().contains("fixtur") && error.to_string().contains("`fixture`"), "{error}");
     let error = Client::for_spec(spec(Some(json!({"comand": "x"})))).expect_err("a wrong configuration");
     assert_eq!(error.kind, ConnectErrorKind::Config);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn relative_paths_are_relative_to_the_file_that_names_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::create_dir_all(folder.path().join("bin")).expect("a folder");
+    std::os::unix::fs::symlink(fixture_server(), folder.path().join("bin/server")).expect("a link");
+    let text = "[servers.fixture]\ncommand = \"./bin/server\"\ncwd = \"bin\"\n";
+    std::fs::write(folder.path().join("mcp.toml"), text).expect("a file");
+    let servers = Servers::load(folder.path().join("mcp.toml")).expect("the file can be read");
+    assert!(servers.connect_all().await.is_empty());
+    servers.close().await;
+
+    let config: &str = r#"{"command":"./bin/server"}"#;
+    let place: &str = Box::leak(folder.path().to_string_lossy().into_owned().into_boxed_str());
+    let bound = |spec: ServerSpec| Client::for_spec(Box::leak(Box::new(spec))).expect("a client");
+    let client = bound(ServerSpec::new("fixture").config(config).folder(place));
+    client.connect().await.expect("the program is found");
+    client.close().await;
+    let error = bound(ServerSpec::new("fixture").config(config)).connect().await.expect_err("it is not here");
+    assert_eq!(error.kind, ConnectErrorKind::Spawn);
 }
 
 #[tokio::test]

@@ -84,7 +84,7 @@ codes! {
         "the server checks it, and feature `validate` does before sending";
     /// An integer whose bounds exceed 64 bits.
     WIDE_INTEGER = "MCP0013" Warning "the range of the integer exceeds 64 bits"
-        "the value is unsigned where it cannot be negative, and untyped otherwise";
+        "the value is of 64 bits where a bound lies beyond any, and untyped otherwise";
     /// Names that collide in Rust.
     RENAMED = "MCP0014" Note "the name collides with another in Rust and has a suffix"
         "the wire name is unchanged";

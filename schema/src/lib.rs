@@ -15,6 +15,8 @@
 mod bundle;
 pub mod diagnostics;
 mod document;
+#[cfg(feature = "drift")]
+pub mod drift;
 mod lower;
 mod normalize;
 mod shape;

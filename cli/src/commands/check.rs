@@ -1,11 +1,13 @@
-//! `check`: whether the snapshots are what `sync` would write now.
+//! `check`: whether the snapshots are what `sync` would write now, and whether they build as they are configured.
 
 use std::path::Path;
 
-use mcp_model::{Config, drift, read_text};
+use mcp_model::{Config, FileError, Snapshot, read_text};
+use mcp_schema::drift::{self, Class, Witness};
 use serde_json::{Value, json};
 use similar::TextDiff;
 
+use super::faults;
 use crate::args::Servers;
 use crate::exit::{Exit, Failure};
 use crate::live::{self, Found};
@@ -15,11 +17,12 @@ use crate::project;
 pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut Output) -> Result<Exit, Failure> {
     let config = project::load(config, output)?;
     let servers = project::servers(&config, &servers.servers)?;
-    let mut exits = Vec::new();
+    let faults = faults::tell(&config, &servers, output);
+    let mut exits: Vec<Exit> = faults.values().map(|_| Exit::Failed).collect();
     let mut report: Vec<(String, Value)> = Vec::new();
     live::snapshots(&config, servers, output, |output, found| {
         let name = found.server.name.clone();
-        let entry = match compare(&config, found) {
+        let mut entry = match compare(&config, found) {
             Ok(state) => {
                 exits.push(state.exit());
                 state.tell(&name, output)?
@@ -30,6 +33,9 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
                 json!({ "server": name, "status": "failed", "error": failure.message })
             }
         };
+        if let (Some(faults), Value::Object(entry)) = (faults.get(&name), &mut entry) {
+            entry.insert("faults".to_owned(), json!(faults));
+        }
         report.push((name, entry));
         Ok(())
     })
@@ -43,9 +49,22 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
 
 /// How a snapshot stands to its server.
 enum State {
-    UpToDate { path: String },
-    Missing { path: String },
-    Differs { path: String, changes: Vec<drift::Change>, diff: String },
+    UpToDate {
+        path: String,
+    },
+    Missing {
+        path: String,
+    },
+    /// It cannot be read.
+    Broken {
+        path: String,
+        error: FileError,
+    },
+    Differs {
+        path: String,
+        changes: Vec<drift::Change>,
+        diff: String,
+    },
 }
 
 fn compare(config: &Config, found: Found) -> Result<State, Failure> {
@@ -59,6 +78,13 @@ fn compare(config: &Config, found: Found) -> Result<State, Failure> {
     if current == live_text {
         return Ok(State::UpToDate { path: shown });
     }
+    if let Err(error) = Snapshot::parse(&current) {
+        let error = error.in_file(&path);
+        if Snapshot::is_newer(&current) {
+            return Err(error.into());
+        }
+        return Ok(State::Broken { path: shown, error });
+    }
     let changes = found.known.map(|known| drift::diff(&known, &live)).unwrap_or_default();
     let diff = TextDiff::from_lines(current.as_str(), live_text.as_str())
         .unified_diff()
@@ -71,7 +97,7 @@ impl State {
     fn exit(&self) -> Exit {
         match self {
             Self::UpToDate { .. } => Exit::Done,
-            Self::Missing { .. } | Self::Differs { .. } => Exit::OutOfDate,
+            Self::Missing { .. } | Self::Broken { .. } | Self::Differs { .. } => Exit::OutOfDate,
         }
     }
 
@@ -86,6 +112,11 @@ impl State {
                     "{server} has no snapshot\n --> {path}\n  = help: run `mcp-bindgen sync {server}`"
                 ));
                 ("missing", path, &[][..])
+            }
+            Self::Broken { path, error } => {
+                let error = error.clone().with_help(format!("run `mcp-bindgen sync {server}` to take it anew"));
+                output.error(&format!("{server}: {error}"));
+                ("broken", path, &[][..])
             }
             Self::Differs { path, changes, diff } => {
                 if !output.json() {
@@ -108,6 +139,9 @@ const MOST_TOLD: usize = 100;
 pub(crate) fn tell_changes(changes: &[drift::Change], output: &mut Output) {
     for change in changes.iter().take(MOST_TOLD) {
         output.status("", &change.to_string());
+        if let Some(witness) = &change.witness {
+            output.status("", &format!("{:12}= {witness}", ""));
+        }
     }
     if let Some(more) = changes.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
         output.status("", &format!("and {more} more changes, all of them with `--format json`"));
@@ -118,8 +152,19 @@ pub(crate) fn change_json(change: &drift::Change) -> Value {
     json!({
         "tool": change.tool,
         "kind": change.kind.name(),
-        "breaking": change.breaking,
+        "class": change.class.name(),
+        "breaking": change.class == Class::Breaking,
         "pointer": change.pointer,
         "detail": change.detail,
+        "witness": change.witness.as_ref().map(witness_json),
     })
+}
+
+/// `{"sent": ARGUMENTS}`, or `{"answered": RESULT}`.
+fn witness_json(witness: &Witness) -> Value {
+    match witness {
+        Witness::Sent(value) => json!({ "sent": value }),
+        Witness::Answered(value) => json!({ "answered": value }),
+        other => json!({ "value": other.value() }),
+    }
 }

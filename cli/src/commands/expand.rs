@@ -18,7 +18,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Expand, output: &mut 
     }
     let mut denied = false;
     let mut source = String::new();
-    for bound in source::read(config, &arguments.source, output)? {
+    for bound in source::read(config, &arguments.source, arguments.output.as_deref(), output)? {
         let (text, is_denied) = generate(&bound?, output)?;
         source.push_str(&text);
         denied |= is_denied;

@@ -15,7 +15,7 @@ use crate::output::Output;
 pub(crate) fn run(config: Option<&Path>, wanted: &Source, output: &mut Output) -> Result<Exit, Failure> {
     let mut exits = Vec::new();
     let mut listed = Vec::new();
-    for bound in source::read(config, wanted, output)? {
+    for bound in source::read(config, wanted, None, output)? {
         let bound = match bound {
             Ok(bound) => bound,
             Err(failure) => {

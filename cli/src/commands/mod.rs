@@ -3,6 +3,7 @@
 mod call;
 mod check;
 mod expand;
+mod faults;
 mod list;
 mod source;
 mod sync;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_codegen::Options;
-use mcp_model::{Config, DiagnosticLevels, FileError, ServerConfig, Snapshot, is_server_name, read_text};
+use mcp_codegen::{Idle, IdlePattern, Options};
+use mcp_model::{Config, DiagnosticLevels, FileError, Snapshot, is_server_name, printable, read_text};
 
 use crate::args::Source;
 use crate::exit::Failure;
@@ -19,10 +19,11 @@ pub(crate) struct Bound {
     pub(crate) levels: DiagnosticLevels,
 }
 
-/// The snapshot of one server or of all, each as it could be read.
+/// The snapshot of one server or of all, each as it could be read. `file` is where the bindings are to go.
 pub(crate) fn read(
     config: Option<&Path>,
     source: &Source,
+    file: Option<&Path>,
     output: &mut Output,
 ) -> Result<Vec<Result<Bound, Failure>>, Failure> {
     if let Some(path) = &source.snapshot {
@@ -31,31 +32,44 @@ pub(crate) fn read(
     let config = project::load(config, output)?;
     let names: Vec<String> = source.server.iter().cloned().collect();
     let servers = project::servers(&config, &names)?;
-    Ok(servers.iter().map(|server| of_server(&config, server)).collect())
+    Ok(servers.iter().map(|server| of_server(&config, &server.name, file)).collect())
 }
 
-fn of_server(config: &Config, server: &ServerConfig) -> Result<Bound, Failure> {
-    let path = config.snapshot_path(&server.name);
+fn of_server(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
+    let path = config.snapshot_path(server);
     if !path.exists() {
-        let error = FileError::new(format!("server `{}` has no snapshot", server.name))
+        let error = FileError::new(format!("server `{server}` has no snapshot"))
             .in_file(path)
-            .with_help(format!("run `mcp-bindgen sync {}`", server.name));
+            .with_help(format!("run `mcp-bindgen sync {server}`"));
         return Err(error.into());
     }
-    let (text, snapshot) = load(&path)?;
-    let options = Options::for_server(server);
-    if let Some(pattern) = options.unmatched(&snapshot).first() {
-        let names = snapshot.tools.iter().filter_map(|tool| tool.get("name")?.as_str());
-        let near = mcp_model::nearest(pattern, names);
-        let error = FileError::new(format!("server `{}` has no tool that `{pattern}` in `tools` matches", server.name))
-            .in_file(&path);
-        let help = match near.first() {
-            Some(near) => format!("did you mean `{}`?", mcp_model::printable(near)),
-            None => "`mcp-bindgen sync` brings the snapshot up to date".to_owned(),
-        };
-        return Err(error.with_help(help).into());
+    let bound = bound(config, server, path, file)?;
+    match idle_patterns(&bound, server).into_iter().next() {
+        Some(error) => Err(error.into()),
+        None => Ok(bound),
     }
+}
+
+/// The snapshot of a server, whatever its patterns do.
+pub(super) fn bound(config: &Config, server: &str, path: PathBuf, file: Option<&Path>) -> Result<Bound, Failure> {
+    let (text, snapshot) = load(&path)?;
+    let options = project::options(config, server, file)?;
     Ok(Bound { path, text, snapshot, options, levels: config.diagnostics.clone() })
+}
+
+/// The errors of patterns of the configuration that do nothing.
+pub(super) fn idle_patterns(bound: &Bound, server: &str) -> Vec<FileError> {
+    let error = |idle: IdlePattern| {
+        let message = match idle.reason {
+            Idle::NoTool => {
+                let (key, pattern) = (idle.key, printable(&idle.pattern));
+                format!("server `{server}` has no tool that `{pattern}` in `{key}` matches")
+            }
+            _ => format!("in `{}` of server `{server}`: {idle}", idle.key),
+        };
+        FileError::new(message).in_file(&bound.path).with_help(idle.help)
+    };
+    bound.options.idle_patterns(&bound.snapshot).into_iter().map(error).collect()
 }
 
 fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use mcp_model::{Config, FileError, Snapshot, drift, read_text};
+use mcp_model::{Config, FileError, Snapshot, read_text};
+use mcp_schema::drift;
 use serde_json::{Value, json};
 
 use super::check::{change_json, tell_changes};

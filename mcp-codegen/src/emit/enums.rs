@@ -10,6 +10,8 @@ use mcp_schema::ShapeId;
 
 /// The variant of an open enumeration that holds what the schema does not list.
 const OTHER: &str = "Other";
+/// The constant that lists the values, beside the variants.
+const ALL: &str = "ALL";
 
 impl TypeEmitter<'_, '_> {
     pub(super) fn text_enum(&self, id: ShapeId, values: &[String]) -> TokenStream {
@@ -19,7 +21,7 @@ impl TypeEmitter<'_, '_> {
         // A constant stays one: it tells branches apart.
         let is_open = self.is_open() && values.len() > 1;
         let wires: Vec<&str> = values.iter().map(String::as_str).collect();
-        let reserved: &[&str] = if is_open { &[OTHER] } else { &[] };
+        let reserved: &[&str] = if is_open { &[ALL, OTHER] } else { &[ALL] };
         let variants: Vec<_> =
             identifiers(Style::Pascal, &wires, reserved, "value").iter().map(|name| ident(name)).collect();
         let docs = docs.and(&always(&wires));
@@ -58,7 +60,7 @@ impl TypeEmitter<'_, '_> {
         // A string reads as its content, so that `1` and `"1"` differ by their suffix.
         let wires: Vec<&str> = texts.iter().map(String::as_str).collect();
         let variants: Vec<_> =
-            identifiers(Style::Pascal, &wires, &[], "value").iter().map(|name| ident(name)).collect();
+            identifiers(Style::Pascal, &wires, &[ALL], "value").iter().map(|name| ident(name)).collect();
         let docs = docs.and(&always(&wires));
         let described = wires.iter().map(|wire| docs::literal(wire));
         let allow = lints(wires.len());

@@ -15,7 +15,7 @@ pub(crate) use module::module;
 use proc_macro2::TokenStream;
 
 use crate::names::ident;
-use crate::plan::SchemaPlan;
+use crate::plan::{SchemaPlan, Spot};
 use crate::typify::Replacement;
 use mcp_schema::{Role, Shape, ShapeId};
 
@@ -53,14 +53,14 @@ impl TypeEmitter<'_, '_> {
     }
 
     fn name(&self, id: ShapeId) -> proc_macro2::Ident {
-        ident(self.schema.type_names.get(&id).map_or("Unnamed", String::as_str))
+        ident(self.schema.name(id).unwrap_or("Unnamed"))
     }
 
     /// What a type is: what its schema says, or else where it stands.
     fn type_doc(&self, id: ShapeId, more: &[String]) -> docs::Docs {
-        let docs = match self.schema.holders.get(&id) {
-            _ if id == self.schema.document.root => self.root_doc.clone(),
-            Some((holder, label)) => {
+        let docs = match self.schema.types.get(&id).map(|named| &named.spot) {
+            Some(None) => self.root_doc.clone(),
+            Some(Some(Spot { holder, label, .. })) => {
                 let fallback = || format!("{} of [`{}`]", docs::code(label), self.name(*holder));
                 docs::of_schemas(&self.schema.document.schemas, self.schema.origin(id), fallback)
             }

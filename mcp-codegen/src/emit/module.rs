@@ -1,7 +1,5 @@
 //! The module of a server.
 
-use std::collections::HashSet;
-
 use proc_macro2::{Delimiter, Group, TokenStream};
 use quote::{TokenStreamExt, quote};
 
@@ -18,19 +16,20 @@ pub(crate) fn module(
     options: &Options,
 ) -> TokenStream {
     let krate = &options.crate_path;
-    let module = ident(&plan.module);
+    let module = &plan.module;
     let doc = docs::lines(vec![format!("The MCP server {}.", docs::code(&plan.server))]);
     let name = &plan.server;
     let config = options.config.as_ref().map(|config| {
         let config = config.to_string();
         quote!(.config(#config))
     });
+    let folder = options.folder.as_ref().map(|folder| quote!(.folder(#folder)));
     let version = snapshot.protocol_version.as_ref().map(|version| quote!(.protocol_version(#version)));
     let capabilities = snapshot.client_capabilities.as_ref().map(|capabilities| {
         let capabilities = capabilities.to_string();
         quote!(.client_capabilities(#capabilities))
     });
-    let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.params)).collect();
+    let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
     let client = client(plan, replaced);
     let call = call(plan, krate);
     let mut items = quote! {
@@ -38,7 +37,7 @@ pub(crate) fn module(
             use #krate::wire::prelude::*;
 
             /// The server, and how to reach it.
-            pub const SERVER: ServerSpec = ServerSpec::new(#name) #config #version #capabilities .tools(TOOLS);
+            pub const SERVER: ServerSpec = ServerSpec::new(#name) #config #folder #version #capabilities .tools(TOOLS);
 
             /// Every bound tool, as the server declared it.
             pub const TOOLS: &[ToolSpec] = &[#(*<#params as Tool>::SPEC),*];
@@ -49,24 +48,33 @@ pub(crate) fn module(
     for (tool, replaced) in plan.tools.iter().zip(replaced) {
         tool.items(replaced, krate, &mut items);
     }
+    let mut lints = quote!(dead_code, clippy::type_complexity, clippy::disallowed_names, clippy::upper_case_acronyms);
+    let written = module.to_string();
+    if written.contains(char::is_uppercase) || written.trim_matches('_').contains("__") {
+        lints = quote!(non_snake_case, #lints);
+    }
     let mut tokens = quote! {
         #doc
-        #[allow(dead_code, clippy::type_complexity)]
+        #[allow(#lints)]
         pub mod #module
     };
     tokens.append(Group::new(Delimiter::Brace, items));
     tokens
 }
 
+/// The type parameter of the client type, unless that has the name itself.
+const THROUGH: &str = "C";
+
 fn client(plan: &Plan<'_>, replaced: &[Replaced]) -> TokenStream {
     let client = ident(&plan.client_type);
+    let through = ident(if plan.client_type == THROUGH { "Through" } else { THROUGH });
     let doc = docs::lines(vec![format!("A connection to {}, with a method for every tool.", docs::code(&plan.server))]);
     let methods: TokenStream = plan.tools.iter().zip(replaced).map(|(tool, replaced)| tool.method(replaced)).collect();
     quote! {
         #doc
         #[derive(Clone, Debug)]
-        pub struct #client<C = Client> {
-            client: C,
+        pub struct #client<#through = Client> {
+            client: #through,
         }
 
         impl #client {
@@ -82,15 +90,20 @@ fn client(plan: &Plan<'_>, replaced: &[Replaced]) -> TokenStream {
             }
         }
 
-        #[allow(clippy::wrong_self_convention, clippy::should_implement_trait, clippy::new_ret_no_self)]
-        impl<C: CallTool> #client<C> {
+        #[allow(
+            clippy::wrong_self_convention,
+            clippy::should_implement_trait,
+            clippy::new_ret_no_self,
+            clippy::self_named_constructors
+        )]
+        impl<#through: CallTool> #client<#through> {
             /// Calls the tools through `client`.
-            pub const fn with(client: C) -> Self {
+            pub const fn with(client: #through) -> Self {
                 Self { client }
             }
 
             /// What the tools are called through.
-            pub const fn client(&self) -> &C {
+            pub const fn client(&self) -> &#through {
                 &self.client
             }
 
@@ -106,13 +119,14 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
     if plan.tools.is_empty() {
         return TokenStream::new();
     }
-    let variants: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.variant)).collect();
-    let arms = names_taken(plan)
+    let variants: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.variant)).collect();
+    let arms = plan
+        .parsed_as()
         .into_iter()
         .zip(&variants)
-        .filter(|(names, _)| !names.is_empty())
-        .map(|(names, variant)| quote!(#(#names)|* => #krate::parse_arguments(&arguments).map(Self::#variant),));
-    let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.names.params)).collect();
+        .filter(|(keys, _)| !keys.is_empty())
+        .map(|(keys, variant)| quote!(#(#keys)|* => #krate::parse_arguments(&arguments).map(Self::#variant),));
+    let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
     let described = plan.tools.iter().map(|tool| docs::lines(vec![docs::code(tool.wire)]));
     quote! {
         #doc
@@ -162,18 +176,4 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
             }
         }
     }
-}
-
-/// The names by which each tool is known: another tool's wire name is never taken.
-fn names_taken<'p>(plan: &'p Plan<'_>) -> Vec<Vec<&'p str>> {
-    let mut taken = HashSet::new();
-    let mut names: Vec<Vec<&str>> = vec![Vec::new(); plan.tools.len()];
-    let wires = plan.tools.iter().map(|tool| tool.wire);
-    let handlers = plan.tools.iter().map(|tool| tool.names.handler.as_str());
-    for (place, name) in wires.enumerate().chain(handlers.enumerate()) {
-        if taken.insert(name) {
-            names.iter_mut().skip(place).take(1).for_each(|names| names.push(name));
-        }
-    }
-    names
 }

@@ -5,11 +5,14 @@ use quote::{ToTokens, quote};
 
 use super::docs::Docs;
 use super::{TypeEmitter, docs};
-use crate::names::{Style, ident, identifiers};
+use crate::names::{Style, first_free, ident, identifiers};
 use mcp_schema::{Field, Presence, Role, Shape, ShapeId, StructShape, Unknown};
 
 /// clippy's limit for the arguments of a function.
 const MOST_ARGUMENTS: usize = 7;
+
+/// What the field for properties without a field is called: the first that no property's field is.
+const EXTRA: [&str; 4] = ["extra", "extra_properties", "all_extra_properties", "extra_extra_properties"];
 
 struct Member<'f> {
     name: Ident,
@@ -32,10 +35,10 @@ impl TypeEmitter<'_, '_> {
         let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
         let idents = identifiers(Style::Snake, &wires, &[], "property");
         let extra = Self::kept(object.unknown).map(|slot| {
-            let free = ["extra", "extra_properties", "all_extra_properties"]
-                .into_iter()
-                .find(|free| !idents.iter().any(|ident| ident == free));
-            (ident(free.unwrap_or("extra_extra_properties")), self.slot_type(slot))
+            (
+                ident(&first_free(&EXTRA, "extra_", |name| idents.iter().any(|ident| ident == name))),
+                self.slot_type(slot),
+            )
         });
         let members: Vec<Member<'_>> = object
             .fields

@@ -18,8 +18,8 @@ const WRAPPER_FIELD: &str = "result";
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.
     pub(super) fn items(&self, replaced: &Replaced, krate: &TokenStream, tokens: &mut TokenStream) {
-        let params = ident(&self.names.params);
-        let handler = ident(&self.names.handler);
+        let params = ident(&self.idents.params);
+        let handler = ident(&self.idents.handler);
         TypeEmitter { schema: &self.input, replacement: replaced.input.as_ref(), krate, root_doc: self.params_doc() }
             .types(tokens);
         if let Some(schema) = &self.output {
@@ -42,9 +42,9 @@ impl ToolPlan<'_> {
 
     /// The method of the client type.
     pub(super) fn method(&self, replaced: &Replaced) -> TokenStream {
-        let params = ident(&self.names.params);
-        let method = ident(&self.names.method);
-        let handler = ident(&self.names.handler);
+        let params = ident(&self.idents.params);
+        let method = ident(&self.idents.method);
+        let handler = ident(&self.idents.handler);
         let output = self.decoding(replaced, &TokenStream::new()).0;
         let doc = self.call_doc();
         quote! {
@@ -86,7 +86,7 @@ impl ToolPlan<'_> {
         let Some(schema) = &self.output else {
             return (quote!(ToolResult), TokenStream::new());
         };
-        let output = ident(&self.names.output);
+        let output = ident(&self.idents.output);
         let own =
             |slot| TypeEmitter { schema, replacement: None, krate, root_doc: docs::Docs::default() }.slot_type(slot);
         let wrapped = self.wrapped().and_then(|(field, slot)| match &replaced.output {
@@ -119,9 +119,9 @@ impl ToolPlan<'_> {
     }
 
     fn schema_impls(&self, krate: &TokenStream) -> TokenStream {
-        let params = ident(&self.names.params);
+        let params = ident(&self.idents.params);
         let output = self.output.as_ref().map(|_| {
-            let output = ident(&self.names.output);
+            let output = ident(&self.idents.output);
             quote!(#krate::__json_schema!(#output, output_schema of #params);)
         });
         quote! {

@@ -34,7 +34,7 @@ impl TypeEmitter<'_, '_> {
                 quote!((#(#items,)*))
             }
             Shape::Struct(_) | Shape::Union(_) | Shape::TextEnum(_) | Shape::LiteralEnum(_) | Shape::Named(_) => {
-                let name = ident(self.schema.type_names.get(&id).map_or("Value", String::as_str));
+                let name = ident(self.schema.name(id).unwrap_or("Value"));
                 quote!(#name)
             }
         }

@@ -5,6 +5,7 @@ use quote::quote;
 
 use super::{TypeEmitter, docs, enums};
 use crate::names::{Style, ident, identifiers};
+use crate::plan::branch_labels;
 use mcp_schema::{Shape, ShapeId, TagKey, UnionShape};
 
 impl TypeEmitter<'_, '_> {
@@ -12,7 +13,7 @@ impl TypeEmitter<'_, '_> {
         let name = self.name(id);
         let docs = self.type_doc(id, &[]);
         let derives = self.derives(id);
-        let labels = distinct_labels(union);
+        let labels = branch_labels(union);
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
         let reserved: &[&str] = if self.has_other(union) { &["Other"] } else { &[] };
         let variants: Vec<_> =
@@ -75,19 +76,4 @@ impl TypeEmitter<'_, '_> {
         }
         quote!(#krate::__untagged_union!(#name { #branches } #rest);)
     }
-}
-
-/// Branches with one name are told apart by the property that tells them apart, or else by their number.
-fn distinct_labels(union: &UnionShape) -> Vec<String> {
-    let mut seen: Vec<String> = Vec::new();
-    for branch in &union.branches {
-        let mut label = branch.name.clone();
-        let mut number = 2;
-        while seen.contains(&label) {
-            label = format!("{} {number}", branch.name);
-            number += 1;
-        }
-        seen.push(label);
-    }
-    seen
 }

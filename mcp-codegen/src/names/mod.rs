@@ -3,11 +3,14 @@
 //! Collisions are resolved by what the names are, never by their order: the name whose wire form equals the
 //! identifier keeps it, any other gets a suffix made of its own wire name.
 
+mod scope;
 mod words;
 
-use std::collections::{HashMap, HashSet};
-
 use proc_macro2::{Ident, Span};
+use syn::ext::IdentExt;
+use syn::parse::Parser;
+
+pub(crate) use scope::{Identity, Wanted, first_free, identifiers, renamed_types};
 
 /// How an identifier is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +35,17 @@ impl Style {
             (Self::Snake, true) => "n",
             (Self::Pascal, true) => "N",
         };
-        cut(format!("{lead}{written}"), self, wire)
+        self.within_limit(format!("{lead}{written}"), wire)
     }
 
-    /// An identifier that was put together, cut to a length that people can read.
-    pub(crate) fn within_limit(self, name: String) -> String {
-        let wire = name.clone();
-        cut(name, self, &wire)
+    /// An identifier that `whole` asks for, cut to a length that people can read.
+    pub(crate) fn within_limit(self, name: String, whole: &str) -> String {
+        if name.len() <= LONGEST {
+            return name;
+        }
+        let cut = name.char_indices().nth(LONGEST - 12).map_or(name.len(), |(place, _)| place);
+        let kept = name.get(..cut).unwrap_or_default().trim_end_matches('_');
+        self.with_suffix(kept, &format!("x{}", fingerprint(whole)))
     }
 
     fn with_suffix(self, base: &str, suffix: &str) -> String {
@@ -49,90 +56,24 @@ impl Style {
     }
 }
 
-/// One identifier for each wire name of a scope, all different and none reserved. Equal wire names share one. A name
-/// that would be free if it were not reserved gets the suffix `kind`.
-pub(crate) fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) -> Vec<String> {
-    let written: Vec<String> = wires.iter().map(|wire| style.apply(wire)).collect();
-    let mut seen = HashSet::new();
-    if written.iter().all(|name| seen.insert(name.as_str()) && !reserved.contains(&name.as_str())) {
-        return written;
-    }
-    let mut distinct: Vec<&str> = wires.to_vec();
-    distinct.sort_unstable();
-    distinct.dedup();
-    let bases: HashMap<&str, String> = distinct.iter().map(|wire| (*wire, style.apply(wire))).collect();
-    let mut claims: HashMap<&str, usize> = HashMap::new();
-    for base in bases.values() {
-        *claims.entry(base).or_default() += 1;
-    }
-    let keeps = |wire: &str, base: &str| !reserved.contains(&base) && (claims.get(base) == Some(&1) || wire == base);
-    let mut readable: HashMap<String, usize> = HashMap::new();
-    let suffixed = |wire: &str, base: &str| {
-        let alone = claims.get(base) == Some(&1) || wire == base;
-        style.with_suffix(base, &if alone { kind.to_owned() } else { difference(wire) })
-    };
-    for (wire, base) in &bases {
-        if !keeps(wire, base) {
-            *readable.entry(suffixed(wire, base)).or_default() += 1;
-        }
-    }
-    let resolve = |wire: &str, base: &str| {
-        if keeps(wire, base) {
-            return base.to_owned();
-        }
-        let name = suffixed(wire, base);
-        let free = readable.get(&name) == Some(&1)
-            && !claims.contains_key(name.as_str())
-            && !reserved.contains(&name.as_str());
-        if free { name } else { style.with_suffix(base, &format!("x{}", fingerprint(wire))) }
-    };
-    wires.iter().map(|wire| bases.get(wire).map_or_else(String::new, |base| resolve(wire, base))).collect()
-}
-
-/// A type that wants a name.
-#[derive(Clone, Debug)]
-pub(crate) struct Wanted {
-    pub(crate) name: String,
-    /// What the type is, told apart from every other: its tool and its place.
-    pub(crate) identity: String,
-    /// The types of whole tools keep their names before the types inside them.
-    pub(crate) is_root: bool,
-}
-
-/// One name for each type of a module.
-pub(crate) fn type_names(wanted: &[Wanted], reserved: &[&str]) -> Vec<String> {
-    let mut holders: HashMap<&str, &Wanted> = HashMap::new();
-    for want in wanted {
-        let holder = holders.entry(&want.name).or_insert(want);
-        if (!want.is_root, &want.identity) < (!holder.is_root, &holder.identity) {
-            *holder = want;
-        }
-    }
-    let mut taken: HashSet<String> = holders.keys().map(|name| (*name).to_owned()).collect();
-    wanted
-        .iter()
-        .map(|want| {
-            let holds = holders.get(want.name.as_str()).is_some_and(|holder| holder.identity == want.identity);
-            if holds && !reserved.contains(&want.name.as_str()) {
-                return want.name.clone();
-            }
-            let mut name = Style::Pascal.with_suffix(&want.name, &format!("x{}", fingerprint(&want.identity)));
-            while !taken.insert(name.clone()) {
-                name.push('X');
-            }
-            name
-        })
-        .collect()
+/// The identifier that a module's name stands for, without `r#`; `None` where no module can have it.
+pub(crate) fn module_name(written: &str) -> Option<&str> {
+    let name = written.strip_prefix("r#").unwrap_or(written);
+    let ident = Ident::parse_any.parse_str(name).ok()?;
+    (ident == name && !UNUSABLE.contains(&name)).then_some(name)
 }
 
 /// An identifier as a token: raw where it is a keyword, with a trailing `_` where it cannot be raw.
 pub(crate) fn ident(name: &str) -> Ident {
     match name {
-        "self" | "Self" | "super" | "crate" | "_" => Ident::new(&format!("{name}_"), Span::call_site()),
+        _ if UNUSABLE.contains(&name) => Ident::new(&format!("{name}_"), Span::call_site()),
         _ if KEYWORDS.contains(&name) => Ident::new_raw(name, Span::call_site()),
         _ => Ident::new(name, Span::call_site()),
     }
 }
+
+/// Words that cannot be identifiers, not even raw ones.
+const UNUSABLE: &[&str] = &["self", "Self", "super", "crate", "_"];
 
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else", "enum",
@@ -141,34 +82,9 @@ const KEYWORDS: &[&str] = &[
     "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
 ];
 
-/// What tells a wire name from others that read the same: its symbols, or its case.
-fn difference(wire: &str) -> String {
-    let symbols = words::symbols(wire);
-    if !symbols.is_empty() {
-        return symbols.join("_");
-    }
-    let has = |test: fn(&char) -> bool| wire.chars().any(|char| test(&char));
-    match (has(|char| char.is_uppercase()), has(|char| char.is_lowercase())) {
-        (true, false) => "upper",
-        (true, true) if wire.starts_with(char::is_uppercase) => "pascal",
-        (true, true) => "camel",
-        (false, _) => "lower",
-    }
-    .to_owned()
-}
-
 fn capitalized(word: &str) -> String {
     let mut chars = word.chars();
     chars.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + chars.as_str())
-}
-
-fn cut(name: String, style: Style, wire: &str) -> String {
-    if name.len() <= LONGEST {
-        return name;
-    }
-    let cut = name.char_indices().nth(LONGEST - 12).map_or(name.len(), |(place, _)| place);
-    let kept = name.get(..cut).unwrap_or_default().trim_end_matches('_');
-    style.with_suffix(kept, &format!("x{}", fingerprint(wire)))
 }
 
 /// FNV-1a: the same in every build, and short enough to read.
@@ -219,6 +135,56 @@ mod tests {
         assert_eq!(identifiers(Style::Pascal, &["1m", "1M"], &[], ""), ["N1m", "N1M"]);
         assert_eq!(identifiers(Style::Snake, &["1m", "1M"], &[], ""), ["n1m", "n1_m"]);
         assert_eq!(identifiers(Style::Pascal, &["Sum", "SUM"], &[], ""), ["Sum", "SumUpper"]);
+    }
+
+    #[test]
+    fn a_fallback_that_is_taken_grows() {
+        let names = |wires: &[&str]| identifiers(Style::Snake, wires, &[], "tool");
+        let wires = ["a-b-c", "a--b-c", "a_b_c_x8d997b24"];
+        let all = names(&wires);
+        assert_eq!(all[2], "a_b_c_x8d997b24");
+        assert!(all.contains(&"a_b_c_x8d997b24x".to_owned()), "{all:?}");
+        let mut reversed = names(&["a_b_c_x8d997b24", "a--b-c", "a-b-c"]);
+        reversed.reverse();
+        assert_eq!(all, reversed);
+        // Two wire names with one fingerprint, and one reading.
+        let long = "x".repeat(LONGEST);
+        let all = names(&[&format!("{long}--"), &format!("{long}-")]);
+        assert_ne!(all[0], all[1]);
+    }
+
+    #[test]
+    fn types_that_want_one_name_are_told_apart_by_what_they_are() {
+        let wanted =
+            [("OrderItem", false), ("OrderItem", false), ("OrderItem", true), ("Free", false), ("Taken", true)];
+        let wanted: Vec<Wanted<'_>> = wanted.iter().map(|(name, is_root)| Wanted { name, is_root: *is_root }).collect();
+        let identity = |place: usize| (place, format!("type {place}"));
+        let renamed = renamed_types(&wanted, &["Taken"], identity);
+        let mut places: Vec<usize> = renamed.iter().map(|(place, _)| *place).collect();
+        places.sort_unstable();
+        assert_eq!(places, [0, 1, 4]);
+        // A name that was made for one of them, and that another type has.
+        let squatted = &renamed[0].1;
+        let more = [wanted.clone(), vec![Wanted { name: squatted, is_root: false }]].concat();
+        let names: Vec<String> = renamed_types(&more, &["Taken"], identity).into_iter().map(|(_, name)| name).collect();
+        assert!(!names.contains(squatted) && names.contains(&format!("{squatted}x")), "{names:?}");
+        let names: Vec<String> =
+            renamed_types(&wanted, &["Taken", squatted], identity).into_iter().map(|(_, name)| name).collect();
+        assert!(!names.contains(squatted), "{names:?}");
+    }
+
+    #[test]
+    fn modules_are_called_as_written_where_that_is_an_identifier() {
+        for (written, name) in
+            [("gh", "gh"), ("GitHub", "GitHub"), ("r#async", "async"), ("async", "async"), ("größe", "größe")]
+        {
+            assert_eq!(module_name(written), Some(name));
+        }
+        for written in
+            ["", "self", "Self", "super", "crate", "_", "r#self", "my-mod", "1a", " a", "a b", "a::b", "\"a\""]
+        {
+            assert_eq!(module_name(written), None, "{written}");
+        }
     }
 
     #[test]

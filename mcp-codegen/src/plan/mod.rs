@@ -1,30 +1,35 @@
 //! The translation of a whole tool list, before tokens: every tool's shapes and names.
 
+mod naming;
+mod own_names;
 mod schema_plan;
-mod tool_names;
+mod tool_idents;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
-use mcp_model::{Prefix, Snapshot, canonical_json};
+use mcp_model::{Snapshot, canonical_json};
 use mcp_schema::Role;
 use mcp_schema::diagnostics::{
     DUPLICATE_TOOL, Diagnostics, MALFORMED_INPUT, MALFORMED_OUTPUT, MALFORMED_TOOL, RENAMED, Reporter,
 };
+use proc_macro2::Ident;
 use serde_json::{Map, Value};
 
+pub(crate) use naming::{Spot, branch_labels};
+use own_names::{OwnNames, PRELUDE};
 pub(crate) use schema_plan::SchemaPlan;
-pub(crate) use tool_names::ToolNames;
+pub(crate) use tool_idents::ToolIdents;
 
 use crate::markdown::sanitized;
-use crate::names::{Style, Wanted, type_names};
+use crate::names::{Identity, Wanted, fingerprint, renamed_types};
 use crate::options::Options;
 
 /// A tool list, translated.
 #[derive(Debug)]
 pub(crate) struct Plan<'s> {
     pub(crate) server: String,
-    pub(crate) module: String,
+    pub(crate) module: Ident,
     /// `Github`
     pub(crate) client_type: String,
     /// `GithubCall`
@@ -41,7 +46,9 @@ pub(crate) struct ToolPlan<'s> {
     /// Later places that hold the same tool again.
     pub(crate) repeats: Vec<usize>,
     pub(crate) wire: &'s str,
-    pub(crate) names: ToolNames,
+    /// What tells it from every other tool: the wire name, with more where another tool has the same.
+    key: String,
+    pub(crate) idents: ToolIdents,
     pub(crate) title: Option<&'s str>,
     pub(crate) description: Option<&'s str>,
     /// The description as lines of documentation.
@@ -53,51 +60,6 @@ pub(crate) struct ToolPlan<'s> {
     pub(crate) output: Option<SchemaPlan<'s>>,
 }
 
-/// Names that generated code takes from the library, and that no generated type may have.
-const PRELUDE: &[&str] = &[
-    "BTreeMap",
-    "Box",
-    "CallError",
-    "CallTool",
-    "Client",
-    "Clone",
-    "ConnectError",
-    "Copy",
-    "Debug",
-    "Default",
-    "Eq",
-    "Err",
-    "From",
-    "Hash",
-    "Input",
-    "Into",
-    "Map",
-    "Mismatch",
-    "None",
-    "Nullable",
-    "ObjectReader",
-    "ObjectWriter",
-    "Ok",
-    "Option",
-    "PartialEq",
-    "Pick",
-    "Result",
-    "Self",
-    "Send",
-    "ServerSpec",
-    "Some",
-    "String",
-    "ToOwned",
-    "Tool",
-    "ToolCall",
-    "ToolResult",
-    "ToolSpec",
-    "Value",
-    "Vec",
-    "Wire",
-    "Borrow",
-];
-
 static FREE_FORM: LazyLock<Value> =
     LazyLock::new(|| Value::Object(Map::from_iter([("type".to_owned(), "object".into())])));
 
@@ -105,23 +67,37 @@ impl<'s> Plan<'s> {
     pub(crate) fn new(snapshot: &'s Snapshot, options: &Options) -> Self {
         let mut diagnostics = Diagnostics::default();
         let entries = Entry::collect(snapshot, options, &mut diagnostics);
-        let module = Style::Snake.apply(options.module.as_deref().unwrap_or(&options.server));
-        let prefix = match &options.prefix {
-            Prefix::ServerName => Some(Style::Snake.apply(&options.server)),
-            Prefix::Named(prefix) => Some(Style::Snake.apply(prefix)),
-            Prefix::None => None,
-        };
-        let mut client_type = Style::Pascal.apply(prefix.as_deref().unwrap_or(&options.server));
-        if PRELUDE.contains(&client_type.as_str()) {
-            client_type.push_str("Server");
-        }
-        let call_type = format!("{client_type}Call");
+        let OwnNames { prefix, client_type, call_type } = OwnNames::new(options);
         let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-        let names = ToolNames::all(&keys, prefix.as_deref());
-        let mut tools: Vec<ToolPlan<'s>> =
-            entries.iter().zip(names).map(|(entry, names)| ToolPlan::new(entry, names, &mut diagnostics)).collect();
+        let idents = ToolIdents::all(&keys, prefix.as_deref());
+        let mut tools: Vec<ToolPlan<'s>> = entries
+            .into_iter()
+            .zip(idents)
+            .map(|(entry, idents)| ToolPlan::new(entry, idents, &mut diagnostics))
+            .collect();
         name_types(&mut tools, &[&client_type, &call_type], &mut diagnostics);
-        Self { server: options.server.clone(), module, client_type, call_type, tools, diagnostics }
+        Self {
+            server: options.server.clone(),
+            module: options.module_ident(),
+            client_type,
+            call_type,
+            tools,
+            diagnostics,
+        }
+    }
+
+    /// The names by which `parse` knows each tool, the wire name first: another tool's wire name is never taken.
+    pub(crate) fn parsed_as(&self) -> Vec<Vec<&str>> {
+        let mut taken = HashSet::new();
+        let mut keys: Vec<Vec<&str>> = vec![Vec::new(); self.tools.len()];
+        let wires = self.tools.iter().map(|tool| tool.wire);
+        let handlers = self.tools.iter().map(|tool| tool.idents.handler.as_str());
+        for (place, key) in wires.enumerate().chain(handlers.enumerate()) {
+            if let Some(keys) = keys.get_mut(place).filter(|_| taken.insert(key)) {
+                keys.push(key);
+            }
+        }
+        keys
     }
 }
 
@@ -130,7 +106,7 @@ struct Entry<'s> {
     index: usize,
     repeats: Vec<usize>,
     wire: &'s str,
-    /// The wire name; with more where another tool has the same name and is not the same.
+    /// See [`ToolPlan::key`].
     key: String,
     tool: &'s Map<String, Value>,
 }
@@ -169,24 +145,35 @@ impl<'s> Entry<'s> {
                 }
             }
         }
-        for twins in by_name.values().filter(|twins| twins.len() > 1) {
-            let text = |entry: &Self| canonical_json(&Value::Object(entry.tool.clone()));
-            let keeper = twins.iter().filter_map(|twin| entries.get(*twin)).map(text).min();
-            for twin in twins {
-                if let Some(entry) = entries.get_mut(*twin) {
-                    let text = text(entry);
-                    if Some(&text) != keeper.as_ref() {
-                        entry.key = format!("{} {}", entry.wire, crate::names::fingerprint(&text));
-                    }
-                }
-            }
+        let twins: BTreeMap<&str, Vec<usize>> = by_name.into_iter().filter(|(_, twins)| twins.len() > 1).collect();
+        if !twins.is_empty() {
+            tell_apart(&mut entries, twins);
         }
         entries
     }
 }
 
+/// Gives tools of one name keys of their own: the least keeps the name, whatever their order.
+fn tell_apart(entries: &mut [Entry<'_>], twins: BTreeMap<&str, Vec<usize>>) {
+    let mut taken: HashSet<String> = entries.iter().map(|entry| entry.key.clone()).collect();
+    for (wire, places) in twins {
+        let text = |place: &usize| entries.get(*place).map(|entry| canonical_json(&Value::Object(entry.tool.clone())));
+        let mut ranked: Vec<(Option<String>, usize)> = places.iter().map(|place| (text(place), *place)).collect();
+        ranked.sort();
+        for (text, place) in ranked.into_iter().skip(1) {
+            let mut key = format!("{wire} {}", fingerprint(&text.unwrap_or_default()));
+            while !taken.insert(key.clone()) {
+                key.push('x');
+            }
+            if let Some(entry) = entries.get_mut(place) {
+                entry.key = key;
+            }
+        }
+    }
+}
+
 impl<'s> ToolPlan<'s> {
-    fn new(entry: &Entry<'s>, names: ToolNames, diagnostics: &mut Diagnostics) -> Self {
+    fn new(entry: Entry<'s>, idents: ToolIdents, diagnostics: &mut Diagnostics) -> Self {
         let tool = entry.tool;
         let text = |key: &str| tool.get(key).and_then(Value::as_str);
         let annotations = tool.get("annotations").and_then(Value::as_object);
@@ -197,25 +184,26 @@ impl<'s> ToolPlan<'s> {
             reporter.say(MALFORMED_INPUT, "", if tool.contains_key("inputSchema") { "" } else { "it is missing" });
         }
         let input_schema = input_schema.unwrap_or(&FREE_FORM);
-        let input = SchemaPlan::new(input_schema, Role::Input, &mut reporter);
+        let input = SchemaPlan::new(input_schema, Role::Input, &idents.params, &mut reporter);
         diagnostics.append(reporter.finish());
         let mut reporter = Reporter::new(entry.wire, entry.index, "/outputSchema");
         if output_schema.is_some_and(|schema| !schema.is_object()) {
             reporter.say(MALFORMED_OUTPUT, "", "");
         }
         let output_schema = output_schema.filter(|schema| schema.is_object());
-        let output = output_schema.map(|schema| SchemaPlan::new(schema, Role::Output, &mut reporter));
+        let output = output_schema.map(|schema| SchemaPlan::new(schema, Role::Output, &idents.output, &mut reporter));
         diagnostics.append(reporter.finish());
-        if names.renamed {
+        if idents.renamed {
             let mut reporter = Reporter::new(entry.wire, entry.index, "");
-            reporter.say(RENAMED, "/name", format!("bound as `{}`", names.method));
+            reporter.say(RENAMED, "/name", format!("bound as `{}`", idents.method));
             diagnostics.append(reporter.finish());
         }
         Self {
             index: entry.index,
-            repeats: entry.repeats.clone(),
+            repeats: entry.repeats,
             wire: entry.wire,
-            names,
+            key: entry.key,
+            idents,
             title: text("title").or_else(|| annotations.and_then(|map| map.get("title")?.as_str())),
             description: text("description"),
             said: text("description").map(sanitized).unwrap_or_default(),
@@ -227,48 +215,54 @@ impl<'s> ToolPlan<'s> {
         }
     }
 
-    fn schemas_mut(&mut self) -> impl Iterator<Item = (&'static str, String, &mut SchemaPlan<'s>)> {
-        let params = ("input", self.names.params.clone(), &mut self.input);
-        let output = self.output.as_mut().map(|schema| ("output", self.names.output.clone(), schema));
-        std::iter::once(params).chain(output)
+    fn schemas(&self) -> impl Iterator<Item = &SchemaPlan<'s>> {
+        std::iter::once(&self.input).chain(&self.output)
     }
 }
 
 /// Names every type of every tool, in one scope.
 fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], diagnostics: &mut Diagnostics) {
-    let mut wanted: Vec<Wanted> = Vec::new();
-    for tool in &mut *tools {
-        let key = tool.names.method.clone();
-        for (role, root, schema) in tool.schemas_mut() {
-            wanted.extend(schema.wanted_names(&root).into_iter().map(|(shape, name, is_root)| Wanted {
-                identity: format!("{key} {role} {name} {shape:?}"),
-                name,
-                is_root,
-            }));
-        }
-    }
+    let every = || tools.iter().flat_map(|tool| tool.schemas().map(move |schema| (tool, schema)));
+    let types: Vec<_> =
+        every().flat_map(|(tool, schema)| schema.order.iter().map(move |id| (tool, schema, *id))).collect();
+    let wanted: Vec<Wanted<'_>> = types
+        .iter()
+        .map(|(_, schema, id)| Wanted {
+            name: schema.name(*id).unwrap_or_default(),
+            is_root: *id == schema.document.root,
+        })
+        .collect();
+    let identity = |place: usize| -> Identity {
+        let Some((tool, schema, id)) = types.get(place) else { return Identity::default() };
+        let (depth, path) = schema.path(*id);
+        let role = match schema.document.role {
+            Role::Input => "input",
+            Role::Output => "output",
+        };
+        (depth, format!("{} {role} {path}", tool.key))
+    };
     let reserved: Vec<&str> = PRELUDE.iter().chain(own).copied().collect();
-    let mut names = type_names(&wanted, &reserved).into_iter().zip(&wanted);
+    let mut renamed = renamed_types(&wanted, &reserved, identity);
+    renamed.sort();
+    let places: Vec<_> = renamed
+        .into_iter()
+        .filter_map(|(place, name)| {
+            let (tool, schema, id) = types.get(place)?;
+            Some((tool.index, schema.document.role, *id, name))
+        })
+        .collect();
+    let mut renamed = places.into_iter().peekable();
     for tool in tools {
-        let (wire, index) = (tool.wire, tool.index);
-        let mut roots = Vec::new();
-        for (_, root, schema) in tool.schemas_mut() {
-            let named = schema.wanted_names(&root);
-            for (shape, _, is_root) in named {
-                let Some((name, want)) = names.next() else { continue };
-                if name != want.name {
-                    let mut reporter = Reporter::new(wire, index, "");
-                    reporter.say(RENAMED, "", format!("the type `{}` is named `{name}`", want.name));
-                    diagnostics.append(reporter.finish());
-                }
-                if is_root {
-                    roots.push(name.clone());
-                }
-                schema.type_names.insert(shape, name);
-            }
+        while let Some((_, role, id, name)) = renamed.next_if(|(index, ..)| *index == tool.index) {
+            let schema = if role == Role::Input { Some(&mut tool.input) } else { tool.output.as_mut() };
+            let Some(named) = schema.and_then(|schema| schema.types.get_mut(&id)) else { continue };
+            let mut reporter = Reporter::new(tool.wire, tool.index, "");
+            reporter.say(RENAMED, "", format!("the type `{}` is named `{name}`", named.name));
+            diagnostics.append(reporter.finish());
+            named.name = name;
         }
-        let mut roots = roots.into_iter();
-        tool.names.params = roots.next().unwrap_or_default();
-        tool.names.output = roots.next().unwrap_or_default();
+        let root = |schema: &SchemaPlan<'_>| schema.name(schema.document.root).unwrap_or_default().to_owned();
+        tool.idents.params = root(&tool.input);
+        tool.idents.output = tool.output.as_ref().map(root).unwrap_or_default();
     }
 }

@@ -1,14 +1,14 @@
 use std::path::{Path, PathBuf};
 
 use mcp_model::FileError;
-use proc_macro2::{Span, TokenStream};
-use quote::quote;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::LitStr;
 
-use super::Project;
 use super::macro_input::MacroInput;
-use super::paths::relative;
+use super::{Project, Source, check_pattern};
 use crate::bindings::Bindings;
+use crate::paths::{in_manifest_dir, relative};
 
 /// Expands `mcp_tools!`: the whole of the proc macro.
 ///
@@ -32,26 +32,34 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     let first = input.servers.first().map_or(here, LitStr::span);
     let project = Project::open(&manifest_dir).map_err(|error| at(first, error))?;
     let servers = if input.servers.is_empty() { every_server(&project)? } else { input.servers.clone() };
-    let mut modules = TokenStream::new();
-    let mut tracked: Vec<PathBuf> = project.config_path().map(Path::to_owned).into_iter().collect();
+    let sources = each(&servers, |server| source(&project, server, &input))?;
+    let sources: Vec<(&LitStr, Source)> = servers.iter().zip(sources).collect();
+    each(&input.tools, |pattern| {
+        let sources = sources.iter().map(|(_, source)| source);
+        check_pattern(&pattern.value(), sources).map_err(|error| at(pattern.span(), error))
+    })?;
+    check_modules(&sources)?;
+    let modules = each(&sources, |(server, source)| module(&project, server, source, &input))?;
+    let names: Vec<String> = servers.iter().map(LitStr::value).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let warnings = project.warnings(&names).into_iter().map(|warning| warn(first, &warning));
+    let files = project.config_path().into_iter().chain(sources.iter().map(|(_, source)| source.path.as_path()));
+    let tracked = files.map(|path| track(&manifest_dir, path));
+    Ok(quote!(#(#tracked)* #(#warnings)* #(#modules)*))
+}
+
+/// What comes of every item, or all the errors in one.
+fn each<'i, I, T>(items: &'i [I], make: impl Fn(&'i I) -> syn::Result<T>) -> syn::Result<Vec<T>> {
+    let mut made = Vec::new();
     let mut errors: Option<syn::Error> = None;
-    for server in &servers {
-        match module(&project, server, &input) {
-            Ok((tokens, path)) => {
-                modules.extend(tokens);
-                tracked.push(path);
-            }
-            Err(error) => match &mut errors {
-                Some(errors) => errors.combine(error),
-                None => errors = Some(error),
-            },
+    for item in items {
+        match (make(item), &mut errors) {
+            (Ok(one), _) => made.push(one),
+            (Err(error), Some(errors)) => errors.combine(error),
+            (Err(error), None) => errors = Some(error),
         }
     }
-    if let Some(errors) = errors {
-        return Err(errors);
-    }
-    let tracked = tracked.iter().map(|path| track(&manifest_dir, path));
-    Ok(quote!(#(#tracked)* #modules))
+    errors.map_or(Ok(made), Err)
 }
 
 fn every_server(project: &Project) -> syn::Result<Vec<LitStr>> {
@@ -66,50 +74,71 @@ fn every_server(project: &Project) -> syn::Result<Vec<LitStr>> {
     Ok(servers)
 }
 
-fn module(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result<(TokenStream, PathBuf)> {
+/// The snapshot of a server, with the options of the macro.
+fn source(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result<Source> {
     let path = input.path.as_ref().map(LitStr::value);
     let place = input.path.as_ref().unwrap_or(server).span();
-    let source = project.read(&server.value(), path.as_deref()).map_err(|error| syn::Error::new(place, error))?;
-    let mut options = source.options.clone();
+    let mut source = project.read(&server.value(), path.as_deref()).map_err(|error| syn::Error::new(place, error))?;
+    source.check_configured().map_err(|error| syn::Error::new(server.span(), error))?;
     if let Some(module) = &input.module {
-        options = options.module(module.to_string());
+        source.options = source.options.module(module.to_string());
     }
     if let Some(prefix) = &input.prefix {
-        options = options.prefix(prefix.clone());
+        source.options = source.options.prefix(prefix.clone());
     }
     if let Some(path) = &input.crate_path {
-        options = options.crate_path(path.clone());
+        source.options = source.options.crate_path(path.clone());
     }
-    for pattern in &input.tools {
-        let only = crate::Options::new(server.value()).tools([pattern.value()]);
-        source.check_patterns(&only).map_err(|error| syn::Error::new(pattern.span(), error))?;
+    Ok(source)
+}
+
+/// The error of a server whose module another one of the macro has.
+fn check_modules(sources: &[(&LitStr, Source)]) -> syn::Result<()> {
+    for (place, (server, source)) in sources.iter().enumerate() {
+        let module = source.options.module_ident();
+        if let Some((other, _)) = sources.iter().take(place).find(|(_, other)| other.options.module_ident() == module) {
+            let (server, other, place) = (server.value(), other.value(), server.span());
+            let message = format!("servers `{other}` and `{server}` would both be the module `{module}`");
+            let help = "bind one of them in a `mcp_tools!` of its own, with `mod = ..`";
+            return Err(syn::Error::new(place, FileError::new(message).with_help(help)));
+        }
     }
+    Ok(())
+}
+
+fn module(project: &Project, server: &LitStr, source: &Source, input: &MacroInput) -> syn::Result<TokenStream> {
+    let mut options = source.options.clone();
     if !input.tools.is_empty() {
         options = options.tools(input.tools.iter().map(LitStr::value));
     }
-    source.check_patterns(&source.options).map_err(|error| {
-        let message = format!("in `tools` of server `{}` in the configuration: {error}", server.value());
-        syn::Error::new(server.span(), message)
-    })?;
     let (tokens, diagnostics) = Bindings::generate(&source.snapshot, &options);
     let denied = source.denied(project, &diagnostics);
     if !denied.is_empty() {
         return Err(syn::Error::new(server.span(), denied.join("\n")));
     }
-    Ok((tokens, source.path))
+    Ok(tokens)
 }
 
-/// Makes cargo rebuild the crate when a file changes, without a path of this machine in the tokens.
-fn track(manifest_dir: &Path, path: &Path) -> TokenStream {
-    let relative = relative(manifest_dir, path);
-    if relative.is_absolute() {
-        let path = relative.display().to_string();
-        return quote!(
-            const _: &[u8] = ::core::include_bytes!(#path);
-        );
+/// Makes rustc warn. A macro cannot on stable, but the use of a deprecated item does. `deny(warnings)` does not turn it
+/// into an error, as a build must not fail for it; `allow(deprecated)` on a module around the macro silences it.
+fn warn(span: Span, warning: &str) -> TokenStream {
+    let name = Ident::new("configuration", span);
+    quote_spanned! { span=>
+        #[warn(warnings)]
+        const _: () = {
+            #[deprecated(note = #warning)]
+            #[allow(non_upper_case_globals)]
+            const #name: () = ();
+            #name
+        };
     }
-    let path = format!("/{}", relative.display());
+}
+
+/// Makes cargo rebuild the crate when a file changes, without a path of this machine in the tokens. The closure is never
+/// called and leaves nothing behind; the value of a constant would be in the crate's metadata, with all that the file says.
+fn track(manifest_dir: &Path, path: &Path) -> TokenStream {
+    let path = in_manifest_dir(&relative(manifest_dir, path));
     quote!(
-        const _: &[u8] = ::core::include_bytes!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #path));
+        const _: fn() -> &'static [u8] = || ::core::include_bytes!(#path);
     )
 }

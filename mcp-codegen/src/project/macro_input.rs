@@ -8,6 +8,8 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{LitBool, LitStr, Token, bracketed};
 
+use crate::options::is_module_name;
+
 /// `"github", "git", tools = ["create_issue", "list_*"], mod = gh, prefix = "gh", path = "...", crate = ...`
 #[derive(Default)]
 pub(super) struct MacroInput {
@@ -82,7 +84,13 @@ impl MacroInput {
                     return Err(syn::Error::new(key.span(), "`tools` names no tool; leave it out to bind all"));
                 }
             }
-            "mod" => self.module = Some(input.call(Ident::parse_any)?),
+            "mod" => {
+                let module = input.call(Ident::parse_any)?;
+                if !is_module_name(&module.to_string()) {
+                    return Err(syn::Error::new(module.span(), format!("no module can be called `{module}`")));
+                }
+                self.module = Some(module);
+            }
             "prefix" if input.peek(LitBool) => {
                 let flag: LitBool = input.parse()?;
                 if flag.value() {

@@ -3,17 +3,17 @@
 
 mod macro_door;
 mod macro_input;
-mod paths;
 
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, FileError, ServerConfig, Snapshot, nearest};
+use mcp_model::{Config, ConfigWarning, FileError, Snapshot};
 
+use crate::paths::relative;
 pub use macro_door::expand_macro;
-use paths::relative;
 
 use crate::options::Options;
-use mcp_schema::diagnostics::{Diagnostic, Diagnostics, Severity};
+use crate::patterns::{Idle, IdlePattern};
+use mcp_schema::diagnostics::{CODES, Diagnostic, Diagnostics, Severity};
 
 /// The crate that bindings are generated for.
 #[derive(Debug)]
@@ -43,12 +43,31 @@ impl Project {
     /// Finds and reads the configuration of the crate in a folder. A crate may do without one.
     ///
     /// # Errors
-    /// Where there is a configuration and it cannot be read.
+    /// Where there is a configuration and it cannot be read, or names a code that there is not.
     pub fn open(manifest_dir: impl Into<PathBuf>) -> Result<Self, FileError> {
         let manifest_dir = manifest_dir.into();
-        let config = Config::find(&manifest_dir).map(Config::load).transpose();
+        let load = |path| {
+            let config = Config::load(path)?;
+            config.check_codes(CODES.iter().map(|code| code.id))?;
+            Ok(config)
+        };
+        let config = Config::find(&manifest_dir).map(load).transpose();
         let config = config.map_err(|error| shown_from(&manifest_dir, error))?;
         Ok(Self { manifest_dir, config })
+    }
+
+    /// What in the configuration is worth mending for these servers, and which entries of it could not be used.
+    #[must_use]
+    pub fn warnings(&self, servers: &[&str]) -> Vec<String> {
+        let Some(config) = &self.config else {
+            return Vec::new();
+        };
+        let is_ours = |warning: &ConfigWarning| {
+            let elsewhere = |server: &str| config.servers.contains_key(server) && !servers.contains(&server);
+            !warning.server.as_deref().is_some_and(elsewhere)
+        };
+        let warnings = config.warnings.iter().cloned().chain(config.unenforced()).filter(is_ours);
+        warnings.map(|warning| shown_from(&self.manifest_dir, warning.error).to_string()).collect()
     }
 
     /// The files that decide about every server.
@@ -86,7 +105,7 @@ impl Project {
             return Err(FileError::new(message).with_help("use lower-case letters, digits, `-` and `_`, at most 64"));
         }
         let given = path.is_some();
-        let configured = self.configured(server, given)?;
+        let options = self.options(server, given)?;
         let path = match (path, &self.config) {
             (Some(path), _) => self.manifest_dir.join(path),
             (None, Some(config)) => config.snapshot_path(server),
@@ -103,17 +122,17 @@ impl Project {
         };
         let text = mcp_model::read_text(&path).map_err(named)?;
         let snapshot = Snapshot::parse(&text).map_err(named)?;
-        let options = configured.map_or_else(|| Options::new(server), Options::for_server);
         Ok(Source { snapshot, options, text, shown, path })
     }
 
-    fn configured(&self, server: &str, has_path: bool) -> Result<Option<&ServerConfig>, FileError> {
+    /// What the configuration asks for. A snapshot that is named by its path needs no server of the configuration.
+    fn options(&self, server: &str, has_path: bool) -> Result<Options, FileError> {
         let Some(config) = &self.config else {
-            return Ok(None);
+            return Ok(Options::new(server));
         };
-        match config.server(server) {
-            Ok(server) => Ok(Some(server)),
-            Err(_) if has_path => Ok(None),
+        match config.server_with_defaults(server) {
+            Ok(server) => Ok(Options::for_crate(&server, &self.manifest_dir)),
+            Err(_) if has_path && !config.rejected.contains_key(server) => Ok(Options::new(server)),
             Err(error) => Err(shown_from(&self.manifest_dir, error)),
         }
     }
@@ -133,24 +152,21 @@ impl Project {
 }
 
 impl Source {
-    /// The error of the first of these patterns that matches no tool.
+    /// The error of the first pattern of the configuration that does nothing.
     ///
     /// # Errors
-    /// Where a pattern matches nothing.
-    pub fn check_patterns(&self, options: &Options) -> Result<(), FileError> {
-        let Some(pattern) = options.unmatched(&self.snapshot).into_iter().next() else {
+    /// Where there is one.
+    pub fn check_configured(&self) -> Result<(), FileError> {
+        let Some(idle) = self.options.idle_patterns(&self.snapshot).into_iter().next() else {
             return Ok(());
         };
-        let names: Vec<&str> =
-            self.snapshot.tools.iter().filter_map(|tool| tool.get("name").and_then(|name| name.as_str())).collect();
-        let near = nearest(&pattern, names.iter().copied());
-        let help = if near.is_empty() {
-            "`mcp-bindgen list` shows the tools of a snapshot".to_owned()
-        } else {
-            format!("did you mean `{}`?", near.join("`, `"))
-        };
-        let error = FileError::new(format!("no tool matches `{}`", pattern.escape_debug()));
-        Err(error.in_file(&self.shown).with_help(help))
+        let place = format!("in `{}` of server `{}` in the configuration: ", idle.key, self.options.server);
+        let error = self.idle(&idle);
+        Err(FileError { message: format!("{place}{}", error.message), ..error })
+    }
+
+    fn idle(&self, idle: &IdlePattern) -> FileError {
+        FileError::new(idle.to_string()).in_file(&self.shown).with_help(&idle.help)
     }
 
     /// The diagnostics that the project denies, as one error each.
@@ -181,6 +197,21 @@ impl Source {
             diagnostic.code.help,
         )
     }
+}
+
+/// The error of a pattern that somebody gave for several servers: it is one where none of them has a tool for it.
+pub(crate) fn check_pattern<'s>(pattern: &str, sources: impl IntoIterator<Item = &'s Source>) -> Result<(), FileError> {
+    let mut first = None;
+    for source in sources {
+        let Some(idle) = source.options.idle_pattern(pattern, &source.snapshot) else {
+            return Ok(());
+        };
+        // That a tool is there and left out says more than that another server has no such tool.
+        if first.as_ref().is_none_or(|(known, _): &(IdlePattern, _)| known.reason == Idle::NoTool) {
+            first = Some((idle, source));
+        }
+    }
+    first.map_or(Ok(()), |(idle, source)| Err(source.idle(&idle)))
 }
 
 fn no_file(shown: &Path) -> FileError {

@@ -53,14 +53,14 @@ fn by_typify(tools: &[ToolPlan<'_>], options: &Options, diagnostics: &mut Diagno
     let mut all = Vec::new();
     for tool in tools {
         let mut types_of = |schema, name: &str, role: &str, root| {
-            let types = backend::types_of(schema, name, &format!("{}_{role}", tool.names.handler), options);
+            let types = backend::types_of(schema, name, &format!("{}_{role}", tool.idents.handler), options);
             types.map_err(|reason| fall_back(tool, root, reason, diagnostics)).ok()
         };
         all.push(Replaced {
-            input: types_of(tool.input_schema, &tool.names.params, "input", "/inputSchema"),
+            input: types_of(tool.input_schema, &tool.idents.params, "input", "/inputSchema"),
             output: tool
                 .output_schema
-                .and_then(|schema| types_of(schema, &tool.names.output, "output", "/outputSchema")),
+                .and_then(|schema| types_of(schema, &tool.idents.output, "output", "/outputSchema")),
         });
     }
     all

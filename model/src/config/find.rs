@@ -10,14 +10,24 @@ const NAMES: [&str; 2] = ["mcp.toml", ".mcp.json"];
 
 impl Config {
     /// The configuration of the crate in a folder: `mcp.toml`, else `.mcp.json`, there or else at the root of the
-    /// workspace that the folder is in.
+    /// workspace that the folder is in. A crate as it is published has only what is packaged with it.
     pub fn find(manifest_dir: impl AsRef<Path>) -> Option<PathBuf> {
         let manifest_dir = manifest_dir.as_ref();
         configuration_in(manifest_dir).or_else(|| {
+            if is_packaged(manifest_dir) {
+                return None;
+            }
             let root = manifest_dir.ancestors().find(|folder| is_workspace_root(folder))?;
             configuration_in(root)
         })
     }
+}
+
+/// Whether the folder is a crate as it is published, wherever it was unpacked: `cargo publish` builds it below the
+/// workspace that it comes from, and what it finds there its users will not have.
+fn is_packaged(folder: &Path) -> bool {
+    let in_package_folder = folder.parent().is_some_and(|parent| parent.ends_with("target/package"));
+    in_package_folder || folder.join("Cargo.toml.orig").is_file()
 }
 
 fn configuration_in(folder: &Path) -> Option<PathBuf> {

@@ -4,6 +4,7 @@ mod find;
 mod node;
 mod read;
 mod server;
+mod warning;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,9 +14,11 @@ use serde_json::Value;
 
 use self::node::{Entry, Kind, Node};
 use self::read::{Reader, suggestion};
+pub use self::warning::ConfigWarning;
+use crate::secrets::quoted;
 use crate::server::{Drift, ServerConfig};
 use crate::text::without_byte_order_mark;
-use crate::{FileError, printable, read_text};
+use crate::{FileError, read_text};
 
 /// The servers that a project uses.
 ///
@@ -45,7 +48,7 @@ pub struct Config {
     /// Entries of another program's file that cannot be used, by name, with the reason.
     pub rejected: BTreeMap<String, FileError>,
     /// What is worth mending though it can be read.
-    pub warnings: Vec<FileError>,
+    pub warnings: Vec<ConfigWarning>,
     /// How diagnostics of the generator are taken.
     pub diagnostics: DiagnosticLevels,
 }
@@ -74,21 +77,26 @@ pub struct DiagnosticLevels {
     pub deny: Vec<String>,
     /// Codes that are not shown.
     pub allow: Vec<String>,
+    /// Each code with its place in the file.
+    places: Vec<(String, FileError)>,
 }
 
 impl Config {
-    /// Reads a file: as `.mcp.json` where its name ends in `.json`, as `mcp.toml` otherwise.
+    /// Reads a file: as `.mcp.json` where its name ends in `.json`, as `mcp.toml` otherwise. A relative `command` and
+    /// `cwd` of its servers are relative to its folder.
     ///
     /// # Errors
     /// Where the file cannot be read or something in it is wrong: file, line, column, key and the nearest known one.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
         let text = read_text(path)?;
-        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json")) {
-            Self::parse_mcp_json(&text, path)
-        } else {
-            Self::parse_toml(&text, path)
+        let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+        let mut config = if is_json { Self::parse_mcp_json(&text, path) } else { Self::parse_toml(&text, path) }?;
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        for server in config.servers.values_mut() {
+            server.folder = path.parent().map(Path::to_owned);
         }
+        Ok(config)
     }
 
     /// Reads the text of an `mcp.toml`; `path` is what errors name and what the snapshots' folder is relative to.
@@ -109,8 +117,8 @@ impl Config {
                         config.servers.insert(server.key.clone(), read);
                     }
                 }
-                "deny" => config.diagnostics.deny = codes(&reader, entry)?,
-                "allow" => config.diagnostics.allow = codes(&reader, entry)?,
+                "deny" => config.diagnostics.deny = codes(&reader, entry, &mut config.diagnostics.places)?,
+                "allow" => config.diagnostics.allow = codes(&reader, entry, &mut config.diagnostics.places)?,
                 _ => {
                     return Err(reader.unknown_key(entry, "the file", &["defaults", "servers", "deny", "allow"]));
                 }
@@ -120,8 +128,8 @@ impl Config {
         Ok(config)
     }
 
-    /// Reads the text of a `.mcp.json`, the file of other MCP hosts. Keys that they alone know are passed over; a name
-    /// that we cannot use rejects its entry, not the file.
+    /// Reads the text of a `.mcp.json`, the file of other MCP hosts. Keys that they alone know are passed over; what we
+    /// cannot use in an entry rejects the entry, not the file.
     ///
     /// # Errors
     /// Where something is wrong: file, line, column and key.
@@ -139,7 +147,12 @@ impl Config {
             return Err(reader.error(known.map_or(root.at, |e| e.at), "the file has no `mcpServers`").with_help(help));
         };
         let mut config = Self { path: Some(path.to_owned()), ..Self::default() };
-        config.take_servers(&mut reader, &servers.value)?;
+        for entry in reader.table(&servers.value, "`mcpServers`")? {
+            match server::read(&mut reader, &entry.key, entry.at, &entry.value) {
+                Ok(read) => drop(config.servers.insert(entry.key.clone(), read)),
+                Err(error) => config.reject(&mut reader, &entry.key, error),
+            }
+        }
         config.warnings = reader.warnings;
         Ok(config)
     }
@@ -154,22 +167,21 @@ impl Config {
         let entries = reader.table(&root, "`MCP_SERVERS`")?;
         let servers = entries.iter().find(|entry| entry.key == "mcpServers").map_or(&root, |entry| &entry.value);
         let mut config = Self::default();
-        config.take_servers(&mut reader, servers)?;
+        for entry in reader.table(servers, "`mcpServers`")? {
+            if let Err(error) = server::check_name(&reader, &entry.key, entry.at) {
+                config.reject(&mut reader, &entry.key, error);
+                continue;
+            }
+            let read = server::read(&mut reader, &entry.key, entry.at, &entry.value)?;
+            config.servers.insert(entry.key.clone(), read);
+        }
         config.warnings = reader.warnings;
         Ok(config)
     }
 
-    fn take_servers(&mut self, reader: &mut Reader<'_>, servers: &Node) -> Result<(), FileError> {
-        for entry in reader.table(servers, "`mcpServers`")? {
-            if let Err(error) = server::check_name(reader, &entry.key, entry.at) {
-                reader.warnings.push(error.clone());
-                self.rejected.insert(entry.key.clone(), error);
-                continue;
-            }
-            let read = server::read(reader, &entry.key, entry.at, &entry.value)?;
-            self.servers.insert(entry.key.clone(), read);
-        }
-        Ok(())
+    fn reject(&mut self, reader: &mut Reader<'_>, name: &str, error: FileError) {
+        reader.warn(name, error.clone());
+        self.rejected.insert(name.to_owned(), error);
     }
 
     /// The server of a name.
@@ -183,7 +195,7 @@ impl Config {
         if let Some(error) = self.rejected.get(name) {
             return Err(error.clone());
         }
-        let error = FileError::new(format!("there is no server `{}`", printable(name)));
+        let error = FileError::new(format!("there is no server `{}`", quoted(name)));
         let error = match &self.path {
             Some(path) => error.in_file(path),
             None => error,
@@ -198,6 +210,33 @@ impl Config {
             Some(near) => format!("did you mean `{near}`? {all}"),
             None => all,
         }))
+    }
+
+    /// The server of a name, with the defaults where it says nothing: what its bindings carry.
+    ///
+    /// # Errors
+    /// As [`server`](Self::server).
+    pub fn server_with_defaults(&self, name: &str) -> Result<ServerConfig, FileError> {
+        let mut server = self.server(name)?.clone();
+        let plain = Defaults::default();
+        let timeout = Some(self.defaults.timeout).filter(|timeout| *timeout != plain.timeout);
+        server.timeout = server.timeout.or(timeout);
+        let drift = Some(self.defaults.drift).filter(|drift| *drift != plain.drift);
+        server.drift = server.drift.or(drift);
+        Ok(server)
+    }
+
+    /// Looks at the codes of `deny` and `allow`: one that there is not does nothing.
+    ///
+    /// # Errors
+    /// Names the first that is not among `known`, its place and the nearest one.
+    pub fn check_codes<'a>(&self, known: impl Iterator<Item = &'a str> + Clone) -> Result<(), FileError> {
+        for (code, place) in &self.diagnostics.places {
+            if !known.clone().any(|known| known == code) {
+                return Err(place.clone().with_help(suggestion(code, known, "the codes are")));
+            }
+        }
+        Ok(())
     }
 
     /// Where the snapshot of a server is.
@@ -215,7 +254,7 @@ pub(crate) fn server_from_json(name: &str, json: &Value) -> Result<ServerConfig,
 fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
     let mut defaults = Defaults::default();
     for entry in reader.table(node, "`defaults`")? {
-        let what = format!("`{}` in `defaults`", printable(&entry.key));
+        let what = format!("`{}` in `defaults`", quoted(&entry.key));
         match entry.key.as_str() {
             "snapshots" => defaults.snapshots = PathBuf::from(reader.text(&entry.value, &what)?),
             "timeout" => defaults.timeout = reader.duration(&entry.value, &what)?,
@@ -228,7 +267,8 @@ fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
     Ok(defaults)
 }
 
-fn codes(reader: &Reader<'_>, entry: &Entry) -> Result<Vec<String>, FileError> {
+/// The codes of `deny` or `allow`; `places` has for each what is to be said where there is no such code.
+fn codes(reader: &Reader<'_>, entry: &Entry, places: &mut Vec<(String, FileError)>) -> Result<Vec<String>, FileError> {
     let what = format!("`{}`", entry.key);
     let codes = reader.texts(&entry.value, &what)?;
     let is_code = |code: &str| {
@@ -239,6 +279,12 @@ fn codes(reader: &Reader<'_>, entry: &Entry) -> Result<Vec<String>, FileError> {
         return Err(reader
             .error(at, format!("{what} holds something that is no code"))
             .with_help("a code is `MCP0001`"));
+    }
+    if let Kind::List(nodes) = &entry.value.kind {
+        let place = |(code, node): (&String, &Node)| {
+            (code.clone(), reader.error(node.at, format!("{what} names a code that there is not: `{code}`")))
+        };
+        places.extend(codes.iter().zip(nodes).map(place));
     }
     Ok(codes)
 }

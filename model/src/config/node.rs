@@ -123,35 +123,30 @@ pub(super) fn from_json(source: Source<'_>, text: &str) -> Result<Node, FileErro
     let parsed = jsonc_parser::parse_to_ast(text, &jsonc_parser::CollectOptions::default(), &STRICT_JSON)
         .map_err(|error| source.error(error.range().start, format!("not valid JSON: {}", error.kind())))?;
     match parsed.value {
-        Some(value) => json_value(source, value),
+        Some(value) => Ok(json_value(value)),
         None => Err(source.error(0, "the file is empty")),
     }
 }
 
-fn json_value(source: Source<'_>, value: ast::Value<'_>) -> Result<Node, FileError> {
+fn json_value(value: ast::Value<'_>) -> Node {
     let at = value.range().start;
     let kind = match value {
         ast::Value::NullKeyword(_) => Kind::Null,
         ast::Value::BooleanLit(literal) => Kind::Bool(literal.value),
         ast::Value::NumberLit(_) => Kind::Number,
         ast::Value::StringLit(literal) => Kind::Text(literal.value.into_owned()),
-        ast::Value::Array(array) => {
-            Kind::List(array.elements.into_iter().map(|element| json_value(source, element)).collect::<Result<_, _>>()?)
-        }
+        ast::Value::Array(array) => Kind::List(array.elements.into_iter().map(json_value).collect()),
         ast::Value::Object(object) => {
             let mut entries: Vec<Entry> = Vec::with_capacity(object.properties.len());
             for property in object.properties {
                 let at = property.range.start;
                 let key = property.name.into_string();
-                if entries.iter().any(|entry| entry.key == key) {
-                    return Err(source.error(at, format!("the key `{}` is there twice", crate::printable(&key))));
-                }
-                entries.push(Entry { key, at, value: json_value(source, property.value)? });
+                entries.push(Entry { key, at, value: json_value(property.value) });
             }
             Kind::Table(entries)
         }
     };
-    Ok(Node { kind, at })
+    Node { kind, at }
 }
 
 /// A value that has no text of its own.

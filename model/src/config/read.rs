@@ -1,18 +1,20 @@
 //! Reading typed pieces out of nodes, with one kind of error for every kind of file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
 use super::node::{Entry, Kind, Node, Source};
-use crate::{Drift, FileError, Prefix, Types, duration, nearest, printable};
+use super::warning::ConfigWarning;
+use crate::secrets::quoted;
+use crate::{Drift, FileError, Prefix, Types, duration, nearest};
 
 /// Reads one file; collects what is worth a warning.
 pub(super) struct Reader<'a> {
     pub(super) source: Source<'a>,
     /// Whether unknown and useless keys are errors: they are in files of our own, not in those of other programs.
     pub(super) strict: bool,
-    pub(super) warnings: Vec<FileError>,
+    pub(super) warnings: Vec<ConfigWarning>,
 }
 
 impl<'a> Reader<'a> {
@@ -24,14 +26,27 @@ impl<'a> Reader<'a> {
         self.source.error(at, message)
     }
 
+    pub(super) fn warn(&mut self, server: &str, error: FileError) {
+        self.warnings.push(ConfigWarning::about(server, error));
+    }
+
     fn wrong_type(&self, node: &Node, what: &str, expected: &str) -> FileError {
         self.error(node.at, format!("{what} must be {expected}, not {}", node.what()))
     }
 
     pub(super) fn table<'n>(&self, node: &'n Node, what: &str) -> Result<&'n [Entry], FileError> {
         match &node.kind {
-            Kind::Table(entries) => Ok(entries),
+            Kind::Table(entries) => self.each_once(entries),
             _ => Err(self.wrong_type(node, what, "a table")),
+        }
+    }
+
+    /// JSON lets a key stand twice; it is an error where we read it, and the business of others elsewhere.
+    fn each_once<'n>(&self, entries: &'n [Entry]) -> Result<&'n [Entry], FileError> {
+        let mut seen = BTreeSet::new();
+        match entries.iter().find(|entry| !seen.insert(entry.key.as_str())) {
+            Some(twice) => Err(self.error(twice.at, format!("the key `{}` is there twice", quoted(&twice.key)))),
+            None => Ok(entries),
         }
     }
 
@@ -55,10 +70,10 @@ impl<'a> Reader<'a> {
         let Kind::Table(entries) = &node.kind else {
             return Err(self.wrong_type(node, what, "a table of strings"));
         };
-        entries
+        self.each_once(entries)?
             .iter()
             .map(|entry| {
-                let text = self.text(&entry.value, &format!("`{}` in {what}", printable(&entry.key)))?;
+                let text = self.text(&entry.value, &format!("`{}` in {what}", quoted(&entry.key)))?;
                 Ok((entry.key.clone(), text))
             })
             .collect()
@@ -69,9 +84,8 @@ impl<'a> Reader<'a> {
         let Kind::Text(text) = &node.kind else {
             return Err(self.wrong_type(node, what, "a duration such as \"30s\"").with_help(help));
         };
-        duration::parse_duration(text).ok_or_else(|| {
-            self.error(node.at, format!("{what} is not a duration: `{}`", printable(text))).with_help(help)
-        })
+        duration::parse_duration(text)
+            .ok_or_else(|| self.error(node.at, format!("{what} is not a duration")).with_help(help))
     }
 
     pub(super) fn drift(&self, node: &Node, what: &str) -> Result<Drift, FileError> {
@@ -94,10 +108,7 @@ impl<'a> Reader<'a> {
             {
                 Ok(Prefix::Named(text.clone()))
             }
-            Kind::Text(text) => {
-                let message = format!("{what} cannot begin names: `{}`", printable(text));
-                Err(self.error(node.at, message).with_help(help))
-            }
+            Kind::Text(_) => Err(self.error(node.at, format!("{what} cannot begin names")).with_help(help)),
             _ => Err(self.wrong_type(node, what, "a string or `false`").with_help(help)),
         }
     }
@@ -113,15 +124,18 @@ impl<'a> Reader<'a> {
             return Ok(*value);
         }
         let names = known.iter().map(|(name, _)| *name);
-        Err(self.error(node.at, format!("{what} cannot be `{}`", printable(word))).with_help(suggestion(
-            word,
-            names,
-            "it can be",
-        )))
+        // Another word may be anything, a secret in the wrong line included.
+        let is_short = word.len() <= 5 && word.bytes().all(|b| b.is_ascii_lowercase());
+        let message = if is_short || !nearest(word, names.clone()).is_empty() {
+            format!("{what} cannot be `{}`", quoted(word))
+        } else {
+            format!("{what} is none of the words that it can be")
+        };
+        Err(self.error(node.at, message).with_help(suggestion(word, names, "it can be")))
     }
 
     pub(super) fn unknown_key(&self, entry: &Entry, place: &str, known: &[&str]) -> FileError {
-        self.error(entry.at, format!("unknown key `{}` in {place}", printable(&entry.key))).with_help(suggestion(
+        self.error(entry.at, format!("unknown key `{}` in {place}", quoted(&entry.key))).with_help(suggestion(
             &entry.key,
             known.iter().copied(),
             "known keys:",

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
-use crate::secrets::{self, Place};
+use crate::secrets::{Place, quoted};
+use crate::server::json::variable;
 use crate::server::{ServerConfig, Transport, is_server_name};
-use crate::{FileError, nearest, printable};
+use crate::{FileError, nearest};
 
 const KEYS: [&str; 19] = [
     "command",
@@ -53,7 +54,7 @@ pub(super) fn check_name(reader: &Reader<'_>, name: &str, at: usize) -> Result<(
     if is_server_name(name) {
         return Ok(());
     }
-    let message = format!("`{}` cannot be the name of a server", printable(name));
+    let message = format!("`{}` cannot be the name of a server", quoted(name));
     let help = "a name has 1 to 64 of a-z, 0-9, `_` and `-`, and begins with a letter or a digit";
     Err(reader.error(at, message).with_help(help))
 }
@@ -109,7 +110,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     if !table.get("timeout").is_some_and(foreign) {
         server.timeout = table.read("timeout", |node, what| reader.duration(node, what))?;
     }
-    warn_of_secrets(reader, &table);
+    warn_of_secrets(reader, &table, &server);
     Ok(server)
 }
 
@@ -213,41 +214,53 @@ fn no_source(reader: &Reader<'_>, table: &Table<'_>, way: Option<(&Entry, Way)>)
             .with_help(help)
     };
     match near {
-        Some((entry, near)) => error(entry.at, format!("did you mean `{near}` by `{}`?", printable(&entry.key))),
+        Some((entry, near)) => error(entry.at, format!("did you mean `{near}` by `{}`?", quoted(&entry.key))),
         None => error(table.at, format!("add {missing}")),
     }
 }
 
-fn warn_of_secrets(reader: &mut Reader<'_>, table: &Table<'_>) {
-    let mut found: Vec<(usize, String)> = Vec::new();
-    let mut look = |place: Place<'_>, node: &Node| {
-        if let Kind::Text(text) = &node.kind
-            && let Some((key, _)) = secrets::hide(place, text, &|_| String::new())
-        {
-            found.push((node.at, key));
-        }
-    };
-    for entry in &table.entries {
-        match (entry.key.as_str(), &entry.value.kind) {
-            ("env", Kind::Table(variables)) => variables.iter().for_each(|v| look(Place::Env(&v.key), &v.value)),
-            ("headers", Kind::Table(headers)) => headers.iter().for_each(|h| look(Place::Header(&h.key), &h.value)),
-            ("url", _) => look(Place::Url, &entry.value),
-            ("args", Kind::List(arguments)) => {
-                let mut previous = None;
-                for argument in arguments {
-                    look(Place::Argument { previous }, argument);
-                    previous = match &argument.kind {
-                        Kind::Text(text) => Some(text.as_str()),
-                        _ => None,
-                    };
-                }
-            }
-            _ => {}
-        }
+fn warn_of_secrets(reader: &mut Reader<'_>, table: &Table<'_>, server: &ServerConfig) {
+    let mut found = Vec::new();
+    server.each_secret(&mut |place, text, secret| {
+        let key = quoted(&secret.key);
+        let message = format!("`{key}` of server `{}` looks like a secret written out", table.name);
+        let variable = match place {
+            Place::Env(name) if secret.range == (0..text.len()) => variable(name),
+            _ => format!("{}_{}", variable(table.name), variable(&secret.key)),
+        };
+        let help = if secret.is_default {
+            "leave the default out, and set the variable where the server is used".to_owned()
+        } else {
+            format!("write `${{{variable}}}` in its place, and set that variable where the server is used")
+        };
+        let at = place_of(table, place).map_or(table.at, |node| node.at);
+        found.push((at, reader.error(at, message).with_help(help)));
+    });
+    found.sort_by_key(|(at, _)| *at);
+    for (_, warning) in found {
+        reader.warn(table.name, warning);
     }
-    for (at, key) in found {
-        let message = format!("`{}` of server `{}` looks like a secret written out", printable(&key), table.name);
-        let help = "keep it in the environment and write a placeholder here: `${NAME}`";
-        reader.warnings.push(reader.error(at, message).with_help(help));
+}
+
+/// What in the file gave the text of a place.
+fn place_of<'n>(table: &Table<'n>, place: Place<'_>) -> Option<&'n Node> {
+    let value = |key: &str| table.get(key).map(|entry| &entry.value);
+    let member = |key: &str, name: &str| match &value(key)?.kind {
+        Kind::Table(members) => members.iter().find(|member| member.key == name).map(|member| &member.value),
+        _ => None,
+    };
+    let source = || REACHED_BY.iter().find_map(|key| value(key));
+    match place {
+        Place::Command | Place::Url => source(),
+        Place::Folder => value("cwd"),
+        Place::Env(name) => member("env", name),
+        Place::Header(name) => member("headers", name),
+        Place::Name(key) | Place::Note(key) => value(key),
+        Place::Argument { all, index, .. } => {
+            let Some(Kind::List(written)) = value("args").map(|node| &node.kind) else { return source() };
+            // `npm` and `uvx` bring arguments of their own.
+            let own = all.len().checked_sub(written.len())?;
+            index.checked_sub(own).and_then(|index| written.get(index)).or_else(source)
+        }
     }
 }

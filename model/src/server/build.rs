@@ -20,6 +20,7 @@ impl ServerConfig {
             description: None,
             timeout: None,
             drift: None,
+            folder: None,
             as_written: None,
         }
     }

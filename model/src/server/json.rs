@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value};
 
+use super::values::LEFT_OUT;
 use super::{Drift, Prefix, ServerConfig, Transport, Types};
-use crate::secrets::Place;
 use crate::{FileError, config, duration};
 
 impl ServerConfig {
     /// The configuration as one JSON object that [`from_json`](Self::from_json) reads. Placeholders stay. A secret that
-    /// somebody wrote out does not leave the file that it is in: a placeholder takes its place.
+    /// somebody wrote out does not leave the file that it is in: a placeholder takes its place, of a variable that nobody
+    /// has set by accident. Connecting without it is an error that says so.
     ///
     /// ```
     /// use mcp_model::ServerConfig;
@@ -16,13 +17,19 @@ impl ServerConfig {
     /// let server = ServerConfig::stdio("git", "mcp-server-git").env("GIT_TOKEN", "abc").env("HOME", "${HOME}");
     /// assert_eq!(
     ///     server.to_json().to_string(),
-    ///     r#"{"command":"mcp-server-git","env":{"GIT_TOKEN":"${GIT_TOKEN}","HOME":"${HOME}"}}"#
+    ///     r#"{"command":"mcp-server-git","env":{"GIT_TOKEN":"${MCP_SECRET_GIT_GIT_TOKEN}","HOME":"${HOME}"}}"#
     /// );
     /// ```
     pub fn to_json(&self) -> Value {
-        let shown = self.hide_secrets(&|place, key| match place {
-            Place::Env(_) => format!("${{{}}}", variable(key)),
-            _ => format!("${{{}_{}}}", variable(&self.name), variable(key)),
+        let mut variables: Vec<String> = Vec::new();
+        let shown = self.hide_secrets(&mut |_, secret| {
+            if secret.is_default {
+                return String::new();
+            }
+            let variable = format!("{LEFT_OUT}{}_{}", variable(&self.name), variable(&secret.key));
+            let earlier = variables.iter().filter(|earlier| **earlier == variable).count();
+            variables.push(variable.clone());
+            if earlier == 0 { format!("${{{variable}}}") } else { format!("${{{variable}_{}}}", earlier + 1) }
         });
         let mut json = Map::new();
         match &shown.transport {
@@ -95,6 +102,8 @@ fn put_map(json: &mut Map<String, Value>, key: &str, map: &std::collections::BTr
 }
 
 /// A name as environment variables are written.
-fn variable(name: &str) -> String {
-    name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
+pub(crate) fn variable(name: &str) -> String {
+    let start = if name.starts_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
+    let rest = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
+    start.chars().chain(rest).collect()
 }

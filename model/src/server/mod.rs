@@ -1,11 +1,13 @@
 //! One server: how it is reached, what of it is used.
 
 mod build;
-mod json;
+pub(crate) mod json;
+mod paths;
 mod show;
 mod values;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::matching::matches_glob;
@@ -137,6 +139,8 @@ pub struct ServerConfig {
     pub timeout: Option<Duration>,
     /// What to do where the live server differs.
     pub drift: Option<Drift>,
+    /// The folder that a relative `command` and `cwd` are relative to: that of the file which names the server.
+    pub folder: Option<PathBuf>,
     /// What was there before the placeholders were replaced: all that may be shown of it afterwards.
     as_written: Option<Box<ServerConfig>>,
 }

@@ -1,20 +1,18 @@
 //! What may be seen of a configuration.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::{ServerConfig, Transport};
-use crate::placeholder;
-use crate::secrets::Place;
-
-const HIDDEN: &str = "<hidden>";
+use crate::secrets::{find_literals, hidden, quoted, replace};
 
 impl fmt::Debug for ServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.hide_secrets(&|_: Place<'_>, _| HIDDEN.to_owned());
-        let env: Vec<_> = shown.env.iter().map(|(key, value)| (key, placeholder_or_hidden(value))).collect();
+        let shown = self.hide_secrets(&mut |_, secret| hidden(secret));
+        let env = placeholders_of(&self.written().env);
         f.debug_struct("ServerConfig")
             .field("name", &shown.name)
-            .field("transport", &Written(&shown.transport))
+            .field("transport", &Written { shown: &shown.transport, written: &self.written().transport })
             .field("env", &env)
             .field("inherit_env", &shown.inherit_env)
             .field("tools", &shown.tools)
@@ -29,62 +27,46 @@ impl fmt::Debug for ServerConfig {
     }
 }
 
-/// A transport alone does not know what its values were before they were expanded, so it shows no argument, no header
-/// and of a URL only the start.
+/// A transport alone does not know what its values were before they were expanded, so it shows none.
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stdio { command, args, .. } => {
-                f.debug_struct("Stdio").field("command", command).field("args", &args.len()).finish_non_exhaustive()
-            }
-            Self::Http { url, headers } => show_remote(f, "Http", origin(url), headers.keys()),
-            Self::Sse { url, headers } => show_remote(f, "Sse", origin(url), headers.keys()),
+            Self::Stdio { args, .. } => f.debug_struct("Stdio").field("args", &args.len()).finish_non_exhaustive(),
+            Self::Http { headers, .. } => show_remote(f, "Http", headers),
+            Self::Sse { headers, .. } => show_remote(f, "Sse", headers),
         }
     }
 }
 
-fn show_remote<'a>(
-    f: &mut fmt::Formatter<'_>,
-    name: &str,
-    origin: &str,
-    headers: impl Iterator<Item = &'a String>,
-) -> fmt::Result {
-    let headers: Vec<_> = headers.collect();
-    f.debug_struct(name).field("url", &origin).field("headers", &headers).finish_non_exhaustive()
+fn show_remote(f: &mut fmt::Formatter<'_>, name: &str, headers: &BTreeMap<String, String>) -> fmt::Result {
+    f.debug_struct(name).field("headers", &headers.len()).finish_non_exhaustive()
 }
 
-/// Scheme, host and port: what stands before a user, a path or a query.
-fn origin(url: &str) -> &str {
-    let host = url.find("://").map_or(0, |at| at + 3);
-    let end = url.get(host..).and_then(|rest| rest.find(['/', '?', '#', '@', '$'])).map_or(url.len(), |at| host + at);
-    match url.get(end..) {
-        Some(rest) if rest.starts_with('@') => HIDDEN,
-        _ => url.get(..end).unwrap_or(HIDDEN),
-    }
+/// A transport that still has its placeholders, with and without its secrets.
+struct Written<'a> {
+    shown: &'a Transport,
+    written: &'a Transport,
 }
-
-/// The values of a transport that still has its placeholders.
-struct Written<'a>(&'a Transport);
 
 impl fmt::Debug for Written<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, url, headers) = match self.0 {
+        let (name, url) = match self.shown {
             Transport::Stdio { command, args, cwd } => {
-                return f
-                    .debug_struct("Stdio")
-                    .field("command", command)
-                    .field("args", args)
-                    .field("cwd", cwd)
-                    .finish();
+                let mut shown = f.debug_struct("Stdio");
+                return shown.field("command", command).field("args", args).field("cwd", cwd).finish();
             }
-            Transport::Http { url, headers } => ("Http", url, headers),
-            Transport::Sse { url, headers } => ("Sse", url, headers),
+            Transport::Http { url, .. } => ("Http", url),
+            Transport::Sse { url, .. } => ("Sse", url),
         };
-        let headers: Vec<_> = headers.iter().map(|(key, value)| (key, placeholder_or_hidden(value))).collect();
+        let headers = match self.written {
+            Transport::Http { headers, .. } | Transport::Sse { headers, .. } => placeholders_of(headers),
+            Transport::Stdio { .. } => Vec::new(),
+        };
         f.debug_struct(name).field("url", url).field("headers", &headers).finish()
     }
 }
 
-fn placeholder_or_hidden(value: &str) -> &str {
-    if placeholder::is_in(value) { value } else { HIDDEN }
+/// Of variables and headers, where most secrets are, only the placeholders are shown.
+fn placeholders_of(map: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    map.iter().map(|(key, value)| (quoted(key), replace(value, &find_literals(key, value), hidden))).collect()
 }

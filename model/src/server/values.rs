@@ -1,30 +1,31 @@
-//! The values that may hold placeholders and secrets, and what is done to all of them alike.
+//! The texts that may hold placeholders and secrets, and what is done to all of them alike.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use super::{ServerConfig, Transport};
 use crate::FileError;
 use crate::placeholder::{self, Missing};
-use crate::secrets::{self, Place};
+use crate::secrets::{self, Place, Secret};
+
+/// What the names of the variables begin with that stand for secrets in bindings. They are like no other's, so that no
+/// variable that happens to be set is sent to a server.
+pub(super) const LEFT_OUT: &str = "MCP_SECRET_";
 
 impl ServerConfig {
-    /// Puts values in the places of the placeholders, just before connecting. `lookup` gives the value of an environment
-    /// variable. The result still shows placeholders alone in `Debug` and in [`to_json`](Self::to_json).
+    /// Puts values in the places of the placeholders, just before connecting, and makes relative paths absolute where the
+    /// [folder](Self::folder) is known. `lookup` gives the value of an environment variable. The result still shows placeholders alone in `Debug` and in [`to_json`](Self::to_json).
     ///
     /// # Errors
     /// Names the variable that is not set, and the server that needs it.
     pub fn expand(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<Self, FileError> {
-        let mut ready = self.map_values(&mut |place, value| {
-            placeholder::expand(value, &lookup).map_err(|Missing { variable }| {
-                FileError::new(format!(
-                    "environment variable `{variable}` is not set; server `{}` needs it for {}",
-                    self.name,
-                    label(place)
-                ))
-                .with_help(format!("set `{variable}`, or give it a default: `${{{variable}:-...}}`"))
-            })
+        let mut ready = self.map_texts(&mut |place, text| match place {
+            Place::Name(_) | Place::Note(_) => Ok(text.to_owned()),
+            _ => placeholder::expand(text, &lookup)
+                .map_err(|Missing { variable }| self.missing(&place.label(), &variable)),
         })?;
         ready.as_written = Some(Box::new(self.written().clone()));
+        ready.resolve_paths();
         Ok(ready)
     }
 
@@ -33,32 +34,74 @@ impl ServerConfig {
         self.as_written.as_deref().unwrap_or(self)
     }
 
-    /// The configuration with something else in the place of every secret that somebody wrote out.
-    pub(super) fn hide_secrets(&self, replacement: &dyn Fn(Place<'_>, &str) -> String) -> Self {
-        let hidden = self.written().map_values(&mut |place, value| {
-            let hidden = secrets::hide(place, value, &|key| replacement(place, key));
-            Ok::<_, std::convert::Infallible>(hidden.map_or_else(|| value.to_owned(), |(_, text)| text))
+    fn missing(&self, place: &str, variable: &str) -> FileError {
+        let name = &self.name;
+        if variable.starts_with(LEFT_OUT) {
+            return FileError::new(format!(
+                "{place} of server `{name}` was a secret written out, which bindings do not carry"
+            ))
+            .with_help(format!(
+                "write a placeholder in the configuration and make the bindings anew, set `{variable}`, or name the \
+                 server in `MCP_SERVERS`"
+            ));
+        }
+        FileError::new(format!("environment variable `{variable}` is not set; server `{name}` needs it for {place}"))
+            .with_help(format!("set `{variable}`, or give it a default: `${{{variable}:-...}}`"))
+    }
+
+    /// The values that look like secrets: what nothing that leaves the program should repeat. Of a configuration that
+    /// was [expanded](Self::expand), these are the real ones.
+    ///
+    /// ```
+    /// use mcp_model::ServerConfig;
+    ///
+    /// let server = ServerConfig::stdio("git", "mcp-server-git").args(["--token=abc", "--port=80"]).env("PASSWORD", "${P}");
+    /// assert_eq!(server.secrets(), ["abc"]);
+    /// assert_eq!(server.expand(|_| Some("hunter2".to_owned()))?.secrets(), ["abc", "hunter2"]);
+    /// # Ok::<(), mcp_model::FileError>(())
+    /// ```
+    pub fn secrets(&self) -> Vec<String> {
+        let mut values = Vec::new();
+        self.each_secret(&mut |_, text, secret| {
+            let value = text.get(secret.range.clone()).unwrap_or_default();
+            values.push(if secret.is_default { value.trim_start_matches(":-") } else { value }.to_owned());
+        });
+        values
+    }
+
+    pub(crate) fn each_secret(&self, see: &mut dyn FnMut(Place<'_>, &str, &Secret)) {
+        let seen = self.map_texts(&mut |place, text| {
+            secrets::find(place, text).iter().for_each(|secret| see(place, text, secret));
+            Ok::<_, Infallible>(String::new())
+        });
+        match seen {
+            Ok(_) => {}
+        }
+    }
+
+    /// The configuration as it was written, with something else in the place of every secret in it.
+    pub(super) fn hide_secrets(&self, replacement: &mut dyn FnMut(Place<'_>, &Secret) -> String) -> Self {
+        let hidden = self.written().map_texts(&mut |place, text| {
+            Ok::<_, Infallible>(secrets::replace(text, &secrets::find(place, text), |secret| {
+                replacement(place, secret)
+            }))
         });
         match hidden {
             Ok(hidden) => hidden,
         }
     }
 
-    fn map_values<E>(&self, change: &mut dyn FnMut(Place<'_>, &str) -> Result<String, E>) -> Result<Self, E> {
+    fn map_texts<E>(&self, change: &mut dyn FnMut(Place<'_>, &str) -> Result<String, E>) -> Result<Self, E> {
         let transport = match &self.transport {
-            Transport::Stdio { command, args, cwd } => {
-                let mut previous = None;
-                let mut changed = Vec::with_capacity(args.len());
-                for argument in args {
-                    changed.push(change(Place::Argument { previous }, argument)?);
-                    previous = Some(argument.as_str());
-                }
-                Transport::Stdio {
-                    command: change(Place::Command, command)?,
-                    args: changed,
-                    cwd: cwd.as_deref().map(|cwd| change(Place::Folder, cwd)).transpose()?,
-                }
-            }
+            Transport::Stdio { command, args, cwd } => Transport::Stdio {
+                args: args
+                    .iter()
+                    .enumerate()
+                    .map(|(index, argument)| change(Place::Argument { command, all: args, index }, argument))
+                    .collect::<Result<_, E>>()?,
+                command: change(Place::Command, command)?,
+                cwd: cwd.as_deref().map(|cwd| change(Place::Folder, cwd)).transpose()?,
+            },
             Transport::Http { url, headers } => {
                 Transport::Http { url: change(Place::Url, url)?, headers: map_headers(headers, change)? }
             }
@@ -66,12 +109,26 @@ impl ServerConfig {
                 Transport::Sse { url: change(Place::Url, url)?, headers: map_headers(headers, change)? }
             }
         };
-        let env = self
-            .env
-            .iter()
-            .map(|(key, value)| Ok((key.clone(), change(Place::Env(key), value)?)))
-            .collect::<Result<_, E>>()?;
-        Ok(Self { transport, env, ..self.clone() })
+        let env = map_entries(&self.env, |name, value| {
+            Ok((change(Place::Name("env"), name)?, change(Place::Env(name), value)?))
+        })?;
+        let mut notes = |key, texts: &[String]| -> Result<Vec<String>, E> {
+            texts.iter().map(|text| change(Place::Note(key), text)).collect()
+        };
+        Ok(Self {
+            transport,
+            env,
+            inherit_env: notes("inherit_env", &self.inherit_env)?,
+            tools: self.tools.as_deref().map(|tools| notes("tools", tools)).transpose()?,
+            exclude: notes("exclude", &self.exclude)?,
+            approve: notes("approve", &self.approve)?,
+            description: self
+                .description
+                .as_deref()
+                .map(|description| change(Place::Note("description"), description))
+                .transpose()?,
+            ..self.clone()
+        })
     }
 }
 
@@ -79,16 +136,12 @@ fn map_headers<E>(
     headers: &BTreeMap<String, String>,
     change: &mut dyn FnMut(Place<'_>, &str) -> Result<String, E>,
 ) -> Result<BTreeMap<String, String>, E> {
-    headers.iter().map(|(key, value)| Ok((key.clone(), change(Place::Header(key), value)?))).collect()
+    map_entries(headers, |name, value| Ok((change(Place::Name("headers"), name)?, change(Place::Header(name), value)?)))
 }
 
-fn label(place: Place<'_>) -> String {
-    match place {
-        Place::Command => "`command`".to_owned(),
-        Place::Argument { .. } => "`args`".to_owned(),
-        Place::Folder => "`cwd`".to_owned(),
-        Place::Url => "`url`".to_owned(),
-        Place::Env(key) => format!("env `{key}`"),
-        Place::Header(key) => format!("header `{key}`"),
-    }
+fn map_entries<E>(
+    entries: &BTreeMap<String, String>,
+    mut change: impl FnMut(&str, &str) -> Result<(String, String), E>,
+) -> Result<BTreeMap<String, String>, E> {
+    entries.iter().map(|(name, value)| change(name, value)).collect()
 }

@@ -17,7 +17,7 @@ use sse_stream::{Sse, SseStream};
 
 use super::notes::Notes;
 use super::param_headers::ParamHeaders;
-use super::raw::Exchange;
+use super::raw::{self, Exchange};
 use crate::request::RequestError;
 
 const EVENT_STREAM: &str = "text/event-stream";
@@ -101,7 +101,7 @@ impl HttpClient {
             .map(move |event| {
                 event.map(|mut event| {
                     event.data = event.data.and_then(|data| {
-                        let message = serde_json::from_str(&data).ok()?;
+                        let message = raw::parse(data.as_bytes())?;
                         let message = exchange.received(message, answers.as_ref())?;
                         serde_json::to_string(&message).ok()
                     });
@@ -112,7 +112,7 @@ impl HttpClient {
     }
 
     fn message(&self, body: &[u8], answers: &RequestId) -> Option<ServerJsonRpcMessage> {
-        match serde_json::from_slice(body).ok()? {
+        match raw::parse(body)? {
             Value::Array(batch) => batch.into_iter().find_map(|one| self.exchange.received(one, Some(answers))),
             message => self.exchange.received(message, Some(answers)),
         }

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde_json::Value;
+
 const LINES_KEPT: usize = 20;
 const LINE_LENGTH_KEPT: usize = 500;
 
@@ -11,6 +13,8 @@ const LINE_LENGTH_KEPT: usize = 500;
 pub(crate) struct Notes {
     inner: Arc<Mutex<Inner>>,
     secrets: Arc<[String]>,
+    /// Those of them that nothing else can be mistaken for.
+    private: Arc<[String]>,
 }
 
 #[derive(Default)]
@@ -23,8 +27,8 @@ struct Inner {
 
 impl Notes {
     /// Notes that never show one of these values.
-    pub(crate) fn hiding(secrets: Vec<String>) -> Self {
-        Self { inner: Arc::default(), secrets: secrets.into() }
+    pub(crate) fn hiding(secrets: Vec<String>, private: Vec<String>) -> Self {
+        Self { inner: Arc::default(), secrets: secrets.into(), private: private.into() }
     }
 
     /// A line that the server wrote to stderr.
@@ -83,13 +87,19 @@ impl Notes {
 
     /// `text` without secrets.
     pub(crate) fn redact(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for secret in self.secrets.iter() {
-            if text.contains(secret.as_str()) {
-                text = text.replace(secret.as_str(), "[redacted]");
+        replaced(text, &self.secrets)
+    }
+
+    /// Takes from what a server says of itself the secrets that it was started with.
+    pub(crate) fn redact_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) if self.private.iter().any(|secret| text.contains(secret)) => {
+                *text = replaced(text, &self.private);
             }
+            Value::Array(elements) => elements.iter_mut().for_each(|element| self.redact_value(element)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.redact_value(member)),
+            _ => {}
         }
-        text
     }
 
     fn clean(&self, line: &str) -> String {
@@ -101,6 +111,16 @@ impl Notes {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn replaced(text: &str, secrets: &[String]) -> String {
+    let mut text = text.to_owned();
+    for secret in secrets {
+        if text.contains(secret.as_str()) {
+            text = text.replace(secret.as_str(), "[redacted]");
+        }
+    }
+    text
 }
 
 fn keep(lines: &mut VecDeque<String>, line: String) {
@@ -132,7 +152,7 @@ mod tests {
 
     #[test]
     fn explains_with_what_was_noted_and_without_secrets() {
-        let notes = Notes::hiding(vec!["hunter22".to_owned()]);
+        let notes = Notes::hiding(vec!["hunter22".to_owned()], Vec::new());
         for number in 0..30 {
             notes.stderr_line(&format!("line {number} hunter22\u{1b}[31m"));
         }

@@ -23,6 +23,37 @@ enum Awaited {
     Result,
 }
 
+/// Reads a message. In a list of tools, or in what a server says of itself, one bad place must not cost the rest; the
+/// result of a call would lie if something in it stood for what could not be read, and becomes an error.
+pub(crate) fn parse(text: &[u8]) -> Option<Value> {
+    if let Ok(message) = serde_json::from_slice(text) {
+        return Some(message);
+    }
+    let text = std::str::from_utf8(text).ok()?;
+    let mended = mcp_model::parse_leniently(text).ok()?;
+    if !mended.is_mended {
+        return Some(mended.value);
+    }
+    match mended.value {
+        Value::Array(batch) => Some(batch.into_iter().map(without_lies).collect()),
+        message => Some(without_lies(message)),
+    }
+}
+
+fn without_lies(mut message: Value) -> Value {
+    const DESCRIPTIONS: [&str; 5] = ["tools", "prompts", "resourceTemplates", "protocolVersion", "supportedVersions"];
+    let describes =
+        |result: &Value| result.get("content").is_none() && DESCRIPTIONS.iter().any(|key| result.get(key).is_some());
+    if let Some(fields) = message.as_object_mut()
+        && fields.get("result").is_some_and(|result| !describes(result))
+    {
+        fields.remove("result");
+        let reason = "the answer holds a number, a text or a nesting that cannot be read";
+        fields.insert("error".to_owned(), json!({ "code": INTERNAL_ERROR, "message": reason }));
+    }
+    message
+}
+
 /// Which requests of one connection are under way, and what the server said of itself.
 #[derive(Default)]
 pub(crate) struct Exchange {
@@ -187,6 +218,23 @@ mod tests {
         let raw = json!({"content": [], "tools": 5, "b": 1, "a": null});
         let message = awaiting(7).received(json!({"jsonrpc": "2.0", "id": 7, "result": raw}), None);
         assert_eq!(result_of(message), raw);
+    }
+
+    #[test]
+    fn what_cannot_be_read_costs_its_place_in_a_list_and_the_whole_of_a_result() {
+        let list = br#"{"id": 7, "result": {"tools": [{"name": "a", "maximum": 1e400}, {"name": "\ud800"}]}}"#;
+        let message = awaiting(7).received(parse(list).expect("it is mended"), None);
+        assert_eq!(result_of(message)["tools"][1]["name"], "\u{fffd}");
+        for result in [r#"{"content": [], "structuredContent": {"n": 1e400}}"#, r#"{"content": [], "tools": [1e400]}"#]
+        {
+            let message = parse(format!(r#"{{"id": 7, "result": {result}}}"#).as_bytes()).expect("it is mended");
+            assert!(message.get("result").is_none(), "{message}");
+            let Some(ServerJsonRpcMessage::Error(found)) = awaiting(7).received(message, None) else {
+                panic!("an error is expected");
+            };
+            assert!(found.error.message.contains("cannot be read"), "{found:?}");
+        }
+        assert_eq!(parse(b"Listening on 1e400"), None);
     }
 
     #[test]

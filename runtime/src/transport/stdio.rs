@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 
 use super::notes::Notes;
 use super::process::{Pipes, ProcessTree, Program};
-use super::raw::Exchange;
+use super::raw::{self, Exchange};
 
 const MAX_LINE: usize = 64 * 1024 * 1024;
 const MAX_STDERR_LINE: u64 = 64 * 1024;
@@ -57,10 +57,10 @@ impl StdioTransport {
         if line.is_empty() {
             return;
         }
-        let messages = match serde_json::from_slice(line) {
-            Ok(Value::Array(batch)) => batch,
-            Ok(message @ Value::Object(_)) => vec![message],
-            Ok(_) | Err(_) => {
+        let messages = match raw::parse(line) {
+            Some(Value::Array(batch)) => batch,
+            Some(message @ Value::Object(_)) => vec![message],
+            Some(_) | None => {
                 self.notes.noise_line(&String::from_utf8_lossy(line));
                 return;
             }

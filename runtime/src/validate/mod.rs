@@ -21,6 +21,7 @@
 mod compiled;
 mod dialect;
 mod expansion;
+mod links;
 mod mend;
 mod validator;
 mod violation;

@@ -6,6 +6,7 @@ use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, ValidationError};
 use serde_json::Value;
 
+use super::links::Links;
 use super::mend::{Mended, Probe, mend};
 use super::violation::brief;
 use super::{Violation, dialect, expansion};
@@ -26,17 +27,17 @@ impl Validator {
     /// is [skipped](Self::skipped): the rest of the schema still holds.
     ///
     /// # Errors
-    /// Where a `$ref` leads nowhere or out of the document, or the schema is too deep or grows without measure.
+    /// Where a `$ref` leads nowhere or out of the document, or the schema is too deep or grows without measure: schemas
+    /// that are made of each other apply to one value more often than any validator could try.
     pub fn new(schema: &Value) -> Result<Self, UnusableSchema> {
         let draft = dialect::of(schema);
         let mended = mend(schema, draft, None)?;
-        expansion::check(&mended.schema, &mended.references)?;
-        if let Ok(compiled) = compile(draft, &mended.schema) {
+        if let Ok(compiled) = compile_document(draft, &mended.schema)? {
             return Ok(Self { compiled, skipped: mended.skipped });
         }
         let probe: Probe = |draft, schema| compile(draft, schema).is_ok();
         let mended = mend(schema, draft, Some(probe))?;
-        match compile(draft, &mended.schema) {
+        match compile_document(draft, &mended.schema)? {
             Ok(compiled) => Ok(Self { compiled, skipped: mended.skipped }),
             Err(error) => Err(UnusableSchema::because(&error, &mended)),
         }
@@ -55,6 +56,19 @@ impl Validator {
     pub fn skipped(&self) -> &[Skipped] {
         &self.skipped
     }
+}
+
+/// Compiles a whole document, if that ends.
+fn compile_document(
+    draft: Draft,
+    schema: &Value,
+) -> Result<Result<jsonschema::Validator, ValidationError<'static>>, UnusableSchema> {
+    let links = match Links::of(schema, draft) {
+        Ok(links) => links,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    expansion::check(&links)?;
+    Ok(if links.are_fixed { compile(draft, &links.by_pointers(draft)) } else { compile(draft, schema) })
 }
 
 fn compile(draft: Draft, schema: &Value) -> Result<jsonschema::Validator, ValidationError<'static>> {

@@ -176,8 +176,13 @@ impl<'de> Deserializer<'de> for Reading<'de> {
         deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
     }
 
+    /// `serde` would round an integer.
+    fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
+        visitor.visit_f64(f64::read(self.0)?)
+    }
+
     forward_to_deserialize_any! {
-        bool i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map
+        bool i128 u128 f32 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map
         identifier ignored_any
     }
 }
@@ -349,6 +354,18 @@ mod tests {
     }
 
     #[test]
+    fn an_integer_that_a_number_would_round_is_refused() {
+        let exact =
+            json!({"title": "t", "labels": [], "scores": {}, "place": [9_007_199_254_740_994_u64, 1], "shape": null});
+        assert_eq!(from_value::<Issue>(&exact).unwrap().write().unwrap(), exact);
+        refused(
+            &json!({"title": "t", "place": [1, 9_007_199_254_740_993_u64]}),
+            "/place/1",
+            "expected a number that 64 bits hold exactly, found a larger integer",
+        );
+    }
+
+    #[test]
     fn mismatches_say_where_and_never_what() {
         let title = "t";
         refused(&json!(["secret"]), "", "expected an object, found an array");
@@ -362,7 +379,7 @@ mod tests {
         refused(
             &json!({"title": title, "shape": {"Line": ["secret"]}}),
             "/shape/Line/0",
-            "expected f64, found a string",
+            "expected a number, found a string",
         );
         refused(&json!({"title": title, "shape": {}}), "/shape", "expected an object with one property");
         refused(&json!({"title": title, "shape": {"Point": 1}}), "/shape/Point", "expected null, found an integer");

@@ -12,6 +12,10 @@ impl<T: Wire> Wire for Option<T> {
     fn write(&self) -> Result<Value, Mismatch> {
         self.as_ref().map_or(Ok(Value::Null), T::write)
     }
+
+    fn undeclared(&self) -> usize {
+        self.as_ref().map_or(0, T::undeclared)
+    }
 }
 
 impl<T: Wire> Wire for Box<T> {
@@ -30,7 +34,8 @@ impl<T: Wire> Wire for Box<T> {
 
 impl<T: Wire> Wire for Vec<T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        items(input)?
+        input
+            .items()?
             .iter()
             .enumerate()
             .map(|(index, item)| T::read(input.at(item)).map_err(|error| error.within(index.to_string())))
@@ -44,14 +49,17 @@ impl<T: Wire> Wire for Vec<T> {
             .collect::<Result<Vec<_>, _>>()
             .map(Value::Array)
     }
+
+    fn undeclared(&self) -> usize {
+        self.iter().map(T::undeclared).sum()
+    }
 }
 
 impl<T: Wire> Wire for BTreeMap<String, T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        let Value::Object(map) = input.value() else {
-            return Err(Mismatch::expected("an object", input.value()));
-        };
-        map.iter()
+        input
+            .members()?
+            .iter()
             .map(|(key, value)| match T::read(input.at(value)) {
                 Ok(value) => Ok((key.clone(), value)),
                 Err(error) => Err(error.within(key.clone())),
@@ -68,12 +76,9 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
             .collect::<Result<_, _>>()
             .map(Value::Object)
     }
-}
 
-fn items(input: Input<'_>) -> Result<&Vec<Value>, Mismatch> {
-    match input.value() {
-        Value::Array(items) => Ok(items),
-        other => Err(Mismatch::expected("an array", other)),
+    fn undeclared(&self) -> usize {
+        self.values().map(|value| 1 + value.undeclared()).sum()
     }
 }
 
@@ -81,7 +86,7 @@ macro_rules! tuples {
     ($($length:literal: $($name:ident $field:tt),+;)*) => {$(
         impl<$($name: Wire),+> Wire for ($($name,)+) {
             fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-                let items = items(input)?;
+                let items = input.items()?;
                 if items.len() != $length {
                     return Err(Mismatch::new(format!("expected {} items, found {}", $length, items.len())));
                 }
@@ -95,6 +100,10 @@ macro_rules! tuples {
                 Ok(Value::Array(vec![$(
                     self.$field.write().map_err(|error| error.within(stringify!($field)))?
                 ),+]))
+            }
+
+            fn undeclared(&self) -> usize {
+                0 $(+ self.$field.undeclared())+
             }
         }
     )*};

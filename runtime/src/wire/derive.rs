@@ -25,7 +25,7 @@ macro_rules! __object {
             }
 
             fn undeclared(&self) -> usize {
-                $crate::__object_undeclared!(self $($rest)*)
+                0 $(+ $crate::wire::Wire::undeclared(&self.$field))* + $crate::__object_undeclared!(self $($rest)*)
             }
         }
 
@@ -88,7 +88,7 @@ macro_rules! __object_undeclared {
         $crate::__object_undeclared!($self $($rest)*)
     };
     ($self:ident extra $extra:ident $($rest:tt)*) => {
-        $self.$extra.len()
+        $crate::wire::Wire::undeclared(&$self.$extra)
     };
     ($self:ident $($rest:tt)*) => {
         0
@@ -136,6 +136,13 @@ macro_rules! __tagged_union {
                     $(Self::$open(value) => $crate::wire::Wire::write(value),)?
                 }
             }
+
+            fn undeclared(&self) -> usize {
+                match self {
+                    $(Self::$variant(branch) => $crate::wire::Wire::undeclared(branch),)*
+                    $(Self::$open(value) => $crate::wire::Wire::undeclared(value),)?
+                }
+            }
         }
 
         $crate::__serde_through_wire!($type);
@@ -163,16 +170,24 @@ macro_rules! __untagged_union {
             fn read(
                 input: $crate::wire::Input<'_>,
             ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                $crate::wire::Pick::of(input)
-                    $(.branch(Self::$variant))*
-                    $(.rest(&[$($kind),*], Self::$rest))?
-                    .finish()
+                #[allow(unused_mut)]
+                let mut pick = $crate::wire::Pick::of(input);
+                $(pick.branch(Self::$variant);)*
+                $(pick.rest(&[$($kind),*], Self::$rest);)?
+                pick.finish()
             }
 
             fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
                 match self {
                     $(Self::$variant(branch) => $crate::wire::Wire::write(branch),)*
                     $(Self::$rest(branch) => $crate::wire::Wire::write(branch),)?
+                }
+            }
+
+            fn undeclared(&self) -> usize {
+                match self {
+                    $(Self::$variant(branch) => $crate::wire::Wire::undeclared(branch),)*
+                    $(Self::$rest(branch) => $crate::wire::Wire::undeclared(branch),)?
                 }
             }
         }
@@ -199,6 +214,10 @@ macro_rules! __newtype {
 
             fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
                 $crate::wire::Wire::write(&self.0)
+            }
+
+            fn undeclared(&self) -> usize {
+                $crate::wire::Wire::undeclared(&self.0)
             }
         }
 

@@ -106,6 +106,10 @@ macro_rules! __string_enum {
             fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
                 ::core::result::Result::Ok($crate::wire::prelude::Value::from(self.as_str()))
             }
+
+            fn undeclared(&self) -> usize {
+                usize::from(::core::matches!(self, Self::$other(_)))
+            }
         }
 
         $crate::__string_enum_text!($type);

@@ -30,6 +30,7 @@ pub use literal::{read_literal, read_text, write_literal};
 pub use mismatch::Mismatch;
 pub use nullable::Nullable;
 pub use object::{ObjectReader, ObjectWriter};
+use union::Picked;
 pub use union::{Pick, same_json};
 
 /// A type with an exact JSON form: what [`write`](Wire::write) prints is what [`read`](Wire::read) was given.
@@ -46,22 +47,32 @@ pub trait Wire: Sized {
     /// A [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
     fn write(&self) -> Result<Value, Mismatch>;
 
-    /// How many properties of the object have no field, though they are kept: of several branches of a union, the one
-    /// with the fewest is meant.
+    /// How many values are kept that no type describes, such as properties without a field and what is held as a
+    /// [`Value`]: of several branches of a union, the one with the fewest is meant.
     fn undeclared(&self) -> usize {
         0
     }
 }
 
-/// How many branches of unions one reading may try: nested overlapping unions multiply, and the value may come from
-/// a hostile server. Real results stay under a few thousand.
-const MOST_TRIALS: u32 = 1 << 24;
+/// How many branches of unions one reading may try. The value may come from a hostile server; real results stay under
+/// a few thousand.
+const MOST_TRIALS: u32 = 1 << 22;
+/// Text is at most 128 levels deep, but not every value comes from text.
+const DEEPEST: u32 = 160;
 
 /// A JSON value being read.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     value: &'a Value,
-    trials: &'a Cell<u32>,
+    depth: u32,
+    reading: &'a Reading,
+}
+
+/// What is known of a whole value while its parts are read.
+#[derive(Debug)]
+struct Reading {
+    trials_left: Cell<u32>,
+    picked: Picked,
 }
 
 impl<'a> Input<'a> {
@@ -79,14 +90,36 @@ impl<'a> Input<'a> {
         ObjectReader::new(self)
     }
 
+    /// The value as an array.
+    fn items(self) -> Result<&'a [Value], Mismatch> {
+        self.check_depth()?;
+        match self.value {
+            Value::Array(items) => Ok(items),
+            other => Err(Mismatch::expected("an array", other)),
+        }
+    }
+
+    /// The value as an object.
+    fn members(self) -> Result<&'a Map<String, Value>, Mismatch> {
+        self.check_depth()?;
+        match self.value {
+            Value::Object(map) => Ok(map),
+            other => Err(Mismatch::expected("an object", other)),
+        }
+    }
+
+    fn check_depth(self) -> Result<(), Mismatch> {
+        if self.depth <= DEEPEST { Ok(()) } else { Err(Mismatch::new(format!("more than {DEEPEST} levels deep"))) }
+    }
+
     fn at(self, value: &'a Value) -> Self {
-        Self { value, ..self }
+        Self { value, depth: self.depth + 1, ..self }
     }
 
     fn count_trial(self) -> Result<(), Mismatch> {
-        let left = self.trials.get();
-        self.trials.set(left.saturating_sub(1));
-        if left == 0 { Err(Mismatch::new("too many ways to read this value")) } else { Ok(()) }
+        let left = &self.reading.trials_left;
+        left.set(left.get().saturating_sub(1));
+        if left.get() == 0 { Err(union::too_many_trials()) } else { Ok(()) }
     }
 }
 
@@ -95,7 +128,8 @@ impl<'a> Input<'a> {
 /// # Errors
 /// A [`Mismatch`] that says where and why the value does not fit.
 pub fn from_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
-    T::read(Input { value, trials: &Cell::new(MOST_TRIALS) })
+    let reading = Reading { trials_left: Cell::new(MOST_TRIALS), picked: Picked::default() };
+    T::read(Input { value, depth: 0, reading: &reading })
 }
 
 /// Prints a typed value as JSON.

@@ -64,4 +64,8 @@ impl<T: Wire> Wire for Nullable<T> {
             Self::Value(value) => value.write(),
         }
     }
+
+    fn undeclared(&self) -> usize {
+        self.as_option().map_or(0, T::undeclared)
+    }
 }

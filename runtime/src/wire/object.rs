@@ -13,10 +13,7 @@ pub struct ObjectReader<'a> {
 
 impl<'a> ObjectReader<'a> {
     pub(super) fn new(input: Input<'a>) -> Result<Self, Mismatch> {
-        match input.value() {
-            Value::Object(map) => Ok(Self { input, map }),
-            other => Err(Mismatch::expected("an object", other)),
-        }
+        Ok(Self { input, map: input.members()? })
     }
 
     /// A property that has to be there.

@@ -1,79 +1,117 @@
+use std::cell::RefCell;
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use serde_json::{Number, Value};
 
+use super::scalars::whole;
 use super::{Input, Mismatch, Wire};
 
-/// Picks the branch of an untagged union that loses nothing: of those that print what was read, the first with the
-/// fewest properties it does not declare, or else the one that keeps most of the value.
+/// Picks the branch of an untagged union that loses nothing: of those that print what was read, the first that holds
+/// least of it without a type, or else the one that keeps most of the value.
 #[derive(Debug)]
 pub struct Pick<'a, T> {
     input: Input<'a>,
-    best: Option<(T, Fit)>,
+    /// What this value was known to be before.
+    known: Option<Known>,
+    trials_left: u32,
+    branches: usize,
+    best: Option<Best<T>>,
     mismatch: Option<Mismatch>,
+}
+
+#[derive(Debug)]
+struct Best<T> {
+    value: T,
+    branch: usize,
+    fit: Fit,
 }
 
 /// How well a branch fits; the greatest fits best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Fit {
-    is_exact: bool,
-    declares: Reverse<usize>,
-    keeps: usize,
+enum Fit {
+    Loses { keeps: usize, undeclared: Reverse<usize> },
+    IsExact { undeclared: Reverse<usize> },
 }
 
 impl Fit {
-    const PERFECT: Self = Self { is_exact: true, declares: Reverse(0), keeps: usize::MAX };
+    const PERFECT: Self = Self::IsExact { undeclared: Reverse(0) };
 
-    fn of<B: Wire>(branch: &B, printed: &Value, value: &Value) -> Self {
-        let is_exact = same_json(printed, value);
-        let declares = Reverse(branch.undeclared());
-        if is_exact && declares == Reverse(0) {
-            Self::PERFECT
-        } else {
-            Self { is_exact, declares, keeps: size(printed) }
-        }
+    fn of<B: Wire>(branch: &B, value: &Value) -> Result<Self, Mismatch> {
+        let printed = branch.write()?;
+        let undeclared = Reverse(branch.undeclared());
+        let is_exact = same_json(&printed, value);
+        Ok(if is_exact { Self::IsExact { undeclared } } else { Self::Loses { keeps: size(&printed), undeclared } })
     }
 }
+
+/// What became of values that took many trials. The branches of a union around them read them again and again: without
+/// this, every level of nesting would multiply the trials.
+#[derive(Debug, Default)]
+pub(super) struct Picked(RefCell<HashMap<Place, Known>>);
+
+/// A union's name and a value, by where they lie.
+type Place = (*const u8, usize, *const Value);
+
+#[derive(Clone, Debug)]
+enum Known {
+    Branch(usize),
+    Mismatch(Mismatch),
+}
+
+/// From this many trials on, what became of a value is kept.
+const WORTH_KEEPING: u32 = 16;
 
 impl<'a, T> Pick<'a, T> {
     /// A choice among branches that are yet to be tried.
     #[must_use]
     pub fn of(input: Input<'a>) -> Self {
-        Self { input, best: None, mismatch: None }
+        let known = input.reading.picked.0.borrow().get(&Self::place(input)).cloned();
+        let trials_left = input.reading.trials_left.get();
+        Self { input, known, trials_left, branches: 0, best: None, mismatch: None }
+    }
+
+    fn place(input: Input<'a>) -> Place {
+        let name = std::any::type_name::<T>();
+        (name.as_ptr(), name.len(), input.value())
     }
 
     /// Tries a branch.
-    #[must_use]
-    pub fn branch<B: Wire>(mut self, wrap: fn(B) -> T) -> Self {
-        if self.is_settled() {
-            return self;
+    pub fn branch<B: Wire>(&mut self, wrap: fn(B) -> T) {
+        let branch = self.branches;
+        self.branches += 1;
+        let is_open = match self.known {
+            Some(Known::Branch(known)) => known == branch,
+            Some(Known::Mismatch(_)) => false,
+            None => !self.is_settled(),
+        };
+        if is_open && let Err(mismatch) = self.input.count_trial().and_then(|()| self.read_branch(branch, wrap)) {
+            self.miss(mismatch);
         }
-        let tried = self.input.count_trial().and_then(|()| B::read(self.input)).and_then(|branch| {
-            let fit = Fit::of(&branch, &branch.write()?, self.input.value());
-            Ok((branch, fit))
-        });
-        match tried {
-            Ok((branch, fit)) => {
-                if self.best.as_ref().is_none_or(|(_, best)| fit > *best) {
-                    self.best = Some((wrap(branch), fit));
-                }
-            }
-            Err(mismatch) => {
-                if self.mismatch.as_ref().is_none_or(|known| mismatch.depth() > known.depth()) {
-                    self.mismatch = Some(mismatch);
-                }
-            }
+    }
+
+    /// The caller's frame is on the stack once for every level of a value: it stays small.
+    fn read_branch<B: Wire>(&mut self, branch: usize, wrap: fn(B) -> T) -> Result<(), Mismatch> {
+        let value = B::read(self.input)?;
+        let fit = if self.known.is_some() { Fit::PERFECT } else { Fit::of(&value, self.input.value())? };
+        if self.best.as_ref().is_none_or(|best| fit > best.fit) {
+            self.best = Some(Best { value: wrap(value), branch, fit });
         }
-        self
+        Ok(())
+    }
+
+    fn miss(&mut self, mismatch: Mismatch) {
+        if self.mismatch.as_ref().is_none_or(|known| mismatch.depth() > known.depth()) {
+            self.mismatch = Some(mismatch);
+        }
     }
 
     fn is_settled(&self) -> bool {
-        self.best.as_ref().is_some_and(|(_, fit)| *fit == Fit::PERFECT)
+        self.best.as_ref().is_some_and(|best| best.fit == Fit::PERFECT)
     }
 
     /// Takes any value of these kinds, if no branch fits exactly.
-    #[must_use]
-    pub fn rest(mut self, kinds: &[&str], wrap: fn(Value) -> T) -> Self {
+    pub fn rest(&mut self, kinds: &[&str], wrap: fn(Value) -> T) {
         let kind = match self.input.value() {
             Value::Null => "null",
             Value::Bool(_) => "boolean",
@@ -82,11 +120,12 @@ impl<'a, T> Pick<'a, T> {
             Value::Array(_) => "array",
             Value::Object(_) => "object",
         };
-        let is_exact = self.best.as_ref().is_some_and(|(_, fit)| fit.is_exact);
-        if !is_exact && kinds.contains(&kind) {
-            self.best = Some((wrap(self.input.value().clone()), Fit::PERFECT));
+        let is_exact = self.best.as_ref().is_some_and(|best| matches!(best.fit, Fit::IsExact { .. }));
+        let is_refused = matches!(self.known, Some(Known::Mismatch(_)));
+        if !is_exact && !is_refused && kinds.contains(&kind) {
+            let value = wrap(self.input.value().clone());
+            self.best = Some(Best { value, branch: self.branches, fit: Fit::PERFECT });
         }
-        self
     }
 
     /// The picked branch.
@@ -94,12 +133,31 @@ impl<'a, T> Pick<'a, T> {
     /// # Errors
     /// Where no branch fits: the mismatch that lies deepest, for it belongs to the branch that was meant.
     pub fn finish(self) -> Result<T, Mismatch> {
-        match (self.best, self.mismatch) {
-            (Some((value, _)), _) => Ok(value),
-            (None, Some(mismatch)) if mismatch.depth() > 0 => Err(mismatch),
-            (None, _) => Err(Mismatch::expected("one of the alternatives", self.input.value())),
+        let reading = self.input.reading;
+        if reading.trials_left.get() == 0 {
+            // The best of the branches that were tried may not be the one that was meant.
+            return Err(too_many_trials());
         }
+        let is_new = self.known.is_none();
+        let result = match (self.known, self.best, self.mismatch) {
+            (Some(Known::Mismatch(mismatch)), ..) => Err(mismatch),
+            (_, Some(best), _) => Ok(best),
+            (_, None, Some(mismatch)) if mismatch.depth() > 0 => Err(mismatch),
+            (_, None, _) => Err(Mismatch::expected("one of the alternatives", self.input.value())),
+        };
+        if is_new && self.trials_left.saturating_sub(reading.trials_left.get()) >= WORTH_KEEPING {
+            let known = match &result {
+                Ok(best) => Known::Branch(best.branch),
+                Err(mismatch) => Known::Mismatch(mismatch.clone()),
+            };
+            reading.picked.0.borrow_mut().insert(Self::place(self.input), known);
+        }
+        result.map(|best| best.value)
     }
+}
+
+pub(super) fn too_many_trials() -> Mismatch {
+    Mismatch::new("there are too many ways to read this value")
 }
 
 /// Whether two JSON values are the same: numbers by value, objects whatever the order of their keys.
@@ -119,10 +177,9 @@ pub fn same_json(left: &Value, right: &Value) -> bool {
 }
 
 fn same_number(left: &Number, right: &Number) -> bool {
-    let whole = |number: &Number| number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
     match (whole(left), whole(right)) {
-        (Some(left), Some(right)) => left == right,
-        _ => left.as_f64() == right.as_f64(),
+        (None, None) => left.as_f64() == right.as_f64(),
+        (left, right) => left == right,
     }
 }
 

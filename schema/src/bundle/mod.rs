@@ -3,6 +3,7 @@
 mod uri;
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
@@ -27,18 +28,23 @@ const LIST: &[&str] = &["allOf", "anyOf", "oneOf", "prefixItems", "items"];
 const MAP: &[&str] = &["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
 const DEEPEST: usize = 256;
+/// Pointers are kept up to this length, in bytes.
+pub(crate) const LONGEST: usize = 4096;
+const LONGEST_URI: usize = 1024;
 
 /// A schema document with its `$id`s and anchors indexed.
 #[derive(Debug)]
 pub(crate) struct Bundle<'a> {
     root: &'a Value,
-    /// Pointers of the schemas that have a base URI of their own, and that URI.
-    bases: Vec<(String, String)>,
-    resources: HashMap<String, String>,
-    anchors: HashMap<(String, String), String>,
+    /// The base URIs of the schemas that have their own, by their pointers.
+    bases: HashMap<String, Rc<str>>,
+    resources: HashMap<Rc<str>, String>,
+    anchors: HashMap<(Rc<str>, String), String>,
     dynamic_anchors: HashMap<String, Vec<String>>,
-    /// Up to draft 7, keywords beside `$ref` are ignored.
+    /// Up to draft 7, keywords beside `$ref` are ignored, and `$id: "#here"` is an anchor.
     ref_stands_alone: bool,
+    /// What a schema calls itself: `id` up to draft 4, `$id` since.
+    id: &'static str,
     has_references: bool,
 }
 
@@ -56,18 +62,18 @@ pub(crate) enum Target {
 impl<'a> Bundle<'a> {
     pub(crate) fn new(root: &'a Value) -> Self {
         let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let says = |drafts: &[&str]| drafts.iter().any(|draft| dialect.contains(draft));
         let mut bundle = Self {
             root,
-            bases: Vec::new(),
-            resources: HashMap::from([(String::new(), String::new())]),
+            bases: HashMap::new(),
+            resources: HashMap::from([(Rc::from(""), String::new())]),
             anchors: HashMap::new(),
             dynamic_anchors: HashMap::new(),
-            ref_stands_alone: ["draft-03", "draft-04", "draft-06", "draft-07"]
-                .iter()
-                .any(|draft| dialect.contains(draft)),
+            ref_stands_alone: says(&["draft-03", "draft-04", "draft-06", "draft-07"]),
+            id: if says(&["draft-03", "draft-04"]) { "id" } else { "$id" },
             has_references: false,
         };
-        bundle.index(root, &mut String::new(), "", 0);
+        bundle.index(root, &mut String::new(), &Rc::from(""), 0);
         bundle
     }
 
@@ -87,7 +93,7 @@ impl<'a> Bundle<'a> {
     pub(crate) fn resolve(&self, from: &str, reference: &str) -> Target {
         let (document, fragment) = uri::split(reference);
         let document = uri::resolve(self.base_of(from), document);
-        let Some(resource) = self.resources.get(&document) else {
+        let Some((document, resource)) = self.resources.get_key_value(document.as_str()) else {
             return Target::Elsewhere;
         };
         let Some(fragment) = uri::decode(fragment) else {
@@ -96,7 +102,7 @@ impl<'a> Bundle<'a> {
         let pointer = if fragment.is_empty() || fragment.starts_with('/') {
             Some(format!("{resource}{fragment}"))
         } else {
-            self.anchors.get(&(document, fragment)).cloned()
+            self.anchors.get(&(Rc::clone(document), fragment)).cloned()
         };
         match pointer {
             Some(pointer) if self.at(&pointer).is_some() => Target::Here(pointer),
@@ -121,16 +127,19 @@ impl<'a> Bundle<'a> {
     }
 
     fn base_of(&self, pointer: &str) -> &str {
-        let covers =
-            |place: &str| pointer.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-        self.bases
-            .iter()
-            .filter(|(place, _)| covers(place))
-            .max_by_key(|(place, _)| place.len())
-            .map_or("", |(_, base)| base.as_str())
+        let mut place = pointer;
+        loop {
+            if let Some(base) = self.bases.get(place) {
+                return base;
+            }
+            match place.rsplit_once('/') {
+                Some((parent, _)) => place = parent,
+                None => return "",
+            }
+        }
     }
 
-    fn index(&mut self, schema: &'a Value, pointer: &mut String, base: &str, depth: usize) {
+    fn index(&mut self, schema: &'a Value, pointer: &mut String, base: &Rc<str>, depth: usize) {
         let Value::Object(map) = schema else { return };
         if depth > DEEPEST {
             return;
@@ -165,23 +174,26 @@ impl<'a> Bundle<'a> {
     }
 
     /// Indexes what a schema calls itself, and gives the base URI that holds inside it.
-    fn index_names(&mut self, map: &Map<String, Value>, pointer: &str, base: &str) -> String {
+    fn index_names(&mut self, map: &Map<String, Value>, pointer: &str, base: &Rc<str>) -> Rc<str> {
         let text = |key: &str| lookup(map, key).and_then(Value::as_str);
-        let mut base = base.to_owned();
-        let own = text("$id").or_else(|| text("id").filter(|_| self.ref_stands_alone));
-        if let Some(id) = own.filter(|_| !(self.ref_stands_alone && map.contains_key("$ref"))) {
+        let mut base = Rc::clone(base);
+        // Names of places that no reader would write are not worth their memory.
+        if pointer.len() > LONGEST {
+            return base;
+        }
+        if let Some(id) = text(self.id).filter(|_| !(self.ref_stands_alone && map.contains_key("$ref"))) {
             let (document, fragment) = uri::split(id);
-            if !document.is_empty() {
-                base = uri::resolve(&base, document);
-                self.bases.push((pointer.to_owned(), base.clone()));
-                self.resources.insert(base.clone(), pointer.to_owned());
+            if !document.is_empty() && base.len() + document.len() <= LONGEST_URI {
+                base = Rc::from(uri::resolve(&base, document));
+                self.bases.insert(pointer.to_owned(), Rc::clone(&base));
+                self.resources.insert(Rc::clone(&base), pointer.to_owned());
             }
-            if !fragment.is_empty() {
-                self.anchors.insert((base.clone(), fragment.to_owned()), pointer.to_owned());
+            if self.ref_stands_alone && !fragment.is_empty() {
+                self.anchors.insert((Rc::clone(&base), fragment.to_owned()), pointer.to_owned());
             }
         }
         for anchor in [text("$anchor"), text("$dynamicAnchor")].into_iter().flatten() {
-            self.anchors.insert((base.clone(), anchor.to_owned()), pointer.to_owned());
+            self.anchors.insert((Rc::clone(&base), anchor.to_owned()), pointer.to_owned());
         }
         if let Some(anchor) = text("$dynamicAnchor") {
             self.dynamic_anchors.entry(anchor.to_owned()).or_default().push(pointer.to_owned());
@@ -247,5 +259,77 @@ mod tests {
         assert_eq!(bundle.resolve("", "#/nope"), Target::Nowhere);
         assert_eq!(bundle.resolve("", "not-a-schema.json"), Target::Elsewhere);
         assert_eq!(bundle.resolve("", "https://elsewhere.example/x"), Target::Elsewhere);
+    }
+
+    #[test]
+    fn what_a_schema_calls_itself_depends_on_the_dialect() {
+        let named = |dialect: &str| {
+            json!({
+                "$schema": dialect,
+                "id": "https://example.com/old/root.json",
+                "$id": "https://example.com/new/root.json",
+                "properties": {"id": {"$id": "#here"}, "old": {"id": "#there"}, "part": {"$id": "part.json"}},
+            })
+        };
+        for (dialect, base, anchor) in [
+            ("http://json-schema.org/draft-04/schema#", "https://example.com/old/root.json", Some("#there")),
+            ("http://json-schema.org/draft-06/schema#", "https://example.com/new/root.json", Some("#here")),
+            ("http://json-schema.org/draft-07/schema#", "https://example.com/new/root.json", Some("#here")),
+            ("https://json-schema.org/draft/2019-09/schema", "https://example.com/new/root.json", None),
+            ("", "https://example.com/new/root.json", None),
+        ] {
+            let schema = named(dialect);
+            let bundle = Bundle::new(&schema);
+            assert_eq!(bundle.base_of(""), base, "{dialect}");
+            for name in ["#here", "#there"] {
+                let leads = matches!(bundle.resolve("/properties/x", name), Target::Here(_));
+                assert_eq!(leads, anchor == Some(name), "{name} in {dialect}");
+            }
+            let is_new = base.contains("new");
+            assert_eq!(bundle.resolve("", "part.json") == here("/properties/part"), is_new, "{dialect}");
+        }
+    }
+
+    #[test]
+    fn a_key_called_id_is_no_base() {
+        let schema = json!({
+            "$schema": "http://json-schema.org/draft-07/schema#",
+            "id": "call_it_what_you_like.json",
+            "properties": {"id": {"type": "string"}, "a": {"$ref": "#/definitions/A"}},
+            "definitions": {"A": {"id": "a.json", "items": {"$ref": "#/definitions/B"}}, "B": {}},
+        });
+        let bundle = Bundle::new(&schema);
+        assert_eq!(bundle.resolve("/definitions/A/items", "#/definitions/B"), here("/definitions/B"));
+        assert_eq!(bundle.resolve("", "a.json"), Target::Elsewhere);
+    }
+
+    #[test]
+    fn escapes_of_references_are_undone_once() {
+        let schema = json!({
+            "$defs": {"a b": {}, "50%": {}, "%25": {}, "é/~": {}, "": {"": {}}, "q\"": {}, "x#y": {"$anchor": "an-chor"}},
+            "allOf": [{}, {}],
+        });
+        let bundle = Bundle::new(&schema);
+        for (reference, place) in [
+            ("#/$defs/a%20b", "/$defs/a b"),
+            ("#/%24defs/a%20b", "/$defs/a b"),
+            ("#%2F$defs%2Fa%20b", "/$defs/a b"),
+            ("#/$defs/50%25", "/$defs/50%"),
+            ("#/$defs/%2525", "/$defs/%25"),
+            ("#/$defs/%C3%A9~1~0", "/$defs/é~1~0"),
+            ("#/$defs/é~1~0", "/$defs/é~1~0"),
+            ("#/$defs//", "/$defs//"),
+            ("#/$defs/q%22", "/$defs/q\""),
+            ("#/$defs/x%23y", "/$defs/x#y"),
+            ("#an%2Dchor", "/$defs/x#y"),
+            ("#/allOf/1", "/allOf/1"),
+        ] {
+            assert_eq!(bundle.resolve("", reference), here(place), "{reference}");
+        }
+        for reference in
+            ["#/$defs/50%", "#/$defs/%FF", "#/allOf/01", "#/allOf/2", "#/allOf/-", "#$defs", "#/$defs/a b/"]
+        {
+            assert_eq!(bundle.resolve("", reference), Target::Nowhere, "{reference}");
+        }
     }
 }

@@ -39,14 +39,17 @@ pub(super) fn resolve(base: &str, reference: &str) -> String {
     };
     let (authority, path) = rest.split_at(authority_end);
     let path = path.split('?').next().unwrap_or_default();
-    let joined = if reference.starts_with('/') {
-        reference.to_owned()
+    let (wanted, query) = reference.find('?').map_or((reference, ""), |start| reference.split_at(start));
+    let joined = if wanted.is_empty() {
+        path.to_owned()
+    } else if wanted.starts_with('/') {
+        without_dots(wanted)
     } else {
         let folder = path.rfind('/').map_or("", |end| path.split_at(end + 1).0);
         let folder = if folder.is_empty() && !authority.is_empty() { "/" } else { folder };
-        format!("{folder}{reference}")
+        without_dots(&format!("{folder}{wanted}"))
     };
-    format!("{prefix}{authority}{}", without_dots(&joined))
+    format!("{prefix}{authority}{joined}{query}")
 }
 
 fn scheme(uri: &str) -> Option<&str> {
@@ -57,13 +60,14 @@ fn scheme(uri: &str) -> Option<&str> {
 }
 
 fn without_dots(path: &str) -> String {
+    let root = usize::from(path.starts_with('/'));
     let mut kept: Vec<&str> = Vec::new();
     let mut steps = path.split('/').peekable();
     while let Some(step) = steps.next() {
         let last = steps.peek().is_none();
         match step {
             "." | ".." => {
-                if step == ".." && kept.len() > 1 {
+                if step == ".." && kept.len() > root {
                     kept.pop();
                 }
                 if last {
@@ -82,20 +86,39 @@ mod tests {
 
     #[test]
     fn references_resolve_as_rfc_3986_says() {
-        let base = "http://a/b/c/d";
+        let base = "http://a/b/c/d;p?q";
         for (reference, expected) in [
+            ("g:h", "g:h"),
             ("g", "http://a/b/c/g"),
             ("./g", "http://a/b/c/g"),
+            ("g/", "http://a/b/c/g/"),
             ("/g", "http://a/g"),
             ("//g", "http://g"),
+            ("?y", "http://a/b/c/d;p?y"),
+            ("g?y", "http://a/b/c/g?y"),
+            (";x", "http://a/b/c/;x"),
+            ("g;x?y", "http://a/b/c/g;x?y"),
+            ("", base),
+            (".", "http://a/b/c/"),
+            ("./", "http://a/b/c/"),
+            ("..", "http://a/b/"),
             ("../g", "http://a/b/g"),
+            ("../..", "http://a/"),
             ("../../g", "http://a/g"),
             ("../../../g", "http://a/g"),
-            ("g:h", "g:h"),
-            ("", base),
+            ("/./g", "http://a/g"),
+            ("/../g", "http://a/g"),
+            ("g.", "http://a/b/c/g."),
+            ("..g", "http://a/b/c/..g"),
+            ("./../g", "http://a/b/g"),
+            ("./g/.", "http://a/b/c/g/"),
+            ("g/../h", "http://a/b/c/h"),
+            ("g?y/../x", "http://a/b/c/g?y/../x"),
         ] {
             assert_eq!(resolve(base, reference), expected, "{reference}");
         }
+        assert_eq!(resolve("schemas/item.json", "../root.json"), "root.json");
+        assert_eq!(resolve("urn:uuid:1", ""), "urn:uuid:1");
         assert_eq!(resolve("", "item.json"), "item.json");
         assert_eq!(decode("a%20%C3%A9").as_deref(), Some("a é"));
         assert_eq!(decode("%zz"), None);

@@ -1,18 +1,25 @@
 //! What a schema allows, kind by kind: a set that can be united and intersected.
 
-use serde_json::{Number, Value};
+use std::collections::HashSet;
+use std::hash::Hash;
+
+use serde_json::Value;
 
 use super::arrays::ArrayAlternative;
+use super::numbers::Numbers;
 use super::objects::ObjectAlternative;
 use crate::normalize::{Kinds, SchemaId};
 
-/// Schemas that hold together; none means anything.
+/// Schemas that hold together, in their order; none means anything.
 pub(super) type Conjunction = Vec<SchemaId>;
 
-pub(super) fn both(left: &Conjunction, right: &Conjunction) -> Conjunction {
-    let mut all = left.clone();
-    all.extend(right.iter().filter(|id| !left.contains(id)));
+pub(super) fn both(left: &[SchemaId], right: &[SchemaId]) -> Conjunction {
+    if left.is_empty() || right.is_empty() {
+        return [left, right].concat();
+    }
+    let mut all = [left, right].concat();
     all.sort_unstable();
+    all.dedup();
     all
 }
 
@@ -40,92 +47,42 @@ pub(super) enum Choice<T> {
     Only(Vec<T>),
 }
 
-impl<T: Clone + PartialEq> Choice<T> {
+impl<T: Clone + Eq + Hash> Choice<T> {
     const NONE: Self = Self::Only(Vec::new());
 
     pub(super) fn is_none(&self) -> bool {
         matches!(self, Self::Only(values) if values.is_empty())
     }
 
-    fn union(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Only(mut left), Self::Only(right)) => {
-                left.extend(right.into_iter().filter(|value| !left.contains(value)).collect::<Vec<_>>());
-                Self::Only(left)
-            }
-            _ => Self::Any,
-        }
-    }
-
-    fn intersection(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Any, other) | (other, Self::Any) => other,
+    fn unite(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (_, Self::Only(right)) if right.is_empty() => {}
             (Self::Only(left), Self::Only(right)) => {
-                Self::Only(left.into_iter().filter(|value| right.contains(value)).collect())
+                let known: HashSet<&T> = left.iter().collect();
+                let mut new: Vec<T> = right.iter().filter(|value| !known.contains(value)).cloned().collect();
+                left.append(&mut new);
             }
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Numbers {
-    Any,
-    Integers { least: Option<i128>, greatest: Option<i128> },
-    Only(Vec<Number>),
-}
-
-impl Numbers {
-    const NONE: Self = Self::Only(Vec::new());
-
-    pub(super) fn is_none(&self) -> bool {
-        matches!(self, Self::Only(values) if values.is_empty())
-    }
-
-    fn union(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Any, _) | (_, Self::Any) => Self::Any,
-            (left, right) if left.is_none() => right,
-            (left, right) if right.is_none() => left,
-            (Self::Only(mut left), Self::Only(right)) => {
-                left.extend(
-                    right
-                        .into_iter()
-                        .filter(|number| !left.iter().any(|known| same(known, number)))
-                        .collect::<Vec<_>>(),
-                );
-                Self::Only(left)
-            }
-            (Self::Integers { least: a, greatest: b }, Self::Integers { least: c, greatest: d }) => {
-                Self::Integers { least: a.zip(c).map(|(a, c)| a.min(c)), greatest: b.zip(d).map(|(b, d)| b.max(d)) }
-            }
-            (Self::Integers { .. }, Self::Only(values)) | (Self::Only(values), Self::Integers { .. }) => {
-                if values.iter().all(is_integral) { Self::Integers { least: None, greatest: None } } else { Self::Any }
-            }
+            _ => *self = Self::Any,
         }
     }
 
-    fn intersection(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Any, other) | (other, Self::Any) => other,
+    fn intersect(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (_, Self::Any) => {}
+            (Self::Any, other) => *self = other.clone(),
             (Self::Only(left), Self::Only(right)) => {
-                Self::Only(left.into_iter().filter(|number| right.iter().any(|known| same(known, number))).collect())
-            }
-            (Self::Integers { least: a, greatest: b }, Self::Integers { least: c, greatest: d }) => {
-                Self::Integers { least: a.into_iter().chain(c).max(), greatest: b.into_iter().chain(d).min() }
-            }
-            (Self::Integers { .. }, Self::Only(values)) | (Self::Only(values), Self::Integers { .. }) => {
-                Self::Only(values.into_iter().filter(is_integral).collect())
+                let known: HashSet<&T> = right.iter().collect();
+                left.retain(|value| known.contains(value));
             }
         }
     }
 }
 
-fn same(left: &Number, right: &Number) -> bool {
-    left == right || (left.as_f64() == right.as_f64() && (left.is_f64() || right.is_f64()))
-}
-
-fn is_integral(number: &Number) -> bool {
-    !number.is_f64() || number.as_f64().is_some_and(|value| value.fract() == 0.0)
+impl Choice<bool> {
+    /// Both are any.
+    fn or_both(self) -> Self {
+        if matches!(&self, Self::Only(values) if values.len() > 1) { Self::Any } else { self }
+    }
 }
 
 impl Alternatives {
@@ -133,7 +90,7 @@ impl Alternatives {
         Self {
             null: true,
             booleans: Choice::Any,
-            numbers: Numbers::Any,
+            numbers: Numbers::ANY,
             strings: Choice::Any,
             arrays: vec![ArrayAlternative::default()],
             objects: vec![ObjectAlternative::default()],
@@ -161,9 +118,9 @@ impl Alternatives {
             null: kinds.has(Kinds::NULL),
             booleans: if kinds.has(Kinds::BOOLEAN) { Choice::Any } else { Choice::NONE },
             numbers: if kinds.has(Kinds::NUMBER) {
-                Numbers::Any
+                Numbers::ANY
             } else if kinds.has(Kinds::INTEGER) {
-                Numbers::Integers { least: None, greatest: None }
+                Numbers::INTEGERS
             } else {
                 Numbers::NONE
             },
@@ -177,76 +134,95 @@ impl Alternatives {
 
     pub(super) fn of_values(values: &[Value]) -> Self {
         let mut all = Self::nothing();
+        let (mut booleans, mut numbers, mut strings) = (Vec::new(), Vec::new(), Vec::new());
         for value in values {
-            let mut one = Self::nothing();
             match value {
-                Value::Null => one.null = true,
-                Value::Bool(value) => one.booleans = Choice::Only(vec![*value]),
-                Value::Number(number) => one.numbers = Numbers::Only(vec![number.clone()]),
-                Value::String(text) => one.strings = Choice::Only(vec![text.clone()]),
-                Value::Array(_) | Value::Object(_) => one.literals.push(value.clone()),
+                Value::Null => all.null = true,
+                Value::Bool(value) => booleans.push(*value),
+                Value::Number(number) => numbers.push(number.clone()),
+                Value::String(text) => strings.push(text.clone()),
+                Value::Array(_) | Value::Object(_) => all.literals.push(value.clone()),
             }
-            all = all.union(one);
         }
+        all.booleans = Choice::Only(distinct(booleans)).or_both();
+        all.numbers = Numbers::listed(numbers);
+        all.strings = Choice::Only(distinct(strings));
+        all.literals = distinct(std::mem::take(&mut all.literals));
         all
     }
 
-    pub(super) fn union(mut self, other: Self) -> Self {
-        self.null |= other.null;
-        self.booleans = self.booleans.union(other.booleans);
-        self.numbers = self.numbers.union(other.numbers);
-        self.strings = self.strings.union(other.strings);
-        for array in other.arrays {
-            if !self.arrays.contains(&array) {
-                self.arrays.push(array);
+    /// The values of all of them.
+    pub(super) fn union<'u>(all: impl IntoIterator<Item = &'u Self>) -> Self {
+        let mut union = Self::nothing();
+        let mut strings = Some(Vec::new());
+        let mut numbers = Vec::new();
+        for one in all {
+            union.null |= one.null;
+            union.booleans.unite(&one.booleans);
+            union.booleans = union.booleans.or_both();
+            match (&one.strings, &mut strings) {
+                (Choice::Only(more), Some(strings)) => strings.extend_from_slice(more),
+                (Choice::Any, _) | (_, None) => strings = None,
             }
-        }
-        for object in other.objects {
-            if !self.objects.contains(&object) {
-                self.objects.push(object);
+            numbers.push(&one.numbers);
+            for array in &one.arrays {
+                if !union.arrays.contains(array) {
+                    union.arrays.push(array.clone());
+                }
             }
-        }
-        for literal in other.literals {
-            if !self.literals.contains(&literal) {
-                self.literals.push(literal);
+            for object in &one.objects {
+                if !union.objects.contains(object) {
+                    union.objects.push(object.clone());
+                }
             }
+            union.literals.extend_from_slice(&one.literals);
+            union.overflowed |= one.overflowed;
+            union.bound();
         }
-        self.overflowed |= other.overflowed;
-        self.bounded()
+        union.strings = strings.map_or(Choice::Any, |strings| Choice::Only(distinct(strings)));
+        union.numbers = Numbers::union(&numbers);
+        union.literals = distinct(union.literals);
+        union
     }
 
-    pub(super) fn intersection(self, other: Self) -> Self {
-        let literals = if self.is_open() {
-            other.literals
-        } else if other.is_open() {
-            self.literals
-        } else {
-            let admits = |alternatives: &Self, value: &Value| {
-                alternatives.literals.contains(value)
-                    || if value.is_array() { !alternatives.arrays.is_empty() } else { !alternatives.objects.is_empty() }
-            };
-            let mut kept: Vec<_> = self.literals.iter().filter(|value| admits(&other, value)).cloned().collect();
-            kept.extend(
-                other
-                    .literals
-                    .iter()
-                    .filter(|value| !kept.contains(value) && admits(&self, value))
-                    .cloned()
-                    .collect::<Vec<_>>(),
-            );
-            kept
-        };
-        Self {
-            null: self.null && other.null,
-            booleans: self.booleans.intersection(other.booleans),
-            numbers: self.numbers.intersection(other.numbers),
-            strings: self.strings.intersection(other.strings),
-            arrays: pairs(&self.arrays, &other.arrays, ArrayAlternative::intersection),
-            objects: pairs(&self.objects, &other.objects, ObjectAlternative::intersection),
-            literals,
-            overflowed: self.overflowed || other.overflowed,
+    pub(super) fn intersect(&mut self, other: &Self) {
+        self.intersect_literals(other);
+        self.null &= other.null;
+        self.booleans.intersect(&other.booleans);
+        self.numbers.intersect(&other.numbers);
+        self.strings.intersect(&other.strings);
+        self.arrays = pairs(&self.arrays, &other.arrays, ArrayAlternative::intersection);
+        self.objects = pairs(&self.objects, &other.objects, ObjectAlternative::intersection);
+        self.overflowed |= other.overflowed;
+        self.bound();
+    }
+
+    fn intersect_literals(&mut self, other: &Self) {
+        if other.is_open() {
+            return;
         }
-        .bounded()
+        if self.is_open() {
+            self.literals.clone_from(&other.literals);
+            return;
+        }
+        let admits = |alternatives: &Self, listed: &HashSet<&Value>, value: &Value| {
+            listed.contains(value)
+                || if value.is_array() { !alternatives.arrays.is_empty() } else { !alternatives.objects.is_empty() }
+        };
+        let (left, right): (HashSet<_>, HashSet<_>) = (self.literals.iter().collect(), other.literals.iter().collect());
+        let kept = self.literals.iter().filter(|value| admits(other, &right, value));
+        let more = other.literals.iter().filter(|value| !left.contains(value) && admits(self, &left, value));
+        self.literals = kept.chain(more).cloned().collect();
+    }
+
+    /// How much there is to compare or to copy.
+    pub(super) fn weight(&self) -> usize {
+        // Listed values are many, and quickly hashed.
+        const VALUES: usize = 8;
+        let strings = if let Choice::Only(strings) = &self.strings { strings.len() } else { 0 };
+        1 + (strings + self.numbers.weight() + self.literals.len()) / VALUES
+            + self.arrays.iter().map(ArrayAlternative::weight).sum::<usize>()
+            + self.objects.iter().map(ObjectAlternative::weight).sum::<usize>()
     }
 
     /// Whether every array and every object is allowed.
@@ -255,7 +231,7 @@ impl Alternatives {
     }
 
     /// Many alternatives become one that allows everything of their kind.
-    fn bounded(mut self) -> Self {
+    fn bound(&mut self) {
         if self.arrays.len() > MOST_ALTERNATIVES {
             self.arrays = vec![ArrayAlternative::default()];
             self.overflowed = true;
@@ -264,8 +240,15 @@ impl Alternatives {
             self.objects = vec![ObjectAlternative::default()];
             self.overflowed = true;
         }
-        self
     }
+}
+
+fn distinct<T: Clone + Eq + Hash>(mut values: Vec<T>) -> Vec<T> {
+    let mut seen = HashSet::new();
+    let is_new: Vec<bool> = values.iter().map(|value| seen.insert(value)).collect();
+    let mut is_new = is_new.into_iter();
+    values.retain(|_| is_new.next().unwrap_or(true));
+    values
 }
 
 fn pairs<T>(left: &[T], right: &[T], intersect: fn(&T, &T) -> Option<T>) -> Vec<T> {

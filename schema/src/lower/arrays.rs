@@ -49,6 +49,12 @@ impl ArrayAlternative {
         fits.then_some(Self { prefix, rest, least, most })
     }
 
+    /// How much there is to compare or to copy.
+    pub(super) fn weight(&self) -> usize {
+        let rest = if let Rest::Of(rest) = &self.rest { rest.len() } else { 0 };
+        1 + rest + self.prefix.iter().map(|item| 1 + item.len()).sum::<usize>()
+    }
+
     /// The length, where there is only one.
     pub(super) fn fixed_length(&self) -> Option<usize> {
         let prefix = u64::try_from(self.prefix.len()).ok()?;

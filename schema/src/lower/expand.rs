@@ -1,60 +1,114 @@
 //! From one schema to its alternatives: references, `allOf`, `anyOf` and `oneOf` are resolved on the schema's own
 //! level; what lies below stays a list of schemas.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-use super::alternatives::{Alternatives, Conjunction, Numbers};
+use super::alternatives::{Alternatives, Conjunction};
 use super::arrays::{ArrayAlternative, Rest};
+use super::index;
+use super::numbers::{Numbers, Range};
 use super::objects::{Additional, ObjectAlternative, merge_requirements};
 use crate::diagnostics::{CIRCULAR_REF, LIMIT, Reporter};
-use crate::normalize::{Node, SchemaId, Schemas, Wraps};
+use crate::normalize::{Bound, Node, SchemaId, Schemas, Wraps};
 
 /// References and combinations nest at most this deep on one level.
 const DEEPEST: usize = 100;
-/// Schemas in cycles are expanded anew for each that leads to them; this bounds how often.
-const MOST_WORK: usize = 100_000;
+/// Combining schemas may cost this much, and so much for each schema of the document: what is compared and copied.
+/// Real documents stay under a tenth of it.
+const COST: usize = 10_000;
+const COST_OF_SCHEMA: usize = 150;
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Expander {
-    known: HashMap<SchemaId, Alternatives>,
+    known: HashMap<SchemaId, Rc<Alternatives>>,
     /// The schemas being expanded, outermost first.
     open: Vec<SchemaId>,
     /// The outermost place of `open` to which a cycle led back since it was last asked for.
     cycle: Option<usize>,
-    work: usize,
+    names: HashMap<SchemaId, Rc<Vec<String>>>,
+    /// What is left of the cost.
+    left: usize,
+    anything: Rc<Alternatives>,
 }
 
 impl Expander {
+    pub(super) fn new(schemas: &Schemas<'_>) -> Self {
+        Self {
+            known: HashMap::new(),
+            open: Vec::new(),
+            cycle: None,
+            names: HashMap::new(),
+            left: COST + COST_OF_SCHEMA * schemas.len(),
+            anything: Rc::new(Alternatives::anything()),
+        }
+    }
+
     pub(super) fn all(
         &mut self,
         schemas: &Schemas<'_>,
         conjunction: &[SchemaId],
         reporter: &mut Reporter,
-    ) -> Alternatives {
-        conjunction.iter().fold(Alternatives::anything(), |all, id| match self.one(schemas, *id, reporter) {
-            Some(alternatives) => all.intersection(alternatives),
-            None => all,
-        })
+    ) -> Rc<Alternatives> {
+        let mut all: Option<Rc<Alternatives>> = None;
+        for id in conjunction {
+            if let Some(part) = self.one(schemas, *id, reporter) {
+                all = Some(match all {
+                    None => part,
+                    Some(all) => Rc::new(self.narrowed(Rc::unwrap_or_clone(all), &part)),
+                });
+            }
+        }
+        all.unwrap_or_else(|| Rc::clone(&self.anything))
+    }
+
+    /// Counts a cost; says whether it can be afforded.
+    pub(super) fn affords(&mut self, cost: usize) -> bool {
+        let affords = cost <= self.left;
+        self.left = if affords { self.left - cost } else { 0 };
+        affords
+    }
+
+    /// What both allow, or all that `alternatives` allow where it costs too much to tell.
+    fn narrowed(&mut self, mut alternatives: Alternatives, other: &Alternatives) -> Alternatives {
+        let ways = |one: &Alternatives| 1 + one.arrays.len().max(one.objects.len());
+        let cost = alternatives.weight() * ways(other) + other.weight() * ways(&alternatives);
+        if self.affords(cost) {
+            alternatives.intersect(other);
+        }
+        alternatives
     }
 
     /// `None` where the schema only leads back to itself.
-    fn one(&mut self, schemas: &Schemas<'_>, id: SchemaId, reporter: &mut Reporter) -> Option<Alternatives> {
+    fn one(&mut self, schemas: &Schemas<'_>, id: SchemaId, reporter: &mut Reporter) -> Option<Rc<Alternatives>> {
         if let Some(known) = self.known.get(&id) {
-            return Some(known.clone());
+            return Some(Rc::clone(known));
         }
         let node = schemas.get(id);
         if let Some(place) = self.open.iter().position(|open| *open == id) {
             self.cycle = Some(self.cycle.map_or(place, |cycle| cycle.min(place)));
             return None;
         }
-        self.work += 1;
-        if self.open.len() >= DEEPEST || self.work > MOST_WORK {
-            reporter.say(LIMIT, &node.pointer, "too many levels of references and combinations");
-            return Some(Alternatives::anything());
+        if self.open.len() >= DEEPEST || !self.affords(1) {
+            let message = if self.left == 0 {
+                "the schemas combine in too many ways"
+            } else {
+                "too many levels of references and combinations"
+            };
+            reporter.say(LIMIT, &node.pointer, message);
+            return Some(Rc::clone(&self.anything));
         }
         let outer_cycle = self.cycle.take();
         self.open.push(id);
-        let alternatives = self.expand(schemas, id, node, reporter);
+        let alternatives = match node.wraps() {
+            Wraps::One(target) => self.one(schemas, target, reporter).unwrap_or_else(|| {
+                if node.reference.is_some() {
+                    reporter.say(CIRCULAR_REF, &node.pointer, "");
+                }
+                Rc::clone(&self.anything)
+            }),
+            Wraps::Any(_) | Wraps::Nothing => Rc::new(self.expand(schemas, id, node, reporter)),
+        };
         self.open.pop();
         let depends_on_outer = self.cycle.is_some_and(|cycle| cycle < self.open.len());
         self.cycle = match (self.cycle.filter(|_| depends_on_outer), outer_cycle) {
@@ -65,7 +119,7 @@ impl Expander {
             reporter.say(LIMIT, &node.pointer, "too many alternatives to tell apart");
         }
         if !depends_on_outer {
-            self.known.insert(id, alternatives.clone());
+            self.known.insert(id, Rc::clone(&alternatives));
         }
         Some(alternatives)
     }
@@ -75,64 +129,82 @@ impl Expander {
             return Alternatives::nothing();
         }
         let mut all = own(schemas, id, node);
-        if let Some(reference) = node.reference {
-            match self.one(schemas, reference, reporter) {
-                Some(target) => all = all.intersection(target),
-                None if matches!(node.wraps(), Wraps::One(_)) => {
-                    reporter.say(CIRCULAR_REF, &node.pointer, "");
-                }
-                None => {}
-            }
+        if let Some(reference) = node.reference
+            && let Some(target) = self.one(schemas, reference, reporter)
+        {
+            all = self.narrowed(all, &target);
         }
         for part in &node.all_of {
             if let Some(part) = self.one(schemas, *part, reporter) {
-                all = all.intersection(part);
+                all = self.narrowed(all, &part);
             }
         }
         for branches in node.any_of.iter().chain(&node.one_of) {
-            let mut any = Alternatives::nothing();
-            for branch in branches {
-                if let Some(branch) = self.one(schemas, *branch, reporter) {
-                    any = any.union(branch);
-                }
-            }
-            any.objects = merge_requirements(any.objects);
-            all = all.intersection(any);
+            let branches: Vec<_> = branches.iter().filter_map(|branch| self.one(schemas, *branch, reporter)).collect();
+            let any = self.any(&branches);
+            all = if matches!(node.wraps(), Wraps::Any(_)) { any } else { self.narrowed(all, &any) };
         }
-        self.add_conditional_properties(schemas, node, &mut all);
+        self.name_conditional_properties(schemas, node, &mut all);
         all
     }
 
-    /// A property that is declared only under a condition can be anything when the condition does not hold.
-    fn add_conditional_properties(&mut self, schemas: &Schemas<'_>, node: &Node, all: &mut Alternatives) {
-        let mut names = Vec::new();
-        for id in &node.conditional {
-            collect_properties(schemas, *id, 0, &mut names);
+    fn any(&mut self, branches: &[Rc<Alternatives>]) -> Alternatives {
+        let ways = |one: &Rc<Alternatives>| one.arrays.len().max(one.objects.len());
+        let (ways, weight) =
+            branches.iter().fold((1, 0), |(all, weight), one| (all + ways(one), weight + one.weight()));
+        // Each way is compared with those before it; most differ at the first look.
+        if !self.affords(weight + ways.min(super::alternatives::MOST_ALTERNATIVES) * ways) {
+            return Alternatives::anything();
         }
+        let mut any = Alternatives::union(branches.iter().map(Rc::as_ref));
+        any.objects = merge_requirements(any.objects);
+        any
+    }
+
+    /// A property that is declared or required only under a condition can be anything when the condition does not hold.
+    fn name_conditional_properties(&mut self, schemas: &Schemas<'_>, node: &Node, all: &mut Alternatives) {
+        if node.conditional.is_empty() || all.objects.is_empty() {
+            return;
+        }
+        let below: Vec<_> = node.conditional.iter().map(|id| self.names_below(schemas, *id)).collect();
+        let count: usize = below.iter().flatten().map(|names| names.len()).sum();
+        let is_whole = below.iter().all(Option::is_some) && self.affords(count * all.objects.len());
+        let mut known = HashSet::new();
+        let names: Vec<String> =
+            below.iter().flatten().flat_map(|names| names.iter()).filter(|name| known.insert(*name)).cloned().collect();
         for object in &mut all.objects {
-            for name in &names {
-                if object.additional == Additional::Unsaid && object.property(name).is_none() {
-                    object.properties.push((name.clone(), Conjunction::new()));
-                }
+            if is_whole {
+                index::extend(&mut object.named, &names);
+            } else if object.additional == Additional::Unsaid {
+                object.additional = Additional::Of(Conjunction::new());
             }
         }
     }
-}
 
-fn collect_properties(schemas: &Schemas<'_>, id: SchemaId, depth: usize, names: &mut Vec<String>) {
-    const DEEPEST_CONDITION: usize = 8;
-    if depth > DEEPEST_CONDITION {
-        return;
-    }
-    let node = schemas.get(id);
-    for (name, _) in &node.properties {
-        if !names.contains(name) {
-            names.push(name.clone());
+    /// The keys that a schema declares, requires or names for the object that it stands at; `None` where they are
+    /// too many.
+    fn names_below(&mut self, schemas: &Schemas<'_>, id: SchemaId) -> Option<Rc<Vec<String>>> {
+        if let Some(known) = self.names.get(&id).cloned() {
+            return Some(known);
         }
-    }
-    let branches = node.any_of.iter().chain(&node.one_of).flatten();
-    for part in node.all_of.iter().chain(&node.conditional).chain(&node.reference).chain(branches) {
-        collect_properties(schemas, *part, depth + 1, names);
+        let (mut names, mut known) = (Vec::new(), HashSet::new());
+        let (mut below, mut seen) = (vec![id], HashSet::from([id]));
+        while let Some(id) = below.pop() {
+            let node = schemas.get(id);
+            let branches = node.any_of.iter().chain(&node.one_of).flatten();
+            let parts = node.all_of.iter().chain(&node.conditional).chain(&node.reference).chain(branches);
+            below.extend(parts.copied().filter(|part| seen.insert(*part)).collect::<Vec<_>>().into_iter().rev());
+            let properties = node.properties.iter().map(|(name, _)| name);
+            let found = properties.chain(&node.required).chain(&node.named);
+            names.extend(found.filter(|name| known.insert(*name)).cloned());
+            let cost = 1 + node.properties.len() + node.required.len() + node.named.len() + below.len();
+            if !self.affords(cost) {
+                return None;
+            }
+        }
+        let names = Rc::new(names);
+        self.names.insert(id, Rc::clone(&names));
+        Some(names)
     }
 }
 
@@ -140,11 +212,11 @@ fn collect_properties(schemas: &Schemas<'_>, id: SchemaId, depth: usize, names: 
 fn own(schemas: &Schemas<'_>, id: SchemaId, node: &Node) -> Alternatives {
     let mut own = node.kinds.map_or_else(Alternatives::anything, Alternatives::of_kinds);
     if let Some(values) = &node.allowed {
-        own = own.intersection(Alternatives::of_values(values));
+        own.intersect(&Alternatives::of_values(values));
     }
-    if let Numbers::Integers { least, greatest } = &mut own.numbers {
-        *least = node.minimum.map(crate::normalize::Bound::least);
-        *greatest = node.maximum.map(crate::normalize::Bound::greatest);
+    if let Numbers::Within(Range { least, greatest, .. }) = &mut own.numbers {
+        *least = node.minimum.map(Bound::least);
+        *greatest = node.maximum.map(Bound::greatest);
     }
     for array in &mut own.arrays {
         *array = array_of(schemas, node);
@@ -183,6 +255,7 @@ fn object_of(id: SchemaId, node: &Node, schemas: &Schemas<'_>) -> ObjectAlternat
         required: node.required.clone(),
         additional,
         require_any: Vec::new(),
+        named: node.named.clone(),
         origin: Some(id),
     }
 }

@@ -6,18 +6,22 @@
 mod alternatives;
 mod arrays;
 mod expand;
+mod index;
 mod nesting;
+mod numbers;
 mod objects;
 mod specificity;
 mod tags;
 mod unions;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::rc::Rc;
 
-use alternatives::{Alternatives, Choice, Conjunction, Numbers};
+use alternatives::{Alternatives, Choice, Conjunction};
 use arrays::{ArrayAlternative, Rest};
 use expand::Expander;
-use objects::{Additional, ObjectAlternative};
+use numbers::{Numbers, Range};
+use objects::{Additional, ObjectAlternative, Property};
 
 use crate::diagnostics::{LIMIT, NEVER_VALID, Reporter, WIDE_INTEGER};
 use crate::document::Role;
@@ -34,6 +38,10 @@ const MAP_LAYER: usize = 4;
 const LONGEST_CHAIN: usize = 40;
 /// Tuples longer than this are lists.
 const LONGEST_TUPLE: usize = 8;
+/// A document may give so many types and fields, and so many for each of its schemas. Combinations below properties
+/// multiply: of two definitions for each level, without end.
+const MOST_PLACES: usize = 200;
+const PLACES_OF_SCHEMA: usize = 4;
 
 /// The shapes of a document, and the one of its root, which has a name.
 pub(crate) fn lower(
@@ -43,12 +51,14 @@ pub(crate) fn lower(
     reporter: &mut Reporter,
 ) -> (Shapes, ShapeId) {
     let mut lowering = Lowering {
+        expander: Expander::new(schemas),
+        places_left: MOST_PLACES + PLACES_OF_SCHEMA * schemas.len(),
+        untyped: None,
         schemas,
         reporter,
-        expander: Expander::default(),
         shapes: Shapes::default(),
         known: HashMap::new(),
-        structs: Vec::new(),
+        structs: HashMap::new(),
         pending: VecDeque::new(),
     };
     let root = lowering.root(root, role);
@@ -56,6 +66,7 @@ pub(crate) fn lower(
         lowering.finish(job);
     }
     let mut shapes = lowering.shapes;
+    unions::try_untyped_branches_last(&mut shapes);
     let root = if root.nullable || !shapes.get(root.shape).is_named() {
         let origin = shapes.origin(root.shape).to_vec();
         shapes.add(Shape::Named(root), origin)
@@ -72,7 +83,11 @@ struct Lowering<'l, 'a> {
     expander: Expander,
     shapes: Shapes,
     known: HashMap<Conjunction, Slot>,
-    structs: Vec<(ObjectAlternative, StructMode, ShapeId)>,
+    /// By the schema that they come from.
+    structs: HashMap<Option<SchemaId>, Vec<(ObjectAlternative, StructMode, ShapeId)>>,
+    places_left: usize,
+    /// The shape of what comes after all places are taken.
+    untyped: Option<ShapeId>,
     pending: VecDeque<Job>,
 }
 
@@ -84,7 +99,8 @@ struct Job {
 }
 
 enum Work {
-    Place(Conjunction, Alternatives),
+    /// What the place allows, and whether `null` is left out.
+    Place(Conjunction, Rc<Alternatives>, bool),
     Struct(ObjectAlternative, StructMode),
     List(ArrayAlternative),
 }
@@ -106,7 +122,7 @@ enum StructMode {
 impl Lowering<'_, '_> {
     fn root(&mut self, root: SchemaId, role: Role) -> Slot {
         let conjunction = vec![root];
-        let mut alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
+        let mut alternatives = self.allowed(&conjunction);
         if role == Role::Input {
             let objects = std::mem::take(&mut alternatives.objects);
             alternatives = Alternatives { objects, ..Alternatives::nothing() };
@@ -119,7 +135,11 @@ impl Lowering<'_, '_> {
                 [_, _, ..] => {
                     let id = self.shapes.add(Shape::Anything, conjunction.clone());
                     self.known.insert(conjunction.clone(), Slot { shape: id, nullable: false });
-                    self.pending.push_back(Job { id, depth: 0, work: Work::Place(conjunction, alternatives) });
+                    self.pending.push_back(Job {
+                        id,
+                        depth: 0,
+                        work: Work::Place(conjunction, Rc::new(alternatives), false),
+                    });
                     return Slot { shape: id, nullable: false };
                 }
                 [_] => {}
@@ -133,17 +153,20 @@ impl Lowering<'_, '_> {
             self.known.insert(conjunction, Slot { shape, nullable: false });
             return Slot { shape, nullable: false };
         }
-        self.place_of(conjunction, alternatives, 0)
+        self.place_of(conjunction, &Rc::new(alternatives), 0)
     }
 
     /// The shape of a place, to be made later.
     fn slot(&mut self, conjunction: &Conjunction, depth: usize) -> Slot {
         let (conjunction, or_null) = self.followed(conjunction);
-        let known = self.known.get(&conjunction).copied();
-        let slot = known.unwrap_or_else(|| {
-            let alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
-            self.place_of(conjunction.clone(), alternatives, depth)
-        });
+        let slot = match self.known.get(&conjunction).copied() {
+            Some(slot) => slot,
+            None if self.has_place(&conjunction, 1) => {
+                let alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
+                self.place_of(conjunction.clone(), &alternatives, depth)
+            }
+            None => return Slot { shape: self.untyped(), nullable: false },
+        };
         if or_null && !slot.nullable {
             let alternatives = self.expander.all(self.schemas, &conjunction, self.reporter);
             return Slot { nullable: !alternatives.null, ..slot };
@@ -151,19 +174,34 @@ impl Lowering<'_, '_> {
         slot
     }
 
-    fn place_of(&mut self, conjunction: Conjunction, mut alternatives: Alternatives, depth: usize) -> Slot {
-        if matches!(&alternatives.booleans, Choice::Only(values) if values.len() > 1) {
-            alternatives.booleans = Choice::Any;
+    fn allowed(&mut self, conjunction: &Conjunction) -> Alternatives {
+        Rc::unwrap_or_clone(self.expander.all(self.schemas, conjunction, self.reporter))
+    }
+
+    /// Whether there is room for so many more types or fields.
+    fn has_place(&mut self, conjunction: &Conjunction, count: usize) -> bool {
+        if self.places_left < count {
+            let place = self.place(conjunction);
+            self.reporter.say(LIMIT, &place, "the schemas combine to too many types");
+            return false;
         }
-        let only_null = alternatives == Alternatives { null: true, ..Alternatives::nothing() };
-        let nullable = alternatives.null && !only_null && !unions::takes_null(&alternatives);
-        if nullable {
-            alternatives.null = false;
-        }
+        self.places_left -= count;
+        true
+    }
+
+    fn untyped(&mut self) -> ShapeId {
+        let shapes = &mut self.shapes;
+        *self.untyped.get_or_insert_with(|| shapes.add(Shape::Anything, Vec::new()))
+    }
+
+    fn place_of(&mut self, conjunction: Conjunction, alternatives: &Rc<Alternatives>, depth: usize) -> Slot {
+        let only_null = **alternatives == Alternatives { null: true, ..Alternatives::nothing() };
+        let nullable = alternatives.null && !only_null && !unions::takes_null(alternatives);
         let id = self.shapes.add(Shape::Anything, conjunction.clone());
         let slot = Slot { shape: id, nullable };
         self.known.insert(conjunction.clone(), slot);
-        self.pending.push_back(Job { id, depth, work: Work::Place(conjunction, alternatives) });
+        let work = Work::Place(conjunction, Rc::clone(alternatives), nullable);
+        self.pending.push_back(Job { id, depth, work });
         slot
     }
 
@@ -202,7 +240,11 @@ impl Lowering<'_, '_> {
             return;
         }
         let shape = match work {
-            Work::Place(conjunction, alternatives) => self.shape_of(&conjunction, alternatives, depth),
+            Work::Place(conjunction, alternatives, without_null) => {
+                let mut alternatives = Rc::unwrap_or_clone(alternatives);
+                alternatives.null &= !without_null;
+                self.shape_of(&conjunction, alternatives, depth)
+            }
             Work::Struct(object, mode) => self.object(&object, &mode, depth),
             Work::List(array) => self.array(&array, depth),
         };
@@ -248,21 +290,29 @@ impl Lowering<'_, '_> {
     }
 
     fn number(&mut self, numbers: &Numbers, conjunction: &Conjunction) -> Shape {
-        let Numbers::Integers { least, greatest } = numbers else {
+        let Numbers::Within(Range { whole: true, least, greatest }) = numbers else {
             return Shape::Number;
         };
-        let least = least.unwrap_or(i64::MIN.into());
-        let unbounded = if least > i64::MAX.into() { u64::MAX.into() } else { i64::MAX.into() };
-        let greatest = greatest.unwrap_or(unbounded);
+        // JavaScript writes the bounds of 64 bits as the doubles next to them, which lie outside.
+        #[allow(clippy::cast_precision_loss)]
+        let is_bound = |value: i128, bits: i32| value as f64 == 2f64.powi(bits);
         // Bounds below i64::MIN are no demand: nobody means integers of more than 64 bits by them.
-        if greatest <= i64::MAX.into() {
-            return Shape::I64;
-        }
-        if least < 0 || greatest > u64::MAX.into() {
+        let least = least.unwrap_or(i64::MIN.into());
+        let greatest = greatest.filter(|greatest| *greatest <= u64::MAX.into());
+        let is_wide = matches!(numbers, Numbers::Within(Range { greatest: Some(most), .. })
+            if *most > u64::MAX.into() && !is_bound(*most, 64));
+        let shape = match greatest {
+            _ if least > u64::MAX.into() => Shape::Anything,
+            Some(greatest) if greatest <= i64::MAX.into() => Shape::I64,
+            _ if least >= 0 => Shape::U64,
+            Some(greatest) if !is_bound(greatest, 63) => Shape::Anything,
+            _ => Shape::I64,
+        };
+        if is_wide || matches!(shape, Shape::Anything) {
             let place = self.place(conjunction);
             self.reporter.say(WIDE_INTEGER, &place, "");
         }
-        if least < 0 { Shape::Anything } else { Shape::U64 }
+        shape
     }
 
     fn array(&mut self, array: &ArrayAlternative, depth: usize) -> Shape {
@@ -289,15 +339,16 @@ impl Lowering<'_, '_> {
 
     /// A struct with a place of its own; the same object used in the same way has one place.
     fn structure(&mut self, object: ObjectAlternative, mode: StructMode, depth: usize, origin: Conjunction) -> ShapeId {
-        let known = self
-            .structs
-            .iter()
-            .find(|(known, how, _)| *how == mode && *known == object && known.origin == object.origin);
-        if let Some((_, _, id)) = known {
+        let known = self.structs.entry(object.origin).or_default();
+        let cost = known.len() + object.weight();
+        if let Some((.., id)) = known.iter().find(|(known, how, _)| *how == mode && *known == object) {
             return *id;
         }
+        if !self.expander.affords(cost) || !self.has_place(&origin, 1) {
+            return self.untyped();
+        }
         let id = self.shapes.add(Shape::Anything, origin);
-        self.structs.push((object.clone(), mode.clone(), id));
+        self.structs.entry(object.origin).or_default().push((object.clone(), mode.clone(), id));
         self.pending.push_back(Job { id, depth, work: Work::Struct(object, mode) });
         id
     }
@@ -319,22 +370,21 @@ impl Lowering<'_, '_> {
             }
             Additional::Unsaid => Unknown::Ignore,
         };
-        let undeclared = object.required.iter().filter(|key| object.property(key).is_none());
-        let properties: Vec<(String, Conjunction)> = object
-            .properties
-            .iter()
-            .cloned()
-            .chain(undeclared.map(|key| {
-                let schemas = match &object.additional {
-                    Additional::Of(schemas) => schemas.clone(),
-                    Additional::Unsaid | Additional::Denied => Conjunction::new(),
-                };
-                (key.clone(), schemas)
-            }))
-            .filter(|(key, _)| !matches!(mode, StructMode::Tagged(tag) if tag == key))
+        let mut properties: Vec<Property> = object.properties.clone();
+        properties.extend(object.undeclared());
+        properties.retain(|(key, _)| !matches!(mode, StructMode::Tagged(tag) if tag == key));
+        let origin: Conjunction = object.origin.into_iter().collect();
+        if *mode != StructMode::Arguments && !self.has_place(&origin, properties.len()) {
+            return Shape::FreeMap;
+        }
+        let required: HashSet<&String> = object.required.iter().collect();
+        let fields = properties
+            .into_iter()
+            .filter_map(|(key, schemas)| {
+                let is_required = required.contains(&key);
+                self.field(key, is_required, schemas, depth)
+            })
             .collect();
-        let fields =
-            properties.into_iter().filter_map(|(key, schemas)| self.field(object, key, schemas, depth)).collect();
         let tag = match mode {
             StructMode::Tagged(tag) => Some(tag.clone()),
             StructMode::Plain | StructMode::Arguments | StructMode::Untagged => None,
@@ -343,10 +393,9 @@ impl Lowering<'_, '_> {
         Shape::Struct(StructShape { fields, required, tag, unknown, require_any: object.require_any.clone() })
     }
 
-    fn field(&mut self, object: &ObjectAlternative, key: String, schemas: Conjunction, depth: usize) -> Option<Field> {
-        let is_required = object.required.contains(&key);
+    fn field(&mut self, key: String, is_required: bool, schemas: Conjunction, depth: usize) -> Option<Field> {
         let alternatives = self.expander.all(self.schemas, &schemas, self.reporter);
-        if alternatives == Alternatives::nothing() && !is_required {
+        if !is_required && *alternatives == Alternatives::nothing() {
             let place = self.place(&schemas);
             self.reporter.say(NEVER_VALID, &place, "");
             return None;

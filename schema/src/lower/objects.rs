@@ -1,18 +1,24 @@
 use super::alternatives::{Conjunction, both};
+use super::index::{Index, extend, keys};
 use crate::normalize::SchemaId;
 
 /// One way to be an object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObjectAlternative {
     /// Declared properties, in the order of their declaration.
-    pub(super) properties: Vec<(String, Conjunction)>,
+    pub(super) properties: Vec<Property>,
     pub(super) required: Vec<String>,
     pub(super) additional: Additional,
     /// Sets of properties, of which at least one has to be complete; several such demands.
     pub(super) require_any: Vec<Vec<Vec<String>>>,
+    /// Keys that are named somewhere, such as in what a branch requires, and may be there.
+    pub(super) named: Vec<String>,
     /// The schema that the alternative comes from, for its name and documentation.
     pub(super) origin: Option<SchemaId>,
 }
+
+/// A key, and what its value is asked to be.
+pub(super) type Property = (String, Conjunction);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Additional {
@@ -27,7 +33,7 @@ pub(super) enum Additional {
 impl PartialEq for ObjectAlternative {
     /// Whether both allow the same, wherever they come from.
     fn eq(&self, other: &Self) -> bool {
-        self.required == other.required && self.same_properties(other)
+        self.required == other.required && self.named == other.named && self.same_properties(other)
     }
 }
 
@@ -39,18 +45,22 @@ impl ObjectAlternative {
     }
 
     pub(super) fn is_open(&self) -> bool {
-        *self == Self::default()
+        self.properties.is_empty()
+            && self.required.is_empty()
+            && self.additional == Additional::Unsaid
+            && self.require_any.is_empty()
     }
 
-    pub(super) fn property(&self, key: &str) -> Option<&Conjunction> {
-        self.properties.iter().find(|(name, _)| name == key).map(|(_, schemas)| schemas)
+    /// The properties by their keys.
+    pub(super) fn index(&self) -> Index<'_, Property> {
+        Index::new(&self.properties, |(key, _)| key)
     }
 
-    /// What is asked of the property `key`; `None` where it must not be there.
-    fn asked_of(&self, key: &str) -> Option<Conjunction> {
-        match (self.property(key), &self.additional) {
-            (Some(schemas), _) | (None, Additional::Of(schemas)) => Some(schemas.clone()),
-            (None, Additional::Unsaid) => Some(Conjunction::new()),
+    /// What is asked of a property that is declared as `declared`, if at all; `None` where it must not be there.
+    fn asked_of<'s>(&'s self, declared: Option<&'s Property>) -> Option<&'s [SchemaId]> {
+        match (declared, &self.additional) {
+            (Some((_, schemas)), _) | (None, Additional::Of(schemas)) => Some(schemas),
+            (None, Additional::Unsaid) => Some(&[]),
             (None, Additional::Denied) => None,
         }
     }
@@ -58,19 +68,18 @@ impl ObjectAlternative {
     /// `None` where no object can be both.
     pub(super) fn intersection(&self, other: &Self) -> Option<Self> {
         let mut required = self.required.clone();
-        required.extend(other.required.iter().filter(|name| !self.required.contains(name)).cloned());
-        let mut properties = Vec::new();
-        let keys =
-            self.properties.iter().chain(other.properties.iter().filter(|(key, _)| self.property(key).is_none()));
-        for (key, _) in keys {
-            match (self.asked_of(key), other.asked_of(key)) {
-                (Some(left), Some(right)) => properties.push((key.clone(), both(&left, &right))),
-                _ if required.contains(key) => return None,
-                _ => {}
-            }
-        }
-        if required.iter().any(|key| self.asked_of(key).is_none() || other.asked_of(key).is_none()) {
+        extend(&mut required, &other.required);
+        let (left, right) = (self.index(), other.index());
+        if required.iter().any(|key| self.asked_of(left.get(key)).is_none() || other.asked_of(right.get(key)).is_none())
+        {
             return None;
+        }
+        let mut properties = Vec::with_capacity(self.properties.len() + other.properties.len());
+        let keys = self.properties.iter().chain(other.properties.iter().filter(|(key, _)| !left.has(key)));
+        for (key, _) in keys {
+            if let (Some(left), Some(right)) = (self.asked_of(left.get(key)), other.asked_of(right.get(key))) {
+                properties.push((key.clone(), both(left, right)));
+            }
         }
         let additional = match (&self.additional, &other.additional) {
             (Additional::Denied, _) | (_, Additional::Denied) => Additional::Denied,
@@ -79,14 +88,61 @@ impl ObjectAlternative {
         };
         let mut require_any = self.require_any.clone();
         require_any.extend(other.require_any.iter().filter(|sets| !self.require_any.contains(sets)).cloned());
+        let mut named = self.named.clone();
+        extend(&mut named, &other.named);
         let origin =
             if other.properties.is_empty() { self.origin.or(other.origin) } else { other.origin.or(self.origin) };
-        Some(Self { properties, required, additional, require_any, origin })
+        Self { properties, required, additional, require_any, named, origin }.without_denied_sets()
+    }
+
+    /// Demands can only be met by sets whose properties may be there; `None` where one has no such set.
+    fn without_denied_sets(mut self) -> Option<Self> {
+        if self.additional != Additional::Denied || self.require_any.is_empty() {
+            return Some(self);
+        }
+        let mut demands = std::mem::take(&mut self.require_any);
+        let declared = Index::new(&self.properties, |(key, _)| key);
+        for sets in &mut demands {
+            sets.retain(|set| set.iter().all(|key| declared.has(key)));
+        }
+        for sets in demands {
+            match sets.as_slice() {
+                [] => return None,
+                [only] => extend(&mut self.required, only),
+                _ => self.require_any.push(sets),
+            }
+        }
+        Some(self)
+    }
+
+    /// Keys that may be there though they are not declared, the required ones first, and what is asked of their values.
+    pub(super) fn undeclared(&self) -> Vec<Property> {
+        let declared = self.index();
+        let mut undeclared: Vec<String> = self.required.iter().filter(|key| !declared.has(key)).cloned().collect();
+        if self.additional != Additional::Denied {
+            let named: Vec<String> = self.named.iter().filter(|key| !declared.has(key)).cloned().collect();
+            extend(&mut undeclared, &named);
+        }
+        let asked = match &self.additional {
+            Additional::Of(schemas) => schemas.clone(),
+            Additional::Unsaid | Additional::Denied => Conjunction::new(),
+        };
+        undeclared.into_iter().map(|key| (key, asked.clone())).collect()
+    }
+
+    /// How much there is to compare or to copy.
+    pub(super) fn weight(&self) -> usize {
+        let schemas: usize = self.properties.iter().map(|(_, schemas)| 1 + schemas.len()).sum();
+        let sets: usize = self.require_any.iter().flatten().map(|set| 1 + set.len()).sum();
+        1 + schemas + sets + self.required.len() + self.named.len()
     }
 }
 
 /// Alternatives that differ only in what they require become one, which asks for any of the sets.
 pub(super) fn merge_requirements(alternatives: Vec<ObjectAlternative>) -> Vec<ObjectAlternative> {
+    if alternatives.len() < 2 {
+        return alternatives;
+    }
     let mut groups: Vec<Vec<ObjectAlternative>> = Vec::new();
     for alternative in alternatives {
         match groups.iter_mut().find(|group| group.first().is_some_and(|first| first.same_properties(&alternative))) {
@@ -97,14 +153,25 @@ pub(super) fn merge_requirements(alternatives: Vec<ObjectAlternative>) -> Vec<Ob
     groups.into_iter().filter_map(merge_group).collect()
 }
 
-fn merge_group(group: Vec<ObjectAlternative>) -> Option<ObjectAlternative> {
+fn merge_group(mut group: Vec<ObjectAlternative>) -> Option<ObjectAlternative> {
+    if group.len() < 2 {
+        return group.pop();
+    }
     let mut merged = group.first()?.clone();
-    merged.required.retain(|key| group.iter().all(|alternative| alternative.required.contains(key)));
+    for alternative in &group {
+        let required = keys(&alternative.required);
+        merged.required.retain(|key| required.has(key));
+    }
+    let common = keys(&merged.required);
     let sets: Vec<Vec<String>> = group
         .iter()
-        .map(|alternative| alternative.required.iter().filter(|key| !merged.required.contains(key)).cloned().collect())
+        .map(|alternative| alternative.required.iter().filter(|key| !common.has(key)).cloned().collect())
         .collect();
-    if group.len() > 1 && sets.iter().all(|set| !set.is_empty()) {
+    for (alternative, set) in group.iter().zip(&sets) {
+        extend(&mut merged.named, &alternative.named);
+        extend(&mut merged.named, set);
+    }
+    if sets.iter().all(|set| !set.is_empty()) {
         merged.require_any.push(sets);
     }
     Some(merged)

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::Lowering;
-use super::alternatives::{Alternatives, Choice, Numbers};
+use super::alternatives::{Alternatives, Choice, Conjunction};
+use super::index::{extend, keys};
+use super::numbers::Numbers;
 use super::objects::ObjectAlternative;
 use crate::shape::TagKey;
 
@@ -19,38 +21,65 @@ pub(super) struct Tag {
 impl Lowering<'_, '_> {
     /// The first property that every branch requires and gives a constant of its own.
     pub(super) fn tag(&mut self, branches: &[ObjectAlternative]) -> Option<Tag> {
-        let candidates = branches.first()?.required.clone();
-        candidates.into_iter().find_map(|key| {
-            let constants: Vec<Value> =
-                branches.iter().map(|branch| self.constant(branch, &key)).collect::<Option<_>>()?;
+        let properties: Vec<_> = branches.iter().map(ObjectAlternative::index).collect();
+        let required: Vec<_> = branches.iter().map(|branch| keys(&branch.required)).collect();
+        for key in &branches.first()?.required {
+            if !self.expander.affords(branches.len()) {
+                return None;
+            }
+            let mut constants = properties.iter().zip(&required).map(|(properties, required)| {
+                let (_, schemas) = properties.get(key).filter(|_| required.has(key))?;
+                self.constant(schemas)
+            });
+            let Some(constants) = constants.by_ref().collect::<Option<Vec<Value>>>() else { continue };
             let are_texts = constants.iter().all(Value::is_string);
             if !are_texts && constants.iter().any(Value::is_string) {
-                return None;
+                continue;
             }
             let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             let values: Vec<String> = constants.iter().map(text).collect();
             let distinct: HashSet<&String> = values.iter().collect();
-            let is_tag = distinct.len() == values.len();
-            is_tag.then_some(Tag { key: TagKey { name: key, is_text: are_texts }, values })
-        })
+            if distinct.len() == values.len() {
+                return Some(Tag { key: TagKey { name: key.clone(), is_text: are_texts }, values });
+            }
+        }
+        None
     }
 
-    fn constant(&mut self, branch: &ObjectAlternative, key: &str) -> Option<Value> {
-        let property = branch.property(key).filter(|_| branch.required.iter().any(|name| name == key))?;
-        let allowed = self.expander.all(self.schemas, property, self.reporter);
-        let none = Alternatives::nothing();
-        let strings = Alternatives { strings: allowed.strings.clone(), ..none.clone() };
-        let numbers = Alternatives { numbers: allowed.numbers.clone(), ..none.clone() };
-        let booleans = Alternatives { booleans: allowed.booleans.clone(), ..none };
-        match (&allowed.strings, &allowed.numbers, &allowed.booleans) {
-            (Choice::Only(only), ..) if only.len() == 1 && allowed == strings => only.first().cloned().map(Value::from),
-            (_, Numbers::Only(only), _) if only.len() == 1 && allowed == numbers => {
-                only.first().filter(|number| !number.is_f64()).cloned().map(Value::from)
-            }
-            (.., Choice::Only(only)) if only.len() == 1 && allowed == booleans => {
-                only.first().copied().map(Value::from)
-            }
+    /// The only value that schemas allow.
+    fn constant(&mut self, schemas: &Conjunction) -> Option<Value> {
+        let allowed = self.expander.all(self.schemas, schemas, self.reporter);
+        let Alternatives { null: false, booleans, numbers, strings, arrays, objects, literals, .. } = &*allowed else {
+            return None;
+        };
+        if !(arrays.is_empty() && objects.is_empty() && literals.is_empty()) {
+            return None;
+        }
+        let (Choice::Only(booleans), Numbers::Only(numbers), Choice::Only(strings)) = (booleans, numbers, strings)
+        else {
+            return None;
+        };
+        match (booleans.as_slice(), numbers.as_slice(), strings.as_slice()) {
+            ([], [], [only]) => Some(only.clone().into()),
+            ([], [only], []) if !only.is_f64() => Some(only.clone().into()),
+            ([only], [], []) => Some((*only).into()),
             _ => None,
         }
+    }
+}
+
+/// Keys that only some branch names are no property of another's; still they may be there.
+pub(super) fn share_names(branches: &mut [ObjectAlternative]) {
+    let declared: HashSet<&str> =
+        branches.iter().flat_map(|branch| &branch.properties).map(|(key, _)| key.as_str()).collect();
+    let mut named = HashSet::new();
+    let shared: Vec<String> = branches
+        .iter()
+        .flat_map(|branch| branch.required.iter().chain(&branch.named))
+        .filter(|key| !declared.contains(key.as_str()) && named.insert(*key))
+        .cloned()
+        .collect();
+    for branch in branches {
+        extend(&mut branch.named, &shared);
     }
 }

@@ -1,13 +1,16 @@
 //! Values of several kinds, or of one kind in several ways.
 
-use super::alternatives::{Alternatives, Choice, Conjunction, Numbers};
+use std::collections::HashMap;
+
+use super::alternatives::{Alternatives, Choice, Conjunction};
 use super::arrays::{ArrayAlternative, Rest};
+use super::numbers::Numbers;
 use super::objects::ObjectAlternative;
 use super::specificity::Specificity;
-use super::tags::Tag;
+use super::tags::{Tag, share_names};
 use super::{Job, LAYER, Lowering, StructMode, Work, enumeration};
 use crate::normalize::{Kinds, SchemaId};
-use crate::shape::{Branch, Shape, ShapeId, UnionShape};
+use crate::shape::{Branch, Shape, ShapeId, Shapes, UnionShape};
 
 /// From this many kinds on, those that allow everything are one branch.
 const MANY_KINDS: usize = 4;
@@ -16,7 +19,7 @@ const MANY_KINDS: usize = 4;
 fn open_kinds(alternatives: &Alternatives) -> Vec<Kinds> {
     [
         (Kinds::BOOLEAN, alternatives.booleans == Choice::Any),
-        (Kinds::NUMBER, alternatives.numbers == Numbers::Any),
+        (Kinds::NUMBER, alternatives.numbers.is_any()),
         (Kinds::STRING, alternatives.strings == Choice::Any),
         (Kinds::ARRAY, alternatives.arrays.iter().any(ArrayAlternative::is_open)),
         (Kinds::OBJECT, alternatives.objects.iter().any(ObjectAlternative::is_open)),
@@ -44,17 +47,32 @@ pub(super) fn count(alternatives: &Alternatives) -> usize {
         + alternatives.objects.len()
 }
 
+/// A branch that takes everything would take what others are for.
+pub(super) fn try_untyped_branches_last(shapes: &mut Shapes) {
+    for id in shapes.ids() {
+        let Shape::Union(union @ UnionShape { tag: None, .. }) = shapes.get(id) else { continue };
+        let is_untyped = |branch: &Branch| matches!(shapes.get(branch.shape), Shape::Anything | Shape::AnyOf(_));
+        if union.branches.iter().any(is_untyped) {
+            let mut sorted = union.clone();
+            sorted.branches.sort_by_key(is_untyped);
+            shapes.set(id, Shape::Union(sorted));
+        }
+    }
+}
+
 impl Lowering<'_, '_> {
     pub(super) fn union_shape(&mut self, mut alternatives: Alternatives, place: &Conjunction, depth: usize) -> Shape {
         let mut branches = Vec::new();
-        let rest = if takes_null(&alternatives) { take_open_kinds(&mut alternatives) } else { None };
-        for array in std::mem::take(&mut alternatives.arrays) {
+        let mut rest = if takes_null(&alternatives) { take_open_kinds(&mut alternatives) } else { None };
+        let mut arrays = std::mem::take(&mut alternatives.arrays);
+        arrays.sort_by_cached_key(|array| self.untyped_items(array));
+        for array in arrays {
             let name = self.name_of_array(&array);
             let shape = self.later(Work::List(array), place.clone(), depth);
             branches.push(Branch { tag: None, name, shape });
         }
         let objects = std::mem::take(&mut alternatives.objects);
-        let scalars = self.scalars(&mut alternatives, place);
+        let scalars = self.scalars(&alternatives, place, &mut rest);
         match self.objects(objects, place, depth) {
             Shape::Union(union) if branches.is_empty() && scalars.is_empty() && rest.is_none() => {
                 return Shape::Union(union);
@@ -74,7 +92,7 @@ impl Lowering<'_, '_> {
         Shape::Union(UnionShape { tag: None, branches })
     }
 
-    fn scalars(&mut self, alternatives: &mut Alternatives, place: &Conjunction) -> Vec<Branch> {
+    fn scalars(&mut self, alternatives: &Alternatives, place: &Conjunction, rest: &mut Option<Kinds>) -> Vec<Branch> {
         let mut listed = alternatives.clone();
         listed.null = false;
         let mut shapes = Vec::new();
@@ -83,8 +101,11 @@ impl Lowering<'_, '_> {
             listed.booleans = Choice::Only(Vec::new());
         }
         if !matches!(alternatives.numbers, Numbers::Only(_)) {
-            let shape = self.number(&alternatives.numbers, place);
-            shapes.push((if matches!(shape, Shape::Number) { "Number" } else { "Integer" }, shape));
+            match self.number(&alternatives.numbers, place) {
+                Shape::Anything => *rest = Some(rest.map_or(Kinds::NUMBER, |rest| rest | Kinds::NUMBER)),
+                Shape::Number => shapes.push(("Number", Shape::Number)),
+                shape => shapes.push(("Integer", shape)),
+            }
             listed.numbers = Numbers::Only(Vec::new());
         }
         if alternatives.strings == Choice::Any {
@@ -112,7 +133,8 @@ impl Lowering<'_, '_> {
             };
         }
         if let Some(Tag { key, values }) = self.tag(&objects) {
-            let siblings = objects.clone();
+            share_names(&mut objects);
+            let siblings = Siblings::of(&objects);
             let branches = objects
                 .into_iter()
                 .zip(values)
@@ -128,7 +150,7 @@ impl Lowering<'_, '_> {
         let mut ranked: Vec<(Specificity, ObjectAlternative)> =
             objects.into_iter().map(|object| (self.specificity(&object), object)).collect();
         ranked.sort_by(|(left, _), (right, _)| left.cmp(right));
-        let siblings: Vec<ObjectAlternative> = ranked.iter().map(|(_, object)| object.clone()).collect();
+        let siblings = Siblings::of(ranked.iter().map(|(_, object)| object));
         let branches = ranked
             .into_iter()
             .map(|(_, object)| {
@@ -142,31 +164,25 @@ impl Lowering<'_, '_> {
     }
 
     fn later(&mut self, work: Work, origin: Conjunction, depth: usize) -> ShapeId {
+        let has_place = self.has_place(&origin, 1);
         let id = self.shapes.add(Shape::Anything, origin);
-        self.pending.push_back(Job { id, depth: depth + LAYER, work });
+        if has_place {
+            self.pending.push_back(Job { id, depth: depth + LAYER, work });
+        }
         id
     }
 
     /// A definition's name, a title, or the properties that only this branch has.
-    fn name_of_object(&self, object: &ObjectAlternative, siblings: &[ObjectAlternative]) -> String {
+    fn name_of_object(&self, object: &ObjectAlternative, siblings: &Siblings) -> String {
         if let Some(name) = object.origin.and_then(|id| self.given_name(id)) {
             return name;
         }
-        let is_own = |key: &&String| {
-            siblings.iter().filter(|sibling| sibling.required.contains(key)).count() == 1
-                || siblings.iter().filter(|sibling| sibling.property(key).is_some()).count() == 1
-        };
-        let own: Vec<_> = object
-            .required
-            .iter()
-            .filter(is_own)
-            .chain(object.properties.iter().map(|(key, _)| key).filter(is_own))
-            .take(1)
-            .cloned()
-            .collect();
-        match own.as_slice() {
-            [name, ..] => format!("with {name}"),
-            [] => "Object".to_owned(),
+        let is_own = |key: &&String| siblings.one_has(key);
+        // The order of `required` says something, that of properties does not.
+        let required = object.required.iter().find(is_own);
+        match required.or_else(|| object.properties.iter().map(|(key, _)| key).filter(is_own).min()) {
+            Some(name) => format!("with {name}"),
+            None => "Object".to_owned(),
         }
     }
 
@@ -195,6 +211,29 @@ impl Lowering<'_, '_> {
             "Array"
         }
         .to_owned()
+    }
+}
+
+/// How many branches require a key, and how many declare it.
+struct Siblings(HashMap<String, (usize, usize)>);
+
+impl Siblings {
+    fn of<'o>(objects: impl IntoIterator<Item = &'o ObjectAlternative>) -> Self {
+        let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
+        for object in objects {
+            for key in &object.required {
+                counts.entry(key.clone()).or_default().0 += 1;
+            }
+            for (key, _) in &object.properties {
+                counts.entry(key.clone()).or_default().1 += 1;
+            }
+        }
+        Self(counts)
+    }
+
+    /// Whether the key belongs to one branch alone.
+    fn one_has(&self, key: &str) -> bool {
+        self.0.get(key).is_some_and(|(required, declared)| *required == 1 || *declared == 1)
     }
 }
 

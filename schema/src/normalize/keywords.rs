@@ -1,12 +1,14 @@
 //! The keywords whose values are not schemas.
 
+use std::collections::HashSet;
 use std::ops::BitOr;
 
+use mcp_model::{TOO_DEEP, is_beyond_doubles};
 use serde_json::{Map, Number, Value};
 
 use super::Node;
-use crate::bundle::lookup;
-use crate::diagnostics::{MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
+use crate::bundle::{lookup, push};
+use crate::diagnostics::{LIMIT, MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
 
 /// A set of JSON's kinds of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,6 +21,9 @@ impl Kinds {
     pub const BOOLEAN: Self = Self(2);
     /// Integral numbers.
     pub const INTEGER: Self = Self(4);
+    /// Numbers that are not integral.
+    #[cfg(feature = "drift")]
+    pub(crate) const FRACTION: Self = Self(8);
     /// Every number, integers too.
     pub const NUMBER: Self = Self(4 | 8);
     /// Strings.
@@ -27,6 +32,29 @@ impl Kinds {
     pub const ARRAY: Self = Self(32);
     /// Objects.
     pub const OBJECT: Self = Self(64);
+
+    #[cfg(feature = "drift")]
+    pub(crate) const NONE: Self = Self(0);
+    #[cfg(feature = "drift")]
+    pub(crate) const ALL: Self = Self(127);
+
+    /// Each kind by itself.
+    #[cfg(feature = "drift")]
+    pub(crate) fn each(self) -> impl Iterator<Item = Self> {
+        (0..7).map(|bit| Self(1 << bit)).filter(move |kind| self.has(*kind))
+    }
+
+    /// Whether both have a kind in common.
+    #[cfg(feature = "drift")]
+    pub(crate) fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// The kinds of both.
+    #[cfg(feature = "drift")]
+    pub(crate) fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
 
     /// Whether all of `kinds` are in the set.
     #[must_use]
@@ -100,6 +128,71 @@ fn clamped(value: f64) -> i128 {
     whole.clamp(i128::MIN / 2, i128::MAX / 2)
 }
 
+fn distinct<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    names.filter(|name| seen.insert(*name)).map(str::to_owned).collect()
+}
+
+/// The keys that a schema declares beside a `$ref` that hides its siblings: they may be there, and be anything.
+pub(super) fn declared(map: &Map<String, Value>) -> Vec<String> {
+    let properties = lookup(map, "properties").and_then(Value::as_object).into_iter().flatten();
+    let required = lookup(map, "required").and_then(Value::as_array).into_iter().flatten();
+    distinct(properties.map(|(key, _)| key.as_str()).chain(required.filter_map(Value::as_str)))
+}
+
+/// What could not be read and had to be replaced, by [`mcp_model::parse_leniently`].
+pub(super) fn say_what_was_unreadable(map: &Map<String, Value>, pointer: &str, reporter: &mut Reporter) {
+    for (keyword, value) in map {
+        let message = match value {
+            Value::Number(_) if is_beyond_doubles(value) => "no double holds the number",
+            Value::Array(values)
+                if matches!(keyword.as_str(), "enum" | "examples") && values.iter().any(holds_beyond) =>
+            {
+                "no double holds a number in the list"
+            }
+            Value::Object(_) if matches!(keyword.as_str(), "const" | "default") && holds_beyond(value) => {
+                "no double holds a number in the value"
+            }
+            Value::String(text) if keyword == "$comment" && text == TOO_DEEP => {
+                reporter.say(LIMIT, pointer, TOO_DEEP);
+                continue;
+            }
+            _ => continue,
+        };
+        let mut place = pointer.to_owned();
+        push(&mut place, keyword);
+        reporter.say(LIMIT, &place, message);
+    }
+}
+
+fn holds_beyond(value: &Value) -> bool {
+    match value {
+        Value::Number(_) => is_beyond_doubles(value),
+        Value::Array(items) => items.iter().any(holds_beyond),
+        Value::Object(members) => members.values().any(holds_beyond),
+        _ => false,
+    }
+}
+
+/// Whether a schema may say something of an object's properties, so that it is worth reading for their names.
+pub(super) fn may_name_properties(schema: &Value) -> bool {
+    const NAMING: [&str; 12] = [
+        "properties",
+        "required",
+        "dependentRequired",
+        "dependentSchemas",
+        "dependencies",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "$ref",
+        "$dynamicRef",
+    ];
+    schema.as_object().is_some_and(|map| NAMING.iter().any(|keyword| lookup(map, keyword).is_some()))
+}
+
 pub(super) struct Reading<'m, 'r> {
     pub(super) map: &'m Map<String, Value>,
     pub(super) pointer: &'r str,
@@ -111,8 +204,12 @@ impl Reading<'_, '_> {
         node.kinds = self.kinds();
         node.allowed = self.allowed();
         node.minimum = self.bound("minimum", "exclusiveMinimum", |new, old| new.least() > old.least());
+        if node.minimum.is_none() && self.is_unsigned() {
+            node.minimum = Bound::new(&0.into(), false);
+        }
         node.maximum = self.bound("maximum", "exclusiveMaximum", |new, old| new.greatest() < old.greatest());
         node.required = self.required();
+        node.named = self.dependents();
         node.min_items = self.count("minItems").unwrap_or(0);
         node.max_items = self.count("maxItems");
     }
@@ -155,10 +252,18 @@ impl Reading<'_, '_> {
                 None
             }
         };
-        match (listed, lookup(self.map, "const")) {
+        let allowed = match (listed, lookup(self.map, "const")) {
             (listed, None) => listed,
             (None, Some(only)) => Some(vec![only.clone()]),
             (Some(listed), Some(only)) => Some(listed.into_iter().filter(|value| value == only).collect()),
+        };
+        // Nobody can send or receive a number that no double holds.
+        match allowed {
+            Some(mut values) if values.iter().any(holds_beyond) => {
+                values.retain(|value| !holds_beyond(value));
+                (!values.is_empty()).then_some(values)
+            }
+            allowed => allowed,
         }
     }
 
@@ -176,8 +281,15 @@ impl Reading<'_, '_> {
         }
     }
 
+    /// Generators of schemas write the unsigned types of their languages as formats.
+    fn is_unsigned(&self) -> bool {
+        const FORMATS: [&str; 5] = ["uint", "uint8", "uint16", "uint32", "uint64"];
+        lookup(self.map, "format").and_then(Value::as_str).is_some_and(|format| FORMATS.contains(&format))
+    }
+
     fn number(&mut self, keyword: &str) -> Option<Number> {
         match lookup(self.map, keyword)? {
+            value if is_beyond_doubles(value) => None,
             Value::Number(number) => Some(number.clone()),
             _ => {
                 self.malformed(keyword, "expected a number");
@@ -189,15 +301,10 @@ impl Reading<'_, '_> {
     fn required(&mut self) -> Vec<String> {
         match lookup(self.map, "required") {
             Some(Value::Array(names)) => {
-                let mut required: Vec<String> = Vec::new();
-                for name in names {
-                    match name.as_str() {
-                        Some(name) if required.iter().any(|known| known == name) => {}
-                        Some(name) => required.push(name.to_owned()),
-                        None => self.malformed("required", "expected names of properties"),
-                    }
+                if !names.iter().all(Value::is_string) {
+                    self.malformed("required", "expected names of properties");
                 }
-                required
+                distinct(names.iter().filter_map(Value::as_str))
             }
             // Draft 3 has a boolean on the property itself; it says nothing of this object.
             None | Some(Value::Bool(_)) => Vec::new(),
@@ -206,6 +313,16 @@ impl Reading<'_, '_> {
                 Vec::new()
             }
         }
+    }
+
+    /// The keys on both sides of `dependentRequired` and its like.
+    fn dependents(&mut self) -> Vec<String> {
+        let tables = ["dependentRequired", "dependentSchemas", "dependencies"];
+        let entries = tables.iter().filter_map(|table| lookup(self.map, table)?.as_object()).flatten();
+        distinct(entries.flat_map(|(key, then)| {
+            let names = then.as_array().into_iter().flatten().filter_map(Value::as_str);
+            std::iter::once(key.as_str()).chain(names)
+        }))
     }
 
     fn count(&mut self, keyword: &str) -> Option<u64> {

@@ -1,20 +1,34 @@
 //! Stage 2: every dialect becomes one. Keywords of draft 4 to 2020-12 and of OpenAPI are read into [`Node`], which has
 //! the fields of 2020-12 alone.
 
+#[cfg(feature = "drift")]
+mod assertions;
 mod keywords;
 
 use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
-use crate::bundle::{Bundle, Target, lookup, push};
+use crate::bundle::{Bundle, LONGEST, Target, lookup, push};
 use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter};
+#[cfg(feature = "drift")]
+pub(crate) use assertions::{Assertions, Limit};
 pub(crate) use keywords::Bound;
 pub use keywords::Kinds;
 
 /// A schema of a [`Schemas`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SchemaId(usize);
+
+#[cfg(feature = "drift")]
+impl SchemaId {
+    /// The schema of the whole document.
+    pub(crate) const ROOT: Self = Self(0);
+
+    pub(crate) fn index(self) -> usize {
+        self.0
+    }
+}
 
 /// One schema, normalized.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +43,8 @@ pub(crate) struct Node {
     pub(crate) maximum: Option<Bound>,
     pub(crate) properties: Vec<(String, SchemaId)>,
     pub(crate) required: Vec<String>,
+    /// Keys that are named and no more: by `dependentRequired`, or beside a `$ref` that hides its siblings.
+    pub(crate) named: Vec<String>,
     pub(crate) additional: Option<SchemaId>,
     pub(crate) patterns: Vec<SchemaId>,
     /// The schema may declare properties in ways that depend on the value.
@@ -41,7 +57,7 @@ pub(crate) struct Node {
     pub(crate) all_of: Vec<SchemaId>,
     pub(crate) any_of: Option<Vec<SchemaId>>,
     pub(crate) one_of: Option<Vec<SchemaId>>,
-    /// Schemas that hold under a condition: `if`, `then`, `else`, `dependentSchemas`.
+    /// Schemas that hold under a condition: `if`, `then`, `else`, `dependentSchemas`, `not`.
     pub(crate) conditional: Vec<SchemaId>,
     pub(crate) default_null: bool,
 }
@@ -53,25 +69,42 @@ pub struct Schemas<'a> {
     nodes: Vec<Node>,
     by_pointer: HashMap<String, SchemaId>,
     pending: VecDeque<(SchemaId, &'a Value)>,
+    /// The length of all pointers.
+    pointers: usize,
+    is_cut: bool,
 }
 
 /// Beyond this many schemas in a document, the rest is untyped.
 const MOST_SCHEMAS: usize = 50_000;
+/// So much memory may their places take, in bytes: a key counts for each schema below it.
+const MOST_POINTERS: usize = 8 << 20;
+/// The schema that stands for every one beyond the limits: anything.
+const BEYOND_LIMITS: SchemaId = SchemaId(usize::MAX);
 
 impl<'a> Schemas<'a> {
     /// Normalizes a document; the root is the first schema.
     pub(crate) fn new(root: &'a Value, reporter: &mut Reporter) -> (Self, SchemaId) {
-        let mut schemas =
-            Self { bundle: Bundle::new(root), nodes: Vec::new(), by_pointer: HashMap::new(), pending: VecDeque::new() };
+        let mut schemas = Self {
+            bundle: Bundle::new(root),
+            nodes: Vec::new(),
+            by_pointer: HashMap::new(),
+            pending: VecDeque::new(),
+            pointers: 0,
+            is_cut: false,
+        };
         let id = schemas.reserve(String::new(), root, reporter);
-        while let Some((id, value)) = schemas.pending.pop_front() {
-            let pointer = schemas.get(id).pointer.clone();
-            let node = schemas.normalize(pointer, value, reporter);
-            if let Some(slot) = schemas.nodes.get_mut(id.0) {
+        schemas.normalize_pending(reporter);
+        (schemas, id)
+    }
+
+    fn normalize_pending(&mut self, reporter: &mut Reporter) {
+        while let Some((id, value)) = self.pending.pop_front() {
+            let pointer = self.get(id).pointer.clone();
+            let node = self.normalize(pointer, value, reporter);
+            if let Some(slot) = self.nodes.get_mut(id.0) {
                 *slot = node;
             }
         }
-        (schemas, id)
     }
 
     pub(crate) fn get(&self, id: SchemaId) -> &Node {
@@ -79,10 +112,27 @@ impl<'a> Schemas<'a> {
         self.nodes.get(id.0).unwrap_or(&ANYTHING)
     }
 
+    /// The JSON pointer of a schema in its document.
+    #[must_use]
+    pub fn pointer(&self, id: SchemaId) -> &str {
+        &self.get(id).pointer
+    }
+
+    /// Whether the document has more schemas than are read.
+    #[cfg(feature = "drift")]
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// How many schemas there are.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// The JSON that a schema was read from; `None` where that is no object.
     #[must_use]
     pub fn source(&self, id: SchemaId) -> Option<&'a Map<String, Value>> {
-        self.bundle.at(&self.get(id).pointer).and_then(Value::as_object)
+        self.bundle.at(&self.nodes.get(id.0)?.pointer).and_then(Value::as_object)
     }
 
     /// A schema and what its plain references lead to, nearest first: all that describes the same value.
@@ -114,20 +164,27 @@ impl<'a> Schemas<'a> {
     }
 
     fn reserve(&mut self, pointer: String, value: &'a Value, reporter: &mut Reporter) -> SchemaId {
-        if self.bundle.has_references() {
-            if let Some(known) = self.by_pointer.get(&pointer) {
-                return *known;
-            }
-            self.by_pointer.insert(pointer.clone(), SchemaId(self.nodes.len()));
+        let has_references = self.bundle.has_references();
+        if let Some(known) = self.by_pointer.get(&pointer).filter(|_| has_references) {
+            return *known;
         }
         let id = SchemaId(self.nodes.len());
-        let limit = (id.0 == MOST_SCHEMAS).then(|| pointer.clone());
-        self.nodes.push(Node { pointer, ..Node::default() });
-        if id.0 < MOST_SCHEMAS {
-            self.pending.push_back((id, value));
-        } else if let Some(pointer) = limit {
-            reporter.say(LIMIT, &pointer, format!("the document has more than {MOST_SCHEMAS} schemas"));
+        self.pointers += pointer.len();
+        if id.0 >= MOST_SCHEMAS || pointer.len() > LONGEST || self.pointers > MOST_POINTERS {
+            if !std::mem::replace(&mut self.is_cut, true) {
+                reporter.say(
+                    LIMIT,
+                    "",
+                    format!("the document has more than {MOST_SCHEMAS} schemas, or its keys are too long"),
+                );
+            }
+            return BEYOND_LIMITS;
         }
+        if has_references {
+            self.by_pointer.insert(pointer.clone(), id);
+        }
+        self.nodes.push(Node { pointer, ..Node::default() });
+        self.pending.push_back((id, value));
         id
     }
 
@@ -140,11 +197,14 @@ impl<'a> Schemas<'a> {
                 return Node { pointer, ..Node::default() };
             }
         };
+        keywords::say_what_was_unreadable(map, &pointer, reporter);
         let mut reading = keywords::Reading { map, pointer: &pointer, reporter };
         let mut node = Node { default_null: lookup(map, "default") == Some(&Value::Null), ..Node::default() };
         if !(self.bundle.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string)) {
             reading.scalars(&mut node);
             self.children(&mut node, map, &pointer, reporter);
+        } else {
+            node.named = keywords::declared(map);
         }
         node.reference = self.reference(map, &pointer, reporter);
         for keyword in
@@ -177,6 +237,9 @@ impl<'a> Schemas<'a> {
         }
         for keyword in ["dependentSchemas", "dependencies"] {
             node.conditional.extend(self.named(map, keyword, pointer, reporter).into_iter().map(|(_, id)| id));
+        }
+        if lookup(map, "not").is_some_and(keywords::may_name_properties) {
+            node.conditional.extend(self.one(map, "not", pointer, reporter));
         }
         node.open_ended = lookup(map, "unevaluatedProperties").is_some_and(|value| *value != Value::Bool(false));
     }
@@ -304,6 +367,7 @@ impl Node {
             maximum: None,
             properties: Vec::new(),
             required: Vec::new(),
+            named: Vec::new(),
             additional: None,
             patterns: Vec::new(),
             open_ended: false,
@@ -329,6 +393,7 @@ impl Node {
             || self.maximum.is_some()
             || !self.properties.is_empty()
             || !self.required.is_empty()
+            || !self.named.is_empty()
             || self.additional.is_some()
             || !self.patterns.is_empty()
             || self.open_ended

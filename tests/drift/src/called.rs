@@ -4,8 +4,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use mcp_model::{Snapshot, drift};
+use mcp_model::Snapshot;
 use mcp_schema::Role;
+use mcp_schema::drift::{self, Witness};
 use serde_json::Value;
 
 /// The classes, the worst last.
@@ -42,13 +43,19 @@ pub(crate) fn differences(old: &Snapshot, new: &Snapshot) -> Vec<Called> {
     drift::diff(old, new)
         .into_iter()
         .map(|change| Called {
-            class: match (change.breaking, change.kind) {
-                (true, _) => Class::Breaking,
-                (false, drift::ChangeKind::Wording) => Class::Wording,
-                (false, _) => Class::Compatible,
-            },
-            witness: None,
             text: change.to_string(),
+            class: match change.class {
+                drift::Class::Wording => Class::Wording,
+                drift::Class::Compatible => Class::Compatible,
+                drift::Class::Source => Class::Source,
+                // A class that this suite does not know is nothing to wave through.
+                _ => Class::Breaking,
+            },
+            witness: change.witness.and_then(|witness| match witness {
+                Witness::Sent(value) => Some((Role::Input, value)),
+                Witness::Answered(value) => Some((Role::Output, value)),
+                _ => None,
+            }),
         })
         .collect()
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 /// What a keyword's value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(in super::super) enum Form {
     /// One schema; for `items`, several as well.
     Schema,
     /// A list of schemas.
@@ -24,7 +24,7 @@ pub(super) enum Form {
     Other,
 }
 
-pub(super) fn form(keyword: &str) -> Form {
+pub(in super::super) fn form(keyword: &str) -> Form {
     match keyword {
         "additionalProperties"
         | "additionalItems"

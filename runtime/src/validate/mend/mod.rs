@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use jsonschema::Draft;
 use serde_json::{Map, Value, json};
 
-use self::keywords::{Form, form};
+pub(super) use self::keywords::{Form, form};
 pub(super) use self::references::Reference;
 use super::violation::brief;
 use super::{Skipped, UnusableSchema, dialect};

@@ -2,7 +2,7 @@ use crate::names::{Style, identifiers};
 
 /// What a tool is called in Rust.
 #[derive(Clone, Debug)]
-pub(crate) struct ToolNames {
+pub(crate) struct ToolIdents {
     /// `create_issue`
     pub(crate) method: String,
     /// `CreateIssue`
@@ -20,7 +20,7 @@ pub(crate) struct ToolNames {
 /// Methods that the client type has by itself.
 const METHODS: &[&str] = &["connect", "with", "client", "clone"];
 
-impl ToolNames {
+impl ToolIdents {
     pub(crate) fn all(tools: &[&str], prefix: Option<&str>) -> Vec<Self> {
         let methods = identifiers(Style::Snake, tools, METHODS, "tool");
         let methods_read: Vec<&str> = methods.iter().map(String::as_str).collect();

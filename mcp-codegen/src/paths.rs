@@ -1,7 +1,10 @@
 use std::path::{Component, Path, PathBuf};
 
+use proc_macro2::TokenStream;
+use quote::quote;
+
 /// A path as seen from a folder; the path itself where they have nothing in common.
-pub(super) fn relative(folder: &Path, path: &Path) -> PathBuf {
+pub(crate) fn relative(folder: &Path, path: &Path) -> PathBuf {
     let path: Vec<Component<'_>> = normal(path);
     let folder: Vec<Component<'_>> = normal(folder);
     let common = path.iter().zip(&folder).take_while(|(left, right)| left == right).count();
@@ -10,6 +13,20 @@ pub(super) fn relative(folder: &Path, path: &Path) -> PathBuf {
     }
     let up = folder.iter().skip(common).map(|_| Component::ParentDir);
     up.chain(path.iter().skip(common).copied()).collect()
+}
+
+/// A path that was seen from the folder of the crate, as an expression that holds no path of this machine.
+pub(crate) fn in_manifest_dir(relative: &Path) -> TokenStream {
+    if relative.is_absolute() {
+        let path = relative.display().to_string();
+        return quote!(#path);
+    }
+    if relative.as_os_str().is_empty() {
+        return quote!(::core::env!("CARGO_MANIFEST_DIR"));
+    }
+    let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    let path = format!("/{}", parts.join("/"));
+    quote!(::core::concat!(::core::env!("CARGO_MANIFEST_DIR"), #path))
 }
 
 fn normal(path: &Path) -> Vec<Component<'_>> {

@@ -1,0 +1,129 @@
+//! Scopes: one name for each thing in them, all different.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::{Style, fingerprint, words};
+
+/// One identifier for each wire name of a scope, all different and none reserved. Equal wire names share one. A name
+/// that would be free if it were not reserved gets the suffix `kind`.
+pub(crate) fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) -> Vec<String> {
+    let written: Vec<String> = wires.iter().map(|wire| style.apply(wire)).collect();
+    let mut seen = HashSet::new();
+    if written.iter().all(|name| seen.insert(name.as_str()) && !reserved.contains(&name.as_str())) {
+        return written;
+    }
+    // Sorted, so that what is left to chance of fingerprints does not hang on the order of the wire names.
+    let bases: BTreeMap<&str, String> = wires.iter().copied().zip(written).collect();
+    let mut claims: HashMap<&str, usize> = HashMap::new();
+    for base in bases.values() {
+        *claims.entry(base).or_default() += 1;
+    }
+    let alone = |wire: &str, base: &str| claims.get(base) == Some(&1) || wire == base;
+    let mut names: HashMap<&str, String> = HashMap::new();
+    let mut readable: Vec<(&str, &str, String)> = Vec::new();
+    for (wire, base) in &bases {
+        if alone(wire, base) && !reserved.contains(&base.as_str()) {
+            names.insert(wire, base.clone());
+        } else {
+            let suffix = if alone(wire, base) { kind.to_owned() } else { difference(wire) };
+            readable.push((wire, base, style.with_suffix(base, &suffix)));
+        }
+    }
+    let mut taken: HashSet<String> =
+        bases.values().cloned().chain(reserved.iter().map(|name| (*name).into())).collect();
+    let mut wanted: HashMap<String, usize> = HashMap::new();
+    for (_, _, name) in &readable {
+        *wanted.entry(name.clone()).or_default() += 1;
+    }
+    let (free, rest): (Vec<_>, Vec<_>) =
+        readable.into_iter().partition(|(_, _, name)| wanted.get(name) == Some(&1) && !taken.contains(name));
+    for (wire, _, name) in free {
+        taken.insert(name.clone());
+        names.insert(wire, name);
+    }
+    for (wire, base, _) in rest {
+        names.insert(wire, fallback(style, base, wire, &mut taken));
+    }
+    wires.iter().map(|wire| names.get(wire).cloned().unwrap_or_default()).collect()
+}
+
+/// A type that wants a name.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'w> {
+    pub(crate) name: &'w str,
+    /// The types of whole tools keep their names before the types inside them.
+    pub(crate) is_root: bool,
+}
+
+/// What a type is, told apart from every other of its module: how deep it lies, and its tool and wire path.
+pub(crate) type Identity = (usize, String);
+
+/// The types of a module that cannot have the name they want, by their place in the list, and what they are called
+/// instead. Of those that want one name, whole tools and then the least deep one keep it.
+pub(crate) fn renamed_types(
+    wanted: &[Wanted<'_>],
+    reserved: &[&str],
+    identity: impl Fn(usize) -> Identity,
+) -> Vec<(usize, String)> {
+    let mut claims: HashMap<&str, Vec<usize>> = HashMap::with_capacity(wanted.len());
+    for (place, want) in wanted.iter().enumerate() {
+        claims.entry(want.name).or_default().push(place);
+    }
+    let mut losers: Vec<(Identity, usize, &str)> = Vec::new();
+    for (name, claimants) in &claims {
+        let is_reserved = reserved.contains(name);
+        if claimants.len() == 1 && !is_reserved {
+            continue;
+        }
+        let is_inner = |place: usize| wanted.get(place).is_some_and(|want| !want.is_root);
+        let mut ranked: Vec<(bool, Identity, usize)> =
+            claimants.iter().map(|place| (is_inner(*place), identity(*place), *place)).collect();
+        ranked.sort();
+        let keepers = usize::from(!is_reserved);
+        losers.extend(ranked.into_iter().skip(keepers).map(|(_, identity, place)| (identity, place, *name)));
+    }
+    if losers.is_empty() {
+        return Vec::new();
+    }
+    losers.sort();
+    let mut taken: HashSet<String> = claims.keys().chain(reserved).map(|name| (*name).to_owned()).collect();
+    losers
+        .into_iter()
+        .map(|((_, identity), place, name)| (place, fallback(Style::Pascal, name, &identity, &mut taken)))
+        .collect()
+}
+
+/// The first of these names that is free, or else the last with more of the same before it.
+pub(crate) fn first_free(candidates: &[&str], more: &str, is_taken: impl Fn(&str) -> bool) -> String {
+    let mut name =
+        candidates.iter().find(|name| !is_taken(name)).or(candidates.last()).map_or("", |name| *name).to_owned();
+    while is_taken(&name) {
+        name.insert_str(0, more);
+    }
+    name
+}
+
+/// A name that ends in what the thing is. Somebody may have called another thing so: it grows until it is free.
+fn fallback(style: Style, base: &str, identity: &str, taken: &mut HashSet<String>) -> String {
+    let mut name = style.with_suffix(base, &format!("x{}", fingerprint(identity)));
+    while !taken.insert(name.clone()) {
+        name.push('x');
+    }
+    name
+}
+
+/// What tells a wire name from others that read the same: its symbols, or its case.
+fn difference(wire: &str) -> String {
+    let symbols = words::symbols(wire);
+    if !symbols.is_empty() {
+        return symbols.join("_");
+    }
+    let has = |test: fn(&char) -> bool| wire.chars().any(|char| test(&char));
+    match (has(|char| char.is_uppercase()), has(|char| char.is_lowercase())) {
+        (true, false) => "upper",
+        (true, true) if wire.starts_with(char::is_uppercase) => "pascal",
+        (true, true) => "camel",
+        (false, _) => "lower",
+    }
+    .to_owned()
+}

@@ -1,0 +1,126 @@
+//! Patterns that do nothing: a misspelt one must not look like one that is obeyed.
+
+use std::fmt;
+
+use mcp_model::{Snapshot, matches_glob, nearest, printable};
+use serde_json::Value;
+
+use crate::options::Options;
+
+/// A pattern of the options that does nothing with the tools of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IdlePattern {
+    /// Where it stands: `tools`, `exclude` or `approve`.
+    pub key: &'static str,
+    /// The pattern.
+    pub pattern: String,
+    /// Why it does nothing.
+    pub reason: Idle,
+    /// What to do next.
+    pub help: String,
+}
+
+/// Why a pattern does nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Idle {
+    /// No tool has such a name.
+    NoTool,
+    /// `exclude` takes away every tool that it matches.
+    Excluded,
+    /// Another list of `tools` has none of the tools that it matches.
+    NotListed,
+}
+
+impl fmt::Display for IdlePattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pattern = printable(&self.pattern);
+        match self.reason {
+            Idle::NoTool => write!(formatter, "no tool matches `{pattern}`"),
+            Idle::Excluded if self.key == "exclude" => {
+                write!(formatter, "nothing is left to bind: `{pattern}` takes away every tool")
+            }
+            Idle::Excluded => {
+                write!(formatter, "nothing is left to bind: `exclude` takes away every tool that `{pattern}` matches")
+            }
+            Idle::NotListed => {
+                let so = "the configuration's `tools` has none of the tools that";
+                write!(formatter, "nothing is left to bind: {so} `{pattern}` matches")
+            }
+        }
+    }
+}
+
+impl Options {
+    /// The patterns that do nothing with the tools of a snapshot, as misspelt ones do.
+    ///
+    /// ```
+    /// use mcp_codegen::{Idle, Options};
+    /// use mcp_model::{ServerConfig, Snapshot};
+    ///
+    /// let snapshot = Snapshot::parse(r#"{"tools": [{"name": "list_issues"}, {"name": "delete_repo"}]}"#)?;
+    /// let server = ServerConfig::npm("github", "x").tools(["delete_*"]).exclude(["delete_*", "lst_*"]);
+    /// let idle = Options::for_server(&server).idle_patterns(&snapshot);
+    /// assert_eq!((idle[0].key, idle[0].reason), ("tools", Idle::Excluded));
+    /// assert_eq!(idle[1].to_string(), "no tool matches `lst_*`");
+    /// assert_eq!(idle.len(), 2);
+    /// # Ok::<(), mcp_model::FileError>(())
+    /// ```
+    #[must_use]
+    pub fn idle_patterns(&self, snapshot: &Snapshot) -> Vec<IdlePattern> {
+        let names = names(snapshot);
+        let keyed = |key, patterns| std::iter::repeat(key).zip::<&Vec<String>>(patterns);
+        let tools = self.tools.iter().flatten().filter_map(|pattern| self.idle_among(pattern, &names));
+        let others = keyed("exclude", &self.exclude).chain(keyed("approve", &self.approve));
+        let others = others.filter_map(|(key, pattern)| {
+            let unused = !names.iter().any(|name| matches_glob(pattern, name));
+            unused.then(|| self.idle(key, pattern, Idle::NoTool, &names))
+        });
+        let mut idle: Vec<IdlePattern> = tools.chain(others).collect();
+        if idle.is_empty() && !names.is_empty() && !names.iter().any(|name| self.selects(name)) {
+            let all = self.exclude.join("`, `");
+            idle.push(self.idle("exclude", &all, Idle::Excluded, &names));
+        }
+        idle
+    }
+
+    /// Why one more pattern of `tools` would bind nothing, where it would.
+    #[must_use]
+    pub fn idle_pattern(&self, pattern: &str, snapshot: &Snapshot) -> Option<IdlePattern> {
+        self.idle_among(pattern, &names(snapshot))
+    }
+
+    fn idle_among(&self, pattern: &str, names: &[&str]) -> Option<IdlePattern> {
+        let matching: Vec<&str> = names.iter().copied().filter(|name| matches_glob(pattern, name)).collect();
+        if matching.iter().any(|name| self.selects(name)) {
+            return None;
+        }
+        let reason = match matching.iter().any(|name| self.lists(name)) {
+            _ if matching.is_empty() => Idle::NoTool,
+            true => Idle::Excluded,
+            false => Idle::NotListed,
+        };
+        Some(self.idle("tools", pattern, reason, names))
+    }
+
+    fn idle(&self, key: &'static str, pattern: &str, reason: Idle, names: &[&str]) -> IdlePattern {
+        let help = match reason {
+            Idle::NoTool => {
+                let near: Vec<String> = nearest(pattern, names.iter().copied()).into_iter().map(printable).collect();
+                if near.is_empty() {
+                    "`mcp-bindgen list` shows the tools of a snapshot".to_owned()
+                } else {
+                    format!("did you mean `{}`?", near.join("`, `"))
+                }
+            }
+            Idle::Excluded | Idle::NotListed => {
+                format!("change `tools` or `exclude` of server `{}` in the configuration", self.server)
+            }
+        };
+        IdlePattern { key, pattern: pattern.to_owned(), reason, help }
+    }
+}
+
+fn names(snapshot: &Snapshot) -> Vec<&str> {
+    snapshot.tools.iter().filter_map(|tool| tool.get("name").and_then(Value::as_str)).collect()
+}

@@ -1,0 +1,248 @@
+//! What the types of a schema want to be called: by their definition, or by where they stand. A type that stands in
+//! several places takes its name from one that its content decides, whatever the order of properties.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt::Write;
+
+use mcp_schema::{SchemaId, Shape, ShapeId, Slot, UnionShape, Unknown};
+
+use super::SchemaPlan;
+use crate::names::Style;
+
+/// A type of a schema, and its name.
+#[derive(Debug)]
+pub(crate) struct NamedType {
+    /// What it wants to be called; in a finished plan, what it is called.
+    pub(crate) name: String,
+    /// The pointer of the definition that it is.
+    definition: Option<String>,
+    /// Where it stands; the root stands nowhere.
+    pub(crate) spot: Option<Spot>,
+}
+
+/// The place of a type in the one that holds it.
+#[derive(Debug)]
+pub(crate) struct Spot {
+    pub(crate) holder: ShapeId,
+    /// The property, or the branch.
+    pub(crate) label: String,
+    step: Step,
+    /// The lists, maps and tuples in between.
+    containers: Vec<Container>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Field,
+    Extra,
+    Branch,
+    Value,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Container {
+    List,
+    Map,
+    Tuple(usize),
+}
+
+/// The wire keys that lead to a type, from the root or from its definition: how many, and as text.
+pub(crate) type WirePath = (usize, String);
+
+impl Spot {
+    fn path(&self, path: &mut String) {
+        let escaped = self.label.replace('~', "~0").replace('/', "~1");
+        // `~` stands before `0` or `1` in a key, so that none reads like the other steps.
+        let _ = match self.step {
+            Step::Field => write!(path, "/{escaped}"),
+            Step::Extra => write!(path, "/~extra"),
+            Step::Branch => write!(path, "/~or/{escaped}"),
+            Step::Value => write!(path, "/~value"),
+        };
+        for container in &self.containers {
+            let _ = match container {
+                Container::List => write!(path, "/~item"),
+                Container::Map => write!(path, "/~any"),
+                Container::Tuple(index) => write!(path, "/~at/{index}"),
+            };
+        }
+    }
+
+    /// The name of a type here, in a holder of this name.
+    fn name(&self, holder: &str) -> String {
+        let mut name = format!("{holder}{}", Style::Pascal.apply(&self.label));
+        for container in &self.containers {
+            let _ = match container {
+                Container::List => write!(name, "Item"),
+                Container::Map => write!(name, "Value"),
+                Container::Tuple(index) => write!(name, "{}", index + 1),
+            };
+        }
+        name
+    }
+}
+
+/// The named types of a schema, as they want to be called, and their order: outermost first.
+pub(super) fn named_types(schema: &SchemaPlan<'_>, root_name: &str) -> (HashMap<ShapeId, NamedType>, Vec<ShapeId>) {
+    let root = schema.document.root;
+    let name = Style::Pascal.within_limit(root_name.to_owned(), root_name);
+    let types = HashMap::from([(root, NamedType { name, definition: None, spot: None })]);
+    let mut naming = Naming { schema, types, level: Vec::new(), spots: HashMap::new() };
+    let mut order = vec![root];
+    let mut level = vec![root];
+    while !level.is_empty() {
+        for holder in level {
+            naming.below(holder);
+        }
+        level = std::mem::take(&mut naming.level);
+        for id in &level {
+            naming.settle(*id, root_name);
+        }
+        order.extend(&level);
+    }
+    (naming.types, order)
+}
+
+/// What leads to a type in a map of named types.
+pub(super) fn wire_path(types: &HashMap<ShapeId, NamedType>, id: ShapeId) -> WirePath {
+    let mut spots = Vec::new();
+    let mut text = String::new();
+    let mut named = types.get(&id);
+    while let Some(NamedType { definition, spot, .. }) = named {
+        if let Some(pointer) = definition {
+            text = format!("#{pointer}");
+            break;
+        }
+        let Some(spot) = spot else { break };
+        spots.push(spot);
+        named = types.get(&spot.holder);
+    }
+    let depth = usize::from(!text.is_empty()) + spots.iter().map(|spot| 1 + spot.containers.len()).sum::<usize>();
+    spots.iter().rev().for_each(|spot| spot.path(&mut text));
+    (depth, text)
+}
+
+/// Branches with one name are told apart by the property that tells them apart, or else by their number.
+pub(crate) fn branch_labels(union: &UnionShape) -> Vec<String> {
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut labels = Vec::new();
+    for branch in &union.branches {
+        let mut label = branch.name.clone();
+        while let Some(number) = numbers.get_mut(&label) {
+            *number += 1;
+            label = format!("{label} {number}");
+        }
+        numbers.insert(label.clone(), 1);
+        labels.push(label);
+    }
+    labels
+}
+
+struct Naming<'n, 's> {
+    schema: &'n SchemaPlan<'s>,
+    types: HashMap<ShapeId, NamedType>,
+    /// The types that the last ones hold, and that have no name yet.
+    level: Vec<ShapeId>,
+    /// Where they stand, and the schemas that stand there.
+    spots: HashMap<ShapeId, (Spot, &'n [SchemaId])>,
+}
+
+impl<'n> Naming<'n, '_> {
+    /// Gives a type the name that its spot asks for.
+    fn settle(&mut self, id: ShapeId, root_name: &str) {
+        let Some((spot, _)) = self.spots.remove(&id) else { return };
+        // A branch is a type of its own beside the definition that it comes from.
+        let is_branch = matches!(spot.step, Step::Branch) && spot.containers.is_empty();
+        let definition = if is_branch { None } else { self.schema.definition(id) };
+        let (name, definition) = match definition {
+            Some((name, pointer)) => (format!("{root_name}{}", Style::Pascal.apply(&name)), Some(pointer.to_owned())),
+            None => (spot.name(self.types.get(&spot.holder).map_or("", |holder| holder.name.as_str())), None),
+        };
+        let whole = name.clone();
+        let name = Style::Pascal.within_limit(name, &whole);
+        self.types.insert(id, NamedType { name, definition, spot: Some(spot) });
+    }
+
+    fn below(&mut self, holder: ShapeId) {
+        let schema = self.schema;
+        let own = schema.origin(holder);
+        let spot = |label: &str, step| Spot { holder, label: label.to_owned(), step, containers: Vec::new() };
+        match schema.document.shapes.get(holder) {
+            Shape::Struct(object) => {
+                for field in object.fields.iter().filter(|field| self.schema.needs_name(field.slot)) {
+                    self.place(field.slot.shape, spot(&field.wire, Step::Field), &field.schemas);
+                }
+                if let Unknown::Keep(slot) = object.unknown {
+                    self.place(slot.shape, spot("extra", Step::Extra), own);
+                }
+            }
+            Shape::Union(union) => {
+                for (branch, label) in union.branches.iter().zip(branch_labels(union)) {
+                    self.place(branch.shape, spot(&label, Step::Branch), own);
+                }
+            }
+            Shape::Named(inner) => self.place(inner.shape, spot("value", Step::Value), own),
+            _ => {}
+        }
+    }
+
+    /// Finds the types in a spot: the one that stands there, or those in a container that has no name.
+    fn place(&mut self, id: ShapeId, spot: Spot, schemas: &'n [SchemaId]) {
+        let inside = |container: Container| {
+            let containers = spot.containers.iter().copied().chain([container]).collect();
+            Spot { label: spot.label.clone(), containers, ..spot }
+        };
+        match self.schema.document.shapes.get(id) {
+            shape if shape.is_named() => self.find(id, spot, schemas),
+            Shape::List(Slot { shape, .. }) => self.place(*shape, inside(Container::List), schemas),
+            Shape::Map(Slot { shape, .. }) => self.place(*shape, inside(Container::Map), schemas),
+            Shape::Tuple(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.place(item.shape, inside(Container::Tuple(index)), schemas);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn find(&mut self, id: ShapeId, spot: Spot, schemas: &'n [SchemaId]) {
+        if self.types.contains_key(&id) {
+            return;
+        }
+        match self.spots.entry(id) {
+            Entry::Vacant(vacant) => {
+                vacant.insert((spot, schemas));
+                self.level.push(id);
+            }
+            Entry::Occupied(mut known) => {
+                let rank = |(spot, schemas): &(Spot, &[SchemaId])| rank(self.schema, &self.types, id, spot, schemas);
+                let found = (spot, schemas);
+                if rank(&found) < rank(known.get()) {
+                    known.insert(found);
+                }
+            }
+        }
+    }
+}
+
+/// Which of several spots on one level a type takes its name from, least first: where its schema stands and not where
+/// one refers to it, then the shortest path, then the least.
+fn rank(
+    schema: &SchemaPlan<'_>,
+    types: &HashMap<ShapeId, NamedType>,
+    id: ShapeId,
+    spot: &Spot,
+    schemas: &[SchemaId],
+) -> (bool, WirePath) {
+    let pointer = |id: &SchemaId| schema.document.schemas.pointer(*id);
+    let is_below = |place: &str| {
+        schema.origin(id).iter().any(|origin| {
+            pointer(origin).strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    let is_reference = !schemas.iter().any(|schema| is_below(pointer(schema)));
+    let (depth, mut path) = wire_path(types, spot.holder);
+    spot.path(&mut path);
+    (is_reference, (depth + 1 + spot.containers.len(), path))
+}

@@ -1,0 +1,92 @@
+use mcp_model::Prefix;
+
+use crate::names::Style;
+use crate::options::Options;
+
+/// What a module has beside its tools.
+pub(super) struct OwnNames {
+    /// What handlers and types begin with, as a word of an identifier.
+    pub(super) prefix: Option<String>,
+    pub(super) client_type: String,
+    pub(super) call_type: String,
+}
+
+/// Names that generated code takes from the library, and that no generated type may have.
+pub(super) const PRELUDE: &[&str] = &[
+    "BTreeMap",
+    "Box",
+    "CallError",
+    "CallTool",
+    "Client",
+    "Clone",
+    "ConnectError",
+    "Copy",
+    "Debug",
+    "Default",
+    "Eq",
+    "Err",
+    "From",
+    "Hash",
+    "Input",
+    "Into",
+    "Map",
+    "Mismatch",
+    "None",
+    "Nullable",
+    "ObjectReader",
+    "ObjectWriter",
+    "Ok",
+    "Option",
+    "PartialEq",
+    "Pick",
+    "Result",
+    "Self",
+    "Send",
+    "ServerSpec",
+    "Some",
+    "String",
+    "ToOwned",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
+    "ToolSpec",
+    "Value",
+    "Vec",
+    "Wire",
+];
+
+impl OwnNames {
+    pub(super) fn new(options: &Options) -> Self {
+        let prefix = match &options.prefix {
+            Prefix::ServerName => Some(Style::Snake.apply(&options.server)),
+            Prefix::Named(prefix) => Some(Style::Snake.apply(prefix)),
+            Prefix::None => None,
+        };
+        let mut client_type = Style::Pascal.apply(prefix.as_deref().unwrap_or(&options.server));
+        let call = |client_type: &str| format!("{client_type}Call");
+        while [client_type.as_str(), &call(&client_type)].iter().any(|name| PRELUDE.contains(name)) {
+            client_type.push_str("Server");
+        }
+        let call_type = call(&client_type);
+        Self { prefix, client_type, call_type }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_prelude_is_known() {
+        let source = include_str!("../../../runtime/src/wire/prelude.rs");
+        let names = source.lines().filter(|line| line.starts_with("pub use")).flat_map(|line| {
+            line.split(|char: char| !char.is_alphanumeric()).filter(|word| word.starts_with(char::is_uppercase))
+        });
+        let mut exported: Vec<&str> = names.chain(["Self"]).collect();
+        exported.sort_unstable();
+        exported.dedup();
+        let mut known = PRELUDE.to_vec();
+        known.sort_unstable();
+        assert_eq!(known, exported);
+    }
+}

@@ -1,0 +1,198 @@
+//! Names, whatever strangers call their tools, properties and values: different in every scope, and a matter of content
+//! alone.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
+mod parsed;
+mod squatters;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_codegen::{Bindings, Options, ToolBinding};
+use mcp_model::Prefix;
+use parsed::{Parsed, snapshot};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn config() -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, cases: 128, max_shrink_iters: 2_000, ..ProptestConfig::default() }
+}
+
+fn describe(tools: &[Value], options: &Options) -> Vec<ToolBinding> {
+    Bindings::describe(&snapshot(tools), options).0
+}
+
+/// Tool, role and wire path, and the type that stands there.
+type TypeNames = BTreeMap<(String, &'static str, Vec<String>), String>;
+
+fn type_names(tools: &[Value], options: &Options) -> TypeNames {
+    let parsed = Parsed::of(tools, options);
+    let mut names = TypeNames::new();
+    for tool in describe(tools, options) {
+        let roots = [("input", Some(tool.params_type)), ("output", tool.output_type)];
+        for (role, root) in roots.into_iter().filter_map(|(role, root)| Some((role, root?))) {
+            for (path, name) in parsed.paths(&root) {
+                names.insert((tool.tool.clone(), role, path), name);
+            }
+        }
+    }
+    names
+}
+
+fn distinct(mut tools: Vec<Value>) -> Vec<Value> {
+    let mut seen = BTreeSet::new();
+    tools.retain(|tool| seen.insert(tool["name"].to_string()));
+    tools
+}
+
+/// A tool for every name that the bindings define, and each of them as a property and a value of it.
+fn squat(tools: &[Value], options: &Options) -> Vec<Value> {
+    let parsed = Parsed::of(tools, options);
+    let client = parsed.variants.keys().chain(&parsed.types).chain(&parsed.functions);
+    let names: BTreeSet<String> = client
+        .flat_map(|name| [name.clone(), name.trim_end_matches("Params").to_owned()])
+        .chain(describe(tools, options).into_iter().flat_map(|tool| [tool.method, tool.variant]))
+        .take(24)
+        .collect();
+    let tool = |name: &String| {
+        let properties: BTreeMap<&String, Value> =
+            names.iter().map(|name| (name, json!({"type": "object", "properties": {"x": {}}}))).collect();
+        let schema = json!({"type": "object", "properties": properties, "additionalProperties": {"enum": names}});
+        json!({"name": name, "inputSchema": schema})
+    };
+    distinct(tools.iter().cloned().chain(names.iter().take(6).map(tool)).collect())
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn every_name_is_the_only_one_in_its_scope(tools in squatters::tools(), options in squatters::options()) {
+        Parsed::of(&tools, &options);
+    }
+
+    #[test]
+    fn no_order_renames_a_type(
+        tools in squatters::tools(),
+        options in squatters::options(),
+        seed in any::<u64>(),
+        middle in any::<prop::sample::Index>(),
+    ) {
+        let tools = distinct(tools);
+        let mut other: Vec<Value> = tools.iter().map(|tool| squatters::permuted(tool, seed)).collect();
+        other.rotate_left(middle.index(tools.len()));
+        prop_assert_eq!(type_names(&tools, &options), type_names(&other, &options));
+    }
+
+    #[test]
+    fn an_added_tool_renames_only_types_that_it_collides_with(
+        tools in squatters::tools(),
+        added in squatters::tool(),
+        options in squatters::options(),
+    ) {
+        let tools = distinct(tools);
+        prop_assume!(tools.iter().all(|tool| tool["name"] != added["name"]));
+        let before = type_names(&tools, &options);
+        let after = type_names(&[tools.clone(), vec![added.clone()]].concat(), &options);
+        let taken: BTreeSet<String> = type_names(&[added], &options).into_values().collect();
+        for tool in &tools {
+            let alone = type_names(std::slice::from_ref(tool), &options);
+            for (place, wanted) in alone {
+                let was = &before[&place];
+                // What collides by the name of its tool is renamed with all its types.
+                let collides = |name: &String| taken.contains(name) || taken.iter().any(|root| {
+                    let root = root.trim_end_matches("Params").trim_end_matches("Output");
+                    name.starts_with(root)
+                });
+                prop_assert!(
+                    after[&place] == *was || collides(was) || collides(&wanted),
+                    "{place:?}: {was} -> {}", after[&place]
+                );
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..config() })]
+
+    #[test]
+    fn names_that_are_made_up_may_be_taken(tools in squatters::tools(), options in squatters::options()) {
+        let once = squat(&distinct(tools), &options);
+        let twice = squat(&once, &options);
+        let names = type_names(&twice, &options);
+        let reversed: Vec<Value> = twice.iter().rev().map(|tool| squatters::permuted(tool, 7)).collect();
+        prop_assert_eq!(names, type_names(&reversed, &options));
+    }
+}
+
+fn tool(name: &str, properties: &Value) -> Value {
+    json!({"name": name, "inputSchema": {"type": "object", "properties": properties}})
+}
+
+#[test]
+fn the_least_deep_of_two_types_keeps_the_name() {
+    let object = |key: &str| json!({"type": "object", "properties": {key: {}}});
+    let list = json!({"type": "array", "items": object("x")});
+    let options = Options::new("s");
+    for properties in
+        [json!({"order": list, "order_item": object("y")}), json!({"order_item": object("y"), "order": list})]
+    {
+        let names = type_names(&[tool("t", &properties)], &options);
+        let at = |path: &[&str]| {
+            let path: Vec<String> = path.iter().map(|step| (*step).to_owned()).collect();
+            names[&("t".to_owned(), "input", path)].clone()
+        };
+        assert_eq!(at(&["order_item"]), "STParamsOrderItem");
+        assert!(at(&["order", "<Vec>"]).starts_with("STParamsOrderItemX"), "{names:?}");
+    }
+}
+
+#[test]
+fn a_type_is_named_where_its_schema_stands() {
+    let object = json!({"type": "object", "properties": {"x": {}}});
+    let properties = json!({"a": {"$ref": "#/properties/z"}, "z": object});
+    let names = type_names(&[tool("t", &properties)], &Options::new("s"));
+    assert!(names.values().any(|name| name == "STParamsZ"), "{names:?}");
+}
+
+#[test]
+fn tools_of_one_name_have_names_that_nobody_has() {
+    let options = Options::new("s");
+    let twins = [tool("foo", &json!({"a": {}})), tool("foo", &json!({"b": {}}))];
+    let made_up: Vec<String> = describe(&twins, &options).into_iter().map(|tool| tool.method).collect();
+    let other = made_up.iter().find(|method| *method != "foo").expect("one of them is renamed");
+    let key = other.replacen('_', " ", 1);
+    let mut tools = twins.to_vec();
+    tools.extend([tool(other, &json!({"c": {}})), tool(&key, &json!({"d": {}}))]);
+    let methods: BTreeSet<String> = describe(&tools, &options).into_iter().map(|tool| tool.method).collect();
+    assert_eq!(methods.len(), 4, "{methods:?}");
+    Parsed::of(&tools, &options);
+}
+
+#[test]
+fn the_prefixed_name_is_one_that_parse_takes() {
+    let tools = [tool("x", &json!({})), tool("s_x", &json!({})), tool("y", &json!({}))];
+    let prefixed = |options: &Options| -> Vec<String> {
+        describe(&tools, options).into_iter().map(|tool| tool.prefixed).collect()
+    };
+    assert_eq!(prefixed(&Options::new("s")), ["x", "s_s_x", "s_y"]);
+    assert_eq!(prefixed(&Options::new("s").prefix(Prefix::None)), ["x", "s_x", "y"]);
+}
+
+#[test]
+fn a_module_is_called_as_written() {
+    let module = |name: &str| describe(&[tool("t", &json!({}))], &Options::new("s").module(name))[0].module.clone();
+    for (written, called) in [
+        ("gh", "gh"),
+        ("GitHub", "GitHub"),
+        ("r#async", "r#async"),
+        ("async", "r#async"),
+        ("my-mod", "my_mod"),
+        ("self", "self_"),
+    ] {
+        assert_eq!(module(written), called);
+        let tokens = Bindings::generate(&snapshot(&[tool("t", &json!({}))]), &Options::new("s").module(written)).0;
+        assert!(tokens.to_string().contains(&format!("pub mod {called} {{")), "{tokens}");
+    }
+}

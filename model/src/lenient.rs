@@ -1,0 +1,238 @@
+//! JSON of strangers, of which one bad place must not cost the rest.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use crate::text::without_byte_order_mark;
+
+/// Stands for a number that no double holds, such as `1e400`: close to the greatest double, which people do write, and
+/// read and printed the same by everyone.
+const BEYOND: f64 = 1.797e308;
+/// `serde_json` reads containers in containers up to here.
+const DEEPEST: usize = 127;
+
+/// The `$comment` of an object that stands for one that was nested too deep to read.
+pub const TOO_DEEP: &str = "nested too deep to read";
+
+/// A value that was read.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Lenient {
+    /// The value.
+    pub value: Value,
+    /// Whether something in it stands for what could not be read.
+    pub is_mended: bool,
+}
+
+/// Reads JSON, and where that fails, reads it again without what a [`Value`] cannot hold: a number that no double holds
+/// becomes one that [`is_beyond_doubles`] tells, half of a surrogate pair becomes U+FFFD, and what is nested deeper
+/// than 127 levels an empty list or an object whose only member is a `$comment`, [`TOO_DEEP`].
+///
+/// # Errors
+/// Where the text is not JSON even so.
+///
+/// ```
+/// let read = mcp_model::parse_leniently(r#"{ "maximum": 1e400, "minimum": 0 }"#)?;
+/// assert!(read.is_mended);
+/// assert_eq!(read.value["minimum"], 0);
+/// assert!(mcp_model::is_beyond_doubles(&read.value["maximum"]));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub fn parse_leniently(text: &str) -> Result<Lenient, serde_json::Error> {
+    let text = without_byte_order_mark(text);
+    serde_json::from_str(text).map(|value| Lenient { value, is_mended: false }).or_else(|error| {
+        match Mending::of(text) {
+            Cow::Borrowed(_) => Err(error),
+            Cow::Owned(mended) => serde_json::from_str(&mended).map(|value| Lenient { value, is_mended: true }),
+        }
+    })
+}
+
+/// Whether a value is a number that stands for one that no double holds.
+#[must_use]
+pub fn is_beyond_doubles(value: &Value) -> bool {
+    matches!(value, Value::Number(number) if number.is_f64()
+        && number.as_f64().is_some_and(|double| double.abs() == BEYOND))
+}
+
+/// Copies a text up to what has to be replaced, and after it.
+struct Mending<'t> {
+    text: &'t str,
+    position: usize,
+    copied: usize,
+    mended: String,
+}
+
+impl<'t> Mending<'t> {
+    fn of(text: &'t str) -> Cow<'t, str> {
+        let mut mending = Self { text, position: 0, copied: 0, mended: String::new() };
+        mending.run();
+        if mending.copied == 0 {
+            return Cow::Borrowed(text);
+        }
+        mending.replace(text.len(), text.len(), "");
+        Cow::Owned(mending.mended)
+    }
+
+    fn run(&mut self) {
+        let mut depth = 0usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => self.string(true),
+                b'{' | b'[' => {
+                    depth += 1;
+                    if depth > DEEPEST - 1 {
+                        self.too_deep(byte == b'{');
+                        depth -= 1;
+                    } else {
+                        self.position += 1;
+                    }
+                }
+                b'}' | b']' => {
+                    depth = depth.saturating_sub(1);
+                    self.position += 1;
+                }
+                b',' | b':' | b' ' | b'\t' | b'\r' | b'\n' => self.position += 1,
+                _ => self.token(),
+            }
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.position).copied()
+    }
+
+    fn replace(&mut self, start: usize, end: usize, with: &str) {
+        self.mended.push_str(self.text.get(self.copied..start).unwrap_or_default());
+        self.mended.push_str(with);
+        self.copied = end;
+    }
+
+    /// Moves past a string, and mends the escapes in it.
+    fn string(&mut self, mend: bool) {
+        self.position += 1;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => {
+                    self.position += 1;
+                    return;
+                }
+                b'\\' => match self.escaped(self.position) {
+                    Some(0xD800..=0xDBFF) if matches!(self.escaped(self.position + 6), Some(0xDC00..=0xDFFF)) => {
+                        self.position += 12;
+                    }
+                    Some(0xD800..=0xDFFF) => {
+                        if mend {
+                            self.replace(self.position, self.position + 6, "\\ufffd");
+                        }
+                        self.position += 6;
+                    }
+                    _ => self.position += 2,
+                },
+                _ => self.position += 1,
+            }
+        }
+    }
+
+    /// The unit that an escape `\uXXXX` at `start` writes.
+    fn escaped(&self, start: usize) -> Option<u16> {
+        let digits = self.text.get(start..start.checked_add(6)?)?.strip_prefix("\\u")?;
+        digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u16::from_str_radix(digits, 16).ok())?
+    }
+
+    /// Moves past a number or a word. Python writes `NaN` and `Infinity`, which are no JSON.
+    fn token(&mut self) {
+        let start = self.position;
+        while self.peek().is_some_and(|byte| !b"{}[],:\" \t\r\n".contains(&byte)) {
+            self.position += 1;
+        }
+        let token = self.text.get(start..self.position).unwrap_or_default();
+        let digits = token.strip_prefix('-').unwrap_or(token);
+        let is_number = digits.starts_with(|first: char| first.is_ascii_digit());
+        let is_beyond = is_number && token.parse::<f64>().is_ok_and(f64::is_infinite);
+        if is_beyond || matches!(digits, "Infinity" | "NaN") {
+            let sign = if digits.len() < token.len() { "-" } else { "" };
+            self.replace(start, self.position, &format!("{sign}{BEYOND:e}"));
+        }
+    }
+
+    /// Replaces a container; its line breaks stay, for the lines of errors.
+    fn too_deep(&mut self, is_object: bool) {
+        let start = self.position;
+        let mut depth = 0usize;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'"' => {
+                    self.string(false);
+                    continue;
+                }
+                b'{' | b'[' => depth += 1,
+                b'}' | b']' => depth -= 1,
+                _ => {}
+            }
+            self.position += 1;
+            if depth == 0 {
+                break;
+            }
+        }
+        let skipped = self.text.get(start..self.position).unwrap_or_default();
+        let lines = "\n".repeat(skipped.matches('\n').count());
+        let stand_in = if is_object { format!("{{\"$comment\":\"{TOO_DEEP}\"{lines}}}") } else { format!("[{lines}]") };
+        self.replace(start, self.position, &stand_in);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn mended(text: &str) -> Value {
+        let read = parse_leniently(text).expect("it can be mended");
+        assert!(read.is_mended, "{text}");
+        read.value
+    }
+
+    #[test]
+    fn numbers_that_no_double_holds_cost_their_place() {
+        for number in ["1e400", "1E+999", "123e99999999999", "Infinity", "NaN"] {
+            let value = mended(&format!("[{number}, 5, \"{number}\"]"));
+            assert!(is_beyond_doubles(&value[0]), "{number}");
+            assert_eq!((&value[1], &value[2]), (&json!(5), &json!(number)));
+        }
+        let negative = mended(r#"{"a":-1e400,"b":-Infinity}"#);
+        assert!(negative["a"].as_f64() < Some(0.0) && negative["a"] == negative["b"]);
+        assert!(!is_beyond_doubles(&json!(f64::MAX)));
+        let read = parse_leniently(&json!(BEYOND).to_string()).expect("a number");
+        assert!(!read.is_mended && is_beyond_doubles(&read.value), "it stays what it is in a file");
+    }
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_replaced() {
+        let text = r#"["\ud83d\ude00", "\ud83d", "\ude00x", "\\ud83d", "\ud83d\ud83d\ude00", "\"\ud800"]"#;
+        assert_eq!(mended(text), json!(["😀", "\u{fffd}", "\u{fffd}x", "\\ud83d", "\u{fffd}😀", "\"\u{fffd}"]));
+    }
+
+    #[test]
+    fn what_is_nested_too_deep_costs_its_place() {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            let deep = format!("{}1{}", open.repeat(5000), close.repeat(5000));
+            let value = mended(&format!("[{deep}, \"kept\"]"));
+            assert_eq!(value[1], "kept");
+            assert!(serde_json::from_str::<Value>(&value.to_string()).is_ok(), "it can be read again");
+        }
+        assert!(mended(&format!("{}{}{}", "{\"a\":".repeat(200), 1, "}".repeat(200))).to_string().contains(TOO_DEEP));
+    }
+
+    #[test]
+    fn what_is_no_json_stays_an_error() {
+        for text in ["", "[1e400", "{\"a\":1e400,}", "[1e400 1]", "\"\\ud800", "[NaNs]", "[01e400]]", "1e"] {
+            assert!(parse_leniently(text).is_err(), "{text}");
+        }
+        let error = parse_leniently("[\n1e400,\n1e400,\n]").expect_err("a trailing comma");
+        assert_eq!(error.line(), 4);
+    }
+}

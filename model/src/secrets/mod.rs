@@ -1,0 +1,179 @@
+//! What of a configuration is a secret that somebody wrote out. All that shows a configuration asks here.
+
+mod key;
+mod pairs;
+mod scan;
+mod shape;
+mod url;
+
+use std::ops::Range;
+
+use crate::placeholder::{self, Placeholder};
+use crate::printable;
+
+/// Where in a server's configuration a text stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place<'a> {
+    Command,
+    Argument {
+        command: &'a str,
+        all: &'a [String],
+        index: usize,
+    },
+    Folder,
+    Url,
+    Env(&'a str),
+    Header(&'a str),
+    /// The name of a variable or a header, in this table.
+    Name(&'static str),
+    /// Text that has no part in reaching the server, under this key.
+    Note(&'static str),
+}
+
+impl Place<'_> {
+    /// The place, as a message says it.
+    pub(crate) fn label(self) -> String {
+        match self {
+            Self::Command => "`command`".to_owned(),
+            Self::Argument { .. } => "`args`".to_owned(),
+            Self::Folder => "`cwd`".to_owned(),
+            Self::Url => "`url`".to_owned(),
+            Self::Env(key) => format!("env `{}`", quoted(key)),
+            Self::Header(key) => format!("header `{}`", quoted(key)),
+            Self::Name(key) | Self::Note(key) => format!("`{key}`"),
+        }
+    }
+}
+
+/// A secret in a text.
+#[derive(Clone, Debug)]
+pub(crate) struct Secret {
+    pub(crate) range: Range<usize>,
+    /// What it goes by: the key or flag that it is given to, or its kind.
+    pub(crate) key: String,
+    /// Whether it is the default of a placeholder; the range then begins with the `:-` before it.
+    pub(crate) is_default: bool,
+}
+
+/// A part of a text that is a secret, but for the placeholders in it.
+struct Candidate {
+    range: Range<usize>,
+    key: String,
+}
+
+/// What stands for every byte of a placeholder while a text is looked through.
+const MASK: char = '\0';
+
+/// The secrets that a text spells out, in order.
+pub(crate) fn find(place: Place<'_>, text: &str) -> Vec<Secret> {
+    let placeholders = placeholder::find(text);
+    let masked = mask(text, &placeholders);
+    let candidates = merged(scan::candidates(place, &masked));
+    secrets_of(&masked, &placeholders, &candidates, &|key, default| !find(Place::Env(key), default).is_empty())
+}
+
+/// Everything that a text spells out, secret or not; an authentication scheme excepted.
+pub(crate) fn find_literals(key: &str, text: &str) -> Vec<Secret> {
+    let placeholders = placeholder::find(text);
+    let masked = mask(text, &placeholders);
+    let whole = Candidate { range: scan::after_scheme(&masked)..masked.len(), key: key.to_owned() };
+    secrets_of(&masked, &placeholders, &[whole], &|_, default| !default.is_empty())
+}
+
+/// The text with something else in the places of its secrets.
+pub(crate) fn replace(text: &str, secrets: &[Secret], mut replacement: impl FnMut(&Secret) -> String) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut from = 0;
+    for secret in secrets {
+        shown.push_str(text.get(from..secret.range.start).unwrap_or_default());
+        shown.push_str(&replacement(secret));
+        from = secret.range.end;
+    }
+    shown.push_str(text.get(from..).unwrap_or_default());
+    shown
+}
+
+/// What messages show of a text: printable, and `<hidden>` for what in it is a secret.
+pub(crate) fn quoted(text: &str) -> String {
+    printable(&replace(text, &find(Place::Command, text), hidden))
+}
+
+/// What is shown in the place of a secret.
+pub(crate) fn hidden(secret: &Secret) -> String {
+    let before = if secret.is_default { ":-" } else { "" };
+    format!("{before}<hidden>")
+}
+
+fn mask(text: &str, placeholders: &[Placeholder<'_>]) -> String {
+    let mut masked = String::with_capacity(text.len());
+    let mut from = 0;
+    for Placeholder { range, .. } in placeholders {
+        masked.push_str(text.get(from..range.start).unwrap_or_default());
+        masked.extend(std::iter::repeat_n(MASK, range.len()));
+        from = range.end;
+    }
+    masked.push_str(text.get(from..).unwrap_or_default());
+    masked
+}
+
+/// Candidates in order, those that overlap as one.
+fn merged(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    candidates.sort_by_key(|candidate| candidate.range.start);
+    let mut merged: Vec<Candidate> = Vec::new();
+    for candidate in candidates {
+        match merged.last_mut() {
+            Some(last) if candidate.range.start < last.range.end => {
+                last.range.end = last.range.end.max(candidate.range.end);
+            }
+            _ => merged.push(candidate),
+        }
+    }
+    merged
+}
+
+fn secrets_of(
+    masked: &str,
+    placeholders: &[Placeholder<'_>],
+    candidates: &[Candidate],
+    is_secret_default: &dyn Fn(&str, &str) -> bool,
+) -> Vec<Secret> {
+    let mut secrets = Vec::new();
+    for candidate in candidates {
+        for range in literals(masked, candidate) {
+            secrets.push(Secret { range, key: candidate.key.clone(), is_default: false });
+        }
+    }
+    for Placeholder { range, name, default } in placeholders {
+        let Some(default) = default else { continue };
+        let touches = |c: &&Candidate| c.range.start <= range.start && range.end <= c.range.end;
+        let key = candidates.iter().find(touches).map_or(*name, |candidate| candidate.key.as_str());
+        if is_secret_default(key, default) {
+            let start = range.end - 1 - default.len() - ":-".len();
+            secrets.push(Secret { range: start..range.end - 1, key: key.to_owned(), is_default: true });
+        }
+    }
+    secrets.sort_by_key(|secret| secret.range.start);
+    secrets
+}
+
+/// What a candidate says beside its placeholders.
+fn literals(masked: &str, candidate: &Candidate) -> Vec<Range<usize>> {
+    let text = masked.get(candidate.range.clone()).unwrap_or_default();
+    let mixed = text.contains(MASK);
+    let is_label = |run: &str| key::has_scheme(&candidate.key) && run.trim_end_matches('"').ends_with('=');
+    let mut found = Vec::new();
+    let mut start = candidate.range.start;
+    for run in text.split(MASK) {
+        let trimmed = run.trim();
+        let between = |c: char| c.is_whitespace() || ":/@,;.-_?&|=\"'()[]{}".contains(c);
+        if !trimmed.is_empty() && !(mixed && (trimmed.chars().all(between) || is_label(trimmed))) {
+            let from = start + (run.len() - run.trim_start().len());
+            found.push(from..from + trimmed.len());
+        }
+        start += run.len() + MASK.len_utf8();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

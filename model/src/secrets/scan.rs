@@ -1,0 +1,214 @@
+//! The ways in which secrets stand in texts.
+
+use std::ops::Range;
+
+use super::key::{self, Key};
+use super::{Candidate, MASK, Place, shape};
+
+/// Programs that start others: what comes before the name of the other is for them, and means other things.
+const STARTERS: [&str; 13] =
+    ["bun", "bunx", "deno", "docker", "mkdir", "npm", "npx", "pipx", "pnpm", "podman", "uv", "uvx", "yarn"];
+const CONTAINERS: [&str; 2] = ["docker", "podman"];
+const SCHEMES: [&str; 7] = ["bearer", "basic", "token", "digest", "apikey", "api-key", "negotiate"];
+const LOGIN_FLAGS: [&str; 4] = ["u", "user", "userpwd", "proxy-user"];
+
+/// Looks through one text.
+pub(super) struct Scan<'t> {
+    pub(super) text: &'t str,
+    /// Whether the text is for people: much in it looks like a key and its value.
+    pub(super) is_prose: bool,
+    pub(super) found: Vec<Candidate>,
+}
+
+/// What in a text is secret.
+pub(super) fn candidates(place: Place<'_>, text: &str) -> Vec<Candidate> {
+    let mut scan = Scan { text, is_prose: matches!(place, Place::Note(_)), found: Vec::new() };
+    let mut key = "secret";
+    match place {
+        Place::Env(name) | Place::Header(name) => {
+            key = name;
+            scan.keyed(name, 0..text.len());
+        }
+        Place::Argument { command, all, index } => {
+            let before = all.get(..index).unwrap_or_default();
+            if let Some(flag) = before.last().filter(|flag| is_flag(flag) && !flag.contains('=')) {
+                key = flag.trim_start_matches('-');
+            }
+            scan.argument(command, before);
+        }
+        _ => {}
+    }
+    scan.urls(matches!(place, Place::Url));
+    scan.pairs();
+    scan.flags();
+    scan.schemes(key);
+    scan.bare_login();
+    let shapes = shape::tokens(text).into_iter().chain(shape::private_keys(text));
+    let logins = if scan.is_prose { Vec::new() } else { shape::encoded_logins(text) };
+    shapes.chain(logins).for_each(|range| scan.push(range, key));
+    scan.found
+}
+
+impl Scan<'_> {
+    pub(super) fn push(&mut self, range: Range<usize>, key: &str) {
+        // What is called a key may hold a secret itself, and keys are shown.
+        let key = if is_name(key) && shape::tokens(key).is_empty() { key } else { "secret" };
+        self.found.push(Candidate { range, key: key.to_owned() });
+    }
+
+    /// Takes a part of the text as the value of a key.
+    pub(super) fn keyed(&mut self, key: &str, range: Range<usize>) {
+        let (Some(kind), Some(value)) = (key::kind(key), self.text.get(range.clone())) else { return };
+        // In the value of `AUTH`, and where parts are placeholders, only members are looked at.
+        let has_members = value.trim_start().starts_with(['{', '[']);
+        if has_members && (value.contains(MASK) || kind == Key::SecretOrWord) {
+            return;
+        }
+        let start = if key::has_scheme(key) { after_scheme(value) } else { 0 };
+        if value.get(start..).is_some_and(|value| kind.holds(value)) {
+            self.push(range.start + start..range.end, key);
+        }
+    }
+
+    fn argument(&mut self, command: &str, before: &[String]) {
+        let Some(last) = before.last() else { return };
+        let whole = 0..self.text.len();
+        if let Some(key) = last.strip_suffix([':', '=']).filter(|key| is_name(key)) {
+            return self.keyed(key.trim_start_matches('-'), whole);
+        }
+        if !is_flag(last) || last.contains('=') || is_flag(self.text) {
+            return;
+        }
+        let program = command.rsplit(['/', '\\']).next().unwrap_or_default();
+        let for_starter = before.iter().all(|argument| argument.starts_with('-'));
+        self.flagged(last.trim_start_matches('-'), whole, program, for_starter);
+    }
+
+    /// Takes a part of the text as the value of a flag.
+    fn flagged(&mut self, flag: &str, range: Range<usize>, program: &str, for_starter: bool) {
+        let value = self.text.get(range.clone()).unwrap_or_default();
+        match flag {
+            "p" if (for_starter && STARTERS.contains(&program)) || value.starts_with('@') || is_port(value) => {}
+            "p" => self.keyed("password", range),
+            _ if LOGIN_FLAGS.contains(&flag) && !CONTAINERS.contains(&program) => {
+                // `user:password`; two numbers are a user and a group.
+                if let Some((user, password)) = value.split_once(':')
+                    && !(is_number(user) && is_number(password))
+                {
+                    self.push(range.start + user.len() + 1..range.end, "password");
+                }
+            }
+            _ => self.keyed(flag, range),
+        }
+    }
+
+    /// `user:password@host`.
+    fn bare_login(&mut self) {
+        let Some((login, host)) = self.text.rsplit_once('@') else { return };
+        let Some((user, password)) = login.split_once(':') else { return };
+        let has_path = login.contains(['/', '@']) || self.text.contains(char::is_whitespace);
+        if !(has_path || user.is_empty() || user == "npm" || password.is_empty() || host.starts_with("sha256:")) {
+            self.push(user.len() + 1..login.len(), "password");
+        }
+    }
+
+    /// `--token abc` in a command line that is one text.
+    fn flags(&mut self) {
+        let mut flag = None;
+        let mut program = "";
+        let mut words = words(self.text).into_iter();
+        while let Some(mut range) = words.next() {
+            let word = self.text.get(range.clone()).unwrap_or_default();
+            if is_flag(word) {
+                flag = Some(word.trim_start_matches('-')).filter(|flag| !flag.contains('='));
+                continue;
+            }
+            let Some(flag) = flag.take().filter(|_| !self.is_prose) else {
+                program = word;
+                continue;
+            };
+            if let Some(quote) = word.chars().next().filter(|c| "\"'".contains(*c)) {
+                let inside = range.start + 1;
+                let length = self.text.get(inside..).and_then(|rest| rest.find(quote));
+                range = inside..length.map_or(self.text.len(), |length| inside + length);
+                let end = range.end;
+                words = words.skip_while(|word| word.start < end).collect::<Vec<_>>().into_iter();
+            }
+            self.flagged(flag, range, program, true);
+        }
+    }
+
+    /// `Bearer abc`.
+    fn schemes(&mut self, key: &str) {
+        let text = self.text;
+        for range in words(text) {
+            let Some(word) = text.get(range.clone()) else { continue };
+            let scheme = word.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+            if !SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known)) {
+                continue;
+            }
+            let rest = text.get(range.end..).unwrap_or_default();
+            let start = range.end + (rest.len() - rest.trim_start().len());
+            let word = shape::run(rest.trim_start(), |c| !c.is_whitespace() && !"\"'`,;".contains(c));
+            // At the beginning it is what the whole text is about.
+            let value = if range.start == 0 && !self.is_prose { rest.trim() } else { word };
+            let is_all = range.start == 0 && value == word;
+            let is_random = value.len() >= 6 && value.bytes().any(|b| b.is_ascii_digit() || b == b'=');
+            let is_bearer = scheme.eq_ignore_ascii_case("bearer");
+            if !value.is_empty() && ((is_all && is_bearer && !self.is_prose) || is_random) {
+                self.push(start..start + value.len(), key);
+            }
+        }
+    }
+}
+
+/// Where the credentials begin after `Bearer `.
+pub(super) fn after_scheme(value: &str) -> usize {
+    let trimmed = value.trim_start();
+    let scheme = shape::run(trimmed, |c| c.is_ascii_alphanumeric() || c == '-');
+    let rest = trimmed.get(scheme.len()..).unwrap_or_default();
+    let credentials = rest.trim_start();
+    let is_scheme = SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    if is_scheme && credentials.len() < rest.len() { value.len() - credentials.len() } else { 0 }
+}
+
+fn is_name(key: &str) -> bool {
+    key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.%[]$".contains(&b))
+}
+
+/// Whether an argument is a flag, and not a value that begins with a dash.
+fn is_flag(argument: &str) -> bool {
+    let name = argument.trim_start_matches('-');
+    let name = name.split_once('=').map_or(name, |(name, _)| name);
+    let dashes = argument.len() - argument.trim_start_matches('-').len();
+    let has = |class: fn(&u8) -> bool| name.bytes().any(|b| class(&b));
+    let is_random = name.len() >= 16 && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit);
+    (1..=2).contains(&dashes)
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
+        && !is_random
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|b| b.is_ascii_digit())
+}
+
+/// `8080`, and what is to be mapped to it: `127.0.0.1:8080:80/tcp`.
+fn is_port(text: &str) -> bool {
+    let text = text.trim_end_matches("/tcp").trim_end_matches("/udp");
+    let mapped = text.contains(':') && text.bytes().all(|b| b.is_ascii_digit() || b".:-[]".contains(&b));
+    mapped || (text.len() <= 5 && is_number(text))
+}
+
+fn words(text: &str) -> Vec<Range<usize>> {
+    let mut words = Vec::new();
+    let mut start = 0;
+    for word in text.split(char::is_whitespace) {
+        if !word.is_empty() {
+            words.push(start..start + word.len());
+        }
+        start += word.len();
+        start += text.get(start..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+    }
+    words
+}

@@ -1,0 +1,199 @@
+//! Secrets that show by their shape, whatever they are kept under.
+
+use std::ops::Range;
+
+/// Nothing but a token begins so.
+const TOKEN_STARTS: [&str; 53] = [
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "gldt-",
+    "glrt-",
+    "xoxa-",
+    "xoxb-",
+    "xoxe-",
+    "xoxp-",
+    "xoxr-",
+    "xoxs-",
+    "xapp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "ya29.",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "rk_test_",
+    "whsec_",
+    "shpat_",
+    "shpss_",
+    "shpca_",
+    "dop_v1_",
+    "hvs.",
+    "hvb.",
+    "lin_api_",
+    "lin_oauth_",
+    "ATATT3",
+    "figd_",
+    "figu_",
+    "sntrys_",
+    "sntryu_",
+    "tskey-",
+    "AGE-SECRET-KEY-",
+    "ntn_",
+    "PMAK-",
+    "GOCSPX-",
+    "sbp_",
+    "apify_api_",
+    "sk-ant-",
+    "sk-proj-",
+    "sk-or-",
+    "lsv2_",
+    "ctx7sk-",
+    "nvapi-",
+    "sq0atp-",
+    "eyJ",
+];
+/// A token where what follows is random enough; a name of something else otherwise.
+const PERHAPS_TOKEN_STARTS: [&str; 17] = [
+    "sk-", "hf_", "npm_", "pypi-", "secret_", "r8_", "gsk_", "tvly-", "pplx-", "xai-", "fc-", "dapi", "key-", "SG.",
+    "pat_", "api_", "mcp_",
+];
+const SHORTEST_TOKEN: usize = 16;
+const RANDOM_PART: usize = 10;
+const SHORTEST_BASE64: usize = 12;
+const LONGEST_BASE64: usize = 1024;
+
+/// Tokens of known services.
+pub(super) fn tokens(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for (start, _) in text.char_indices() {
+        let rest = text.get(start..).unwrap_or_default();
+        let sure = TOKEN_STARTS.iter().any(|prefix| rest.starts_with(prefix));
+        if (!sure && !PERHAPS_TOKEN_STARTS.iter().any(|prefix| rest.starts_with(prefix)))
+            || !is_at_boundary(text, start)
+            || found.last().is_some_and(|last| start < last.end)
+        {
+            continue;
+        }
+        let token = run(rest, |c| c.is_ascii_alphanumeric() || "_-.~+=".contains(c));
+        if token.len() >= SHORTEST_TOKEN && (sure || has_random_part(token)) {
+            found.push(start..start + token.len());
+        }
+    }
+    found
+}
+
+/// Private keys in PEM.
+pub(super) fn private_keys(text: &str) -> Vec<Range<usize>> {
+    const BEGIN: &str = "-----BEGIN ";
+    const END: &str = "-----END ";
+    let mut found = Vec::new();
+    for (start, _) in text.match_indices(BEGIN) {
+        let rest = text.get(start..).unwrap_or_default();
+        let label = rest.get(BEGIN.len()..).and_then(|rest| rest.split("-----").next()).unwrap_or_default();
+        if label.contains("PRIVATE KEY") {
+            let end = rest.find(END).and_then(|end| {
+                let after = end + END.len();
+                rest.get(after..)?.find("-----").map(|dashes| after + dashes + 5)
+            });
+            found.push(start..start + end.unwrap_or(rest.len()));
+        }
+    }
+    found
+}
+
+/// `user:password` in base64.
+pub(super) fn encoded_logins(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    while let Some(rest) = text.get(start..).filter(|rest| !rest.is_empty()) {
+        let word = run(rest, |c| c.is_ascii_alphanumeric() || "+/-_".contains(c));
+        let padding = run(rest.get(word.len()..).unwrap_or_default(), |c| c == '=');
+        if is_login(word) {
+            found.push(start..start + word.len() + padding.len());
+        } else {
+            // A slash may be a part of it, or of a path.
+            let mut at = start;
+            for segment in word.split('/') {
+                if is_login(segment) {
+                    found.push(at..at + segment.len());
+                }
+                at += segment.len() + 1;
+            }
+        }
+        let next = rest.get(word.len()..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8);
+        start += word.len() + next;
+    }
+    found
+}
+
+/// Whether a part of a URL's path cannot have been thought up by a person.
+pub(super) fn is_random(segment: &str) -> bool {
+    let has = |class: fn(&u8) -> bool| segment.bytes().any(|b| class(&b));
+    segment.len() >= 20
+        && has(u8::is_ascii_digit)
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+        && segment.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-=~".contains(&b))
+}
+
+fn is_at_boundary(text: &str, at: usize) -> bool {
+    let before = text.get(..at).unwrap_or_default();
+    // What is percent-encoded ends in a letter or a digit: `%3Dghp_...`.
+    let after_escape = before
+        .len()
+        .checked_sub(3)
+        .and_then(|from| before.get(from..))
+        .is_some_and(|end| end.starts_with('%') && end.bytes().skip(1).all(|b| b.is_ascii_hexdigit()));
+    after_escape || !before.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn has_random_part(token: &str) -> bool {
+    token
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|part| part.len() >= RANDOM_PART && part.bytes().any(|b| b.is_ascii_digit()))
+}
+
+/// What `text` begins with, as long as it consists of such characters.
+pub(super) fn run(text: &str, of: impl Fn(char) -> bool) -> &str {
+    text.get(..text.find(|c: char| !of(c)).unwrap_or(text.len())).unwrap_or_default()
+}
+
+fn is_login(word: &str) -> bool {
+    if !(SHORTEST_BASE64..=LONGEST_BASE64).contains(&word.len()) {
+        return false;
+    }
+    let decoded = decode(word).unwrap_or_default();
+    decoded.split_once(':').is_some_and(|(user, password)| {
+        let is_printable = decoded.chars().all(|c| c.is_alphanumeric() || c.is_ascii_graphic());
+        is_printable && !user.is_empty() && !password.is_empty() && !password.starts_with("//")
+    })
+}
+
+fn decode(word: &str) -> Option<String> {
+    let mut bits = 0u32;
+    let mut count = 0;
+    let mut bytes = Vec::with_capacity(word.len() * 3 / 4);
+    for byte in word.bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6 | u32::from(value)) & 0xffff;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push(u8::try_from(bits >> count & 0xff).ok()?);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}

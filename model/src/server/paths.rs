@@ -1,0 +1,63 @@
+//! Where a relative `command` and `cwd` lead.
+
+use std::path::{Path, PathBuf};
+
+use super::{ServerConfig, Transport};
+
+impl ServerConfig {
+    /// Sets the folder that a relative `command` and `cwd` are relative to; that of the process where there is none.
+    /// [`Config::load`](crate::Config::load) sets the one of the file.
+    ///
+    /// ```
+    /// use mcp_model::{ServerConfig, Transport};
+    ///
+    /// let server = ServerConfig::stdio("files", "./bin/server").in_folder("/app").expand(|_| None)?;
+    /// assert!(matches!(server.transport, Transport::Stdio { command, .. } if command == "/app/bin/server"));
+    /// # Ok::<(), mcp_model::FileError>(())
+    /// ```
+    #[must_use]
+    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = Some(folder.into());
+        self
+    }
+
+    /// Whether it depends on a folder how the server is reached: `command` is a relative path, not the name of a program,
+    /// or `cwd` is one. A placeholder at the start may stand for anything.
+    #[must_use]
+    pub fn has_relative_paths(&self) -> bool {
+        match &self.transport {
+            Transport::Stdio { command, cwd, .. } => {
+                command.starts_with("${") || is_relative_program(command) || cwd.as_deref().is_some_and(is_relative)
+            }
+            Transport::Http { .. } | Transport::Sse { .. } => false,
+        }
+    }
+
+    /// Makes the paths independent of the folder that the process runs in.
+    pub(super) fn resolve_paths(&mut self) {
+        if let (Some(folder), Transport::Stdio { command, cwd, .. }) = (&self.folder, &mut self.transport) {
+            if is_relative_program(command) {
+                *command = joined(folder, command);
+            }
+            if let Some(cwd) = cwd.as_mut().filter(|cwd| is_relative(cwd)) {
+                *cwd = joined(folder, cwd);
+            }
+        }
+    }
+}
+
+/// A name without a separator is looked for on `PATH`.
+fn is_relative_program(command: &str) -> bool {
+    command.contains(['/', '\\']) && is_relative(command)
+}
+
+/// The same on every platform: what is generated must not depend on it.
+fn is_relative(path: &str) -> bool {
+    let drive = path.get(1..2) == Some(":") && path.starts_with(|c: char| c.is_ascii_alphabetic());
+    !drive && !path.starts_with(['/', '\\'])
+}
+
+fn joined(folder: &Path, path: &str) -> String {
+    // Components leave out the `.` in the middle.
+    folder.join(path).components().collect::<PathBuf>().to_string_lossy().into_owned()
+}

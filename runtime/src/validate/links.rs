@@ -1,0 +1,192 @@
+//! Where the references of a schema lead, told by the resolver of the validator that will follow them.
+
+use std::collections::{HashMap, HashSet};
+use std::ptr;
+
+use jsonschema::{Draft, ReferencingError, Registry, uri};
+use serde_json::Value;
+
+use super::mend::{Form, form};
+
+/// The base of a document that has none.
+const NO_BASE: &str = "json-schema:///";
+
+/// The schemas of a document, and where their references lead.
+pub(super) struct Links<'a> {
+    root: &'a Value,
+    /// Every value that may be a schema, by where it lies, with its pointer.
+    places: HashMap<*const Value, (&'a Value, String)>,
+    /// Every schema.
+    pub(super) schemas: Vec<&'a Value>,
+    /// Where the references of a schema may lead, by where it lies.
+    pub(super) targets: HashMap<*const Value, Vec<&'a Value>>,
+    /// References that lead to one place whatever the way on which they were reached.
+    fixed: Vec<Fixed>,
+    /// Whether all references are fixed, and lead to places of this document.
+    pub(super) are_fixed: bool,
+    /// Whether schemas below the root have a base of their own.
+    pub(super) has_resources: bool,
+}
+
+/// A reference with one target.
+struct Fixed {
+    schema: String,
+    keyword: String,
+    target: String,
+}
+
+/// Schemas that another may stand in for, by the name under which it does.
+type Dynamic<'a> = HashMap<&'a str, Vec<&'a Value>>;
+
+impl<'a> Links<'a> {
+    /// Follows every reference of a document.
+    ///
+    /// # Errors
+    /// Where the document's own names cannot be read.
+    pub(super) fn of(root: &'a Value, draft: Draft) -> Result<Self, ReferencingError> {
+        let resource = draft.create_resource_ref(root);
+        let base = resource.id().unwrap_or(NO_BASE).to_owned();
+        let registry = Registry::new().draft(draft).add(&base, resource)?.prepare()?;
+        let mut links = Self::without_targets(root);
+        let dynamic = links.dynamic();
+        let mut left = vec![(root, registry.resolver(uri::from_str(base.trim_end_matches('#'))?), draft)];
+        let mut seen = HashSet::from([ptr::from_ref(root)]);
+        while let Some((schema, resolver, draft)) = left.pop() {
+            links.schemas.push(schema);
+            for reference in references(schema) {
+                let found = resolver.lookup(reference.target);
+                let target = found.ok().and_then(|found| {
+                    let (target, _) = links.places.get(&ptr::from_ref(found.contents()))?;
+                    let (_, resolver, draft) = found.into_inner();
+                    Some((*target, resolver, draft))
+                });
+                links.link(schema, &reference, target.as_ref().map(|(target, ..)| *target), &dynamic);
+                left.extend(target.filter(|(target, ..)| seen.insert(ptr::from_ref(*target))));
+            }
+            for inner in subschemas(schema).filter(|inner| seen.insert(ptr::from_ref(*inner))) {
+                let own = draft.detect(inner);
+                links.are_fixed &= inner.get("$schema").is_none();
+                let resource = own.create_resource_ref(inner);
+                links.has_resources |= resource.id().is_some();
+                left.push((inner, resolver.in_subresource(resource)?, own));
+            }
+        }
+        Ok(links)
+    }
+
+    fn without_targets(root: &'a Value) -> Self {
+        let mut places = HashMap::new();
+        let mut left = vec![(root, String::new())];
+        while let Some((value, pointer)) = left.pop() {
+            match value {
+                Value::Object(map) => {
+                    let step = |key: &str| key.replace('~', "~0").replace('/', "~1");
+                    left.extend(map.iter().map(|(key, value)| (value, format!("{pointer}/{}", step(key)))));
+                }
+                Value::Array(items) => {
+                    left.extend(items.iter().enumerate().map(|(index, item)| (item, format!("{pointer}/{index}"))));
+                }
+                Value::Bool(_) => {}
+                _ => continue,
+            }
+            places.insert(ptr::from_ref(value), (value, pointer));
+        }
+        let (schemas, targets, fixed) = (Vec::new(), HashMap::new(), Vec::new());
+        Self { root, places, schemas, targets, fixed, are_fixed: true, has_resources: false }
+    }
+
+    fn dynamic(&self) -> Dynamic<'a> {
+        let mut dynamic = Dynamic::new();
+        for (place, _) in self.places.values() {
+            if let Some(name) = place.get("$dynamicAnchor").and_then(Value::as_str) {
+                dynamic.entry(name).or_default().push(*place);
+            }
+            if place.get("$recursiveAnchor") == Some(&Value::Bool(true)) {
+                dynamic.entry("").or_default().push(*place);
+            }
+        }
+        dynamic
+    }
+
+    fn link(&mut self, schema: &'a Value, reference: &Reference<'a>, target: Option<&'a Value>, dynamic: &Dynamic<'a>) {
+        let targets = self.targets.entry(ptr::from_ref(schema)).or_default();
+        targets.extend(target);
+        if reference.keyword != "$ref" {
+            let name = reference.target.rsplit_once('#').map_or("", |(_, name)| name);
+            targets.extend(dynamic.get(name).into_iter().flatten());
+            self.are_fixed = false;
+            return;
+        }
+        let pointer = |value: &Value| self.places.get(&ptr::from_ref(value)).map(|(_, pointer)| pointer.clone());
+        match (pointer(schema), target.and_then(pointer)) {
+            (Some(schema), Some(target)) => {
+                self.fixed.push(Fixed { schema, keyword: reference.keyword.to_owned(), target });
+            }
+            _ => self.are_fixed = false,
+        }
+    }
+
+    /// The document with a JSON pointer for every reference, and without the names that nothing refers to any more: a
+    /// validator compiles a schema anew for every way through named ones on which it is reached.
+    pub(super) fn by_pointers(&self, draft: Draft) -> Value {
+        let mut document = self.root.clone();
+        for schema in &self.schemas {
+            let place = self.places.get(&ptr::from_ref(*schema));
+            if let Some(Value::Object(map)) = place.and_then(|(_, pointer)| document.pointer_mut(pointer)) {
+                for name in [draft.id_keyword(), "$anchor", "$dynamicAnchor"] {
+                    // What is malformed is still to be found.
+                    if map.get(name).is_some_and(Value::is_string) {
+                        map.shift_remove(name);
+                    }
+                }
+            }
+        }
+        for Fixed { schema, keyword, target } in &self.fixed {
+            if let Some(Value::Object(map)) = document.pointer_mut(schema) {
+                map.insert(keyword.clone(), format!("#{}", fragment(target)).into());
+            }
+        }
+        document
+    }
+}
+
+struct Reference<'a> {
+    keyword: &'a str,
+    target: &'a str,
+}
+
+fn references(schema: &Value) -> impl Iterator<Item = Reference<'_>> {
+    let keywords = schema.as_object().into_iter().flatten();
+    keywords.filter_map(|(keyword, value)| match (form(keyword), value) {
+        (Form::Reference, Value::String(target)) => Some(Reference { keyword, target }),
+        _ => None,
+    })
+}
+
+/// The schemas that a schema holds.
+pub(super) fn subschemas(schema: &Value) -> impl Iterator<Item = &Value> {
+    let keywords = schema.as_object().into_iter().flatten();
+    let inside = keywords.flat_map(|(keyword, value)| -> Vec<&Value> {
+        match (form(keyword), value) {
+            (Form::Schema, Value::Array(items)) | (Form::List, Value::Array(items)) => items.iter().collect(),
+            (Form::Named, Value::Object(named)) => named.values().collect(),
+            (Form::Schema, value) => vec![value],
+            _ => Vec::new(),
+        }
+    });
+    inside.filter(|inner| inner.is_object() || inner.is_boolean())
+}
+
+/// A pointer as the fragment of a URI.
+fn fragment(pointer: &str) -> String {
+    let mut fragment = String::with_capacity(pointer.len());
+    for byte in pointer.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'~' | b'-' | b'_' | b'.' | b'$' => {
+                fragment.push(char::from(byte));
+            }
+            _ => fragment.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    fragment
+}

@@ -1,0 +1,229 @@
+//! Schemas that would keep a validator busy for years, or fill the memory: each is refused, or checks values, at once.
+
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+#[path = "../../mcp-codegen/tests/harness/watchdog.rs"]
+mod watchdog;
+
+use std::time::{Duration, Instant};
+
+use mcp_runtime::validate::{UnusableSchema, Validator};
+use serde_json::{Map, Value, json};
+
+/// Far above what a case takes without optimisation on a busy machine.
+const AT_MOST: Duration = Duration::from_secs(3);
+const DEADLINE: Duration = Duration::from_secs(30);
+const MOST_MEMORY_KB: u64 = 400_000;
+
+/// A schema that is made of others.
+type Wrap = fn(Vec<Value>) -> Value;
+
+/// How a definition is named and referred to.
+#[derive(Clone, Copy, Debug)]
+enum Naming {
+    Pointer,
+    EncodedPointer,
+    Anchor,
+    Id,
+    RelativeId,
+    PointerIntoId,
+    Draft4Id,
+    Draft4Anchor,
+    Dynamic,
+    Recursive,
+}
+
+impl Naming {
+    const ALL: [Self; 10] = [
+        Self::Pointer,
+        Self::EncodedPointer,
+        Self::Anchor,
+        Self::Id,
+        Self::RelativeId,
+        Self::PointerIntoId,
+        Self::Draft4Id,
+        Self::Draft4Anchor,
+        Self::Dynamic,
+        Self::Recursive,
+    ];
+
+    fn reference(self, index: usize) -> Value {
+        match self {
+            Self::Pointer => json!({"$ref": format!("#/definitions/d{index}")}),
+            Self::EncodedPointer => json!({"$ref": format!("#/%64efinitions/d{index}")}),
+            Self::Anchor | Self::Draft4Anchor => json!({"$ref": format!("#d{index}")}),
+            Self::Id => json!({"$ref": format!("urn:d{index}")}),
+            Self::RelativeId | Self::Draft4Id => json!({"$ref": format!("../x/d{index}.json")}),
+            Self::PointerIntoId => json!({"$ref": format!("d{index}.json#/definitions/in")}),
+            Self::Dynamic => json!({"$dynamicRef": format!("#d{index}")}),
+            Self::Recursive => json!({"$ref": format!("urn:d{index}"), "$recursiveRef": "#"}),
+        }
+    }
+
+    fn named(self, index: usize, mut schema: Value) -> Value {
+        let (keyword, name) = match self {
+            Self::Pointer | Self::EncodedPointer => return schema,
+            Self::Anchor => ("$anchor", format!("d{index}")),
+            Self::Id | Self::Recursive => ("$id", format!("urn:d{index}")),
+            Self::RelativeId => ("$id", format!("d{index}.json")),
+            Self::PointerIntoId => {
+                return json!({"$id": format!("d{index}.json"), "definitions": {"in": schema}});
+            }
+            Self::Draft4Id => ("id", format!("d{index}.json")),
+            Self::Draft4Anchor => ("id", format!("#d{index}")),
+            Self::Dynamic => ("$dynamicAnchor", format!("d{index}")),
+        };
+        schema[keyword] = name.into();
+        schema
+    }
+
+    fn document(self, definitions: impl IntoIterator<Item = Value>) -> Value {
+        let definitions: Map<_, _> = definitions
+            .into_iter()
+            .enumerate()
+            .map(|(index, schema)| (format!("d{index}"), self.named(index, schema)))
+            .collect();
+        let (dialect, id) = match self {
+            Self::Draft4Id | Self::Draft4Anchor => ("http://json-schema.org/draft-04/schema#", "id"),
+            Self::Recursive => ("https://json-schema.org/draft/2019-09/schema", "$id"),
+            _ => ("https://json-schema.org/draft/2020-12/schema", "$id"),
+        };
+        json!({"$schema": dialect, id: "https://example.com/x/root.json", "definitions": definitions,
+               "properties": {"a": self.reference(0)}})
+    }
+
+    /// `count` definitions, each of which refers twice to the next.
+    fn doubled(self, count: usize, wrap: Wrap) -> Value {
+        let doubled = (0..count).map(|index| wrap(vec![self.reference(index + 1); 2]));
+        self.document(doubled.chain([json!({"type": "integer"})]))
+    }
+
+    /// `count` definitions, each of which refers to all the others.
+    fn complete(self, count: usize, wrap: Wrap) -> Value {
+        let others = |index| (0..count).filter(move |other| *other != index).map(|other| self.reference(other));
+        self.document((0..count).map(|index| wrap(others(index).collect())))
+    }
+}
+
+/// Compiles a schema and checks values, and holds both to the limits.
+fn compile(case: &str, schema: &Value) -> Result<Validator, UnusableSchema> {
+    watchdog::within(DEADLINE, case, || {
+        let started = Instant::now();
+        let validator = Validator::new(schema);
+        if let Ok(validator) = &validator {
+            for value in [json!({"a": 1}), json!({"a": {"p0": {"p1": [1]}}}), json!([])] {
+                let _ = validator.check(&value);
+            }
+        }
+        assert!(started.elapsed() < AT_MOST, "{case}: {:?}", started.elapsed());
+        assert!(peak_memory_kb() < MOST_MEMORY_KB, "{case}: {} kB", peak_memory_kb());
+        validator
+    })
+}
+
+fn peak_memory_kb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+fn refused(case: &str, schema: &Value) {
+    let message = match compile(case, schema) {
+        Ok(_) => panic!("{case}: accepted"),
+        Err(unusable) => unusable.message,
+    };
+    assert!(message.contains("times") || message.contains("ways"), "{case}: {message}");
+}
+
+fn properties(schemas: Vec<Value>) -> Value {
+    let named: Map<_, _> =
+        schemas.into_iter().enumerate().map(|(index, schema)| (format!("p{index}"), schema)).collect();
+    json!({ "properties": named })
+}
+
+const BESIDE: [(&str, Wrap); 5] = [
+    ("allOf", |schemas| json!({ "allOf": schemas })),
+    ("anyOf", |schemas| json!({ "anyOf": schemas })),
+    ("not", |schemas| json!({"not": {"oneOf": schemas}})),
+    ("if", |schemas| json!({"if": schemas[0], "then": schemas[1], "else": {"allOf": schemas}})),
+    ("dependencies", |schemas| json!({"dependencies": {"x": {"allOf": schemas}}})),
+];
+
+#[test]
+fn doubling_is_refused_whatever_the_references_are_called() {
+    for naming in Naming::ALL {
+        for (keyword, wrap) in BESIDE {
+            refused(&format!("doubled by {naming:?} in {keyword}"), &naming.doubled(40, wrap));
+        }
+    }
+}
+
+#[test]
+fn schemas_that_are_made_of_each_other_are_refused_whatever_the_references_are_called() {
+    for naming in Naming::ALL {
+        for (keyword, wrap) in BESIDE {
+            for count in [6, 17] {
+                refused(&format!("{count} of each other by {naming:?} in {keyword}"), &naming.complete(count, wrap));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_lies_below_is_followed_only_as_far_as_values_go() {
+    for naming in Naming::ALL {
+        let case = format!("doubled properties by {naming:?}");
+        match compile(&case, &naming.doubled(40, properties)) {
+            Ok(validator) => {
+                assert!(validator.check(&json!({"a": {"p0": {"p1": {}}}})).is_ok(), "{case}");
+                let end = (0..40).fold(json!("x"), |inner, index| json!({format!("p{}", index % 2): inner}));
+                assert!(validator.check(&json!({"a": end})).is_err(), "{case}");
+            }
+            // Where a reference leads depends on the way to it.
+            Err(unusable) => assert!(matches!(naming, Naming::Recursive), "{case}: {unusable}"),
+        }
+        let case = format!("properties of each other by {naming:?}");
+        let complete = |schemas| {
+            let mut object = properties(schemas);
+            object["type"] = "object".into();
+            object
+        };
+        match compile(&case, &naming.complete(17, complete)) {
+            Ok(validator) => {
+                assert!(validator.check(&json!({"a": {"p0": {"p15": {"p3": {}}}}})).is_ok(), "{case}");
+                assert!(validator.check(&json!({"a": {"p0": {"p15": {"p3": 1}}}})).is_err(), "{case}");
+            }
+            Err(unusable) => assert!(matches!(naming, Naming::Recursive), "{case}: {unusable}"),
+        }
+    }
+}
+
+#[test]
+fn looking_for_what_was_evaluated_counts() {
+    let nested = |depth, keyword: &str, branches: &str| {
+        let innermost = json!({"properties": {"a": {}}});
+        (0..depth).fold(innermost, |inner, _| json!({keyword: false, branches: [inner]}))
+    };
+    for keyword in ["unevaluatedProperties", "unevaluatedItems"] {
+        for branches in ["allOf", "anyOf", "oneOf"] {
+            let case = format!("{keyword} over {branches}");
+            refused(&case, &nested(30, keyword, branches));
+            let validator = compile(&case, &nested(4, keyword, branches)).expect(&case);
+            assert!(validator.check(&json!({"a": 1})).is_ok(), "{case}");
+        }
+    }
+}
+
+#[test]
+fn recursion_that_ends_is_no_explosion() {
+    let list = json!({"$id": "list", "type": "array", "items": {"anyOf": [{"$ref": "list"}, {"$ref": "leaf"}]}});
+    let tree = json!({"properties": {"l": {"$ref": "#tree"}, "r": {"$ref": "#tree"}}, "required": ["v"],
+                      "$anchor": "tree", "additionalProperties": {"$ref": "list"}});
+    let schema = json!({"$ref": "#tree", "$defs": {
+        "tree": tree, "list": list, "leaf": {"$id": "leaf", "enum": [1, 2]}, "loop": {"allOf": [{"$ref": "#/$defs/loop"}]},
+    }});
+    let validator = compile("a tree of lists", &schema).unwrap();
+    assert!(validator.check(&json!({"v": [[1, [2]]], "l": {"v": []}})).is_ok());
+    assert_eq!(validator.check(&json!({"v": [[1, [3]]]})).unwrap_err().pointer, "/v/0");
+    assert_eq!(validator.check(&json!({"v": [], "l": {"r": {}}})).unwrap_err().pointer, "/l");
+}

@@ -1,0 +1,372 @@
+//! Whether the types of the old schema read every value that the new one allows. Types are tolerant of what the server
+//! answers: bounds and patterns do not count, listed texts are open, undeclared keys are left out.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::cases::{Asked, Case, Cases};
+use super::failure::{self, Failure, Reason, add};
+use super::pattern::Patterns;
+use super::samples::Sampler;
+use super::types::{integer, is_open, printed_at};
+use super::validity::{is_valid, kind_of};
+use super::version::{Conjunction, Version};
+use crate::normalize::Kinds;
+use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
+
+const MOST_STEPS: usize = 20_000;
+/// Places, and unions in unions, nest at most this deep.
+const DEEPEST: usize = 64;
+
+/// The question whether what the server may answer now is read by the types of before.
+pub(super) struct Answers<'v, 'a, 'b> {
+    /// What the server answers.
+    now: &'v Version<'a>,
+    /// Whose types read it.
+    before: &'v Version<'b>,
+    cases: Cases<'v, 'a>,
+    sampler: Sampler<'v, 'a>,
+    patterns: Patterns,
+    known: HashMap<(Conjunction, Slot), Rc<Vec<Failure>>>,
+    steps: usize,
+    depth: usize,
+}
+
+impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
+    pub(super) fn of(now: &'v Version<'a>, before: &'v Version<'b>) -> Self {
+        Self {
+            now,
+            before,
+            cases: Cases::of(now),
+            sampler: Sampler::of(now),
+            patterns: Patterns::default(),
+            known: HashMap::new(),
+            steps: 0,
+            depth: 0,
+        }
+    }
+
+    /// Where an answer is not read; nowhere where all are.
+    pub(super) fn failures(mut self) -> Vec<Failure> {
+        let root = Slot { shape: self.before.document.root, nullable: false };
+        self.place(&vec![self.now.root], root).to_vec()
+    }
+
+    fn place(&mut self, now: &Conjunction, slot: Slot) -> Rc<Vec<Failure>> {
+        let key = (now.clone(), slot);
+        if let Some(known) = self.known.get(&key) {
+            return Rc::clone(known);
+        }
+        if self.depth > DEEPEST {
+            return Rc::new(vec![Failure::new(Reason::Undecided, Vec::new())]);
+        }
+        self.known.insert(key.clone(), Rc::new(Vec::new()));
+        self.depth += 1;
+        let mut failures = Vec::new();
+        let cases = self.cases.cases(now);
+        for case in cases.iter() {
+            for kind in case.kinds(self.now).each() {
+                if !(kind == Kinds::NULL && slot.nullable) {
+                    let found = self.part(case, kind, slot.shape, 0);
+                    add(&mut failures, found);
+                }
+            }
+        }
+        self.depth -= 1;
+        let failures = Rc::new(failures);
+        self.known.insert(key, Rc::clone(&failures));
+        failures
+    }
+
+    fn part(&mut self, case: &Case, kind: Kinds, shape: ShapeId, depth: usize) -> Vec<Failure> {
+        self.steps += 1;
+        if self.steps > MOST_STEPS || depth > DEEPEST {
+            return vec![Failure::new(Reason::Undecided, Vec::new())];
+        }
+        if let Some(values) = self.listed(case, kind) {
+            return self.listed_values(values, shape);
+        }
+        let before = self.before;
+        let refused = |answers: &mut Self, reason| vec![answers.failure(case, kind, reason)];
+        match (before.document.shapes.get(shape), kind) {
+            (Shape::Anything, _)
+            | (Shape::Text, Kinds::STRING)
+            | (Shape::FreeMap, Kinds::OBJECT)
+            | (Shape::Number, Kinds::INTEGER | Kinds::FRACTION) => Vec::new(),
+            (Shape::AnyOf(kinds), kind) if kinds.has(kind) => Vec::new(),
+            (Shape::I64, Kinds::INTEGER) => self.integers(case, i64::MIN.into(), i64::MAX.into()),
+            (Shape::U64, Kinds::INTEGER) => self.integers(case, 0, u64::MAX.into()),
+            (Shape::TextEnum(values), Kinds::STRING) if is_open(before.document.role, values) => Vec::new(),
+            (Shape::TextEnum(_) | Shape::LiteralEnum(_), _) => {
+                let takes_kind = match before.document.shapes.get(shape) {
+                    Shape::LiteralEnum(values) => values.iter().any(|value| kind.intersects(kind_of(value))),
+                    _ => kind == Kinds::STRING,
+                };
+                refused(self, if takes_kind { Reason::Unlisted } else { Reason::Kind(kind) })
+            }
+            (Shape::List(item), Kinds::ARRAY) => self.items(case, |_| Some(*item)),
+            (Shape::Tuple(slots), Kinds::ARRAY) => {
+                let length = slots.len() as u64;
+                let (least, most) = (case.fewest_items(self.now), case.most_items(self.now));
+                let mut failures = self.items(case, |index| slots.get(index).copied());
+                if least != length || most != Some(length) {
+                    failures.push(self.of_other_length(case, length));
+                }
+                failures
+            }
+            (Shape::Map(slot), Kinds::OBJECT) => self.map(case, *slot),
+            (Shape::Struct(object), Kinds::OBJECT) => self.object(case, object),
+            (Shape::Union(union), _) => self.union_branches(case, kind, union, depth),
+            (Shape::Named(inner), Kinds::NULL) if inner.nullable => Vec::new(),
+            (Shape::Named(inner), _) => self.part(case, kind, inner.shape, depth + 1),
+            _ => refused(self, Reason::Kind(kind)),
+        }
+    }
+
+    fn failure(&mut self, case: &Case, kind: Kinds, reason: Reason) -> Failure {
+        Failure::new(reason, self.sampler.of_case(case, kind).to_vec())
+    }
+
+    fn listed(&mut self, case: &Case, kind: Kinds) -> Option<Vec<Value>> {
+        let values = match kind {
+            Kinds::NULL => Some(vec![Value::Null]),
+            Kinds::BOOLEAN => case.values(self.now).or_else(|| Some(vec![true.into(), false.into()])),
+            _ => case.values(self.now),
+        };
+        let (now, patterns) = (self.now, &mut self.patterns);
+        let mut is_value = |value: &Value| {
+            kind.intersects(kind_of(value))
+                && case.schemas().iter().all(|id| is_valid(now, *id, value, patterns) != Some(false))
+        };
+        values.map(|values| values.into_iter().filter(|value| is_value(value)).collect())
+    }
+
+    fn listed_values(&mut self, values: Vec<Value>, shape: ShapeId) -> Vec<Failure> {
+        let slot = Slot { shape, nullable: false };
+        let refused = values.into_iter().filter(|value| printed_at(&self.before.document, slot, value).is_none());
+        let mut failures = Vec::new();
+        add(&mut failures, refused.map(|value| Failure::new(Reason::of_value(&value), vec![value])));
+        failure::of_both_booleans(failures)
+    }
+
+    /// Integers without a bound are what a type without one takes.
+    fn integers(&mut self, case: &Case, least: i128, most: i128) -> Vec<Failure> {
+        let bound = |limits: Vec<i128>, tightest: fn(Vec<i128>) -> Option<i128>| tightest(limits);
+        let lows = case.minimum(self.now).filter_map(|limit| {
+            let whole = integer(&limit.value)?;
+            Some(whole.saturating_add(i128::from(limit.exclusive)))
+        });
+        let low = bound(lows.collect(), |limits| limits.into_iter().max());
+        let highs = case.maximum(self.now).filter_map(|limit| {
+            let whole = integer(&limit.value)?;
+            Some(whole.saturating_sub(i128::from(limit.exclusive)))
+        });
+        let high = bound(highs.collect(), |limits| limits.into_iter().min());
+        let (implied_low, implied_high) =
+            (i128::from(i64::MIN), if low.is_some_and(|low| low >= 0) { most } else { i64::MAX.into() });
+        let mut failures = Vec::new();
+        if low.unwrap_or(implied_low).max(implied_low) < least {
+            failures.push(self.failure(case, Kinds::INTEGER, Reason::Keyword("minimum")));
+        }
+        if high.unwrap_or(implied_high).min(u64::MAX.into()) > most {
+            failures.push(self.failure(case, Kinds::INTEGER, Reason::Keyword("maximum")));
+        }
+        failures
+    }
+
+    fn items(&mut self, case: &Case, slot_of: impl Fn(usize) -> Option<Slot>) -> Vec<Failure> {
+        const LONGEST: usize = 32;
+        let mut failures = Vec::new();
+        let most = case.most_items(self.now);
+        for index in 0..=case.prefix(self.now).min(LONGEST) {
+            if most.is_some_and(|most| index as u64 >= most) {
+                break;
+            }
+            let (Asked::Of(asked), Some(slot)) = (case.item(self.now, index), slot_of(index)) else { break };
+            let found = self.place(&asked, slot).to_vec();
+            let step = index.to_string();
+            let is_placed = case.prefix(self.now) > index;
+            let steps: &[&str] = if is_placed { &["prefixItems", &step] } else { &["items"] };
+            let least = usize::try_from(case.fewest_items(self.now)).unwrap_or(usize::MAX);
+            let found: Vec<_> = found
+                .into_iter()
+                .map(|failure| {
+                    failure.below(steps, |value| {
+                        let length = least.max(index + 1);
+                        let array = (length < 200).then(|| self.sampler.array(case, length, Some((index, value))));
+                        array.flatten().into_iter().collect()
+                    })
+                })
+                .collect();
+            add(&mut failures, found);
+        }
+        failures
+    }
+
+    fn of_other_length(&mut self, case: &Case, length: u64) -> Failure {
+        let mut failure = self.failure(case, Kinds::ARRAY, Reason::Keyword("items"));
+        for other in [length.saturating_sub(1), length + 1, case.fewest_items(self.now)] {
+            let other = usize::try_from(other).ok().filter(|other| *other < 200);
+            failure.candidates.extend(other.and_then(|other| self.sampler.array(case, other, None)));
+        }
+        failure
+    }
+
+    fn map(&mut self, case: &Case, slot: Slot) -> Vec<Failure> {
+        let keys: Vec<String> = case.keys(self.now).into_iter().map(str::to_owned).collect();
+        let mut failures = Vec::new();
+        for key in &keys {
+            let found = self.property(case, key, slot);
+            add(&mut failures, found);
+        }
+        let found = self.others(case, slot, &keys);
+        add(&mut failures, found);
+        failures
+    }
+
+    fn object(&mut self, case: &Case, object: &StructShape) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        for field in &object.fields {
+            let found = match field.presence {
+                Presence::Required if !case.requires(self.now, &field.wire) => {
+                    vec![self.missing(case, &field.wire)]
+                }
+                _ => Vec::new(),
+            };
+            add(&mut failures, found);
+            let nullable = field.slot.nullable || field.presence == Presence::Optional;
+            let found = self.property(case, &field.wire, Slot { nullable, ..field.slot });
+            add(&mut failures, found);
+        }
+        if let Unknown::Keep(slot) = object.unknown {
+            let is_known = |key: &&str| {
+                object.tag.as_deref() == Some(*key) || object.fields.iter().any(|field| field.wire == **key)
+            };
+            let keys: Vec<String> = case.keys(self.now).into_iter().map(str::to_owned).collect();
+            for key in keys.iter().filter(|key| !is_known(&key.as_str())) {
+                let found = self.property(case, key, slot);
+                add(&mut failures, found);
+            }
+            let found = self.others(case, slot, &keys);
+            add(&mut failures, found);
+        }
+        for sets in &object.require_any {
+            let now = self.now;
+            if !sets.iter().any(|set| set.iter().all(|key| case.requires(now, key))) {
+                failures.push(self.failure(case, Kinds::OBJECT, Reason::Keyword("required")));
+            }
+        }
+        failures
+    }
+
+    fn missing(&mut self, case: &Case, key: &str) -> Failure {
+        let mut failure = self.failure(case, Kinds::OBJECT, Reason::Required { declared: true });
+        for candidate in failure.candidates.clone() {
+            if let Value::Object(mut object) = candidate {
+                object.remove(key);
+                failure.candidates.push(Value::Object(object));
+            }
+        }
+        failure.steps = vec![key.to_owned(), "properties".to_owned()];
+        failure
+    }
+
+    fn property(&mut self, case: &Case, key: &str, slot: Slot) -> Vec<Failure> {
+        let Asked::Of(asked) = case.property(self.now, key, &mut self.patterns) else { return Vec::new() };
+        let mut found = self.place(&asked, slot).to_vec();
+        if asked.is_empty() {
+            // The server does not declare it any more: one reason is enough.
+            let candidates = found.iter().flat_map(|failure| failure.candidates.clone()).collect();
+            found = found.first().map(|_| Failure::new(Reason::Key, candidates)).into_iter().collect();
+        }
+        self.under(case, found, key, &["properties", key])
+    }
+
+    fn others(&mut self, case: &Case, slot: Slot, known: &[String]) -> Vec<Failure> {
+        let Asked::Of(asked) = case.others(self.now) else { return Vec::new() };
+        let key = ["zqUndeclared", "zq-undeclared-2"].into_iter().find(|key| !known.iter().any(|known| known == key));
+        let found = self.place(&asked, slot).to_vec();
+        self.under(case, found, key.unwrap_or_default(), &["additionalProperties"])
+    }
+
+    fn under(&mut self, case: &Case, found: Vec<Failure>, key: &str, steps: &[&str]) -> Vec<Failure> {
+        let below = |failure: Failure| {
+            failure.below(steps, |value| {
+                let smallest = self.sampler.object(case, Some((key, value))).map(Value::Object);
+                smallest.into_iter().chain(self.sampler.largest_with(case, key, value)).collect()
+            })
+        };
+        found.into_iter().map(below).collect()
+    }
+
+    fn union_branches(&mut self, case: &Case, kind: Kinds, union: &UnionShape, depth: usize) -> Vec<Failure> {
+        if let Some(tag) = &union.tag {
+            if kind != Kinds::OBJECT {
+                return vec![self.failure(case, kind, Reason::Kind(kind))];
+            }
+            return self.tagged(case, &tag.name, union, depth);
+        }
+        let mut tried = Vec::new();
+        for branch in &union.branches {
+            let failures = self.part(case, kind, branch.shape, depth + 1);
+            if failures.is_empty() {
+                return failures;
+            }
+            tried.push(failures);
+        }
+        let candidates: Vec<Value> = tried.iter().flatten().flat_map(|failure| failure.candidates.clone()).collect();
+        let is_kind = |failure: &Failure| failure.steps.is_empty() && matches!(failure.reason, Reason::Kind(_));
+        let all_kind = tried.iter().all(|failures| failures.iter().any(is_kind));
+        let mut meant: Vec<Vec<Failure>> = tried.into_iter().filter(|failures| !failures.iter().any(is_kind)).collect();
+        if meant.len() == 1 {
+            return meant.swap_remove(0);
+        }
+        let mut failure = self.failure(case, kind, if all_kind { Reason::Kind(kind) } else { Reason::NoAlternative });
+        failure.candidates.extend(candidates);
+        vec![failure]
+    }
+
+    /// Which branch reads an object hangs on one property; tags that no branch has are read as they come.
+    fn tagged(&mut self, case: &Case, tag: &str, union: &UnionShape, depth: usize) -> Vec<Failure> {
+        let Asked::Of(asked) = case.property(self.now, tag, &mut self.patterns) else {
+            return vec![self.missing(case, tag)];
+        };
+        let mut failures = Vec::new();
+        if !case.requires(self.now, tag) {
+            failures.push(self.missing(case, tag));
+        }
+        let is_text = union.tag.as_ref().is_some_and(|tag| tag.is_text);
+        let cases = self.cases.cases(&asked);
+        let mut branches: Vec<ShapeId> = Vec::new();
+        for tags in cases.iter() {
+            let is_wrong = |kind: Kinds| (kind == Kinds::STRING) != is_text;
+            let wrong = match tags.values(self.now) {
+                Some(values) => values.iter().map(kind_of).find(|kind| is_wrong(*kind)),
+                None => tags.kinds(self.now).each().find(|kind| is_wrong(*kind)),
+            };
+            if let Some(kind) = wrong {
+                let candidates = self.sampler.of_case(tags, kind).to_vec();
+                let failure = Failure::new(Reason::Kind(kind), candidates);
+                let found = self.under(case, vec![failure], tag, &["properties", tag]);
+                add(&mut failures, found);
+            }
+            let listed: Option<Vec<String>> = tags.values(self.now).map(|values| {
+                values.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned)).collect()
+            });
+            let may_be = |known: &Option<String>| match (&listed, known) {
+                (Some(listed), Some(known)) => listed.contains(known),
+                _ => true,
+            };
+            branches.extend(union.branches.iter().filter(|branch| may_be(&branch.tag)).map(|branch| branch.shape));
+        }
+        branches.sort_unstable();
+        branches.dedup();
+        for branch in branches {
+            let found = self.part(case, Kinds::OBJECT, branch, depth + 1);
+            add(&mut failures, found);
+        }
+        failures
+    }
+}

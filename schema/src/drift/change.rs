@@ -1,0 +1,165 @@
+//! What a difference is, and how it is told.
+
+use std::fmt;
+
+use mcp_model::printable;
+use serde_json::Value;
+
+/// What a difference means for code that was bound to the old snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Class {
+    /// Calls that were fine may be refused now, or their results not be read; also what cannot be decided.
+    Breaking,
+    /// Built bindings go on working; regenerated ones have another Rust API.
+    Source,
+    /// Neither built nor regenerated bindings notice.
+    Compatible,
+    /// Text for people is another.
+    Wording,
+}
+
+impl Class {
+    /// The name, for machines: `breaking`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Breaking => "breaking",
+            Self::Source => "source",
+            Self::Compatible => "compatible",
+            Self::Wording => "wording",
+        }
+    }
+}
+
+impl fmt::Display for Class {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.name())
+    }
+}
+
+/// One JSON value that was fine and is not any more.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Witness {
+    /// Arguments that the old bindings may send, and that are refused now.
+    Sent(Value),
+    /// A structured result that the server may answer now, and that the old bindings do not read.
+    Answered(Value),
+}
+
+impl Witness {
+    /// The arguments, or the structured result.
+    #[must_use]
+    pub fn value(&self) -> &Value {
+        match self {
+            Self::Sent(value) | Self::Answered(value) => value,
+        }
+    }
+}
+
+/// `may be sent, and is refused now: {"n":-1}`; long values are cut.
+impl fmt::Display for Witness {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST_CHARS: usize = 400;
+        let said = match self {
+            Self::Sent(_) => "may be sent, and is refused now",
+            Self::Answered(_) => "may be answered now, and is not read",
+        };
+        let text = self.value().to_string();
+        match text.char_indices().nth(MOST_CHARS) {
+            Some((end, _)) => write!(formatter, "{said}: {}..", printable(text.get(..end).unwrap_or_default())),
+            None => write!(formatter, "{said}: {}", printable(&text)),
+        }
+    }
+}
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Change {
+    /// The tool's wire name; empty where it is the server itself that changed.
+    pub tool: String,
+    /// What happened.
+    pub kind: ChangeKind,
+    /// What it means for code that was bound to the old snapshot.
+    pub class: Class,
+    /// Where in the tool, as a JSON pointer.
+    pub pointer: String,
+    /// What it is, in words that are safe to show.
+    pub detail: String,
+    /// The proof of a breaking change. Changes are breaking without one where it cannot be decided whether there is one.
+    pub witness: Option<Witness>,
+}
+
+/// The kinds of differences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ChangeKind {
+    /// A tool is new.
+    ToolAdded,
+    /// A tool is gone.
+    ToolRemoved,
+    /// Text for people, or an example, is another.
+    Wording,
+    /// A property or an output is new.
+    Added,
+    /// A property or the output is gone.
+    Removed,
+    /// A property has to be there now.
+    NowRequired,
+    /// A property may be absent now.
+    NowOptional,
+    /// A value is of another type or structure.
+    Retyped,
+    /// Fewer values are valid.
+    Tightened,
+    /// More values are valid.
+    Loosened,
+    /// Something else that bindings do not depend on.
+    Other,
+}
+
+impl ChangeKind {
+    /// The name, for machines: `now-required`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ToolAdded => "tool-added",
+            Self::ToolRemoved => "tool-removed",
+            Self::Wording => "wording",
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::NowRequired => "now-required",
+            Self::NowOptional => "now-optional",
+            Self::Retyped => "retyped",
+            Self::Tightened => "tightened",
+            Self::Loosened => "loosened",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl Change {
+    pub(super) fn new(
+        tool: &str,
+        class: Class,
+        kind: ChangeKind,
+        pointer: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Self {
+        Self { tool: tool.to_owned(), kind, class, pointer: pointer.into(), detail: detail.into(), witness: None }
+    }
+}
+
+/// Two columns: what it means, and what it is.
+impl fmt::Display for Change {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tool = if self.tool.is_empty() { "server".to_owned() } else { printable(&self.tool) };
+        write!(formatter, "{:<10}  {tool}", self.class)?;
+        if !self.pointer.is_empty() {
+            write!(formatter, " {}", printable(&self.pointer))?;
+        }
+        write!(formatter, ": {}", self.detail)
+    }
+}

@@ -1,0 +1,148 @@
+//! Whether two schemas say the same, as far as their structure shows: references are followed, and what is said for
+//! people alone does not count.
+
+use std::collections::HashMap;
+
+use super::validity::same;
+use super::version::Version;
+use crate::normalize::{Assertions, SchemaId};
+
+pub(super) struct Equality<'v, 'a, 'b> {
+    left: &'v Version<'a>,
+    right: &'v Version<'b>,
+    /// Pairs that are open count as equal: a difference between them is found where they were opened.
+    known: HashMap<(SchemaId, SchemaId), bool>,
+    depth: usize,
+}
+
+/// What nests deeper is not looked at, and counts as different.
+const DEEPEST: usize = 128;
+
+impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
+    pub(super) fn of(left: &'v Version<'a>, right: &'v Version<'b>) -> Self {
+        Self { left, right, known: HashMap::new(), depth: 0 }
+    }
+
+    pub(super) fn equal(&mut self, left: SchemaId, right: SchemaId) -> bool {
+        let pair = (self.left.followed(left), self.right.followed(right));
+        if let Some(known) = self.known.get(&pair) {
+            return *known;
+        }
+        if self.depth > DEEPEST {
+            return false;
+        }
+        self.known.insert(pair, true);
+        self.depth += 1;
+        let equal = self.same_values(pair.0, pair.1) && self.same_schemas(pair.0, pair.1);
+        self.depth -= 1;
+        if !equal {
+            self.known.insert(pair, false);
+        }
+        equal
+    }
+
+    fn same_values(&self, left: SchemaId, right: SchemaId) -> bool {
+        let (node, other) = (self.left.node(left), self.right.node(right));
+        let (asserted, other_asserted) = (self.left.assertions(left), self.right.assertions(right));
+        let sets_equal = |left: &[String], right: &[String]| {
+            left.len() == right.len() && left.iter().all(|name| right.contains(name))
+        };
+        let together = |left: &[(String, Vec<String>)], right: &[(String, Vec<String>)]| {
+            left.len() == right.len()
+                && left
+                    .iter()
+                    .all(|(key, names)| right.iter().any(|(other, needs)| other == key && sets_equal(names, needs)))
+        };
+        let allowed = match (&node.allowed, &other.allowed) {
+            (None, None) => true,
+            (Some(left), Some(right)) => {
+                left.len() == right.len() && left.iter().all(|value| right.iter().any(|known| same(known, value)))
+            }
+            _ => false,
+        };
+        let ranges = |left: &Assertions, right: &Assertions| {
+            left.min_length == right.min_length
+                && left.max_length == right.max_length
+                && left.min_properties == right.min_properties
+                && left.max_properties == right.max_properties
+                && left.minimum == right.minimum
+                && left.maximum == right.maximum
+        };
+        allowed
+            && node.never == other.never
+            && node.kinds == other.kinds
+            && sets_equal(&node.required, &other.required)
+            && (node.min_items, node.max_items) == (other.min_items, other.max_items)
+            && ranges(asserted, other_asserted)
+            && asserted.multiple_of == other_asserted.multiple_of
+            && asserted.pattern == other_asserted.pattern
+            && asserted.format == other_asserted.format
+            && asserted.unique_items == other_asserted.unique_items
+            && asserted.unevaluated == other_asserted.unevaluated
+            && asserted.unresolved == other_asserted.unresolved
+            && together(&asserted.dependent_required, &other_asserted.dependent_required)
+    }
+
+    fn same_schemas(&mut self, left: SchemaId, right: SchemaId) -> bool {
+        let (old, new) = (self.left, self.right);
+        let (node, other) = (old.node(left), new.node(right));
+        let (asserted, other_asserted) = (old.assertions(left), new.assertions(right));
+        let conditions = match (&asserted.condition, &other_asserted.condition) {
+            (None, None) => true,
+            (Some(left), Some(right)) => {
+                self.equal(left.test, right.test)
+                    && self.optional(left.then, right.then)
+                    && self.optional(left.otherwise, right.otherwise)
+            }
+            _ => false,
+        };
+        let contains = match (&asserted.contains, &other_asserted.contains) {
+            (None, None) => true,
+            (Some(left), Some(right)) => {
+                (left.least, left.most) == (right.least, right.most) && self.equal(left.schema, right.schema)
+            }
+            _ => false,
+        };
+        conditions
+            && contains
+            && self.optional(node.reference, other.reference)
+            && self.optional(node.additional, other.additional)
+            && self.optional(node.items, other.items)
+            && self.optional(asserted.not, other_asserted.not)
+            && self.optional(asserted.property_names, other_asserted.property_names)
+            && self.lists(&node.prefix_items, &other.prefix_items)
+            && self.lists(&node.all_of, &other.all_of)
+            && self.optional_lists(node.any_of.as_ref(), other.any_of.as_ref())
+            && self.optional_lists(node.one_of.as_ref(), other.one_of.as_ref())
+            && self.named(&node.properties, &other.properties)
+            && self.named(&asserted.patterns, &other_asserted.patterns)
+            && self.named(&asserted.dependent_schemas, &other_asserted.dependent_schemas)
+    }
+
+    fn optional(&mut self, left: Option<SchemaId>, right: Option<SchemaId>) -> bool {
+        match (left, right) {
+            (None, None) => true,
+            (Some(left), Some(right)) => self.equal(left, right),
+            _ => false,
+        }
+    }
+
+    fn lists(&mut self, left: &[SchemaId], right: &[SchemaId]) -> bool {
+        left.len() == right.len() && left.iter().zip(right).all(|(left, right)| self.equal(*left, *right))
+    }
+
+    fn optional_lists(&mut self, left: Option<&Vec<SchemaId>>, right: Option<&Vec<SchemaId>>) -> bool {
+        match (left, right) {
+            (None, None) => true,
+            (Some(left), Some(right)) => self.lists(left, right),
+            _ => false,
+        }
+    }
+
+    fn named(&mut self, left: &[(String, SchemaId)], right: &[(String, SchemaId)]) -> bool {
+        left.len() == right.len()
+            && left.iter().all(|(key, schema)| {
+                right.iter().find(|(name, _)| name == key).is_some_and(|(_, other)| self.equal(*schema, *other))
+            })
+    }
+}

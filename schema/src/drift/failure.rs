@@ -1,0 +1,112 @@
+//! Why values of one schema are not values of another.
+
+use serde_json::Value;
+
+use crate::normalize::Kinds;
+
+/// A place at which something is not included, below the place that was asked about.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    /// The steps of the pointer, outermost last.
+    pub(super) steps: Vec<String>,
+    pub(super) reason: Reason,
+    /// Values of the place that was asked about which may be the ones that fail.
+    pub(super) candidates: Vec<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reason {
+    /// Values of a kind.
+    Kind(Kinds),
+    /// A listed value.
+    Value(Value),
+    /// Texts or numbers beyond what is listed.
+    Unlisted,
+    /// What the keyword demands.
+    Keyword(&'static str),
+    /// A key has to be there; whether it was declared where it may be absent.
+    Required { declared: bool },
+    /// The key must not be there.
+    Key,
+    /// Keys that are not declared.
+    OtherKeys,
+    /// None of the alternatives takes all the values.
+    NoAlternative,
+    /// More than one alternative may take a value.
+    SeveralAlternatives,
+    /// It cannot be told.
+    Undecided,
+}
+
+impl Reason {
+    /// That a value fails: by itself, or as the kind that it alone makes up.
+    pub(super) fn of_value(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Kind(Kinds::NULL),
+            other => Self::Value(other.clone()),
+        }
+    }
+}
+
+/// So many values are tried as a proof.
+pub(super) const MOST_CANDIDATES: usize = 24;
+/// So many places of one schema are told.
+pub(super) const MOST_FAILURES: usize = 32;
+
+impl Failure {
+    pub(super) fn new(reason: Reason, candidates: Vec<Value>) -> Self {
+        Self { steps: Vec::new(), reason, candidates }
+    }
+
+    /// At a place below: `candidates` are made of the values that fail there.
+    pub(super) fn below(mut self, steps: &[&str], candidates: impl FnMut(&Value) -> Vec<Value>) -> Self {
+        self.steps.extend(steps.iter().rev().map(|step| (*step).to_owned()));
+        let mut wrapped: Vec<Value> = Vec::new();
+        for candidate in self.candidates.iter().flat_map(candidates) {
+            if wrapped.len() < MOST_CANDIDATES && !wrapped.contains(&candidate) {
+                wrapped.push(candidate);
+            }
+        }
+        self.candidates = wrapped;
+        self
+    }
+
+    /// The steps as a JSON pointer.
+    pub(super) fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        for step in self.steps.iter().rev() {
+            crate::bundle::push(&mut pointer, step);
+        }
+        pointer
+    }
+}
+
+/// Where `true` and `false` fail, booleans do.
+pub(super) fn of_both_booleans(failures: Vec<Failure>) -> Vec<Failure> {
+    let is_boolean = |failure: &Failure| matches!(failure.reason, Reason::Value(Value::Bool(_)));
+    if failures.len() != 2 || !failures.iter().all(is_boolean) {
+        return failures;
+    }
+    let candidates = failures.into_iter().flat_map(|failure| failure.candidates).collect();
+    vec![Failure::new(Reason::Kind(Kinds::BOOLEAN), candidates)]
+}
+
+/// Adds failures; what is told already only gets more candidates.
+pub(super) fn add(failures: &mut Vec<Failure>, more: impl IntoIterator<Item = Failure>) {
+    for failure in more {
+        let is_same = |known: &Failure| known.steps == failure.steps && known.reason == failure.reason;
+        let known = failures.iter().position(is_same);
+        match known {
+            Some(index) => {
+                let Some(known) = failures.get_mut(index) else { continue };
+                for candidate in failure.candidates {
+                    if known.candidates.len() < MOST_CANDIDATES && !known.candidates.contains(&candidate) {
+                        known.candidates.push(candidate);
+                    }
+                }
+            }
+            None if failures.len() < MOST_FAILURES => failures.push(failure),
+            None => {}
+        }
+    }
+}

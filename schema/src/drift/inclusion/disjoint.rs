@@ -1,0 +1,115 @@
+//! Whether no value of a part is a value of a schema, as far as that shows.
+
+use serde_json::Value;
+
+use super::super::cases::Asked;
+use super::super::validity::{self, is_valid};
+use super::super::version::Conjunction;
+use super::{Inclusion, Part};
+use crate::normalize::{Kinds, SchemaId};
+
+const DEEPEST: usize = 12;
+
+impl Inclusion<'_, '_, '_> {
+    /// Whether they have surely no value in common.
+    pub(super) fn disjoint(&mut self, part: &Part<'_>, right: SchemaId) -> bool {
+        self.is_disjoint(part, right, 0)
+    }
+
+    fn is_disjoint(&mut self, part: &Part<'_>, right: SchemaId, depth: usize) -> bool {
+        if depth > DEEPEST {
+            return false;
+        }
+        let version = self.right;
+        let (node, asserted) = (version.node(right), version.assertions(right));
+        if let Some(values) = &part.values {
+            return values.iter().all(|value| is_valid(version, right, value, &mut self.patterns) == Some(false));
+        }
+        if node.never || node.kinds.is_some_and(|kinds| !kinds.has(part.kind)) {
+            return true;
+        }
+        if let Some(allowed) = &node.allowed {
+            let left = self.left;
+            let refused = |value: &Value, patterns: &mut _| {
+                !part.kind.intersects(validity::kind_of(value))
+                    || part.case.schemas().iter().any(|id| is_valid(left, *id, value, patterns) == Some(false))
+            };
+            if allowed.iter().all(|value| refused(value, &mut self.patterns)) {
+                return true;
+            }
+        }
+        let own = match part.kind {
+            Kinds::INTEGER | Kinds::FRACTION => self.numbers_apart(part, right),
+            Kinds::STRING => self.lengths_apart(part, right),
+            Kinds::OBJECT => self.objects_apart(part, right, depth),
+            _ => false,
+        };
+        // What is the negation of something that all values are is none of them.
+        let negated =
+            asserted.not.is_some_and(|negated| part.case.schemas().iter().any(|id| self.equality.equal(*id, negated)));
+        own || negated
+            || node.reference.iter().chain(&node.all_of).any(|schema| self.is_disjoint(part, *schema, depth + 1))
+            || [&node.any_of, &node.one_of]
+                .into_iter()
+                .flatten()
+                .any(|branches| branches.iter().all(|branch| self.is_disjoint(part, *branch, depth + 1)))
+    }
+
+    fn numbers_apart(&self, part: &Part<'_>, right: SchemaId) -> bool {
+        let asserted = self.right.assertions(right);
+        let apart = |low: &crate::normalize::Limit, high: &crate::normalize::Limit| {
+            validity::order(&low.value, &high.value)
+                .is_some_and(|order| order.is_gt() || (order.is_eq() && (low.exclusive || high.exclusive)))
+        };
+        part.case.minimum(self.left).any(|low| asserted.maximum.iter().any(|high| apart(low, high)))
+            || part.case.maximum(self.left).any(|high| asserted.minimum.iter().any(|low| apart(low, high)))
+    }
+
+    fn lengths_apart(&self, part: &Part<'_>, right: SchemaId) -> bool {
+        let asserted = self.right.assertions(right);
+        let known = || part.case.schemas().iter().map(|id| self.left.assertions(*id));
+        let below = |most: Option<u64>, least: Option<u64>| most.zip(least).is_some_and(|(most, least)| most < least);
+        known()
+            .any(|known| below(asserted.max_length, known.min_length) || below(known.max_length, asserted.min_length))
+    }
+
+    fn objects_apart(&mut self, part: &Part<'_>, right: SchemaId, depth: usize) -> bool {
+        let (left, version) = (self.left, self.right);
+        let node = version.node(right);
+        for key in &node.required {
+            let can = part.sent.property(&left.document.shapes, key).is_some();
+            if !can || part.case.property(left, key, &mut self.patterns) == Asked::Nothing {
+                return true;
+            }
+        }
+        let required: Vec<String> = part.case.required(left).into_iter().map(str::to_owned).collect();
+        for key in required.iter().chain(&node.required) {
+            let declared = node.properties.iter().find(|(name, _)| name == key).map(|(_, schema)| *schema);
+            let is_required = required.contains(key);
+            let wanted = match (declared, node.additional) {
+                (Some(schema), _) => schema,
+                (None, Some(additional)) if is_required && version.assertions(right).patterns.is_empty() => additional,
+                _ => continue,
+            };
+            if !is_required && !node.required.contains(key) {
+                continue;
+            }
+            let Asked::Of(asked) = part.case.property(left, key, &mut self.patterns) else { return true };
+            let sent = part.sent.property(&left.document.shapes, key);
+            if sent.is_some_and(|sent| self.places_apart(&asked, &sent, wanted, depth)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn places_apart(&mut self, asked: &Conjunction, sent: &super::Sent, right: SchemaId, depth: usize) -> bool {
+        let cases = self.cases.cases(asked);
+        cases.iter().all(|case| {
+            case.kinds(self.left).each().all(|kind| {
+                let part = Part { case, kind, sent, values: self.listed(case, kind) };
+                self.is_disjoint(&part, right, depth + 1)
+            })
+        })
+    }
+}

@@ -1,0 +1,342 @@
+//! Whether every value of one schema is a value of another: a memo on pairs of places makes recursion end and the cost
+//! about linear. What cannot be decided is not included.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::cases::{Case, Cases};
+use super::equality::Equality;
+use super::failure::{self, Failure, Reason, add};
+use super::pattern::Patterns;
+use super::samples::Sampler;
+use super::sent::Sent;
+use super::validity::{is_valid, kind_of};
+use super::version::{Conjunction, Version};
+use crate::normalize::{Kinds, SchemaId};
+
+mod arrays;
+mod disjoint;
+mod objects;
+mod scalars;
+
+/// Comparisons larger than this are given up as undecided.
+const MOST_STEPS: usize = 20_000;
+/// Places and combinations nest at most this deep.
+const DEEPEST: usize = 96;
+
+/// A question: are all values of the `left` schema, as far as they can be sent, values of the `right` one?
+pub(super) struct Inclusion<'v, 'a, 'b> {
+    left: &'v Version<'a>,
+    right: &'v Version<'b>,
+    cases: Cases<'v, 'a>,
+    sampler: Sampler<'v, 'a>,
+    /// What the right schema singles out is often what the left one allowed.
+    singled_out: Sampler<'v, 'b>,
+    equality: Equality<'v, 'a, 'b>,
+    patterns: Patterns,
+    known: HashMap<(Conjunction, Sent, SchemaId), Rc<Vec<Failure>>>,
+    steps: usize,
+    depth: usize,
+}
+
+/// One kind of values in one case of a place, as far as they can be sent.
+struct Part<'c> {
+    case: &'c Case,
+    kind: Kinds,
+    sent: &'c Sent,
+    /// The values, where they are listed.
+    values: Option<Vec<Value>>,
+}
+
+impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
+    pub(super) fn of(left: &'v Version<'a>, right: &'v Version<'b>) -> Self {
+        Self {
+            left,
+            right,
+            cases: Cases::of(left),
+            sampler: Sampler::of(left),
+            singled_out: Sampler::of(right),
+            equality: Equality::of(left, right),
+            patterns: Patterns::default(),
+            known: HashMap::new(),
+            steps: 0,
+            depth: 0,
+        }
+    }
+
+    /// Where values of these kinds are not included; nowhere where all are.
+    pub(super) fn failures(mut self, kinds: Kinds, sent: &Sent) -> Vec<Failure> {
+        let (left, right) = (vec![self.left.root], self.right.root);
+        if self.equality.equal(self.left.root, right) {
+            return Vec::new();
+        }
+        self.of_kinds(kinds, &left, sent, right)
+    }
+
+    /// Where the values of a place are not values of a schema.
+    fn place(&mut self, left: &Conjunction, sent: &Sent, right: SchemaId) -> Rc<Vec<Failure>> {
+        let key = (left.clone(), sent.clone(), right);
+        if let Some(known) = self.known.get(&key) {
+            return Rc::clone(known);
+        }
+        // A place that is open holds as long as nothing else fails.
+        self.known.insert(key.clone(), Rc::new(Vec::new()));
+        let failures = Rc::new(self.of_kinds(Kinds::ALL, left, sent, right));
+        self.known.insert(key, Rc::clone(&failures));
+        failures
+    }
+
+    fn of_kinds(&mut self, kinds: Kinds, left: &Conjunction, sent: &Sent, right: SchemaId) -> Vec<Failure> {
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            return vec![Failure::new(Reason::Undecided, Vec::new())];
+        }
+        if left.iter().any(|id| self.equality.equal(*id, right)) {
+            return Vec::new();
+        }
+        let mut failures = Vec::new();
+        let cases = self.cases.cases(left);
+        for case in cases.iter() {
+            for kind in case.kinds(self.left).intersection(kinds).each() {
+                let part = Part { case, kind, sent, values: self.listed(case, kind) };
+                let found = self.part(&part, right);
+                add(&mut failures, found);
+            }
+        }
+        failures
+    }
+
+    /// The values of a case, where they are listed.
+    fn listed(&mut self, case: &Case, kind: Kinds) -> Option<Vec<Value>> {
+        let values = match kind {
+            Kinds::NULL => Some(vec![Value::Null]),
+            Kinds::BOOLEAN => case.values(self.left).or_else(|| Some(vec![true.into(), false.into()])),
+            _ => case.values(self.left),
+        };
+        let (left, patterns) = (self.left, &mut self.patterns);
+        let mut is_value = |value: &Value| {
+            kind.intersects(kind_of(value))
+                && case.schemas().iter().all(|id| is_valid(left, *id, value, patterns) != Some(false))
+        };
+        values.map(|values| values.into_iter().filter(|value| is_value(value)).collect())
+    }
+
+    fn part(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
+        self.steps += 1;
+        if self.steps > MOST_STEPS || self.depth > DEEPEST {
+            return vec![Failure::new(Reason::Undecided, Vec::new())];
+        }
+        self.depth += 1;
+        let failures = self.part_in(part, right);
+        self.depth -= 1;
+        failures
+    }
+
+    fn part_in(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
+        if let Some(values) = &part.values {
+            return self.listed_values(values, right);
+        }
+        let version = self.right;
+        let (node, assertions) = (version.node(right), version.assertions(right));
+        let schemas = part.case.schemas();
+        if schemas.iter().any(|id| self.equality.equal(*id, right)) {
+            return Vec::new();
+        }
+        if node.never || node.kinds.is_some_and(|kinds| !kinds.has(part.kind)) {
+            return vec![self.failure(part, Reason::Kind(part.kind))];
+        }
+        let mut failures = Vec::new();
+        if node.allowed.is_some() {
+            failures.push(self.failure(part, Reason::Unlisted));
+        }
+        let own = match part.kind {
+            Kinds::INTEGER | Kinds::FRACTION => self.numbers(part, right),
+            Kinds::STRING => self.texts(part, right),
+            Kinds::ARRAY => self.arrays(part, right),
+            Kinds::OBJECT => self.objects(part, right),
+            _ => Vec::new(),
+        };
+        add(&mut failures, own);
+        if assertions.unresolved.is_some() {
+            failures.push(self.failure(part, Reason::Keyword("$ref")));
+        }
+        if assertions.unevaluated.is_some() {
+            failures.push(self.failure(part, Reason::Keyword("unevaluatedProperties")));
+        }
+        for schema in node.reference.iter().chain(&node.all_of) {
+            let found = self.part(part, *schema);
+            add(&mut failures, found);
+        }
+        if let Some(branches) = &node.any_of {
+            let found = self.any_of(part, branches);
+            add(&mut failures, found);
+        }
+        if let Some(branches) = &node.one_of {
+            let found = self.one_of(part, right, branches);
+            add(&mut failures, found);
+        }
+        let found = self.negation(part, right);
+        add(&mut failures, found);
+        let found = self.condition(part, right);
+        add(&mut failures, found);
+        failures
+    }
+
+    fn listed_values(&mut self, values: &[Value], right: SchemaId) -> Vec<Failure> {
+        let mut failures = Vec::new();
+        for value in values {
+            let reason = match is_valid(self.right, right, value, &mut self.patterns) {
+                Some(true) => continue,
+                Some(false) => Reason::of_value(value),
+                None => Reason::Undecided,
+            };
+            add(&mut failures, [Failure::new(reason, vec![value.clone()])]);
+        }
+        failure::of_both_booleans(failures)
+    }
+
+    fn any_of(&mut self, part: &Part<'_>, branches: &[SchemaId]) -> Vec<Failure> {
+        let mut tried = Vec::new();
+        for branch in branches {
+            let failures = self.part(part, *branch);
+            if failures.is_empty() {
+                return failures;
+            }
+            tried.push(failures);
+        }
+        self.no_alternative(part, tried)
+    }
+
+    /// What to tell where no branch takes all: the branch that is of the kind, if there is one.
+    fn no_alternative(&mut self, part: &Part<'_>, tried: Vec<Vec<Failure>>) -> Vec<Failure> {
+        let candidates: Vec<Value> = tried.iter().flatten().flat_map(|failure| failure.candidates.clone()).collect();
+        let is_kind = |failure: &Failure| failure.steps.is_empty() && matches!(failure.reason, Reason::Kind(_));
+        let all_kind = tried.iter().all(|failures| failures.iter().any(is_kind));
+        let mut meant: Vec<Vec<Failure>> = tried.into_iter().filter(|failures| !failures.iter().any(is_kind)).collect();
+        if meant.len() == 1 {
+            return meant.swap_remove(0);
+        }
+        let reason = if all_kind { Reason::Kind(part.kind) } else { Reason::NoAlternative };
+        let mut failure = self.failure(part, reason);
+        failure.candidates.extend(candidates);
+        failure.candidates.truncate(super::failure::MOST_CANDIDATES * 2);
+        vec![failure]
+    }
+
+    fn one_of(&mut self, part: &Part<'_>, right: SchemaId, branches: &[SchemaId]) -> Vec<Failure> {
+        let mut tried = Vec::new();
+        let mut taken = None;
+        for branch in branches {
+            let failures = self.part(part, *branch);
+            if failures.is_empty() {
+                taken = Some(*branch);
+                break;
+            }
+            tried.push(failures);
+        }
+        let Some(taken) = taken else { return self.no_alternative(part, tried) };
+        let overlapping: Vec<SchemaId> = branches.iter().copied().filter(|branch| *branch != taken).collect();
+        let overlapping = overlapping.into_iter().any(|branch| !self.disjoint(part, branch));
+        if !overlapping || self.has_same_choice(part, right) {
+            return Vec::new();
+        }
+        vec![self.failure_at(part, Reason::SeveralAlternatives, branches)]
+    }
+
+    /// Whether one of the left schemas asks for exactly one of the same branches.
+    fn has_same_choice(&mut self, part: &Part<'_>, right: SchemaId) -> bool {
+        let (left, wanted) = (self.left, self.right.node(right).one_of.as_deref().unwrap_or_default());
+        part.case.schemas().iter().any(|id| {
+            let offered = left.node(*id).one_of.as_deref().unwrap_or_default();
+            offered.len() == wanted.len()
+                && offered.iter().zip(wanted).all(|(left, right)| self.equality.equal(*left, *right))
+        })
+    }
+
+    fn negation(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
+        let Some(negated) = self.right.assertions(right).not else { return Vec::new() };
+        let left = self.left;
+        let says_so = part
+            .case
+            .schemas()
+            .iter()
+            .filter_map(|id| left.assertions(*id).not)
+            .any(|other| self.equality.equal(other, negated));
+        if says_so || self.disjoint(part, negated) {
+            Vec::new()
+        } else {
+            vec![self.failure_at(part, Reason::Keyword("not"), &[negated])]
+        }
+    }
+
+    fn condition(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
+        let version = self.right;
+        let Some(condition) = &version.assertions(right).condition else { return Vec::new() };
+        let left = self.left;
+        let says_so = part.case.schemas().iter().filter_map(|id| left.assertions(*id).condition.as_ref()).any(|other| {
+            let same = |left: Option<SchemaId>, right: Option<SchemaId>, equality: &mut Equality<'_, '_, '_>| {
+                match (left, right) {
+                    (_, None) => true,
+                    (Some(left), Some(right)) => equality.equal(left, right),
+                    (None, Some(_)) => false,
+                }
+            };
+            self.equality.equal(other.test, condition.test)
+                && same(other.then, condition.then, &mut self.equality)
+                && same(other.otherwise, condition.otherwise, &mut self.equality)
+        });
+        if says_so {
+            return Vec::new();
+        }
+        let mut failures = Vec::new();
+        if let Some(then) = condition.then {
+            let found = self.part(part, then);
+            if !found.is_empty() && !self.disjoint(part, condition.test) {
+                let also = self.failure_at(part, Reason::Keyword("then"), &[condition.test]);
+                add(&mut failures, with_candidates(found, &also.candidates));
+            }
+        }
+        if let Some(otherwise) = condition.otherwise {
+            let found = self.part(part, otherwise);
+            if !found.is_empty() && !self.part(part, condition.test).is_empty() {
+                let also = self.failure(part, Reason::Keyword("else"));
+                add(&mut failures, with_candidates(found, &also.candidates));
+            }
+        }
+        failures
+    }
+
+    /// A failure of the part as a whole, for values of these schemas of the right.
+    fn failure_at(&mut self, part: &Part<'_>, reason: Reason, schemas: &[SchemaId]) -> Failure {
+        let mut failure = self.failure(part, reason);
+        for schema in schemas {
+            let values = self.singled_out.values(&vec![*schema]);
+            for value in values.iter() {
+                // An object says what it is about; the rest of it is what the left asks for.
+                let filled = value.as_object().and_then(|given| self.sampler.object_with(part.case, given));
+                failure.candidates.splice(0..0, filled.map(Value::Object).into_iter().chain([value.clone()]));
+            }
+        }
+        failure
+    }
+
+    /// A failure of the part as a whole.
+    fn failure(&mut self, part: &Part<'_>, reason: Reason) -> Failure {
+        let candidates = match &part.values {
+            Some(values) => values.clone(),
+            None => self.sampler.of_case(part.case, part.kind).to_vec(),
+        };
+        Failure::new(reason, candidates)
+    }
+}
+
+/// Failures at this place with more values to try.
+fn with_candidates(failures: Vec<Failure>, candidates: &[Value]) -> Vec<Failure> {
+    let more = |mut failure: Failure| {
+        failure.candidates.extend(candidates.iter().cloned());
+        failure
+    };
+    failures.into_iter().map(more).collect()
+}

@@ -1,0 +1,273 @@
+//! Objects: what has to be there, what may be, and what each property can be.
+
+use serde_json::Value;
+
+use super::super::cases::Asked;
+use super::super::failure::{Failure, Reason, add};
+use super::super::pattern;
+use super::super::sent::Sent;
+use super::super::version::Conjunction;
+use super::{Inclusion, Part};
+use crate::normalize::SchemaId;
+
+/// Keys that no schema is likely to declare.
+const UNDECLARED: [&str; 2] = ["zqUndeclared", "zq-undeclared-2"];
+
+impl Inclusion<'_, '_, '_> {
+    pub(super) fn objects(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
+        let mut failures = self.required(part, right);
+        let left = self.left;
+        let mut keys: Vec<String> = part.case.keys(left).into_iter().map(str::to_owned).collect();
+        let wanted = &self.right.node(right).properties;
+        keys.extend(
+            wanted.iter().map(|(key, _)| key.clone()).filter(|key| !part.case.keys(left).contains(&key.as_str())),
+        );
+        for key in &keys {
+            let found = self.property(part, right, key);
+            add(&mut failures, found);
+        }
+        let found = self.others(part, right, &keys);
+        add(&mut failures, found);
+        let found = self.counted(part, right, &keys);
+        add(&mut failures, found);
+        let found = self.depending(part, right);
+        add(&mut failures, found);
+        failures
+    }
+
+    fn required(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
+        let (left, version) = (self.left, self.right);
+        let missing = version.node(right).required.iter().filter(|key| !part.case.requires(left, key));
+        let missing: Vec<&String> = missing.collect();
+        missing
+            .into_iter()
+            .map(|key| {
+                let declared = part.case.keys(left).contains(&key.as_str());
+                let mut failure = Failure::new(Reason::Required { declared }, Vec::new());
+                failure.steps = vec![key.clone(), "properties".to_owned()];
+                failure.candidates = self.sampler.of_case(part.case, part.kind).to_vec();
+                for candidate in failure.candidates.clone() {
+                    if let Value::Object(mut object) = candidate {
+                        object.remove(key);
+                        failure.candidates.push(Value::Object(object));
+                    }
+                }
+                failure
+            })
+            .collect()
+    }
+
+    /// The schemas that the right schema puts on a key; `None` where it must not be there.
+    fn wanted_of(&mut self, right: SchemaId, key: &str) -> (Vec<SchemaId>, bool) {
+        let version = self.right;
+        let (node, asserted) = (version.node(right), version.assertions(right));
+        let mut wanted: Vec<SchemaId> =
+            node.properties.iter().filter(|(name, _)| name == key).map(|(_, schema)| *schema).collect();
+        let is_declared = !wanted.is_empty();
+        let mut is_known = is_declared;
+        for (pattern, schema) in &asserted.patterns {
+            match self.patterns.matches(pattern, key) {
+                Some(true) => {
+                    is_known = true;
+                    wanted.push(*schema);
+                }
+                Some(false) => {}
+                // It may match, and it may not: both have to hold.
+                None => wanted.push(*schema),
+            }
+        }
+        if !is_known {
+            wanted.extend(node.additional);
+        }
+        (wanted, is_declared)
+    }
+
+    fn property(&mut self, part: &Part<'_>, right: SchemaId, key: &str) -> Vec<Failure> {
+        let left = self.left;
+        let Asked::Of(asked) = part.case.property(left, key, &mut self.patterns) else { return Vec::new() };
+        let Some(sent) = part.sent.property(&left.document.shapes, key) else { return Vec::new() };
+        let mut failures = Vec::new();
+        for wanted in self.wanted_of(right, key).0 {
+            let found = if self.right.node(wanted).never {
+                vec![Failure::new(Reason::Key, self.sampler.values(&asked).to_vec())]
+            } else {
+                self.place(&asked, &sent, wanted).to_vec()
+            };
+            add(&mut failures, found.into_iter().map(|failure| self.under(part, failure, key, &["properties", key])));
+        }
+        failures
+    }
+
+    fn under(&mut self, part: &Part<'_>, failure: Failure, key: &str, steps: &[&str]) -> Failure {
+        failure.below(steps, |value| {
+            let smallest = self.sampler.object(part.case, Some((key, value))).map(Value::Object);
+            smallest.into_iter().chain(self.sampler.largest_with(part.case, key, value)).collect()
+        })
+    }
+
+    /// Keys that neither side declares.
+    fn others(&mut self, part: &Part<'_>, right: SchemaId, declared: &[String]) -> Vec<Failure> {
+        let (left, version) = (self.left, self.right);
+        let Some(sent) = part.sent.others(&left.document.shapes) else { return Vec::new() };
+        let (node, asserted) = (version.node(right), version.assertions(right));
+        let mut failures = Vec::new();
+        for (pattern, schema) in &asserted.patterns {
+            let key = pattern::sample(pattern);
+            let asked = match key.as_deref().map(|key| part.case.property(left, key, &mut self.patterns)) {
+                Some(Asked::Nothing) => continue,
+                Some(Asked::Of(asked)) => asked,
+                None => match part.case.others(left) {
+                    Asked::Nothing => continue,
+                    Asked::Of(asked) => asked,
+                },
+            };
+            let found = self.place(&asked, &sent, *schema).to_vec();
+            let key = key.unwrap_or_default();
+            let found =
+                found.into_iter().map(|failure| self.under(part, failure, &key, &["patternProperties", pattern]));
+            add(&mut failures, found);
+        }
+        let patterns: Vec<(String, SchemaId)> = self.left_patterns(part);
+        for (pattern, _) in
+            patterns.iter().filter(|(known, _)| !asserted.patterns.iter().any(|(other, _)| other == known))
+        {
+            // Keys of a pattern of the left, which is not known on the right.
+            let Some(key) = pattern::sample(pattern).filter(|key| !declared.contains(key)) else {
+                if node.additional.is_some() {
+                    failures.push(self.failure(part, Reason::Undecided));
+                }
+                continue;
+            };
+            let found = self.property(part, right, &key);
+            add(&mut failures, found);
+        }
+        if let (Some(additional), Asked::Of(asked)) = (node.additional, part.case.others(left)) {
+            let found = self.additional(part, additional, &asked, &sent, declared);
+            add(&mut failures, found);
+        }
+        failures
+    }
+
+    fn left_patterns(&self, part: &Part<'_>) -> Vec<(String, SchemaId)> {
+        part.case.schemas().iter().flat_map(|id| self.left.assertions(*id).patterns.clone()).collect()
+    }
+
+    fn additional(
+        &mut self,
+        part: &Part<'_>,
+        additional: SchemaId,
+        asked: &Conjunction,
+        sent: &Sent,
+        declared: &[String],
+    ) -> Vec<Failure> {
+        let found = if self.right.node(additional).never {
+            vec![Failure::new(Reason::OtherKeys, self.sampler.values(asked).to_vec())]
+        } else {
+            self.place(asked, sent, additional).to_vec()
+        };
+        let key = UNDECLARED.into_iter().find(|key| !declared.iter().any(|known| known == key));
+        let key = key.unwrap_or_default();
+        found.into_iter().map(|failure| self.under(part, failure, key, &["additionalProperties"])).collect()
+    }
+
+    fn counted(&mut self, part: &Part<'_>, right: SchemaId, declared: &[String]) -> Vec<Failure> {
+        let (left, version) = (self.left, self.right);
+        let asserted = version.assertions(right);
+        let known: Vec<_> = part.case.schemas().iter().map(|id| left.assertions(*id)).collect();
+        let mut failures = Vec::new();
+        if let Some(wanted) = asserted.min_properties {
+            let least = known.iter().filter_map(|known| known.min_properties).max().unwrap_or_default();
+            if least.max(part.case.required(left).len() as u64) < wanted {
+                failures.push(self.failure(part, Reason::Keyword("minProperties")));
+            }
+        }
+        if let Some(wanted) = asserted.max_properties {
+            let stated = known.iter().filter_map(|known| known.max_properties).min();
+            let is_closed =
+                part.sent.others(&left.document.shapes).is_none() || part.case.others(left) == Asked::Nothing;
+            let countable = is_closed.then_some(declared.len() as u64);
+            if stated.into_iter().chain(countable).min().is_none_or(|most| most > wanted) {
+                failures.push(self.failure(part, Reason::Keyword("maxProperties")));
+            }
+        }
+        failures
+    }
+
+    fn depending(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
+        let (left, version) = (self.left, self.right);
+        let asserted = version.assertions(right);
+        let mut failures = Vec::new();
+        for (key, needs) in &asserted.dependent_required {
+            let says_so = part.case.schemas().iter().flat_map(|id| &left.assertions(*id).dependent_required);
+            let known: Vec<&String> = says_so.filter(|(other, _)| other == key).flat_map(|(_, needs)| needs).collect();
+            let holds = |need: &String| part.case.requires(left, need) || known.contains(&need) || need == key;
+            if !needs.iter().all(holds) && self.can_have(part, key) {
+                failures.push(self.with_key(part, key, "dependentRequired"));
+            }
+        }
+        for (key, schema) in &asserted.dependent_schemas {
+            let says_so = part
+                .case
+                .schemas()
+                .iter()
+                .flat_map(|id| &left.assertions(*id).dependent_schemas)
+                .any(|(other, known)| other == key && self.equality.equal(*known, *schema));
+            if says_so || !self.can_have(part, key) {
+                continue;
+            }
+            if !self.part(part, *schema).is_empty() {
+                failures.push(self.with_key(part, key, "dependentSchemas"));
+            }
+        }
+        if let Some(names) = asserted.property_names {
+            let says_so = part
+                .case
+                .schemas()
+                .iter()
+                .filter_map(|id| left.assertions(*id).property_names)
+                .any(|known| self.equality.equal(known, names));
+            if !says_so {
+                failures.extend(self.property_names(part, names));
+            }
+        }
+        failures
+    }
+
+    fn property_names(&mut self, part: &Part<'_>, names: SchemaId) -> Option<Failure> {
+        let left = self.left;
+        let keys = part.case.keys(left);
+        let sendable: Vec<&str> = keys.into_iter().filter(|key| self.can_have(part, key)).collect();
+        let refuses = |inclusion: &mut Self, key: &str| {
+            let key = Value::from(key);
+            super::is_valid(inclusion.right, names, &key, &mut inclusion.patterns) != Some(true)
+        };
+        let failing = sendable.into_iter().find(|key| refuses(self, key)).map(str::to_owned);
+        let is_open = part.sent.others(&left.document.shapes).is_some() && part.case.others(left) != Asked::Nothing;
+        let failing = failing.or_else(|| is_open.then(|| UNDECLARED[0].to_owned()))?;
+        let mut failure = self.with_key(part, &failing, "propertyNames");
+        if is_open {
+            for key in ["", "A", "0", "a b", "$"] {
+                let object = self.sampler.object(part.case, Some((key, &Value::Null)));
+                failure.candidates.extend(object.map(Value::Object));
+            }
+        }
+        Some(failure)
+    }
+
+    fn can_have(&mut self, part: &Part<'_>, key: &str) -> bool {
+        let left = self.left;
+        part.sent.property(&left.document.shapes, key).is_some()
+            && part.case.property(left, key, &mut self.patterns) != Asked::Nothing
+    }
+
+    fn with_key(&mut self, part: &Part<'_>, key: &str, keyword: &'static str) -> Failure {
+        let mut failure = self.failure(part, Reason::Keyword(keyword));
+        if let Asked::Of(asked) = part.case.property(self.left, key, &mut self.patterns) {
+            let values = self.sampler.values(&asked);
+            let objects = values.iter().filter_map(|value| self.sampler.object(part.case, Some((key, value))));
+            let objects: Vec<Value> = objects.map(Value::Object).collect();
+            failure.candidates.splice(0..0, objects);
+        }
+        failure
+    }
+}

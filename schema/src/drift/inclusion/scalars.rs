@@ -1,0 +1,121 @@
+//! Numbers and texts.
+
+use std::cmp::Ordering;
+
+use serde_json::{Number, Value, json};
+
+use super::super::failure::{Failure, Reason};
+use super::super::pattern;
+use super::super::validity::{self, is_multiple};
+use super::{Inclusion, Part};
+use crate::normalize::{Kinds, Limit, SchemaId};
+
+/// Whether values above `limit` are above `asked` too; `towards` is the order of a tighter bound.
+fn implies(limit: &Limit, asked: &Limit, towards: Ordering) -> bool {
+    match validity::order(&limit.value, &asked.value) {
+        Some(Ordering::Equal) => limit.exclusive || !asked.exclusive,
+        Some(order) => order == towards,
+        None => false,
+    }
+}
+
+impl Inclusion<'_, '_, '_> {
+    pub(super) fn numbers(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
+        let (left, version) = (self.left, self.right);
+        let asked = version.assertions(right);
+        let is_integer = part.kind == Kinds::INTEGER;
+        // No integer beyond 64 bits is ever sent.
+        let edge = |value: Number| is_integer.then_some(Limit { value, exclusive: false });
+        let (lowest, highest) = (edge(i64::MIN.into()), edge(u64::MAX.into()));
+        let from_below = |limit: &Limit| {
+            part.case.minimum(left).chain(&lowest).any(|known| implies(known, limit, Ordering::Greater))
+                || (is_integer && part.case.minimum(left).any(|known| next_implies(known, limit, 1)))
+        };
+        let from_above = |limit: &Limit| {
+            part.case.maximum(left).chain(&highest).any(|known| implies(known, limit, Ordering::Less))
+                || (is_integer && part.case.maximum(left).any(|known| next_implies(known, limit, -1)))
+        };
+        let mut failures = Vec::new();
+        for (keyword, failing) in [
+            ("minimum", asked.minimum.iter().filter(|limit| !from_below(limit)).collect::<Vec<_>>()),
+            ("maximum", asked.maximum.iter().filter(|limit| !from_above(limit)).collect()),
+        ] {
+            for limit in failing {
+                let mut failure = self.failure(part, Reason::Keyword(keyword));
+                let beyond = around(&limit.value).into_iter().filter(
+                    |value| matches!(value, Value::Number(number) if validity::is_integral(number) == is_integer),
+                );
+                failure.candidates.splice(0..0, beyond);
+                failures.push(failure);
+            }
+        }
+        if let Some(step) = &asked.multiple_of {
+            let is_known =
+                |id: &SchemaId| left.assertions(*id).multiple_of.as_ref().is_some_and(|known| is_multiple(known, step));
+            let every_integer = is_integer && is_multiple(&Number::from(1), step);
+            if !every_integer && !part.case.schemas().iter().any(is_known) {
+                let mut failure = self.failure(part, Reason::Keyword("multipleOf"));
+                if let Some(step) = step.as_f64() {
+                    failure.candidates.extend([json!(step / 2.0), json!(step + 1.0)]);
+                }
+                failures.push(failure);
+            }
+        }
+        failures
+    }
+
+    pub(super) fn texts(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
+        let (left, version) = (self.left, self.right);
+        let asked = version.assertions(right);
+        let known: Vec<_> = part.case.schemas().iter().map(|id| left.assertions(*id)).collect();
+        let mut failures = Vec::new();
+        let least = known.iter().filter_map(|known| known.min_length).max().unwrap_or_default();
+        let most = known.iter().filter_map(|known| known.max_length).min();
+        if let Some(wanted) = asked.min_length.filter(|wanted| *wanted > least) {
+            let shorter = "a".repeat(usize::try_from(wanted.saturating_sub(1).min(5000)).unwrap_or_default());
+            failures.push(self.with_candidate(part, "minLength", shorter));
+        }
+        if let Some(wanted) = asked.max_length.filter(|wanted| most.is_none_or(|most| most > *wanted)) {
+            let longer = "a".repeat(usize::try_from(wanted.saturating_add(1).min(100_000)).unwrap_or_default());
+            failures.push(self.with_candidate(part, "maxLength", longer));
+        }
+        let has = |wanted: &&String| known.iter().any(|known| known.pattern.as_ref() == Some(wanted));
+        if let Some(wanted) = asked.pattern.as_ref().filter(|wanted| !has(wanted)) {
+            let other = pattern::sample(wanted).map(|text| format!("\u{1}{text}\u{1}")).unwrap_or_default();
+            failures.push(self.with_candidate(part, "pattern", other));
+        }
+        if asked.format.is_some() && !known.iter().any(|known| known.format == asked.format) {
+            failures.push(self.with_candidate(part, "format", String::new()));
+        }
+        failures
+    }
+
+    fn with_candidate(&mut self, part: &Part<'_>, keyword: &'static str, text: String) -> Failure {
+        let mut failure = self.failure(part, Reason::Keyword(keyword));
+        failure.candidates.insert(0, text.into());
+        failure
+    }
+}
+
+/// Whether the nearest integer that a strict bound allows is allowed by the other.
+fn next_implies(limit: &Limit, asked: &Limit, step: i64) -> bool {
+    let next = limit.value.as_i64().filter(|_| limit.exclusive).and_then(|value| value.checked_add(step));
+    let Some(next) = next else { return false };
+    match validity::order(&next.into(), &asked.value) {
+        Some(Ordering::Equal) => !asked.exclusive,
+        Some(order) => (order == Ordering::Greater) == (step > 0),
+        None => false,
+    }
+}
+
+/// Numbers at and just beyond a bound.
+fn around(number: &Number) -> Vec<Value> {
+    let mut values = vec![Value::Number(number.clone())];
+    if let Some(whole) = number.as_i64() {
+        values.extend([whole.checked_sub(1), whole.checked_add(1)].into_iter().flatten().map(Value::from));
+    }
+    if let Some(value) = number.as_f64() {
+        values.extend([json!(value - 0.5), json!(value + 0.5), json!(value.floor() - 1.0), json!(value.ceil() + 1.0)]);
+    }
+    values
+}

@@ -1,0 +1,237 @@
+//! Whether regenerated code would have another Rust interface: shapes are compared as types, two by two.
+
+use std::collections::HashSet;
+
+use super::change::{ChangeKind, Class};
+use crate::bundle::push;
+use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
+use crate::{Document, Role};
+
+const DEEPEST: usize = 200;
+
+/// A difference between the types.
+pub(super) struct Difference {
+    pub(super) pointer: String,
+    pub(super) class: Class,
+    pub(super) kind: ChangeKind,
+    pub(super) detail: String,
+}
+
+pub(super) fn differences(old: &Document<'_>, new: &Document<'_>) -> Vec<Difference> {
+    let mut interface = Interface { old, new, seen: HashSet::new(), depth: 0, found: Vec::new() };
+    interface.shapes(old.root, new.root, String::new());
+    interface.found
+}
+
+struct Interface<'d, 'a, 'b> {
+    old: &'d Document<'a>,
+    new: &'d Document<'b>,
+    seen: HashSet<(ShapeId, ShapeId)>,
+    depth: usize,
+    found: Vec<Difference>,
+}
+
+impl Interface<'_, '_, '_> {
+    fn say(&mut self, pointer: &str, class: Class, kind: ChangeKind, detail: impl Into<String>) {
+        self.found.push(Difference { pointer: pointer.to_owned(), class, kind, detail: detail.into() });
+    }
+
+    fn source(&mut self, pointer: &str, kind: ChangeKind, detail: impl Into<String>) {
+        self.say(pointer, Class::Source, kind, detail);
+    }
+
+    fn slots(&mut self, old: Slot, new: Slot, pointer: String) {
+        if old.nullable != new.nullable {
+            let (kind, detail) = nullability(new.nullable);
+            self.source(&pointer, kind, detail);
+        }
+        self.shapes(old.shape, new.shape, pointer);
+    }
+
+    fn shapes(&mut self, old: ShapeId, new: ShapeId, pointer: String) {
+        // The lowering has bounded how deep types nest.
+        if self.depth > DEEPEST || !self.seen.insert((old, new)) {
+            return;
+        }
+        self.depth += 1;
+        self.types(old, new, &pointer);
+        self.depth -= 1;
+    }
+
+    fn types(&mut self, old: ShapeId, new: ShapeId, pointer: &str) {
+        let (before, now) = (self.old, self.new);
+        if before.shapes.get(old).is_named() && now.shapes.get(new).is_named() {
+            let name = |document: &Document<'_>, id: ShapeId| match document.shapes.origin(id) {
+                [only] if id != document.root => document.schemas.definition(*only),
+                _ => None,
+            };
+            if name(before, old) != name(now, new) {
+                self.source(pointer, ChangeKind::Other, "its type has another name");
+            }
+        }
+        match (before.shapes.get(old), now.shapes.get(new)) {
+            (Shape::Struct(left), Shape::Struct(right)) => self.structs(left, right, pointer),
+            (Shape::Union(left), Shape::Union(right)) => self.unions(left, right, pointer),
+            (Shape::TextEnum(left), Shape::TextEnum(right)) => {
+                let is_open = |values: &[String]| super::types::is_open(before.role, values);
+                if is_open(left) != is_open(right) {
+                    self.source(pointer, ChangeKind::Retyped, "a constant and a choice are different types");
+                }
+                let quoted = |values: &[String]| values.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>();
+                self.lists(&quoted(left), &quoted(right), pointer);
+            }
+            (Shape::LiteralEnum(left), Shape::LiteralEnum(right)) => {
+                let texts = |values: &[serde_json::Value]| values.iter().map(ToString::to_string).collect::<Vec<_>>();
+                self.lists(&texts(left), &texts(right), pointer);
+            }
+            (Shape::List(left), Shape::List(right)) => self.slots(*left, *right, format!("{pointer}/items")),
+            (Shape::Map(left), Shape::Map(right)) => {
+                self.slots(*left, *right, format!("{pointer}/additionalProperties"));
+            }
+            (Shape::Named(left), Shape::Named(right)) => self.slots(*left, *right, pointer.to_owned()),
+            (Shape::Tuple(left), Shape::Tuple(right)) if left.len() == right.len() => {
+                for (index, (left, right)) in left.iter().zip(right).enumerate() {
+                    self.slots(*left, *right, format!("{pointer}/prefixItems/{index}"));
+                }
+            }
+            (Shape::AnyOf(left), Shape::AnyOf(right)) if left == right => {}
+            (left, right) => {
+                let same = std::mem::discriminant(left) == std::mem::discriminant(right)
+                    && !matches!(left, Shape::Tuple(_) | Shape::AnyOf(_));
+                // What is untyped looks alike, however it came to be.
+                let untyped = |shape: &Shape| matches!(shape, Shape::Anything | Shape::AnyOf(_));
+                let both_untyped = untyped(left) && untyped(right);
+                if !same && !both_untyped {
+                    self.source(pointer, ChangeKind::Retyped, format!("{} became {}", word(left), word(right)));
+                }
+            }
+        }
+    }
+
+    fn structs(&mut self, old: &StructShape, new: &StructShape, pointer: &str) {
+        let at = |key: &str| {
+            let mut pointer = format!("{pointer}/properties");
+            push(&mut pointer, key);
+            pointer
+        };
+        for field in &old.fields {
+            let Some(now) = new.fields.iter().find(|now| now.wire == field.wire) else {
+                self.source(&at(&field.wire), ChangeKind::Removed, "the property is gone");
+                continue;
+            };
+            let place = at(&field.wire);
+            match (field.presence, now.presence) {
+                (Presence::Required, Presence::Required) => {}
+                (Presence::Required, _) => self.source(&place, ChangeKind::NowOptional, "optional now"),
+                (_, Presence::Required) => self.source(&place, ChangeKind::NowRequired, "required now"),
+                // A nullable property without a default of `null` tells absent from `null`.
+                (left, right) if left != right && field.slot.nullable == now.slot.nullable => {
+                    self.source(&place, ChangeKind::Other, "absent and `null` are told apart in another way");
+                }
+                _ => {}
+            }
+            self.slots(field.slot, now.slot, place);
+        }
+        for field in new.fields.iter().filter(|field| !old.fields.iter().any(|known| known.wire == field.wire)) {
+            let is_argument = field.presence == Presence::Required && self.new.role == Role::Input;
+            let (class, detail) = if is_argument {
+                (Class::Source, "new required property")
+            } else {
+                (Class::Compatible, "new property")
+            };
+            self.say(&at(&field.wire), class, ChangeKind::Added, detail);
+        }
+        let of_both = |list: &[String], other: &[String]| {
+            list.iter().filter(|key| other.contains(key)).cloned().collect::<Vec<_>>()
+        };
+        if of_both(&old.required, &new.required) != of_both(&new.required, &old.required) {
+            let place = format!("{pointer}/required");
+            self.source(&place, ChangeKind::Other, "another order, in which `new` takes its arguments");
+        }
+        match (old.unknown, new.unknown) {
+            (Unknown::Keep(left), Unknown::Keep(right)) => {
+                self.slots(left, right, format!("{pointer}/additionalProperties"));
+            }
+            (Unknown::Keep(_), _) => {
+                let place = format!("{pointer}/additionalProperties");
+                self.source(&place, ChangeKind::Removed, "other keys are not kept any more");
+            }
+            (_, Unknown::Keep(_)) => {
+                let place = format!("{pointer}/additionalProperties");
+                self.source(&place, ChangeKind::Added, "other keys are kept now");
+            }
+            _ => {}
+        }
+    }
+
+    fn unions(&mut self, old: &UnionShape, new: &UnionShape, pointer: &str) {
+        let key = |union: &UnionShape| union.tag.as_ref().map(|tag| tag.name.clone());
+        if key(old) != key(new) {
+            self.source(pointer, ChangeKind::Retyped, "the alternatives are told apart in another way");
+            return;
+        }
+        // Branches of one name are told apart by their order.
+        let number = |union: &UnionShape, index: usize| {
+            let name = union.branches.get(index).map(|branch| &branch.name);
+            union.branches.iter().take(index).filter(|branch| Some(&branch.name) == name).count()
+        };
+        for (index, branch) in old.branches.iter().enumerate() {
+            let twins = new.branches.iter().enumerate().filter(|(_, other)| other.name == branch.name);
+            let twin = twins.into_iter().find(|(place, _)| number(new, *place) == number(old, index));
+            match twin {
+                Some((_, other)) => self.shapes(branch.shape, other.shape, pointer.to_owned()),
+                None => self.source(
+                    pointer,
+                    ChangeKind::Tightened,
+                    format!("the alternative {} is gone", mcp_model::printable(&branch.name)),
+                ),
+            }
+        }
+        let old_names: Vec<&String> = old.branches.iter().map(|branch| &branch.name).collect();
+        for branch in new.branches.iter().filter(|branch| !old_names.contains(&&branch.name)) {
+            let detail = format!("the alternative {} is new", mcp_model::printable(&branch.name));
+            self.say(pointer, Class::Compatible, ChangeKind::Loosened, detail);
+        }
+    }
+
+    /// Listed values, as text.
+    fn lists(&mut self, old: &[String], new: &[String], pointer: &str) {
+        for value in old.iter().filter(|value| !new.contains(value)) {
+            let detail = format!("{} is not listed any more", mcp_model::printable(value));
+            self.source(pointer, ChangeKind::Tightened, detail);
+        }
+        for value in new.iter().filter(|value| !old.contains(value)) {
+            let detail = format!("{} is listed now", mcp_model::printable(value));
+            self.say(pointer, Class::Compatible, ChangeKind::Loosened, detail);
+        }
+    }
+}
+
+fn nullability(nullable: bool) -> (ChangeKind, &'static str) {
+    if nullable {
+        (ChangeKind::Loosened, "`null` is valid now")
+    } else {
+        (ChangeKind::Tightened, "`null` is no longer valid")
+    }
+}
+
+/// What a shape is, in the words of JSON.
+fn word(shape: &Shape) -> &'static str {
+    match shape {
+        Shape::Anything | Shape::AnyOf(_) => "any value",
+        Shape::Null => "`null`",
+        Shape::Boolean => "a boolean",
+        Shape::I64 => "an integer",
+        Shape::U64 => "an integer that is not negative",
+        Shape::Number => "a number",
+        Shape::Text => "a string",
+        Shape::TextEnum(_) => "one of several strings",
+        Shape::LiteralEnum(_) => "one of several values",
+        Shape::List(_) => "an array",
+        Shape::Tuple(_) => "an array of a fixed length",
+        Shape::Map(_) | Shape::FreeMap => "an object with any keys",
+        Shape::Struct(_) => "an object with declared properties",
+        Shape::Union(_) => "one of several alternatives",
+        Shape::Named(_) => "a named value",
+    }
+}

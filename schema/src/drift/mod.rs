@@ -1,0 +1,177 @@
+//! How two snapshots of a server differ, and whether code that was bound to the old one still fits the new one.
+//!
+//! Shapes are compared, not text. For each tool there are three questions: can a value that the old bindings may send be
+//! refused now; can the server answer now what the old bindings do not read; would regenerated code have another Rust
+//! interface. What cannot be decided counts as breaking.
+
+mod answers;
+mod cases;
+mod change;
+mod equality;
+mod failure;
+mod inclusion;
+mod interface;
+mod pattern;
+mod samples;
+mod schemas;
+mod sent;
+mod types;
+mod validity;
+mod version;
+mod wording;
+mod words;
+
+use std::collections::BTreeMap;
+
+pub use change::{Change, ChangeKind, Class, Witness};
+use mcp_model::Snapshot;
+use serde_json::{Map, Value, json};
+
+use crate::Role;
+use crate::bundle::push;
+
+/// What changed from one snapshot to the other, tool by tool in the order of their names; empty where code and people
+/// would notice nothing.
+///
+/// ```
+/// use mcp_model::Snapshot;
+/// use mcp_schema::drift::{self, Class};
+///
+/// let old = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#)?;
+/// let new = Snapshot::parse(
+///     r#"{"tools":[{"name":"find","inputSchema":{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}}]}"#,
+/// )?;
+/// let changes = drift::diff(&old, &new);
+/// assert_eq!(changes[0].to_string(), "breaking    find /inputSchema/properties/q: new required property");
+/// assert_eq!(changes[0].witness.as_ref().map(|witness| witness.value().to_string()), Some("{}".to_owned()));
+/// # Ok::<(), mcp_model::FileError>(())
+/// ```
+#[must_use]
+pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
+    let mut changes = server_changes(old, new);
+    let (old_tools, new_tools) = (by_name(&old.tools), by_name(&new.tools));
+    let mut keys: Vec<_> = old_tools.keys().chain(new_tools.keys()).copied().collect();
+    keys.sort_unstable();
+    keys.dedup();
+    for key in keys {
+        match (old_tools.get(&key), new_tools.get(&key)) {
+            (Some(old), Some(new)) => tool_changes(key.0, old, new, &mut changes),
+            (Some(old), None) => {
+                let gone = Change::new(key.0, Class::Breaking, ChangeKind::ToolRemoved, "", "the tool is gone");
+                let witness = schemas::arguments(&input_schema(old)).map(Witness::Sent);
+                changes.push(Change { witness, ..gone });
+            }
+            (None, Some(_)) => {
+                changes.push(Change::new(key.0, Class::Compatible, ChangeKind::ToolAdded, "", "new tool"));
+            }
+            (None, None) => {}
+        }
+    }
+    changes
+}
+
+/// The tools by name and, as a name may be there twice, by which of that name it is.
+fn by_name(tools: &[Value]) -> BTreeMap<(&str, usize), &Value> {
+    let mut map = BTreeMap::new();
+    let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
+    for tool in tools {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        let count = seen.entry(name).or_default();
+        map.insert((name, *count), tool);
+        *count += 1;
+    }
+    map
+}
+
+fn server_changes(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
+    use ChangeKind::{Other, Wording};
+    let version = |snapshot: &Snapshot| snapshot.protocol_version.clone().map(Value::from);
+    let instructions = |snapshot: &Snapshot| snapshot.instructions.clone().map(Value::from);
+    let list = |items: &[Value]| Some(Value::from(items.to_vec()));
+    [
+        ("protocolVersion", Other, version(old), version(new)),
+        ("serverInfo", Other, old.server_info.clone(), new.server_info.clone()),
+        ("capabilities", Other, old.capabilities.clone(), new.capabilities.clone()),
+        ("clientCapabilities", Other, old.client_capabilities.clone(), new.client_capabilities.clone()),
+        ("instructions", Wording, instructions(old), instructions(new)),
+        ("prompts", Other, list(&old.prompts), list(&new.prompts)),
+        ("resourceTemplates", Other, list(&old.resource_templates), list(&new.resource_templates)),
+    ]
+    .into_iter()
+    .filter_map(|(key, kind, old, new)| {
+        let detail = presence(old.as_ref(), new.as_ref())?;
+        let class = if kind == Wording { Class::Wording } else { Class::Compatible };
+        Some(Change::new("", class, kind, format!("/{key}"), detail))
+    })
+    .collect()
+}
+
+fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
+    if old == new {
+        return;
+    }
+    let (Some(before), Some(now)) = (old.as_object(), new.as_object()) else {
+        let detail = "a tool that is no object changed";
+        changes.push(Change::new(name, Class::Breaking, ChangeKind::Retyped, "", detail));
+        return;
+    };
+    for key in keys_of_both(before, now) {
+        match key {
+            "inputSchema" => {
+                changes.extend(schemas::changes(name, Role::Input, &input_schema(old), &input_schema(new)));
+            }
+            "outputSchema" => output_changes(name, old, new, changes),
+            _ => {
+                let Some(detail) = presence(before.get(key), now.get(key)) else { continue };
+                let (class, kind) = match key {
+                    "title" | "description" | "icons" => (Class::Wording, ChangeKind::Wording),
+                    _ => (Class::Compatible, ChangeKind::Other),
+                };
+                let mut pointer = String::new();
+                push(&mut pointer, key);
+                changes.push(Change::new(name, class, kind, pointer, detail));
+            }
+        }
+    }
+}
+
+/// The schema of a tool's arguments: any object, where there is none.
+fn input_schema(tool: &Value) -> Value {
+    tool.get("inputSchema").filter(|schema| schema.is_object()).cloned().unwrap_or_else(|| json!({ "type": "object" }))
+}
+
+fn output_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>) {
+    let schema = |tool: &Value| tool.get("outputSchema").filter(|schema| schema.is_object()).cloned();
+    let pointer = "/outputSchema";
+    match (schema(old), schema(new)) {
+        (Some(old), Some(new)) => changes.extend(schemas::changes(name, Role::Output, &old, &new)),
+        (None, Some(_)) => {
+            let detail = "new: regenerated handlers return it instead of the untyped result";
+            changes.push(Change::new(name, Class::Source, ChangeKind::Added, pointer, detail));
+        }
+        (Some(old), None) => {
+            let gone = Change::new(name, Class::Breaking, ChangeKind::Removed, pointer, "gone");
+            let witness = schemas::unreadable(&old).map(Witness::Answered);
+            changes.push(Change { witness, ..gone });
+        }
+        (None, None) => {
+            if old.get("outputSchema") != new.get("outputSchema") {
+                changes.push(Change::new(name, Class::Compatible, ChangeKind::Other, pointer, "changed"));
+            }
+        }
+    }
+}
+
+fn presence(old: Option<&Value>, new: Option<&Value>) -> Option<&'static str> {
+    match (old, new) {
+        (None, Some(_)) => Some("new"),
+        (Some(_), None) => Some("gone"),
+        (old, new) if old != new => Some("changed"),
+        _ => None,
+    }
+}
+
+fn keys_of_both<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
+    let added = new.keys().filter(|key| !old.contains_key(*key));
+    old.keys().chain(added).map(String::as_str)
+}

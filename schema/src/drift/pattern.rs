@@ -1,0 +1,80 @@
+//! Regular expressions of schemas: whether a text matches, and a text that does.
+
+use std::collections::HashMap;
+
+use regex::{Regex, RegexBuilder};
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+/// Compiled automata larger than this are not worth their memory.
+const LARGEST: usize = 1 << 20;
+const LONGEST_SAMPLE: usize = 512;
+
+/// Patterns that were compiled; `None` where this is no pattern that can be decided in linear time.
+#[derive(Default)]
+pub(super) struct Patterns(HashMap<String, Option<Regex>>);
+
+impl Patterns {
+    /// Whether a pattern is found in a text; `None` where that cannot be told.
+    pub(super) fn matches(&mut self, pattern: &str, text: &str) -> Option<bool> {
+        let compile = || RegexBuilder::new(pattern).size_limit(LARGEST).build().ok();
+        let regex = self.0.entry(pattern.to_owned()).or_insert_with(compile);
+        regex.as_ref().map(|regex| regex.is_match(text))
+    }
+}
+
+/// A text in which the pattern is found.
+pub(super) fn sample(pattern: &str) -> Option<String> {
+    let mut text = String::new();
+    write(&regex_syntax::parse(pattern).ok()?, &mut text)?;
+    Some(text)
+}
+
+fn write(hir: &Hir, text: &mut String) -> Option<()> {
+    if text.len() > LONGEST_SAMPLE {
+        return None;
+    }
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => Some(()),
+        HirKind::Literal(literal) => {
+            text.push_str(std::str::from_utf8(&literal.0).ok()?);
+            Some(())
+        }
+        HirKind::Class(Class::Unicode(class)) => {
+            let is_plain = |char: &char| char.is_ascii_alphanumeric();
+            let starts = class.ranges().iter().flat_map(|range| [range.start(), range.end()]);
+            let preferred = ['a', 'A', '0']
+                .into_iter()
+                .find(|wanted| class.ranges().iter().any(|range| range.start() <= *wanted && *wanted <= range.end()));
+            text.push(preferred.or_else(|| starts.clone().find(is_plain)).or_else(|| starts.clone().next())?);
+            Some(())
+        }
+        HirKind::Class(Class::Bytes(class)) => {
+            text.push(char::from(class.ranges().first()?.start()));
+            Some(())
+        }
+        HirKind::Repetition(repetition) => {
+            for _ in 0..repetition.min {
+                write(&repetition.sub, text)?;
+            }
+            Some(())
+        }
+        HirKind::Capture(capture) => write(&capture.sub, text),
+        HirKind::Concat(parts) => parts.iter().try_for_each(|part| write(part, text)),
+        HirKind::Alternation(branches) => write(branches.first()?, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_match() {
+        for pattern in ["^[a-z]+$", "^a{3,5}(b|c)\\d$", "^$", "x", "^[^a-zA-Z0-9]$", "^\\w+@\\w+\\.com$"] {
+            let sample = sample(pattern).unwrap();
+            assert_eq!(Patterns::default().matches(pattern, &sample), Some(true), "{pattern} {sample}");
+        }
+        assert_eq!(Patterns::default().matches("^[a", ""), None);
+        assert_eq!(sample("(?=a)b"), None);
+    }
+}

@@ -1,0 +1,291 @@
+//! Values that a schema allows: few, small, and at the edges.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use serde_json::{Map, Number, Value, json};
+
+use super::cases::{Asked, Case, Cases};
+use super::pattern::{self, Patterns};
+use super::validity::{self, FORMATS, is_valid, kind_of};
+use super::version::{Conjunction, Version};
+use crate::normalize::{Kinds, Limit};
+
+/// So many values of one place.
+const MOST_VALUES: usize = 24;
+/// So many more of an object with one optional property each.
+const MOST_SINGLE: usize = 12;
+/// Values of this many characters prove nothing that shorter ones do not.
+const LONGEST: u64 = 5000;
+const MOST_ITEMS: u64 = 200;
+
+pub(super) struct Sampler<'v, 'a> {
+    version: &'v Version<'a>,
+    cases: Cases<'v, 'a>,
+    patterns: Patterns,
+    known: HashMap<Conjunction, Rc<Vec<Value>>>,
+    known_cases: HashMap<(Conjunction, Kinds), Rc<Vec<Value>>>,
+    depth: usize,
+    /// How much was judged.
+    work: usize,
+}
+
+/// Larger values prove nothing that smaller ones do not.
+const LARGEST_VALUE: usize = 2_000;
+/// When so much was judged, no more values are looked for.
+const MOST_WORK: usize = 1_000_000;
+
+/// Values of more places are not looked for.
+const MOST_PLACES: usize = 5_000;
+/// Values nest at most this deep.
+const DEEPEST: usize = 48;
+
+impl<'v, 'a> Sampler<'v, 'a> {
+    pub(super) fn of(version: &'v Version<'a>) -> Self {
+        Self {
+            version,
+            cases: Cases::of(version),
+            patterns: Patterns::default(),
+            known: HashMap::new(),
+            known_cases: HashMap::new(),
+            depth: 0,
+            work: 0,
+        }
+    }
+
+    /// Values of a place, the smallest first; none where none is found.
+    pub(super) fn values(&mut self, conjunction: &Conjunction) -> Rc<Vec<Value>> {
+        if let Some(known) = self.known.get(conjunction) {
+            return Rc::clone(known);
+        }
+        // Whoever asks for a value of itself goes without.
+        self.known.insert(conjunction.clone(), Rc::new(Vec::new()));
+        if self.depth > DEEPEST || self.known.len() > MOST_PLACES {
+            return Rc::new(Vec::new());
+        }
+        self.depth += 1;
+        let cases = self.cases.cases(conjunction);
+        let mut values = Vec::new();
+        for case in cases.iter() {
+            for kind in case.kinds(self.version).each() {
+                values.extend(self.of_kind(case, kind));
+            }
+        }
+        self.depth -= 1;
+        let values = Rc::new(self.valid(conjunction, values));
+        self.known.insert(conjunction.clone(), Rc::clone(&values));
+        values
+    }
+
+    /// Values of one case and kind.
+    pub(super) fn of_case(&mut self, case: &Case, kind: Kinds) -> Rc<Vec<Value>> {
+        let key = (case.schemas().to_vec(), kind);
+        if let Some(known) = self.known_cases.get(&key) {
+            return Rc::clone(known);
+        }
+        let values = self.of_kind(case, kind);
+        let values = Rc::new(self.valid(case.schemas(), values));
+        self.known_cases.insert(key, Rc::clone(&values));
+        values
+    }
+
+    /// The largest object of a case with a property of its own, to be valid where the smallest is not.
+    pub(super) fn largest_with(&mut self, case: &Case, key: &str, value: &Value) -> Option<Value> {
+        if !self.affords([value]) {
+            return None;
+        }
+        let objects = self.of_case(case, Kinds::OBJECT);
+        let mut object = objects.iter().filter_map(Value::as_object).max_by_key(|object| object.len())?.clone();
+        object.insert(key.to_owned(), value.clone());
+        Some(Value::Object(object))
+    }
+
+    /// Whether there is work left to build a value around these.
+    fn affords<'j>(&mut self, parts: impl IntoIterator<Item = &'j Value>) -> bool {
+        let size: usize = parts.into_iter().map(size).sum();
+        self.work += 1 + size;
+        size <= LARGEST_VALUE && self.work <= MOST_WORK
+    }
+
+    fn valid(&mut self, schemas: &[crate::SchemaId], values: Vec<Value>) -> Vec<Value> {
+        let mut kept: Vec<Value> = Vec::new();
+        for value in values {
+            let size = size(&value);
+            self.work += size * schemas.len();
+            if size > LARGEST_VALUE || self.work > MOST_WORK {
+                continue;
+            }
+            if kept.len() < MOST_VALUES
+                && !kept.contains(&value)
+                && schemas.iter().all(|id| is_valid(self.version, *id, &value, &mut self.patterns) != Some(false))
+            {
+                kept.push(value);
+            }
+        }
+        kept
+    }
+
+    fn of_kind(&mut self, case: &Case, kind: Kinds) -> Vec<Value> {
+        if let Some(values) = case.values(self.version) {
+            return values.into_iter().filter(|value| kind.intersects(kind_of(value))).collect();
+        }
+        match kind {
+            Kinds::NULL => vec![Value::Null],
+            Kinds::BOOLEAN => vec![true.into(), false.into()],
+            Kinds::INTEGER => integers(case, self.version),
+            Kinds::FRACTION => fractions(case, self.version),
+            Kinds::STRING => self.texts(case),
+            Kinds::ARRAY => self.arrays(case),
+            _ => self.objects(case),
+        }
+    }
+
+    fn texts(&mut self, case: &Case) -> Vec<Value> {
+        let assertions: Vec<_> = case.schemas().iter().map(|id| self.version.assertions(*id)).collect();
+        let mut texts = vec!["a".to_owned(), String::new(), "a b/\u{e9}".to_owned(), "0".to_owned()];
+        for asserted in &assertions {
+            texts.extend(asserted.pattern.as_deref().and_then(pattern::sample));
+            let format = FORMATS.iter().find(|(name, _)| Some(*name) == asserted.format.as_deref());
+            texts.extend(format.map(|(_, sample)| (*sample).to_owned()));
+            for length in asserted.min_length.into_iter().chain(asserted.max_length).filter(|length| *length <= LONGEST)
+            {
+                #[allow(clippy::cast_possible_truncation)] // at most LONGEST
+                texts.push("a".repeat(length as usize));
+            }
+        }
+        for id in case.schemas() {
+            let Some(source) = self.version.document.schemas.source(*id) else { continue };
+            let examples = source.get("examples").and_then(Value::as_array).into_iter().flatten();
+            texts.extend(examples.chain(source.get("default")).filter_map(Value::as_str).map(str::to_owned));
+        }
+        texts.into_iter().map(Value::from).collect()
+    }
+
+    fn arrays(&mut self, case: &Case) -> Vec<Value> {
+        let (least, most) = (case.fewest_items(self.version), case.most_items(self.version));
+        let mut arrays = Vec::new();
+        let longest = most.filter(|most| *most <= MOST_ITEMS);
+        let prefix = case.prefix(self.version) as u64;
+        for length in [Some(least), Some(least.max(1)), longest, Some(prefix)].into_iter().flatten() {
+            if length < least || most.is_some_and(|most| length > most) || length > MOST_ITEMS {
+                continue;
+            }
+            #[allow(clippy::cast_possible_truncation)] // at most MOST_ITEMS
+            arrays.extend(self.array(case, length as usize, None));
+        }
+        let takes_one = least <= 1 && most.is_none_or(|most| most > 0);
+        if let (true, Asked::Of(asked)) = (takes_one, case.item(self.version, 0)) {
+            arrays.extend(self.values(&asked).iter().take(4).map(|item| json!([item])));
+        }
+        arrays
+    }
+
+    /// An array of that length; `placed` stands at an index of its own.
+    pub(super) fn array(&mut self, case: &Case, length: usize, placed: Option<(usize, &Value)>) -> Option<Value> {
+        if !self.affords(placed.map(|(_, value)| value)) {
+            return None;
+        }
+        let mut items = Vec::new();
+        for index in 0..length {
+            if let Some((_, value)) = placed.filter(|(place, _)| *place == index) {
+                items.push(value.clone());
+                continue;
+            }
+            let Asked::Of(asked) = case.item(self.version, index) else { return None };
+            let values = self.values(&asked);
+            let unused = values.iter().find(|value| !items.contains(*value)).or_else(|| values.first());
+            items.push(unused?.clone());
+        }
+        Some(Value::Array(items))
+    }
+
+    fn objects(&mut self, case: &Case) -> Vec<Value> {
+        let Some(smallest) = self.object(case, None) else { return Vec::new() };
+        let keys: Vec<String> = case.keys(self.version).into_iter().map(str::to_owned).collect();
+        let optional = keys.iter().filter(|key| !smallest.contains_key(*key));
+        let mut full = smallest.clone();
+        let mut single = Vec::new();
+        for key in optional {
+            let Asked::Of(asked) = case.property(self.version, key, &mut self.patterns) else { continue };
+            let values = self.values(&asked);
+            if let Some(value) = values.first() {
+                full.insert(key.clone(), value.clone());
+                if single.len() < MOST_SINGLE {
+                    let mut object = smallest.clone();
+                    object.insert(key.clone(), value.clone());
+                    single.push(Value::Object(object));
+                }
+            }
+        }
+        let mut objects = vec![Value::Object(smallest), Value::Object(full)];
+        objects.extend(single);
+        objects
+    }
+
+    /// The smallest object, beside one property that is given.
+    pub(super) fn object(&mut self, case: &Case, given: Option<(&str, &Value)>) -> Option<Map<String, Value>> {
+        let given = given.map(|(key, value)| (key.to_owned(), value.clone()));
+        self.object_with(case, &given.into_iter().collect())
+    }
+
+    /// The smallest object, beside the properties that are given.
+    pub(super) fn object_with(&mut self, case: &Case, given: &Map<String, Value>) -> Option<Map<String, Value>> {
+        if !self.affords(given.values()) {
+            return None;
+        }
+        let mut object = Map::new();
+        let required: Vec<String> = case.required(self.version).into_iter().map(str::to_owned).collect();
+        for key in required {
+            if given.contains_key(&key) {
+                continue;
+            }
+            let Asked::Of(asked) = case.property(self.version, &key, &mut self.patterns) else { return None };
+            let value = self.values(&asked).first().cloned()?;
+            object.insert(key, value);
+        }
+        object.extend(given.clone());
+        Some(object)
+    }
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().fold(1, |all, item| all + size(item)),
+        Value::Object(map) => map.values().fold(1, |all, value| all + size(value)),
+        _ => 1,
+    }
+}
+
+fn neighbours(limit: &Limit) -> Vec<Value> {
+    match (limit.value.as_i64(), limit.value.as_u64(), limit.value.as_f64()) {
+        (Some(whole), ..) => {
+            [whole.checked_sub(1), Some(whole), whole.checked_add(1)].into_iter().flatten().map(Value::from).collect()
+        }
+        (None, Some(whole), _) => vec![(whole - 1).into(), whole.into(), whole.saturating_add(1).into()],
+        (None, None, Some(value)) => vec![value.into(), value.floor().into(), value.ceil().into()],
+        _ => Vec::new(),
+    }
+}
+
+fn integers(case: &Case, version: &Version<'_>) -> Vec<Value> {
+    let mut values = vec![json!(0), json!(1), json!(-1), json!(7)];
+    values.extend(case.minimum(version).chain(case.maximum(version)).flat_map(neighbours));
+    values.extend(steps(case, version).into_iter().map(Value::Number));
+    values.extend([json!(i64::MAX), json!(i64::MIN), json!(u64::MAX)]);
+    values.retain(|value| matches!(value, Value::Number(number) if validity::is_integral(number)));
+    values
+}
+
+fn fractions(case: &Case, version: &Version<'_>) -> Vec<Value> {
+    let mut values = vec![json!(0.5), json!(1.5), json!(-0.5)];
+    for limit in case.minimum(version).chain(case.maximum(version)) {
+        values.extend(limit.value.as_f64().into_iter().flat_map(|value| [value + 0.5, value - 0.5]).map(Value::from));
+    }
+    values.extend(steps(case, version).into_iter().map(Value::Number));
+    values.retain(|value| matches!(value, Value::Number(number) if !validity::is_integral(number)));
+    values
+}
+
+fn steps(case: &Case, version: &Version<'_>) -> Vec<Number> {
+    case.schemas().iter().filter_map(|id| version.assertions(*id).multiple_of.clone()).collect()
+}

@@ -1,0 +1,146 @@
+//! Two versions of one of a tool's schemas.
+
+use serde_json::Value;
+
+use super::answers::Answers;
+use super::change::{Change, ChangeKind, Class, Witness};
+use super::failure::{Failure, Reason};
+use super::inclusion::Inclusion;
+use super::pattern::Patterns;
+use super::samples::Sampler;
+use super::sent::Sent;
+use super::types::printed;
+use super::validity::{is_valid, same};
+use super::version::Version;
+use super::{interface, wording, words};
+use crate::Role;
+use crate::normalize::Kinds;
+
+/// The changes from one schema to the other.
+pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<Change> {
+    if old == new {
+        return Vec::new();
+    }
+    let root = match role {
+        Role::Input => "/inputSchema",
+        Role::Output => "/outputSchema",
+    };
+    let mut changes = Vec::new();
+    if wording::without(old) != wording::without(new) {
+        changes = meaning(tool, role, root, old, new);
+        if changes.is_empty() {
+            let pointer = format!("{root}{}", wording::narrowest(&wording::without(old), &wording::without(new)));
+            changes.push(Change::new(tool, Class::Compatible, ChangeKind::Other, pointer, "written differently"));
+        }
+    } else if old.get("default") != new.get("default") || !wording::differences(old, new).is_empty() {
+        // A default of `null` decides what absence means.
+        changes = meaning(tool, role, root, old, new);
+    }
+    for (pointer, keywords) in wording::differences(old, new) {
+        let detail = format!("another {}", keywords.join(", "));
+        changes.push(Change::new(tool, Class::Wording, ChangeKind::Wording, format!("{root}{pointer}"), detail));
+    }
+    changes
+}
+
+/// Arguments that fit a schema.
+pub(super) fn arguments(schema: &Value) -> Option<Value> {
+    let version = Version::read(schema, Role::Input);
+    let values = Sampler::of(&version).values(&vec![version.root]);
+    let fits = |value: &&Value| value.is_object() && printed(&version.document, value).is_some();
+    values.iter().find(fits).cloned()
+}
+
+/// A structured result that the types of a schema do not read.
+pub(super) fn unreadable(schema: &Value) -> Option<Value> {
+    let version = Version::read(schema, Role::Output);
+    let values = [Value::Null, Value::Object(serde_json::Map::new()), "".into(), 0.into(), Value::Array(Vec::new())];
+    values.into_iter().find(|value| printed(&version.document, value).is_none())
+}
+
+fn meaning(tool: &str, role: Role, root: &str, old: &Value, new: &Value) -> Vec<Change> {
+    let (old, new) = (Version::read(old, role), Version::read(new, role));
+    let mut failures = match role {
+        Role::Input => Inclusion::of(&old, &new).failures(Kinds::OBJECT, &Sent::Shapes(vec![old.document.root])),
+        Role::Output => Answers::of(&new, &old).failures(),
+    };
+    if failures.is_empty() && [&old, &new].iter().any(|version| version.document.schemas.is_cut()) {
+        failures.push(Failure::new(Reason::Undecided, Vec::new()));
+    }
+    let mut changes = Vec::new();
+    let mut proof = Proof { role, old: &old, new: &new, patterns: Patterns::default(), general: None };
+    for failure in failures {
+        let (kind, detail) = match role {
+            Role::Input => words::refused(&failure.reason),
+            Role::Output => words::unread(&failure.reason),
+        };
+        let pointer = format!("{root}{}", failure.pointer());
+        let witness = proof.of(&failure);
+        changes.push(Change { witness, ..Change::new(tool, Class::Breaking, kind, pointer, detail) });
+    }
+    let is_told = |changes: &[Change], pointer: &str| changes.iter().any(|change| change.pointer == pointer);
+    for difference in interface::differences(&old.document, &new.document) {
+        let pointer = format!("{root}{}", difference.pointer);
+        if !changes.iter().any(|change| change.class == Class::Breaking && change.pointer == pointer) {
+            changes.push(Change::new(tool, difference.class, difference.kind, pointer, difference.detail));
+        }
+    }
+    if role == Role::Input {
+        for failure in Inclusion::of(&new, &old).failures(Kinds::OBJECT, &Sent::Anything) {
+            let (kind, detail) = words::accepted(&failure.reason);
+            let pointer = format!("{root}{}", failure.pointer());
+            if !is_told(&changes, &pointer) {
+                changes.push(Change::new(tool, Class::Compatible, kind, pointer, detail));
+            }
+        }
+    }
+    changes
+}
+
+/// Looks for the value that proves a failure.
+struct Proof<'p, 'a, 'b> {
+    role: Role,
+    old: &'p Version<'a>,
+    new: &'p Version<'b>,
+    patterns: Patterns,
+    /// A value that proves some failure, where one was looked for.
+    general: Option<Option<Value>>,
+}
+
+impl Proof<'_, '_, '_> {
+    fn of(&mut self, failure: &Failure) -> Option<Witness> {
+        let own = failure.candidates.iter().find(|value| self.proves(value)).cloned();
+        let value = own.or_else(|| self.general())?;
+        Some(match self.role {
+            Role::Input => Witness::Sent(value),
+            Role::Output => Witness::Answered(value),
+        })
+    }
+
+    fn proves(&mut self, value: &Value) -> bool {
+        let (old, new) = (self.old, self.new);
+        match self.role {
+            Role::Input => {
+                value.is_object()
+                    && is_valid(new, new.root, value, &mut self.patterns) == Some(false)
+                    && is_valid(old, old.root, value, &mut self.patterns) == Some(true)
+                    && printed(&old.document, value).is_some_and(|printed| same(&printed, value))
+            }
+            Role::Output => {
+                printed(&old.document, value).is_none()
+                    && is_valid(new, new.root, value, &mut self.patterns) == Some(true)
+            }
+        }
+    }
+
+    fn general(&mut self) -> Option<Value> {
+        if self.general.is_none() {
+            let values = match self.role {
+                Role::Input => Sampler::of(self.old).values(&vec![self.old.root]),
+                Role::Output => Sampler::of(self.new).values(&vec![self.new.root]),
+            };
+            self.general = Some(values.iter().find(|value| self.proves(value)).cloned());
+        }
+        self.general.clone().flatten()
+    }
+}

@@ -1,0 +1,101 @@
+//! What generated types can send: they leave out the keys that they have no field for.
+
+use crate::Kinds;
+use crate::shape::{Shape, ShapeId, Shapes, Slot, Unknown};
+
+/// The types of a place.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Sent {
+    /// Any JSON.
+    Anything,
+    /// What these shapes print.
+    Shapes(Vec<ShapeId>),
+}
+
+impl Sent {
+    /// What stands under a key; `None` where the key is never sent.
+    pub(super) fn property(&self, shapes: &Shapes, key: &str) -> Option<Self> {
+        self.below(shapes, |shape| match shape {
+            Shape::Struct(object) if object.tag.as_deref() == Some(key) => Below::Anything,
+            Shape::Struct(object) => match object.fields.iter().find(|field| field.wire == key) {
+                Some(field) => Below::Slot(field.slot),
+                None => kept(object.unknown),
+            },
+            Shape::Map(slot) => Below::Slot(*slot),
+            shape => anything(shape, Kinds::OBJECT),
+        })
+    }
+
+    /// What stands under keys that no schema declares; `None` where there are none.
+    pub(super) fn others(&self, shapes: &Shapes) -> Option<Self> {
+        self.below(shapes, |shape| match shape {
+            Shape::Struct(object) => kept(object.unknown),
+            Shape::Map(slot) => Below::Slot(*slot),
+            shape => anything(shape, Kinds::OBJECT),
+        })
+    }
+
+    /// What stands at an index.
+    pub(super) fn item(&self, shapes: &Shapes, index: usize) -> Option<Self> {
+        self.below(shapes, |shape| match shape {
+            Shape::List(slot) => Below::Slot(*slot),
+            Shape::Tuple(slots) => slots.get(index).map_or(Below::Nothing, |slot| Below::Slot(*slot)),
+            shape => anything(shape, Kinds::ARRAY),
+        })
+    }
+
+    fn below(&self, shapes: &Shapes, step: impl Fn(&Shape) -> Below) -> Option<Self> {
+        let Self::Shapes(ids) = self else { return Some(Self::Anything) };
+        let mut found = Vec::new();
+        for id in leaves(shapes, ids) {
+            match step(shapes.get(id)) {
+                Below::Nothing => {}
+                Below::Anything => return Some(Self::Anything),
+                Below::Slot(slot) => found.push(slot.shape),
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        (!found.is_empty()).then_some(Self::Shapes(found))
+    }
+}
+
+enum Below {
+    Nothing,
+    Anything,
+    Slot(Slot),
+}
+
+fn kept(unknown: Unknown) -> Below {
+    match unknown {
+        Unknown::Keep(slot) => Below::Slot(slot),
+        Unknown::Ignore | Unknown::Deny => Below::Nothing,
+    }
+}
+
+fn anything(shape: &Shape, kind: Kinds) -> Below {
+    match shape {
+        Shape::Anything | Shape::LiteralEnum(_) => Below::Anything,
+        Shape::FreeMap if kind == Kinds::OBJECT => Below::Anything,
+        Shape::AnyOf(kinds) if kinds.has(kind) => Below::Anything,
+        _ => Below::Nothing,
+    }
+}
+
+/// The shapes, with unions and names taken apart.
+fn leaves(shapes: &Shapes, ids: &[ShapeId]) -> Vec<ShapeId> {
+    let mut seen = Vec::new();
+    let mut pending = ids.to_vec();
+    while let Some(id) = pending.pop() {
+        if seen.contains(&id) {
+            continue;
+        }
+        seen.push(id);
+        match shapes.get(id) {
+            Shape::Union(union) => pending.extend(union.branches.iter().map(|branch| branch.shape)),
+            Shape::Named(inner) => pending.push(inner.shape),
+            _ => {}
+        }
+    }
+    seen
+}

@@ -1,0 +1,151 @@
+//! What generated types make of a value: whether they read it, and what they print of it.
+
+use serde_json::{Map, Number, Value};
+
+use super::validity::{is_integral, same};
+use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
+use crate::{Kinds, Role};
+
+/// The work that one value may cost.
+const MOST_STEPS: usize = 20_000;
+
+pub(super) struct Types<'s> {
+    shapes: &'s Shapes,
+    role: Role,
+    steps: usize,
+}
+
+/// What the types of a document print of a value; `None` where they do not read it.
+pub(super) fn printed(document: &crate::Document<'_>, value: &Value) -> Option<Value> {
+    let mut types = Types { shapes: &document.shapes, role: document.role, steps: 0 };
+    types.slot(Slot { shape: document.root, nullable: false }, value)
+}
+
+/// What the types of one place print of a value.
+pub(super) fn printed_at(document: &crate::Document<'_>, slot: Slot, value: &Value) -> Option<Value> {
+    Types { shapes: &document.shapes, role: document.role, steps: 0 }.slot(slot, value)
+}
+
+/// Whether an enumeration takes texts that it does not list: a constant stays one, for it tells branches apart.
+pub(super) fn is_open(role: Role, values: &[String]) -> bool {
+    role == Role::Output && values.len() > 1
+}
+
+impl Types<'_> {
+    fn slot(&mut self, slot: Slot, value: &Value) -> Option<Value> {
+        if slot.nullable && value.is_null() { Some(Value::Null) } else { self.shape(slot.shape, value) }
+    }
+
+    fn shape(&mut self, id: ShapeId, value: &Value) -> Option<Value> {
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            return None;
+        }
+        let shapes = self.shapes;
+        match (shapes.get(id), value) {
+            (Shape::Anything, _) => Some(value.clone()),
+            (Shape::AnyOf(kinds), _) => of_kinds(*kinds, value).then(|| value.clone()),
+            (Shape::Null, Value::Null) | (Shape::Boolean, Value::Bool(_)) | (Shape::FreeMap, Value::Object(_)) => {
+                Some(value.clone())
+            }
+            (Shape::I64, Value::Number(number)) => {
+                within(number, i64::MIN.into(), i64::MAX.into()).then(|| value.clone())
+            }
+            (Shape::U64, Value::Number(number)) => within(number, 0, u64::MAX.into()).then(|| value.clone()),
+            (Shape::Number, Value::Number(number)) => is_double(number).then(|| value.clone()),
+            (Shape::Text, Value::String(_)) => Some(value.clone()),
+            (Shape::TextEnum(values), Value::String(text)) => {
+                (values.contains(text) || is_open(self.role, values)).then(|| value.clone())
+            }
+            (Shape::LiteralEnum(values), _) => values.iter().any(|known| same(known, value)).then(|| value.clone()),
+            (Shape::List(item), Value::Array(items)) => items.iter().map(|value| self.slot(*item, value)).collect(),
+            (Shape::Tuple(slots), Value::Array(items)) if slots.len() == items.len() => {
+                slots.iter().zip(items).map(|(slot, value)| self.slot(*slot, value)).collect()
+            }
+            (Shape::Map(slot), Value::Object(map)) => {
+                let entries = map.iter().map(|(key, value)| Some((key.clone(), self.slot(*slot, value)?)));
+                entries.collect::<Option<Map<_, _>>>().map(Value::Object)
+            }
+            (Shape::Struct(object), Value::Object(map)) => self.object(object, map).map(Value::Object),
+            (Shape::Union(union), _) => self.union_branch(union, value),
+            (Shape::Named(inner), _) => self.slot(*inner, value),
+            _ => None,
+        }
+    }
+
+    fn object(&mut self, object: &StructShape, map: &Map<String, Value>) -> Option<Map<String, Value>> {
+        let mut printed = Map::new();
+        for field in &object.fields {
+            match (field.presence, map.get(&field.wire)) {
+                (Presence::Required, None) => return None,
+                (Presence::Optional, Some(Value::Null)) | (_, None) => {}
+                (_, Some(value)) => {
+                    printed.insert(field.wire.clone(), self.slot(field.slot, value)?);
+                }
+            }
+        }
+        if let Some((tag, value)) = object.tag.as_ref().and_then(|tag| Some((tag, map.get(tag)?))) {
+            printed.insert(tag.clone(), value.clone());
+        }
+        let is_known =
+            |key: &str| object.tag.as_deref() == Some(key) || object.fields.iter().any(|field| field.wire == key);
+        for (key, value) in map.iter().filter(|(key, _)| !is_known(key)) {
+            match object.unknown {
+                Unknown::Keep(slot) => {
+                    printed.insert(key.clone(), self.slot(slot, value)?);
+                }
+                Unknown::Deny if self.role == Role::Input => return None,
+                Unknown::Deny | Unknown::Ignore => {}
+            }
+        }
+        let complete = |sets: &Vec<Vec<String>>| sets.iter().any(|set| set.iter().all(|key| map.contains_key(key)));
+        object.require_any.iter().all(complete).then_some(printed)
+    }
+
+    fn union_branch(&mut self, union: &UnionShape, value: &Value) -> Option<Value> {
+        let Some(tag) = &union.tag else {
+            let mut read: Option<Value> = None;
+            for branch in &union.branches {
+                match self.shape(branch.shape, value) {
+                    Some(printed) if same(&printed, value) => return Some(printed),
+                    printed => read = read.or(printed),
+                }
+            }
+            return read;
+        };
+        let found = value.as_object()?.get(&tag.name)?;
+        let text = match found {
+            Value::String(text) if tag.is_text => text.clone(),
+            Value::String(_) => return None,
+            _ if tag.is_text => return None,
+            other => other.to_string(),
+        };
+        match union.branches.iter().find(|branch| branch.tag.as_ref() == Some(&text)) {
+            Some(branch) => self.shape(branch.shape, value),
+            // A tagged union from the server may grow branches.
+            None => (self.role == Role::Output).then(|| value.clone()),
+        }
+    }
+}
+
+fn of_kinds(kinds: Kinds, value: &Value) -> bool {
+    kinds.has(super::validity::kind_of(value))
+}
+
+/// The value of an integral number.
+pub(super) fn integer(number: &Number) -> Option<i128> {
+    let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    #[allow(clippy::cast_possible_truncation)] // casts of floats saturate
+    whole.or_else(|| number.as_f64().filter(|_| is_integral(number)).map(|value| value as i128))
+}
+
+fn within(number: &Number, least: i128, most: i128) -> bool {
+    integer(number).is_some_and(|value| (least..=most).contains(&value))
+}
+
+/// Whether a double holds the number as it is.
+fn is_double(number: &Number) -> bool {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // that is the question
+    let survives = |whole: i128| (whole as f64) as i128 == whole;
+    number.is_f64() || integer(number).is_some_and(survives)
+}

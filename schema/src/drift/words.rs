@@ -1,0 +1,84 @@
+//! Failures in words.
+
+use mcp_model::printable;
+
+use super::change::ChangeKind;
+use super::failure::Reason;
+use crate::normalize::Kinds;
+
+fn kind(kind: Kinds) -> &'static str {
+    match kind {
+        Kinds::NULL => "`null`",
+        Kinds::BOOLEAN => "a boolean",
+        Kinds::INTEGER => "an integer",
+        Kinds::FRACTION => "a number with a fraction",
+        Kinds::STRING => "a string",
+        Kinds::ARRAY => "an array",
+        _ => "an object",
+    }
+}
+
+fn retyped(kind: Kinds, otherwise: ChangeKind) -> ChangeKind {
+    if kind == Kinds::NULL { otherwise } else { ChangeKind::Retyped }
+}
+
+/// What callers may have sent, and is refused now.
+pub(super) fn refused(reason: &Reason) -> (ChangeKind, String) {
+    use ChangeKind::{Added, NowRequired, Other, Removed, Tightened};
+    match reason {
+        Reason::Kind(kinds) => (retyped(*kinds, Tightened), format!("{} is no longer valid", kind(*kinds))),
+        Reason::Value(value) => (Tightened, format!("{} is no longer valid", printable(&value.to_string()))),
+        Reason::Unlisted => (Tightened, "only listed values are valid now".to_owned()),
+        Reason::Keyword("$ref") => (Other, "`$ref` leads to another document, which is never fetched".to_owned()),
+        Reason::Keyword(keyword) => (Tightened, format!("`{keyword}` is tighter now")),
+        Reason::Required { declared: true } => (NowRequired, "required now".to_owned()),
+        Reason::Required { declared: false } => (Added, "new required property".to_owned()),
+        Reason::Key => (Removed, "the property is no longer valid".to_owned()),
+        Reason::OtherKeys => (Tightened, "other keys are no longer valid".to_owned()),
+        Reason::NoAlternative => (Tightened, "no alternative takes all that was valid".to_owned()),
+        Reason::SeveralAlternatives => {
+            (Tightened, "a value may fit several alternatives now, of which only one may".to_owned())
+        }
+        Reason::Undecided => (Other, "it cannot be told whether all that was valid still is".to_owned()),
+    }
+}
+
+/// What the server may answer now, and the types of before do not read.
+pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
+    use ChangeKind::{Loosened, NowOptional, Other, Retyped};
+    match reason {
+        Reason::Kind(kinds) => (retyped(*kinds, Loosened), format!("may be {} now", kind(*kinds))),
+        Reason::Value(value) => (Loosened, format!("may be {} now", printable(&value.to_string()))),
+        Reason::Unlisted => (Loosened, "may be a value now that was not listed".to_owned()),
+        Reason::Keyword("minimum") => (Loosened, "may be less now than its type holds".to_owned()),
+        Reason::Keyword("maximum") => (Loosened, "may be more now than its type holds".to_owned()),
+        Reason::Keyword("items") => (Retyped, "may have another number of items now".to_owned()),
+        Reason::Keyword("required") => {
+            (NowOptional, "none of the sets of properties has to be complete now".to_owned())
+        }
+        Reason::Keyword(keyword) => (Loosened, format!("`{keyword}` is looser now")),
+        Reason::Required { .. } => (NowOptional, "may be absent now".to_owned()),
+        Reason::Key => (ChangeKind::Removed, "the property is gone, and may be anything now".to_owned()),
+        Reason::OtherKeys => (Loosened, "other keys may be there now".to_owned()),
+        Reason::NoAlternative | Reason::SeveralAlternatives => {
+            (Retyped, "no alternative reads all that may be answered now".to_owned())
+        }
+        Reason::Undecided => (Other, "it cannot be told whether all that may be answered now is read".to_owned()),
+    }
+}
+
+/// What was refused, and is accepted now.
+pub(super) fn accepted(reason: &Reason) -> (ChangeKind, String) {
+    use ChangeKind::{Loosened, NowOptional, Other};
+    match reason {
+        Reason::Kind(kinds) => (retyped(*kinds, Loosened), format!("{} is valid now", kind(*kinds))),
+        Reason::Value(value) => (Loosened, format!("{} is valid now", printable(&value.to_string()))),
+        Reason::Unlisted => (Loosened, "values that were not listed are valid now".to_owned()),
+        Reason::Keyword(keyword) => (Loosened, format!("`{keyword}` is looser now")),
+        Reason::Required { .. } => (NowOptional, "optional now".to_owned()),
+        Reason::Key => (Loosened, "the property is valid now".to_owned()),
+        Reason::OtherKeys => (Loosened, "other keys are valid now".to_owned()),
+        Reason::NoAlternative | Reason::SeveralAlternatives => (Loosened, "more alternatives".to_owned()),
+        Reason::Undecided => (Other, "written differently".to_owned()),
+    }
+}

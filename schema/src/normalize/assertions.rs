@@ -1,0 +1,213 @@
+//! What a schema asserts beyond its [`Node`](super::Node): keywords that types do not express. Only comparing schemas
+//! asks for them, so they are read when they are asked for.
+
+use serde_json::{Map, Number, Value};
+
+use super::{SchemaId, Schemas};
+use crate::bundle::{lookup, push};
+use crate::diagnostics::Reporter;
+
+/// The assertions of one schema.
+#[derive(Debug, Default)]
+pub(crate) struct Assertions {
+    pub(crate) minimum: Vec<Limit>,
+    pub(crate) maximum: Vec<Limit>,
+    pub(crate) multiple_of: Option<Number>,
+    pub(crate) min_length: Option<u64>,
+    pub(crate) max_length: Option<u64>,
+    pub(crate) pattern: Option<String>,
+    /// Only in the dialects in which `format` asserts something.
+    pub(crate) format: Option<String>,
+    pub(crate) unique_items: bool,
+    pub(crate) contains: Option<Contains>,
+    pub(crate) min_properties: Option<u64>,
+    pub(crate) max_properties: Option<u64>,
+    pub(crate) patterns: Vec<(String, SchemaId)>,
+    pub(crate) property_names: Option<SchemaId>,
+    pub(crate) dependent_required: Vec<(String, Vec<String>)>,
+    pub(crate) dependent_schemas: Vec<(String, SchemaId)>,
+    pub(crate) not: Option<SchemaId>,
+    pub(crate) condition: Option<Condition>,
+    /// `unevaluatedProperties` and `unevaluatedItems`, which depend on everything beside them, as JSON text.
+    pub(crate) unevaluated: Option<String>,
+    /// A reference that is not followed.
+    pub(crate) unresolved: Option<String>,
+}
+
+/// A bound of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Limit {
+    pub(crate) value: Number,
+    pub(crate) exclusive: bool,
+}
+
+/// `contains`, with how many items have to match.
+#[derive(Debug)]
+pub(crate) struct Contains {
+    pub(crate) schema: SchemaId,
+    pub(crate) least: u64,
+    pub(crate) most: Option<u64>,
+}
+
+/// `if`, `then` and `else`.
+#[derive(Debug)]
+pub(crate) struct Condition {
+    pub(crate) test: SchemaId,
+    pub(crate) then: Option<SchemaId>,
+    pub(crate) otherwise: Option<SchemaId>,
+}
+
+impl<'a> Schemas<'a> {
+    /// The assertions of every schema, in the order of their numbers. Schemas that only assertions hold get their
+    /// numbers now.
+    pub(crate) fn assertions(&mut self) -> Vec<Assertions> {
+        let mut all = Vec::new();
+        while let Some(node) = self.nodes.get(all.len()) {
+            let pointer = node.pointer.clone();
+            let id = SchemaId(all.len());
+            let assertions = match self.source(id) {
+                Some(map) => self.assertions_of(id, map, &pointer),
+                None => Assertions::default(),
+            };
+            all.push(assertions);
+        }
+        all
+    }
+
+    fn assertions_of(&mut self, id: SchemaId, map: &'a Map<String, Value>, pointer: &str) -> Assertions {
+        let mut found = Assertions::default();
+        let is_reference = ["$ref", "$dynamicRef", "$recursiveRef"].iter().find_map(|key| lookup(map, key));
+        if let (Some(reference), None) = (is_reference, self.get(id).reference) {
+            found.unresolved = Some(reference.to_string());
+        }
+        if self.bundle.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string) {
+            return found;
+        }
+        let count = |key: &str| lookup(map, key).and_then(whole);
+        (found.minimum, found.maximum) =
+            (limits(map, "minimum", "exclusiveMinimum"), limits(map, "maximum", "exclusiveMaximum"));
+        found.multiple_of = match lookup(map, "multipleOf") {
+            Some(Value::Number(number)) => Some(number.clone()),
+            _ => None,
+        };
+        (found.min_length, found.max_length) = (count("minLength"), count("maxLength"));
+        (found.min_properties, found.max_properties) = (count("minProperties"), count("maxProperties"));
+        let text = |key: &str| lookup(map, key).and_then(Value::as_str).map(str::to_owned);
+        found.pattern = text("pattern");
+        found.format = text("format").filter(|_| self.bundle.ref_stands_alone());
+        found.unique_items = lookup(map, "uniqueItems") == Some(&Value::Bool(true));
+        found.dependent_required = dependent_required(map);
+        found.contains = self.child(map, pointer, "contains").map(|schema| Contains {
+            schema,
+            least: count("minContains").unwrap_or(1),
+            most: count("maxContains"),
+        });
+        found.patterns = self.children_named(map, pointer, "patternProperties");
+        found.property_names = self.child(map, pointer, "propertyNames");
+        found.dependent_schemas = self.children_named(map, pointer, "dependentSchemas");
+        found.dependent_schemas.extend(self.children_named(map, pointer, "dependencies"));
+        found.not = self.child(map, pointer, "not");
+        if let Some(test) = self.child(map, pointer, "if") {
+            let (then, otherwise) = (self.child(map, pointer, "then"), self.child(map, pointer, "else"));
+            found.condition = Some(Condition { test, then, otherwise });
+        }
+        let unevaluated: Map<String, Value> = ["unevaluatedProperties", "unevaluatedItems"]
+            .into_iter()
+            .filter_map(|key| Some((key.to_owned(), lookup(map, key)?.clone())))
+            .collect();
+        found.unevaluated = (!unevaluated.is_empty()).then(|| Value::Object(unevaluated).to_string());
+        found
+    }
+
+    fn child(&mut self, map: &'a Map<String, Value>, pointer: &str, keyword: &str) -> Option<SchemaId> {
+        let value = lookup(map, keyword).filter(|value| value.is_object() || value.is_boolean())?;
+        Some(self.at(format!("{pointer}/{keyword}"), value))
+    }
+
+    fn children_named(&mut self, map: &'a Map<String, Value>, pointer: &str, keyword: &str) -> Vec<(String, SchemaId)> {
+        let Some(Value::Object(entries)) = lookup(map, keyword) else { return Vec::new() };
+        let schemas = entries.iter().filter(|(_, schema)| schema.is_object() || schema.is_boolean());
+        schemas
+            .map(|(name, schema)| {
+                let mut place = format!("{pointer}/{keyword}");
+                push(&mut place, name);
+                (name.clone(), self.at(place, schema))
+            })
+            .collect()
+    }
+
+    /// The schema that stands at a pointer, and all below it, normalized.
+    fn at(&mut self, pointer: String, value: &'a Value) -> SchemaId {
+        // Whoever reads a document for its types has heard of its faults already.
+        let mut unheard = Reporter::new("", 0, "");
+        let id = self.reserve(pointer, value, &mut unheard);
+        self.normalize_pending(&mut unheard);
+        id
+    }
+}
+
+/// A bound and its strict twin; draft 4 says `exclusiveMinimum: true` beside `minimum`.
+fn limits(map: &Map<String, Value>, keyword: &str, exclusive: &str) -> Vec<Limit> {
+    let strict = lookup(map, exclusive);
+    let plain = match lookup(map, keyword) {
+        Some(Value::Number(value)) => {
+            Some(Limit { value: value.clone(), exclusive: strict == Some(&Value::Bool(true)) })
+        }
+        _ => None,
+    };
+    let strict = match strict {
+        Some(Value::Number(value)) => Some(Limit { value: value.clone(), exclusive: true }),
+        _ => None,
+    };
+    plain.into_iter().chain(strict).collect()
+}
+
+fn dependent_required(map: &Map<String, Value>) -> Vec<(String, Vec<String>)> {
+    let tables = ["dependentRequired", "dependencies"].into_iter().filter_map(|key| lookup(map, key)?.as_object());
+    let entries = tables.flatten().filter_map(|(key, names)| {
+        let names = names.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned);
+        Some((key.clone(), names.collect()))
+    });
+    entries.collect()
+}
+
+fn whole(value: &Value) -> Option<u64> {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // guarded: integral and not negative
+    let integral = |value: f64| (value.fract() == 0.0 && value >= 0.0).then_some(value as u64);
+    value.as_u64().or_else(|| value.as_f64().and_then(integral))
+}
+
+impl Assertions {
+    /// Whether nothing is asserted.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self {
+            minimum,
+            maximum,
+            multiple_of: None,
+            min_length: None,
+            max_length: None,
+            pattern: None,
+            format: None,
+            unique_items: false,
+            contains: None,
+            min_properties: None,
+            max_properties: None,
+            patterns,
+            property_names: None,
+            dependent_required,
+            dependent_schemas,
+            not: None,
+            condition: None,
+            unevaluated: None,
+            unresolved: None,
+        } = self
+        else {
+            return false;
+        };
+        minimum.is_empty()
+            && maximum.is_empty()
+            && patterns.is_empty()
+            && dependent_required.is_empty()
+            && dependent_schemas.is_empty()
+    }
+}

@@ -1,0 +1,142 @@
+//! Bindings whose every name is after another's compile without a warning of rustc or clippy, as the part of a library
+//! and as that of a program.
+//!
+//! `NAMED_LISTS=500 NAMED_SEED=7 cargo test --test names_compiled` compiles more of them, and others.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
+mod common;
+#[allow(dead_code)]
+#[path = "../mcp-codegen/tests/squatters/mod.rs"]
+mod squatters;
+
+use std::process::Command;
+
+use common::{Crate, dependency};
+use mcp_codegen::{Bindings, Options, format};
+use mcp_model::{Prefix, Snapshot};
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use serde_json::{Value, json};
+
+const LISTS: u64 = 12;
+
+#[test]
+fn bindings_compile_whatever_things_are_called() {
+    let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
+    let (lists, seed) = (number("NAMED_LISTS", LISTS), number("NAMED_SEED", 1));
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&u64::to_le_bytes(seed));
+    let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let mut cases = chosen();
+    for _ in 0..lists {
+        let tools = squatters::tools().new_tree(&mut runner).expect("a list").current();
+        cases.push((tools, squatters::options().new_tree(&mut runner).expect("options").current()));
+    }
+
+    let package = Crate::new("named", "2024", &format!("[dependencies]\nmcp-bindgen = {}", dependency(".")));
+    let (mut library, mut program) = (String::from("//! Bindings.\n#![deny(missing_docs, warnings)]\n"), String::new());
+    for (index, (tools, options)) in cases.iter().enumerate() {
+        let list = json!({ "tools": tools }).to_string();
+        let (tokens, _) = Bindings::generate(&Snapshot::parse(&list).expect("a list"), options);
+        package.write(&format!("src/of_{index}.rs"), &format(tokens).expect("the bindings are Rust"));
+        // A program sees its own names, which lints of clippy spare in a library.
+        if index % 4 == 0 {
+            program.push_str(&format!("mod of_{index};\n"));
+        } else {
+            library.push_str(&format!("/// List {index}.\npub mod of_{index};\n"));
+        }
+    }
+    package.write("src/lib.rs", &library);
+    package.write("src/main.rs", &format!("//! Bindings.\n#![deny(warnings)]\n{program}fn main() {{}}\n"));
+    let has_clippy = Command::new(env!("CARGO")).args(["clippy", "--version"]).output();
+    let check: &[&str] = if has_clippy.is_ok_and(|output| output.status.success()) {
+        &["clippy", "--", "-Dwarnings"]
+    } else {
+        &["check"]
+    };
+    let run = package.run(check);
+    if !run.succeeded {
+        // The first list that fails, so that the message has all that is needed to mend it.
+        let failed = (0..cases.len()).find(|index| run.stderr.contains(&format!("src/of_{index}.rs")));
+        panic!("NAMED_SEED={seed}:\n{}\nfrom {:#?}", run.stderr, failed.map(|index| &cases[index]));
+    }
+}
+
+/// What did not compile once, and every server whose name could be in the way.
+fn chosen() -> Vec<(Vec<Value>, Options)> {
+    let object = |properties: Value| json!({"type": "object", "properties": properties});
+    let open = |keys: &[&str]| {
+        let properties: serde_json::Map<String, Value> =
+            keys.iter().map(|key| ((*key).to_owned(), json!({}))).collect();
+        json!({"type": "object", "properties": properties, "additionalProperties": true})
+    };
+    let tool = |name: &str, schema: Value| json!({"name": name, "inputSchema": schema, "outputSchema": schema});
+    let mixed = json!({"enum": ["a_l_l", "other", "Other", "other_value", 1]});
+    let mut lists = vec![
+        vec![tool("t", object(json!({"e": {"enum": ["a_l_l", "other", "Other", "all"]}, "m": mixed})))],
+        vec![
+            tool("t", open(&["extra", "extra_properties", "all_extra_properties", "extra_extra_properties"])),
+            tool("u", open(&["extra", "extra_properties", "all_extra_properties", "extra_extra_extra_properties"])),
+        ],
+        ["a-b-c", "a--b-c", "a_b_c_x8d997b24"].map(|name| tool(name, object(json!({name: {}})))).to_vec(),
+        // `Output` and `Other` as branches of the parameters themselves.
+        vec![tool(
+            "t",
+            json!({"type": "object", "oneOf": [
+                {"title": "Output", "properties": {"output": {}, "x": {}}, "required": ["output"]},
+                {"title": "Other", "properties": {"other": {}, "y": {}}, "required": ["other"]},
+                {"title": "Self", "properties": {"self": {}, "z": {}}, "required": ["self"]},
+            ]}),
+        )],
+        vec![tool(
+            "foo",
+            json!({"type": "object", "properties": {"foo": {}, "baz": {}, "quux": {}}, "required": ["foo", "baz", "quux"]}),
+        )],
+    ]
+    .into_iter()
+    .map(|tools| (tools, Options::new("c")))
+    .collect::<Vec<_>>();
+    let tools = |names: &[&str]| -> Vec<Value> {
+        let inner = object(json!({"client": {"enum": ["C", "Call", "Client"]}, "c": object(json!({"c": {}}))}));
+        names.iter().map(|name| json!({"name": name, "inputSchema": inner})).collect()
+    };
+    let names =
+        ["call", "connect", "with", "client", "clone", "self", "gen", "new", "main", "drop", "result", "C", "fmt"];
+    lists.push((tools(&names), Options::new("c").prefix(Prefix::None)));
+    lists.extend(["GitHub", "r#async", "a__b"].map(|module| (tools(&["c"]), Options::new("s").module(module))));
+    for server in [
+        "a",
+        "c",
+        "s",
+        "t",
+        "d",
+        "client",
+        "result",
+        "option",
+        "self",
+        "call",
+        "tool",
+        "tool-call",
+        "value",
+        "with",
+        "connect",
+        "box",
+        "string",
+        "send",
+        "wire",
+        "str",
+        "u8",
+        "gen",
+        "std",
+        "core",
+        "1",
+        "mcp_bindgen",
+        "new",
+        "output",
+    ] {
+        let prefix = if server.len() > 4 { Prefix::None } else { Prefix::ServerName };
+        lists.push((tools(&["call"]), Options::new(server).prefix(prefix)));
+    }
+    lists
+}
