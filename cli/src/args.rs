@@ -35,7 +35,7 @@ pub(crate) enum Command {
     /// Ask servers what they offer and compare it with their snapshots; exit code 4 where they differ.
     Check(Servers),
     /// List tools and the names of their bindings, from snapshots.
-    List(Source),
+    List(Selection),
     /// Print the generated Rust, formatted.
     Expand(Expand),
     /// Call a tool.
@@ -50,7 +50,7 @@ pub(crate) struct Servers {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Source {
+pub(crate) struct Selection {
     /// A server of the configuration.
     #[arg(value_name = "SERVER", conflicts_with = "snapshot")]
     pub(crate) server: Option<String>,
@@ -65,7 +65,7 @@ pub(crate) struct Source {
 #[derive(Debug, Args)]
 pub(crate) struct Expand {
     #[command(flatten)]
-    pub(crate) source: Source,
+    pub(crate) source: Selection,
     /// Write to a file, where it changes.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -15,7 +15,7 @@ const WIDTH: usize = 100;
 const BEFORE: usize = 40;
 
 /// A snapshot that diagnostics speak of.
-pub(crate) struct Place<'a> {
+pub(crate) struct SnapshotText<'a> {
     pub(crate) path: &'a Path,
     pub(crate) text: &'a str,
 }
@@ -33,7 +33,7 @@ pub(crate) fn is_denied(diagnostic: &Diagnostic, levels: &DiagnosticLevels) -> b
 pub(crate) fn show<'a>(
     diagnostics: impl IntoIterator<Item = &'a Diagnostic>,
     levels: &DiagnosticLevels,
-    place: &Place<'_>,
+    snapshot: &SnapshotText<'_>,
     output: &mut Output,
 ) -> bool {
     let mut denied = false;
@@ -44,7 +44,7 @@ pub(crate) fn show<'a>(
         }
         denied |= is_denied;
         let severity = if is_denied { Severity::Error } else { diagnostic.code.severity };
-        output.diagnostic(&format!("{severity}[{}]", diagnostic.code.id), &rendered(diagnostic, place));
+        output.diagnostic(&format!("{severity}[{}]", diagnostic.code.id), &rendered(diagnostic, snapshot));
     }
     denied
 }
@@ -55,19 +55,19 @@ fn position(diagnostic: &Diagnostic, text: &str) -> Option<(usize, usize)> {
         .find_map(|tools| locate(text, &format!("{tools}/{}{}", diagnostic.index, diagnostic.pointer)))
 }
 
-fn rendered(diagnostic: &Diagnostic, place: &Place<'_>) -> String {
+fn rendered(diagnostic: &Diagnostic, snapshot: &SnapshotText<'_>) -> String {
     let mut shown = diagnostic.code.title.to_owned();
     if !diagnostic.message.is_empty() {
         let _ = write!(shown, ": {}", printable(&diagnostic.message));
     }
-    let path = place.path.display();
+    let path = snapshot.path.display();
     let (tool, pointer) = (printable(&diagnostic.tool), printable(&diagnostic.pointer));
     let inside = if pointer.is_empty() { format!("tool {tool}") } else { format!("tool {tool}, {pointer}") };
-    match position(diagnostic, place.text) {
+    match position(diagnostic, snapshot.text) {
         Some((line, column)) => {
             let margin = " ".repeat(line.to_string().len());
             let _ = write!(shown, "\n{margin}--> {path}:{line}:{column} ({inside})");
-            if let Some((excerpt, caret)) = excerpt(place.text, line, column) {
+            if let Some((excerpt, caret)) = excerpt(snapshot.text, line, column) {
                 let _ = write!(shown, "\n{margin} |\n{line} | {excerpt}\n{margin} | {caret}");
             }
             let _ = write!(shown, "\n{margin} = help: {}", diagnostic.code.help);
@@ -96,8 +96,8 @@ fn excerpt(text: &str, line: usize, column: usize) -> Option<(String, String)> {
 }
 
 /// A diagnostic for machines.
-pub(crate) fn to_json(diagnostic: &Diagnostic, place: &Place<'_>) -> Value {
-    let (line, column) = position(diagnostic, place.text).unzip();
+pub(crate) fn to_json(diagnostic: &Diagnostic, snapshot: &SnapshotText<'_>) -> Value {
+    let (line, column) = position(diagnostic, snapshot.text).unzip();
     json!({
         "code": diagnostic.code.id,
         "severity": diagnostic.code.severity.to_string(),

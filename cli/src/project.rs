@@ -81,11 +81,11 @@ pub(crate) fn options(config: &Config, server: &str, file: Option<&Path>) -> Res
 fn find() -> Result<Option<PathBuf>, Failure> {
     let here = env::current_dir()?;
     let folder = here.ancestors().find(|folder| MARKS.iter().any(|mark| folder.join(mark).is_file())).unwrap_or(&here);
-    Ok(Config::find(folder).map(|path| shortened(&path, &here)))
+    Ok(Config::find(folder).map(|path| seen_from(&path, &here)))
 }
 
 /// The path as somebody in this folder would write it.
-fn shortened(path: &Path, here: &Path) -> PathBuf {
+fn seen_from(path: &Path, here: &Path) -> PathBuf {
     path.strip_prefix(here).unwrap_or(path).to_owned()
 }
 

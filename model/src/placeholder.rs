@@ -69,6 +69,13 @@ fn variable(inside: &str) -> Option<(&str, Option<&str>)> {
     (starts_well && goes_on_well).then_some((name, default))
 }
 
+/// A name as environment variables are written.
+pub(crate) fn variable_name(name: &str) -> String {
+    let start = if name.starts_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
+    let rest = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
+    start.chars().chain(rest).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

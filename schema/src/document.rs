@@ -3,16 +3,8 @@ use serde_json::Value;
 use crate::diagnostics::Reporter;
 use crate::lower::lower;
 use crate::normalize::Schemas;
+use crate::role::Role;
 use crate::shape::{ShapeId, Shapes};
-
-/// Which of a tool's two schemas a document is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Role {
-    /// The arguments that callers send: always an object, and a type with a name.
-    Input,
-    /// The structured result that the server answers: any value.
-    Output,
-}
 
 /// A schema document that was read: its schemas, and the shapes of its values.
 #[derive(Debug)]

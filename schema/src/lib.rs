@@ -19,9 +19,11 @@ mod document;
 pub mod drift;
 mod lower;
 mod normalize;
+mod role;
 mod shape;
 
 pub use bundle::lookup;
-pub use document::{Document, Role};
+pub use document::Document;
 pub use normalize::{Kinds, SchemaId, Schemas};
+pub use role::Role;
 pub use shape::{Branch, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown};

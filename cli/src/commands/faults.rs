@@ -6,7 +6,7 @@ use mcp_codegen::{Bindings, Options};
 use mcp_model::{Config, FileError, ServerConfig};
 
 use super::source;
-use crate::diagnostics::{self, Place};
+use crate::diagnostics::{self, SnapshotText};
 use crate::output::Output;
 
 /// Tells the faults of each server, and gives them by its name.
@@ -34,7 +34,7 @@ pub(super) fn tell(config: &Config, servers: &[ServerConfig], output: &mut Outpu
         if let Some(bound) = bound {
             let (_, said) = Bindings::generate(&bound.snapshot, &bound.options);
             let denied = || said.iter().filter(|said| diagnostics::is_denied(said, &bound.levels));
-            diagnostics::show(denied(), &bound.levels, &Place { path: &bound.path, text: &bound.text }, output);
+            diagnostics::show(denied(), &bound.levels, &SnapshotText { path: &bound.path, text: &bound.text }, output);
             found.extend(denied().map(ToString::to_string));
         }
         if !found.is_empty() {

@@ -7,12 +7,12 @@ use mcp_model::{DiagnosticLevels, printable};
 use serde_json::{Value, json};
 
 use super::source;
-use crate::args::Source;
-use crate::diagnostics::{self, Place};
+use crate::args::Selection;
+use crate::diagnostics::{self, SnapshotText};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
-pub(crate) fn run(config: Option<&Path>, wanted: &Source, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(config: Option<&Path>, wanted: &Selection, output: &mut Output) -> Result<Exit, Failure> {
     let mut exits = Vec::new();
     let mut listed = Vec::new();
     for bound in source::read(config, wanted, None, output)? {
@@ -24,14 +24,14 @@ pub(crate) fn run(config: Option<&Path>, wanted: &Source, output: &mut Output) -
                 continue;
             }
         };
-        let place = Place { path: &bound.path, text: &bound.text };
+        let snapshot = SnapshotText { path: &bound.path, text: &bound.text };
         let (tools, said) = Bindings::describe(&bound.snapshot, &bound.options);
         if output.json() {
-            listed.extend(tools.iter().map(|tool| to_json(tool, &bound.levels, &place)));
+            listed.extend(tools.iter().map(|tool| to_json(tool, &bound.levels, &snapshot)));
         } else if !tools.is_empty() {
             output.data(&table(&tools))?;
         }
-        if diagnostics::show(&said, &bound.levels, &place, output) {
+        if diagnostics::show(&said, &bound.levels, &snapshot, output) {
             exits.push(Exit::Failed);
         }
     }
@@ -41,7 +41,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &Source, output: &mut Output) -
     Ok(Exit::of_all(exits))
 }
 
-fn to_json(tool: &ToolBinding, levels: &DiagnosticLevels, place: &Place<'_>) -> Value {
+fn to_json(tool: &ToolBinding, levels: &DiagnosticLevels, snapshot: &SnapshotText<'_>) -> Value {
     let said = tool.diagnostics.iter().filter(|said| !diagnostics::is_allowed(said, levels));
     json!({
         "server": tool.server,
@@ -53,7 +53,7 @@ fn to_json(tool: &ToolBinding, levels: &DiagnosticLevels, place: &Place<'_>) -> 
         "handler": tool.handler,
         "method": tool.method,
         "variant": tool.variant,
-        "diagnostics": said.map(|said| diagnostics::to_json(said, place)).collect::<Value>(),
+        "diagnostics": said.map(|said| diagnostics::to_json(said, snapshot)).collect::<Value>(),
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use mcp_codegen::{Idle, IdlePattern, Options};
 use mcp_model::{Config, DiagnosticLevels, FileError, Snapshot, is_server_name, printable, read_text};
 
-use crate::args::Source;
+use crate::args::Selection;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::project;
@@ -22,7 +22,7 @@ pub(crate) struct Bound {
 /// The snapshot of one server or of all, each as it could be read. `file` is where the bindings are to go.
 pub(crate) fn read(
     config: Option<&Path>,
-    source: &Source,
+    source: &Selection,
     file: Option<&Path>,
     output: &mut Output,
 ) -> Result<Vec<Result<Bound, Failure>>, Failure> {

@@ -239,11 +239,16 @@ fn check_enum(values: &[Value]) -> Result<(), String> {
     if texts.len() + values.iter().filter(|value| value.is_null()).count() < values.len() {
         return Err("an `enum` has values that are not strings".to_owned());
     }
-    let mut names: Vec<String> = texts.iter().map(|text| super::same_names::reduced(text)).collect();
+    let mut names: Vec<String> = texts.iter().map(|text| reduced(text)).collect();
     names.sort();
     names.dedup();
     if names.len() < texts.len() || names.first().is_some_and(String::is_empty) {
         return Err("it has no names for the values of an `enum`".to_owned());
     }
     Ok(())
+}
+
+/// A name without all that case conversion may lose.
+pub(super) fn reduced(text: &str) -> String {
+    text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }

@@ -4,12 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::prepare::Definitions;
-
-/// A name without all that case conversion may lose.
-pub(super) fn reduced(text: &str) -> String {
-    text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-}
+use super::prepare::{Definitions, reduced};
 
 /// Fails where two different schemas of a prepared document would get one name.
 pub(super) fn check(definitions: &Definitions) -> Result<(), String> {

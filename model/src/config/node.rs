@@ -53,12 +53,12 @@ impl Node {
 
 /// The text that nodes point into.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'a> {
+pub(super) struct SourceText<'a> {
     pub(super) text: Option<&'a str>,
     pub(super) path: Option<&'a Path>,
 }
 
-impl Source<'_> {
+impl SourceText<'_> {
     pub(super) fn error(&self, at: usize, message: impl Into<String>) -> FileError {
         let mut error = FileError::new(message);
         if let Some(path) = self.path {
@@ -71,7 +71,7 @@ impl Source<'_> {
     }
 }
 
-pub(super) fn from_toml(source: Source<'_>, text: &str) -> Result<Node, FileError> {
+pub(super) fn from_toml(source: SourceText<'_>, text: &str) -> Result<Node, FileError> {
     let table = DeTable::parse(text).map_err(|error| {
         let message = format!("not valid TOML: {}", error.message());
         source.error(error.span().map_or(0, |span| span.start), message)
@@ -119,7 +119,7 @@ const STRICT_JSON: jsonc_parser::ParseOptions = jsonc_parser::ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-pub(super) fn from_json(source: Source<'_>, text: &str) -> Result<Node, FileError> {
+pub(super) fn from_json(source: SourceText<'_>, text: &str) -> Result<Node, FileError> {
     let parsed = jsonc_parser::parse_to_ast(text, &jsonc_parser::CollectOptions::default(), &STRICT_JSON)
         .map_err(|error| source.error(error.range().start, format!("not valid JSON: {}", error.kind())))?;
     match parsed.value {

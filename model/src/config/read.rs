@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use super::node::{Entry, Kind, Node, Source};
+use super::node::{Entry, Kind, Node, SourceText};
 use super::warning::ConfigWarning;
 use crate::secrets::quoted;
 use crate::{Drift, FileError, Prefix, Types, duration, nearest};
 
 /// Reads one file; collects what is worth a warning.
 pub(super) struct Reader<'a> {
-    pub(super) source: Source<'a>,
+    pub(super) source: SourceText<'a>,
     /// Whether unknown and useless keys are errors: they are in files of our own, not in those of other programs.
     pub(super) strict: bool,
     pub(super) warnings: Vec<ConfigWarning>,
@@ -19,7 +19,7 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: Option<&'a str>, path: Option<&'a Path>, strict: bool) -> Self {
-        Self { source: Source { text, path }, strict, warnings: Vec::new() }
+        Self { source: SourceText { text, path }, strict, warnings: Vec::new() }
     }
 
     pub(super) fn error(&self, at: usize, message: impl Into<String>) -> FileError {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
-use crate::secrets::{Place, quoted};
-use crate::server::json::variable;
+use crate::placeholder::variable_name;
+use crate::secrets::{ConfigField, quoted};
 use crate::server::{ServerConfig, Transport, is_server_name};
 use crate::{FileError, nearest};
 
@@ -225,8 +225,8 @@ fn warn_of_secrets(reader: &mut Reader<'_>, table: &Table<'_>, server: &ServerCo
         let key = quoted(&secret.key);
         let message = format!("`{key}` of server `{}` looks like a secret written out", table.name);
         let variable = match place {
-            Place::Env(name) if secret.range == (0..text.len()) => variable(name),
-            _ => format!("{}_{}", variable(table.name), variable(&secret.key)),
+            ConfigField::Env(name) if secret.range == (0..text.len()) => variable_name(name),
+            _ => format!("{}_{}", variable_name(table.name), variable_name(&secret.key)),
         };
         let help = if secret.is_default {
             "leave the default out, and set the variable where the server is used".to_owned()
@@ -243,7 +243,7 @@ fn warn_of_secrets(reader: &mut Reader<'_>, table: &Table<'_>, server: &ServerCo
 }
 
 /// What in the file gave the text of a place.
-fn place_of<'n>(table: &Table<'n>, place: Place<'_>) -> Option<&'n Node> {
+fn place_of<'n>(table: &Table<'n>, place: ConfigField<'_>) -> Option<&'n Node> {
     let value = |key: &str| table.get(key).map(|entry| &entry.value);
     let member = |key: &str, name: &str| match &value(key)?.kind {
         Kind::Table(members) => members.iter().find(|member| member.key == name).map(|member| &member.value),
@@ -251,12 +251,12 @@ fn place_of<'n>(table: &Table<'n>, place: Place<'_>) -> Option<&'n Node> {
     };
     let source = || REACHED_BY.iter().find_map(|key| value(key));
     match place {
-        Place::Command | Place::Url => source(),
-        Place::Folder => value("cwd"),
-        Place::Env(name) => member("env", name),
-        Place::Header(name) => member("headers", name),
-        Place::Name(key) | Place::Note(key) => value(key),
-        Place::Argument { all, index, .. } => {
+        ConfigField::Command | ConfigField::Url => source(),
+        ConfigField::Folder => value("cwd"),
+        ConfigField::Env(name) => member("env", name),
+        ConfigField::Header(name) => member("headers", name),
+        ConfigField::Name(key) | ConfigField::Note(key) => value(key),
+        ConfigField::Argument { all, index, .. } => {
             let Some(Kind::List(written)) = value("args").map(|node| &node.kind) else { return source() };
             // `npm` and `uvx` bring arguments of their own.
             let own = all.len().checked_sub(written.len())?;

@@ -13,7 +13,7 @@ use crate::printable;
 
 /// Where in a server's configuration a text stands.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place<'a> {
+pub(crate) enum ConfigField<'a> {
     Command,
     Argument {
         command: &'a str,
@@ -30,7 +30,7 @@ pub(crate) enum Place<'a> {
     Note(&'static str),
 }
 
-impl Place<'_> {
+impl ConfigField<'_> {
     /// The place, as a message says it.
     pub(crate) fn label(self) -> String {
         match self {
@@ -65,11 +65,11 @@ struct Candidate {
 const MASK: char = '\0';
 
 /// The secrets that a text spells out, in order.
-pub(crate) fn find(place: Place<'_>, text: &str) -> Vec<Secret> {
+pub(crate) fn find(place: ConfigField<'_>, text: &str) -> Vec<Secret> {
     let placeholders = placeholder::find(text);
     let masked = mask(text, &placeholders);
     let candidates = merged(scan::candidates(place, &masked));
-    secrets_of(&masked, &placeholders, &candidates, &|key, default| !find(Place::Env(key), default).is_empty())
+    secrets_of(&masked, &placeholders, &candidates, &|key, default| !find(ConfigField::Env(key), default).is_empty())
 }
 
 /// Everything that a text spells out, secret or not; an authentication scheme excepted.
@@ -95,7 +95,7 @@ pub(crate) fn replace(text: &str, secrets: &[Secret], mut replacement: impl FnMu
 
 /// What messages show of a text: printable, and `<hidden>` for what in it is a secret.
 pub(crate) fn quoted(text: &str) -> String {
-    printable(&replace(text, &find(Place::Command, text), hidden))
+    printable(&replace(text, &find(ConfigField::Command, text), hidden))
 }
 
 /// What is shown in the place of a secret.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::key::{self, Key};
-use super::{Candidate, MASK, Place, shape};
+use super::{Candidate, ConfigField, MASK, shape};
 
 /// Programs that start others: what comes before the name of the other is for them, and means other things.
 const STARTERS: [&str; 13] =
@@ -21,15 +21,15 @@ pub(super) struct Scan<'t> {
 }
 
 /// What in a text is secret.
-pub(super) fn candidates(place: Place<'_>, text: &str) -> Vec<Candidate> {
-    let mut scan = Scan { text, is_prose: matches!(place, Place::Note(_)), found: Vec::new() };
+pub(super) fn candidates(place: ConfigField<'_>, text: &str) -> Vec<Candidate> {
+    let mut scan = Scan { text, is_prose: matches!(place, ConfigField::Note(_)), found: Vec::new() };
     let mut key = "secret";
     match place {
-        Place::Env(name) | Place::Header(name) => {
+        ConfigField::Env(name) | ConfigField::Header(name) => {
             key = name;
             scan.keyed(name, 0..text.len());
         }
-        Place::Argument { command, all, index } => {
+        ConfigField::Argument { command, all, index } => {
             let before = all.get(..index).unwrap_or_default();
             if let Some(flag) = before.last().filter(|flag| is_flag(flag) && !flag.contains('=')) {
                 key = flag.trim_start_matches('-');
@@ -38,7 +38,7 @@ pub(super) fn candidates(place: Place<'_>, text: &str) -> Vec<Candidate> {
         }
         _ => {}
     }
-    scan.urls(matches!(place, Place::Url));
+    scan.urls(matches!(place, ConfigField::Url));
     scan.pairs();
     scan.flags();
     scan.schemes(key);

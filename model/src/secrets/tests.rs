@@ -4,53 +4,53 @@ use super::*;
 fn argument(arguments: &[&str]) -> String {
     let all: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();
     let index = all.len() - 1;
-    shown(Place::Argument { command: "server", all: &all, index }, &all[index])
+    shown(ConfigField::Argument { command: "server", all: &all, index }, &all[index])
 }
 
-fn shown(place: Place<'_>, text: &str) -> String {
+fn shown(place: ConfigField<'_>, text: &str) -> String {
     replace(text, &find(place, text), |secret| format!("{}<{}>", if secret.is_default { ":-" } else { "" }, secret.key))
 }
 
 #[test]
 fn only_the_secret_is_hidden() {
     for (place, text, expected) in [
-        (Place::Env("GITHUB_TOKEN"), "abc", "<GITHUB_TOKEN>"),
-        (Place::Env("ANYTHING"), "ghp_0123456789abcdef", "<ANYTHING>"),
-        (Place::Env("ANYTHING"), "use ghp_0123456789abcdef, please", "use <ANYTHING>, please"),
-        (Place::Header("Authorization"), "Bearer abc", "Bearer <Authorization>"),
-        (Place::Header("authorization"), "${SCHEME} abc", "${SCHEME} <authorization>"),
-        (Place::Header("Cookie"), "a=${A}; b=${B}", "a=${A}; b=${B}"),
-        (Place::Header("Cookie"), "a=${A}; b=c", "a=${A}<Cookie>"),
-        (Place::Url, "https://user:abc@host/x", "https://user:<password>@host/x"),
-        (Place::Url, "https://u:a/b?c@host/x", "https://u:<password>@host/x"),
-        (Place::Url, "https://host/x?a=b&api_key=abc&c=d", "https://host/x?a=b&api_key=<api_key>&c=d"),
+        (ConfigField::Env("GITHUB_TOKEN"), "abc", "<GITHUB_TOKEN>"),
+        (ConfigField::Env("ANYTHING"), "ghp_0123456789abcdef", "<ANYTHING>"),
+        (ConfigField::Env("ANYTHING"), "use ghp_0123456789abcdef, please", "use <ANYTHING>, please"),
+        (ConfigField::Header("Authorization"), "Bearer abc", "Bearer <Authorization>"),
+        (ConfigField::Header("authorization"), "${SCHEME} abc", "${SCHEME} <authorization>"),
+        (ConfigField::Header("Cookie"), "a=${A}; b=${B}", "a=${A}; b=${B}"),
+        (ConfigField::Header("Cookie"), "a=${A}; b=c", "a=${A}<Cookie>"),
+        (ConfigField::Url, "https://user:abc@host/x", "https://user:<password>@host/x"),
+        (ConfigField::Url, "https://u:a/b?c@host/x", "https://u:<password>@host/x"),
+        (ConfigField::Url, "https://host/x?a=b&api_key=abc&c=d", "https://host/x?a=b&api_key=<api_key>&c=d"),
         (
-            Place::Url,
+            ConfigField::Url,
             "https://u:p@host/x?sig=abc#access_token=def",
             "https://u:<password>@host/x?sig=<sig>#access_token=<access_token>",
         ),
-        (Place::Url, "https://host/x?api%5Fkey=abc", "https://host/x?api%5Fkey=<api%5Fkey>"),
-        (Place::Env("X"), "https://hooks.slack.com/services/T/B/X", "https://hooks.slack.com/services/<webhook>"),
-        (Place::Env("X"), "Server=s;Password=a,b&c d;Database=d", "Server=s;Password=<Password>;Database=d"),
-        (Place::Env("X"), "host=h password=abc dbname=d", "host=h password=<password> dbname=d"),
+        (ConfigField::Url, "https://host/x?api%5Fkey=abc", "https://host/x?api%5Fkey=<api%5Fkey>"),
+        (ConfigField::Env("X"), "https://hooks.slack.com/services/T/B/X", "https://hooks.slack.com/services/<webhook>"),
+        (ConfigField::Env("X"), "Server=s;Password=a,b&c d;Database=d", "Server=s;Password=<Password>;Database=d"),
+        (ConfigField::Env("X"), "host=h password=abc dbname=d", "host=h password=<password> dbname=d"),
         (
-            Place::Env("X"),
+            ConfigField::Env("X"),
             r#"{"apiKey":"a\"b","port":1,"pin_token":42}"#,
             r#"{"apiKey":"<apiKey>","port":1,"pin_token":<pin_token>}"#,
         ),
-        (Place::Env("X"), r#"{\"apiKey\": \"abc\", \"b\": 1}"#, r#"{\"apiKey\": \"<apiKey>\", \"b\": 1}"#),
-        (Place::Env("X"), r#"{"tokens":["a","b"],"c":1}"#, r#"{"tokens":<tokens>,"c":1}"#),
-        (Place::Env("AUTH"), r#"{"user":"u","password":"abc"}"#, r#"{"user":"u","password":"<password>"}"#),
-        (Place::Env("CREDENTIALS"), r#"{"password":"${P}","a":"b"}"#, r#"{"password":"${P}","a":"b"}"#),
-        (Place::Env("X"), "A=1\nTOKEN=abc def\nB=2", "A=1\nTOKEN=<TOKEN>\nB=2"),
-        (Place::Env("TOKEN"), "${A:-abc}", "${A:-<TOKEN>}"),
-        (Place::Env("X"), "${TOKEN:-abc}", "${TOKEN:-<TOKEN>}"),
-        (Place::Env("TOKEN"), "${A}abc${B}", "${A}<TOKEN>${B}"),
-        (Place::Command, "server --token abc --port 80", "server --token <token> --port 80"),
-        (Place::Command, "server --token 'a b' --secret c", "server --token '<token>' --secret <secret>"),
-        (Place::Command, "env API_KEY=abc server", "env API_KEY=<API_KEY> server"),
-        (Place::Note("description"), "give it a token: any of yours", "give it a token: any of yours"),
-        (Place::Note("description"), "use password=hunter2 here", "use password=<password> here"),
+        (ConfigField::Env("X"), r#"{\"apiKey\": \"abc\", \"b\": 1}"#, r#"{\"apiKey\": \"<apiKey>\", \"b\": 1}"#),
+        (ConfigField::Env("X"), r#"{"tokens":["a","b"],"c":1}"#, r#"{"tokens":<tokens>,"c":1}"#),
+        (ConfigField::Env("AUTH"), r#"{"user":"u","password":"abc"}"#, r#"{"user":"u","password":"<password>"}"#),
+        (ConfigField::Env("CREDENTIALS"), r#"{"password":"${P}","a":"b"}"#, r#"{"password":"${P}","a":"b"}"#),
+        (ConfigField::Env("X"), "A=1\nTOKEN=abc def\nB=2", "A=1\nTOKEN=<TOKEN>\nB=2"),
+        (ConfigField::Env("TOKEN"), "${A:-abc}", "${A:-<TOKEN>}"),
+        (ConfigField::Env("X"), "${TOKEN:-abc}", "${TOKEN:-<TOKEN>}"),
+        (ConfigField::Env("TOKEN"), "${A}abc${B}", "${A}<TOKEN>${B}"),
+        (ConfigField::Command, "server --token abc --port 80", "server --token <token> --port 80"),
+        (ConfigField::Command, "server --token 'a b' --secret c", "server --token '<token>' --secret <secret>"),
+        (ConfigField::Command, "env API_KEY=abc server", "env API_KEY=<API_KEY> server"),
+        (ConfigField::Note("description"), "give it a token: any of yours", "give it a token: any of yours"),
+        (ConfigField::Note("description"), "use password=hunter2 here", "use password=<password> here"),
     ] {
         assert_eq!(shown(place, text), expected, "{place:?}");
     }
@@ -84,6 +84,6 @@ fn arguments_are_read_with_those_before_them() {
         assert_eq!(argument(arguments), expected, "{arguments:?}");
     }
     let all = ["-y", "-p", "server", "-p", "abc"].map(str::to_owned);
-    let npx = |index: usize| shown(Place::Argument { command: "npx", all: &all, index }, &all[index]);
+    let npx = |index: usize| shown(ConfigField::Argument { command: "npx", all: &all, index }, &all[index]);
     assert_eq!((npx(2).as_str(), npx(4).as_str()), ("server", "<password>"));
 }

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::values::LEFT_OUT;
 use super::{Drift, Prefix, ServerConfig, Transport, Types};
+use crate::placeholder::variable_name;
 use crate::{FileError, config, duration};
 
 impl ServerConfig {
@@ -26,7 +27,7 @@ impl ServerConfig {
             if secret.is_default {
                 return String::new();
             }
-            let variable = format!("{LEFT_OUT}{}_{}", variable(&self.name), variable(&secret.key));
+            let variable = format!("{LEFT_OUT}{}_{}", variable_name(&self.name), variable_name(&secret.key));
             let earlier = variables.iter().filter(|earlier| **earlier == variable).count();
             variables.push(variable.clone());
             if earlier == 0 { format!("${{{variable}}}") } else { format!("${{{variable}_{}}}", earlier + 1) }
@@ -99,11 +100,4 @@ fn put_map(json: &mut Map<String, Value>, key: &str, map: &std::collections::BTr
         let members: Map<String, Value> = map.iter().map(|(key, value)| (key.clone(), value.as_str().into())).collect();
         put(json, key, members);
     }
-}
-
-/// A name as environment variables are written.
-pub(crate) fn variable(name: &str) -> String {
-    let start = if name.starts_with(|c: char| c.is_ascii_digit()) { "_" } else { "" };
-    let rest = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' });
-    start.chars().chain(rest).collect()
 }

@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use super::{ServerConfig, Transport};
 use crate::FileError;
 use crate::placeholder::{self, Missing};
-use crate::secrets::{self, Place, Secret};
+use crate::secrets::{self, ConfigField, Secret};
 
 /// What the names of the variables begin with that stand for secrets in bindings. They are like no other's, so that no
 /// variable that happens to be set is sent to a server.
@@ -20,7 +20,7 @@ impl ServerConfig {
     /// Names the variable that is not set, and the server that needs it.
     pub fn expand(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<Self, FileError> {
         let mut ready = self.map_texts(&mut |place, text| match place {
-            Place::Name(_) | Place::Note(_) => Ok(text.to_owned()),
+            ConfigField::Name(_) | ConfigField::Note(_) => Ok(text.to_owned()),
             _ => placeholder::expand(text, &lookup)
                 .map_err(|Missing { variable }| self.missing(&place.label(), &variable)),
         })?;
@@ -69,7 +69,7 @@ impl ServerConfig {
         values
     }
 
-    pub(crate) fn each_secret(&self, see: &mut dyn FnMut(Place<'_>, &str, &Secret)) {
+    pub(crate) fn each_secret(&self, see: &mut dyn FnMut(ConfigField<'_>, &str, &Secret)) {
         let seen = self.map_texts(&mut |place, text| {
             secrets::find(place, text).iter().for_each(|secret| see(place, text, secret));
             Ok::<_, Infallible>(String::new())
@@ -80,7 +80,7 @@ impl ServerConfig {
     }
 
     /// The configuration as it was written, with something else in the place of every secret in it.
-    pub(super) fn hide_secrets(&self, replacement: &mut dyn FnMut(Place<'_>, &Secret) -> String) -> Self {
+    pub(super) fn hide_secrets(&self, replacement: &mut dyn FnMut(ConfigField<'_>, &Secret) -> String) -> Self {
         let hidden = self.written().map_texts(&mut |place, text| {
             Ok::<_, Infallible>(secrets::replace(text, &secrets::find(place, text), |secret| {
                 replacement(place, secret)
@@ -91,29 +91,29 @@ impl ServerConfig {
         }
     }
 
-    fn map_texts<E>(&self, change: &mut dyn FnMut(Place<'_>, &str) -> Result<String, E>) -> Result<Self, E> {
+    fn map_texts<E>(&self, change: &mut dyn FnMut(ConfigField<'_>, &str) -> Result<String, E>) -> Result<Self, E> {
         let transport = match &self.transport {
             Transport::Stdio { command, args, cwd } => Transport::Stdio {
                 args: args
                     .iter()
                     .enumerate()
-                    .map(|(index, argument)| change(Place::Argument { command, all: args, index }, argument))
+                    .map(|(index, argument)| change(ConfigField::Argument { command, all: args, index }, argument))
                     .collect::<Result<_, E>>()?,
-                command: change(Place::Command, command)?,
-                cwd: cwd.as_deref().map(|cwd| change(Place::Folder, cwd)).transpose()?,
+                command: change(ConfigField::Command, command)?,
+                cwd: cwd.as_deref().map(|cwd| change(ConfigField::Folder, cwd)).transpose()?,
             },
             Transport::Http { url, headers } => {
-                Transport::Http { url: change(Place::Url, url)?, headers: map_headers(headers, change)? }
+                Transport::Http { url: change(ConfigField::Url, url)?, headers: map_headers(headers, change)? }
             }
             Transport::Sse { url, headers } => {
-                Transport::Sse { url: change(Place::Url, url)?, headers: map_headers(headers, change)? }
+                Transport::Sse { url: change(ConfigField::Url, url)?, headers: map_headers(headers, change)? }
             }
         };
         let env = map_entries(&self.env, |name, value| {
-            Ok((change(Place::Name("env"), name)?, change(Place::Env(name), value)?))
+            Ok((change(ConfigField::Name("env"), name)?, change(ConfigField::Env(name), value)?))
         })?;
         let mut notes = |key, texts: &[String]| -> Result<Vec<String>, E> {
-            texts.iter().map(|text| change(Place::Note(key), text)).collect()
+            texts.iter().map(|text| change(ConfigField::Note(key), text)).collect()
         };
         Ok(Self {
             transport,
@@ -125,7 +125,7 @@ impl ServerConfig {
             description: self
                 .description
                 .as_deref()
-                .map(|description| change(Place::Note("description"), description))
+                .map(|description| change(ConfigField::Note("description"), description))
                 .transpose()?,
             ..self.clone()
         })
@@ -134,9 +134,11 @@ impl ServerConfig {
 
 fn map_headers<E>(
     headers: &BTreeMap<String, String>,
-    change: &mut dyn FnMut(Place<'_>, &str) -> Result<String, E>,
+    change: &mut dyn FnMut(ConfigField<'_>, &str) -> Result<String, E>,
 ) -> Result<BTreeMap<String, String>, E> {
-    map_entries(headers, |name, value| Ok((change(Place::Name("headers"), name)?, change(Place::Header(name), value)?)))
+    map_entries(headers, |name, value| {
+        Ok((change(ConfigField::Name("headers"), name)?, change(ConfigField::Header(name), value)?))
+    })
 }
 
 fn map_entries<E>(

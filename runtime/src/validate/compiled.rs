@@ -11,9 +11,9 @@ type Compiled = Arc<Result<Validator, UnusableSchema>>;
 
 /// Texts that live for ever are known by where they lie: to hash a long schema at every call would cost more than most
 /// checks do.
-type Place = (usize, usize);
+type TypeKey = (usize, usize);
 
-static COMPILED: LazyLock<RwLock<HashMap<Place, Compiled>>> = LazyLock::new(RwLock::default);
+static COMPILED: LazyLock<RwLock<HashMap<TypeKey, Compiled>>> = LazyLock::new(RwLock::default);
 
 pub(super) fn check(tool: &str, schema: &'static str, value: &Value) -> Result<(), Refusal> {
     match &*compiled(tool, schema) {

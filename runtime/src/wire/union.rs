@@ -48,10 +48,10 @@ impl Fit {
 /// What became of values that took many trials. The branches of a union around them read them again and again: without
 /// this, every level of nesting would multiply the trials.
 #[derive(Debug, Default)]
-pub(super) struct Picked(RefCell<HashMap<Place, Known>>);
+pub(super) struct Picked(RefCell<HashMap<TrialKey, Known>>);
 
 /// A union's name and a value, by where they lie.
-type Place = (*const u8, usize, *const Value);
+type TrialKey = (*const u8, usize, *const Value);
 
 #[derive(Clone, Debug)]
 enum Known {
@@ -66,12 +66,12 @@ impl<'a, T> Pick<'a, T> {
     /// A choice among branches that are yet to be tried.
     #[must_use]
     pub fn of(input: Input<'a>) -> Self {
-        let known = input.reading.picked.0.borrow().get(&Self::place(input)).cloned();
+        let known = input.reading.picked.0.borrow().get(&Self::key(input)).cloned();
         let trials_left = input.reading.trials_left.get();
         Self { input, known, trials_left, branches: 0, best: None, mismatch: None }
     }
 
-    fn place(input: Input<'a>) -> Place {
+    fn key(input: Input<'a>) -> TrialKey {
         let name = std::any::type_name::<T>();
         (name.as_ptr(), name.len(), input.value())
     }
@@ -150,7 +150,7 @@ impl<'a, T> Pick<'a, T> {
                 Ok(best) => Known::Branch(best.branch),
                 Err(mismatch) => Known::Mismatch(mismatch.clone()),
             };
-            reading.picked.0.borrow_mut().insert(Self::place(self.input), known);
+            reading.picked.0.borrow_mut().insert(Self::key(self.input), known);
         }
         result.map(|best| best.value)
     }

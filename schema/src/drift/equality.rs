@@ -12,6 +12,8 @@ pub(super) struct Equality<'v, 'a, 'b> {
     right: &'v Version<'b>,
     /// Pairs that are open count as equal: a difference between them is found where they were opened.
     known: HashMap<(SchemaId, SchemaId), bool>,
+    /// The pairs that count as equal, in the order in which they were opened.
+    equal: Vec<(SchemaId, SchemaId)>,
     depth: usize,
 }
 
@@ -20,7 +22,7 @@ const DEEPEST: usize = 128;
 
 impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
     pub(super) fn of(left: &'v Version<'a>, right: &'v Version<'b>) -> Self {
-        Self { left, right, known: HashMap::new(), depth: 0 }
+        Self { left, right, known: HashMap::new(), equal: Vec::new(), depth: 0 }
     }
 
     pub(super) fn equal(&mut self, left: SchemaId, right: SchemaId) -> bool {
@@ -32,10 +34,16 @@ impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
             return false;
         }
         self.known.insert(pair, true);
+        let opened = self.equal.len();
+        self.equal.push(pair);
         self.depth += 1;
         let equal = self.same_values(pair.0, pair.1) && self.same_schemas(pair.0, pair.1);
         self.depth -= 1;
         if !equal {
+            // What was found equal below may lean on this pair.
+            for leaning in self.equal.drain(opened..) {
+                self.known.remove(&leaning);
+            }
             self.known.insert(pair, false);
         }
         equal

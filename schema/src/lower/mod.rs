@@ -24,8 +24,8 @@ use numbers::{Numbers, Range};
 use objects::{Additional, ObjectAlternative, Property};
 
 use crate::diagnostics::{LIMIT, NEVER_VALID, Reporter, WIDE_INTEGER};
-use crate::document::Role;
 use crate::normalize::{SchemaId, Schemas, Wraps};
+use crate::role::Role;
 use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
 
 /// How deep types nest at most. rustc and rustdoc give up where proving something of a type takes more than 128 steps,

@@ -96,15 +96,19 @@ impl<'a> Schemas<'a> {
         found.pattern = text("pattern");
         found.format = text("format").filter(|_| self.bundle.ref_stands_alone());
         found.unique_items = lookup(map, "uniqueItems") == Some(&Value::Bool(true));
-        found.dependent_required = dependent_required(map);
+        // Validators of older dialects do not know the keywords that came after draft 7.
+        let is_newer = !self.bundle.ref_stands_alone();
+        found.dependent_required = dependent_required(map, is_newer);
         found.contains = self.child(map, pointer, "contains").map(|schema| Contains {
             schema,
-            least: count("minContains").unwrap_or(1),
-            most: count("maxContains"),
+            least: count("minContains").filter(|_| is_newer).unwrap_or(1),
+            most: count("maxContains").filter(|_| is_newer),
         });
         found.patterns = self.children_named(map, pointer, "patternProperties");
         found.property_names = self.child(map, pointer, "propertyNames");
-        found.dependent_schemas = self.children_named(map, pointer, "dependentSchemas");
+        if is_newer {
+            found.dependent_schemas = self.children_named(map, pointer, "dependentSchemas");
+        }
         found.dependent_schemas.extend(self.children_named(map, pointer, "dependencies"));
         found.not = self.child(map, pointer, "not");
         if let Some(test) = self.child(map, pointer, "if") {
@@ -113,6 +117,7 @@ impl<'a> Schemas<'a> {
         }
         let unevaluated: Map<String, Value> = ["unevaluatedProperties", "unevaluatedItems"]
             .into_iter()
+            .filter(|_| is_newer)
             .filter_map(|key| Some((key.to_owned(), lookup(map, key)?.clone())))
             .collect();
         found.unevaluated = (!unevaluated.is_empty()).then(|| Value::Object(unevaluated).to_string());
@@ -162,8 +167,9 @@ fn limits(map: &Map<String, Value>, keyword: &str, exclusive: &str) -> Vec<Limit
     plain.into_iter().chain(strict).collect()
 }
 
-fn dependent_required(map: &Map<String, Value>) -> Vec<(String, Vec<String>)> {
-    let tables = ["dependentRequired", "dependencies"].into_iter().filter_map(|key| lookup(map, key)?.as_object());
+fn dependent_required(map: &Map<String, Value>, is_newer: bool) -> Vec<(String, Vec<String>)> {
+    let keywords = ["dependencies", "dependentRequired"].into_iter().take(1 + usize::from(is_newer));
+    let tables = keywords.filter_map(|key| lookup(map, key)?.as_object());
     let entries = tables.flatten().filter_map(|(key, names)| {
         let names = names.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned);
         Some((key.clone(), names.collect()))

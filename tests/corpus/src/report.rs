@@ -243,20 +243,16 @@ impl Fault {
             Self::NotCompiled(error) => format!("does not compile: {error}"),
             Self::Untyped(role) => format!("{}: no type for the schema", role_name(*role)),
             Self::Refused { role, label, value, error } => {
-                format!("{}: refused{}: {}: {error}", role_name(*role), bracketed(label.as_ref()), shortened(value))
+                format!("{}: refused{}: {}: {error}", role_name(*role), bracketed(label.as_ref()), excerpt(value))
             }
             Self::Accepted { role, label, value } => {
-                format!("{}: validation accepts{}: {}", role_name(*role), bracketed(label.as_ref()), shortened(value))
+                format!("{}: validation accepts{}: {}", role_name(*role), bracketed(label.as_ref()), excerpt(value))
             }
             Self::NotValidated { role, reason } => format!("{}: not validated: {reason}", role_name(*role)),
             Self::Changed { role, value, pointer, given, printed } => {
-                let show = |value: &Option<Value>| value.as_ref().map_or_else(|| "absent".to_owned(), shortened);
+                let show = |value: &Option<Value>| value.as_ref().map_or_else(|| "absent".to_owned(), excerpt);
                 let (given, printed) = (show(given), show(printed));
-                format!(
-                    "{}: changed at {pointer:?}: {given} became {printed} in {}",
-                    role_name(*role),
-                    shortened(value)
-                )
+                format!("{}: changed at {pointer:?}: {given} became {printed} in {}", role_name(*role), excerpt(value))
             }
         }
     }
@@ -298,7 +294,7 @@ fn bracketed(label: Option<&String>) -> String {
     label.map(|label| format!(" ({label})")).unwrap_or_default()
 }
 
-fn shortened(value: &Value) -> String {
+fn excerpt(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(300) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),

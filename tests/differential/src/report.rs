@@ -95,14 +95,14 @@ impl Report {
             let _ = writeln!(text, "  {values:6}  {schemas:7}  {}", reason.text());
         }
         for unknown in self.unknown.iter().take(MOST_SHOWN) {
-            let _ = writeln!(text, "no known reason: {}", shortened(unknown));
+            let _ = writeln!(text, "no known reason: {}", excerpt(unknown));
         }
         let _ = writeln!(text, "{} without a known reason", self.unknown.len());
         text
     }
 }
 
-fn shortened(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     match text.char_indices().nth(600) {
         Some((end, _)) => format!("{}..", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
