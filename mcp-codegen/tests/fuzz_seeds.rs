@@ -206,8 +206,8 @@ fn damaged(text: &str, random: &mut Random) -> String {
             0 => chars.truncate(place.max(1)),
             1 => drop(chars.remove(place)),
             _ => {
-                let odd = ['"', '{', '}', '[', ',', '0', '-', '\\', '\u{202e}', '\0', 'e', '$', '#'];
-                chars[place] = *random.pick(&odd).unwrap();
+                chars[place] =
+                    *random.pick(&['"', '{', '}', '[', ',', '0', '-', '\\', '\u{202e}', '\0', 'e', '$', '#']).unwrap()
             }
         }
     }

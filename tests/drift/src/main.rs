@@ -16,7 +16,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use arguments::Arguments;
-use called::{Class, differences};
+use called::{Class, differences_in_time};
 use case::{Case, Direction, case, directions, subjects};
 use mcp_samples::corpus::lists_with_samples;
 use mcp_samples::{Fallible, Random};
@@ -51,9 +51,9 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     // Kinds that apply to few tools leave their share to the others.
     while judged < arguments.mutations && tries < arguments.mutations * 2 {
         let place = tries % directions.len();
-        let role = if tries / directions.len() % 2 == 0 { Role::Input } else { Role::Output };
+        let role = if (tries / directions.len()).is_multiple_of(2) { Role::Input } else { Role::Output };
         tries += 1;
-        let Some(direction) = directions.get(place) else { break };
+        let Some(direction) = directions.get(place).filter(|_| !report.is_endless(place)) else { continue };
         let found = case(direction, role, &subjects, &mut random);
         if let Some(finding) = found.and_then(|case| finding(&case, arguments.samples)) {
             report.add(place, finding, arguments.show);
@@ -79,8 +79,10 @@ fn finding(case: &Case<'_>, samples: usize) -> Option<Finding> {
     let judgement = judge::judge(case, samples)?;
     let (old, new) = case.snapshots();
     let started = Instant::now();
-    let called = differences(&old, &new);
+    let called = differences_in_time(old, new);
     let took = started.elapsed();
+    let endless = called.is_none();
+    let called = called.unwrap_or_default();
     let breaking: Vec<_> = called.iter().filter(|called| called.class == Class::Breaking).collect();
     let witnesses: Vec<&(Role, Value)> = called.iter().filter_map(|called| called.witness.as_ref()).collect();
     let details = |more: Value| {
@@ -88,13 +90,16 @@ fn finding(case: &Case<'_>, samples: usize) -> Option<Finding> {
         json!({ "case": case.to_json(), "called": texts, "value": more })
     };
     let mut faults = Vec::new();
+    if endless {
+        faults.push((Fault::Endless, case.to_json()));
+    }
     let wrong: Vec<_> = witnesses.iter().filter(|(role, value)| !judge::is_witness(case, *role, value)).collect();
     faults.extend(wrong.iter().map(|(_, value)| (Fault::WrongWitness, details(value.clone()))));
-    let is_proven = judgement.breaking.is_some() || (wrong.is_empty() && !witnesses.is_empty());
-    if let (Some(value), true) = (&judgement.breaking, breaking.is_empty()) {
+    let is_proven = wrong.is_empty() && !witnesses.is_empty();
+    if let (Some(value), true) = (&judgement.breaking, breaking.is_empty() && !endless) {
         faults.push((Fault::Missed, details(value.clone())));
     }
-    if case.is_harmless && is_proven {
+    if case.is_harmless && (is_proven || judgement.breaking.is_some()) {
         let value = judgement.breaking.as_ref().or_else(|| witnesses.first().map(|(_, value)| value));
         faults.push((Fault::Mislabelled, details(value.cloned().unwrap_or_default())));
     } else if case.is_harmless && !breaking.is_empty() {
@@ -109,6 +114,7 @@ fn finding(case: &Case<'_>, samples: usize) -> Option<Finding> {
         is_called_breaking: !breaking.is_empty(),
         is_harmless: case.is_harmless,
         witnesses: witnesses.len(),
+        is_proven,
         is_unproven: !breaking.is_empty() && breaking.iter().all(|called| called.witness.is_none()),
         took,
         faults,

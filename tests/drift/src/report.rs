@@ -6,6 +6,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+/// Percent of the changes that are proven to break: a judge that sees less cannot say what is missed.
+const SEEN_AT_LEAST: usize = 80;
+
 /// What became of the cases of one kind.
 #[derive(Clone, Copy, Default)]
 struct Figures {
@@ -19,8 +22,12 @@ struct Figures {
     witnesses: usize,
     wrong: usize,
     unproven: usize,
+    /// Proven by a witness, and of these, seen by the samples as well.
+    proven: usize,
+    proven_and_seen: usize,
     not_wording: usize,
     mislabelled: usize,
+    endless: usize,
     slowest: Duration,
 }
 
@@ -35,6 +42,8 @@ pub(crate) enum Fault {
     WrongWitness,
     /// Only words changed, and it is called more than that.
     NotWording,
+    /// Drift does not come to an end.
+    Endless,
     /// The suite itself is wrong: what cannot break by the way it was made does.
     Mislabelled,
 }
@@ -46,6 +55,7 @@ pub(crate) struct Finding {
     pub(crate) is_called_breaking: bool,
     pub(crate) is_harmless: bool,
     pub(crate) witnesses: usize,
+    pub(crate) is_proven: bool,
     pub(crate) is_unproven: bool,
     pub(crate) took: Duration,
     pub(crate) faults: Vec<(Fault, Value)>,
@@ -67,8 +77,17 @@ impl Report {
 
     pub(crate) fn add(&mut self, place: usize, finding: Finding, show: usize) {
         let Some((name, figures)) = self.kinds.get_mut(&place) else { return };
-        let Finding { samples, is_breaking, is_called_breaking, is_harmless, witnesses, is_unproven, took, faults } =
-            finding;
+        let Finding {
+            samples,
+            is_breaking,
+            is_called_breaking,
+            is_harmless,
+            witnesses,
+            is_proven,
+            is_unproven,
+            took,
+            faults,
+        } = finding;
         figures.cases += 1;
         figures.samples += samples;
         figures.judged_breaking += usize::from(is_breaking);
@@ -76,12 +95,15 @@ impl Report {
         figures.harmless += usize::from(is_harmless);
         figures.witnesses += witnesses;
         figures.unproven += usize::from(is_unproven);
+        figures.proven += usize::from(is_proven);
+        figures.proven_and_seen += usize::from(is_proven && is_breaking);
         figures.slowest = figures.slowest.max(took);
         for (fault, details) in faults {
             *match fault {
                 Fault::Missed => &mut figures.missed,
                 Fault::FalseAlarm => &mut figures.false_alarms,
                 Fault::WrongWitness => &mut figures.wrong,
+                Fault::Endless => &mut figures.endless,
                 Fault::NotWording => &mut figures.not_wording,
                 Fault::Mislabelled => &mut figures.mislabelled,
             } += 1;
@@ -90,6 +112,11 @@ impl Report {
                 shown.push(details);
             }
         }
+    }
+
+    /// Whether a case of the kind did not end: another would only keep the machine busy.
+    pub(crate) fn is_endless(&self, place: usize) -> bool {
+        self.kinds.get(&place).is_some_and(|(_, figures)| figures.endless > 0)
     }
 
     pub(crate) fn line(&mut self, text: String) {
@@ -118,6 +145,7 @@ impl Report {
                 total.false_alarms,
             ),
             (total.wrong > 0, "witnesses show nothing", total.wrong),
+            (total.endless > 0, "changes are compared without an end", total.endless),
             (total.not_wording > 0, "changes of words are called more than that", total.not_wording),
             (total.mislabelled > 0, "changes that this suite takes for harmless break", total.mislabelled),
         ];
@@ -126,8 +154,9 @@ impl Report {
         if total.cases < at_least {
             self.failures.push(format!("{} changes were judged, at least {at_least}", total.cases));
         }
-        if total.judged_breaking == 0 {
-            self.failures.push("no change was judged breaking: the judge sees nothing".to_owned());
+        if total.judged_breaking == 0 || total.proven_and_seen * 100 < total.proven * SEEN_AT_LEAST {
+            let text = "the samples see too little: breaking changes that witnesses prove, at least 80 % of them";
+            self.failures.push(text.to_owned());
         }
     }
 
@@ -144,8 +173,11 @@ impl Report {
             total.witnesses += figures.witnesses;
             total.wrong += figures.wrong;
             total.unproven += figures.unproven;
+            total.proven += figures.proven;
+            total.proven_and_seen += figures.proven_and_seen;
             total.not_wording += figures.not_wording;
             total.mislabelled += figures.mislabelled;
+            total.endless += figures.endless;
             total.slowest = total.slowest.max(figures.slowest);
         }
         total
@@ -194,6 +226,11 @@ impl Report {
         }
         let (_, total) = total;
         let _ = writeln!(text, "{} sample values tried; {} kinds", total.samples, self.kinds.len());
+        let _ = writeln!(
+            text,
+            "{} breaking changes proven by witnesses, {} of them seen by the samples",
+            total.proven, total.proven_and_seen
+        );
         for line in &self.lines {
             let _ = writeln!(text, "{line}");
         }

@@ -14,6 +14,7 @@ use crate::case::Case;
 pub(crate) use relaxed::{Doubt, relaxed};
 use sendable::{Sendable, sendable};
 pub(crate) use validator::compile;
+use validator::compile_with_formats;
 
 /// Of the corpus' own values, so many are tried.
 const MOST_INSTANCES: usize = 40;
@@ -76,6 +77,8 @@ impl<'c> Judge<'c> {
     fn new(case: &'c Case<'c>, doubt: Doubt) -> Option<Self> {
         let mutation = &case.mutation;
         let (fine, still_fine) = match case.subject.role {
+            // A server may assert formats, or not.
+            Role::Input if doubt == Doubt::Refuses => (compile(&mutation.old)?, compile_with_formats(&mutation.new)?),
             Role::Input => (compile(&mutation.old)?, compile(&mutation.new)?),
             Role::Output => (compile(&mutation.new)?, compile(&relaxed(&mutation.old, doubt))?),
         };

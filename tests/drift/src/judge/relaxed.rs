@@ -32,9 +32,7 @@ pub(crate) fn relaxed(root: &Value, doubt: Doubt) -> Value {
     every_required(root, &mut relaxing.required);
     let mut schema = relaxing.schema(root, Context::default(), 0);
     let mut definitions = Map::new();
-    while let Some((name, target)) = relaxing.pending.pop() {
-        // A definition may be a branch wherever it is referred to.
-        let context = Context { in_union: true, mixed: false };
+    while let Some((name, target, context)) = relaxing.pending.pop() {
         definitions.insert(name, relaxing.schema(target, context, 0));
     }
     if let Value::Object(schema) = &mut schema {
@@ -46,15 +44,15 @@ pub(crate) fn relaxed(root: &Value, doubt: Doubt) -> Value {
 struct Relaxing<'a> {
     root: &'a Value,
     doubt: Doubt,
-    /// The definitions, by the pointers of the schemas that they stand for.
-    targets: HashMap<String, String>,
-    pending: Vec<(String, &'a Value)>,
+    /// The definitions, by the pointers of the schemas that they stand for, and by what is around the reference.
+    targets: HashMap<(String, Context), String>,
+    pending: Vec<(String, &'a Value, Context)>,
     /// Every name that any schema requires.
     required: Vec<&'a str>,
 }
 
 /// What is around a schema.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 struct Context {
     /// It is a branch.
     in_union: bool,
@@ -80,7 +78,7 @@ impl<'a> Relaxing<'a> {
         }
         let mut all = Vec::new();
         if let Some(reference) = map.get("$ref").and_then(Value::as_str) {
-            all.push(self.reference(reference));
+            all.push(self.reference(reference, context));
             if ref_stands_alone(self.root) {
                 return json!({ "allOf": all });
             }
@@ -95,7 +93,7 @@ impl<'a> Relaxing<'a> {
         for keyword in ["anyOf", "oneOf"] {
             let branches: Vec<&Value> = entries(map, keyword).collect();
             if !branches.is_empty() {
-                all.push(self.union(schema, &branches, depth));
+                all.push(self.union(schema, &branches, context, depth));
             }
         }
         match all.len() {
@@ -105,15 +103,15 @@ impl<'a> Relaxing<'a> {
         }
     }
 
-    fn reference(&mut self, reference: &str) -> Value {
+    fn reference(&mut self, reference: &str, context: Context) -> Value {
         let Some((pointer, target)) = resolve(self.root, reference) else { return json!(true) };
         let count = self.targets.len();
-        let name = match self.targets.get(&pointer) {
+        let name = match self.targets.get(&(pointer.clone(), context)) {
             Some(name) => name.clone(),
             None => {
                 let name = format!("d{count}");
-                self.targets.insert(pointer, name.clone());
-                self.pending.push((name.clone(), target));
+                self.targets.insert((pointer, context), name.clone());
+                self.pending.push((name.clone(), target, context));
                 name
             }
         };
@@ -197,9 +195,7 @@ impl<'a> Relaxing<'a> {
             }
             schema.insert("properties".to_owned(), Value::Object(relaxed));
         }
-        // A branch that only requires keys may be no struct.
-        let demands_only = context.in_union && !map.contains_key("properties");
-        if !required.is_empty() && !(demands_only && self.reads()) {
+        if !required.is_empty() {
             schema.insert("required".to_owned(), json!(required));
         }
         let patterns = map.get("patternProperties").and_then(Value::as_object).filter(|patterns| !patterns.is_empty());
@@ -273,14 +269,14 @@ impl<'a> Relaxing<'a> {
         (!items.is_empty()).then(|| json!({ "items": { "anyOf": items } }))
     }
 
-    fn union(&mut self, schema: &'a Value, branches: &[&'a Value], depth: usize) -> Value {
-        let around = Place::root(self.root);
-        let listed = around.beside(branches).alternatives();
-        let mixed = listed.iter().any(|schema| lists_other_than_texts(schema));
-        let context = Context { in_union: branches.len() > 1, mixed };
+    fn union(&mut self, schema: &'a Value, branches: &[&'a Value], around: Context, depth: usize) -> Value {
+        let listed = Place::root(self.root).beside(branches).alternatives();
+        let mixed = around.mixed || listed.iter().any(|schema| lists_other_than_texts(schema));
+        let context = Context { in_union: around.in_union || branches.len() > 1, mixed };
         let mut any: Vec<Value> = branches.iter().map(|branch| self.schema(branch, context, depth + 1)).collect();
-        for tag in tags::tags(self.root, schema, branches, self.doubt) {
-            any.push(tag.unknown());
+        // A branch of a branch is one of all: it is those that a tag has to tell apart.
+        if self.reads() || !around.in_union {
+            any.extend(tags::tags(self.root, schema, branches, self.doubt).iter().map(tags::Tag::unknown));
         }
         json!({ "anyOf": any })
     }
@@ -308,5 +304,100 @@ fn every_required<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
         }
         Value::Array(items) => items.iter().for_each(|item| every_required(item, found)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::compile;
+
+    /// Whether bindings read a value: surely, surely not, or nobody knows here.
+    fn reads(schema: &Value, value: &Value) -> Option<bool> {
+        let with = |doubt| compile(&relaxed(schema, doubt)).expect("a relaxed schema is one").is_valid(value);
+        match (with(Doubt::Reads), with(Doubt::Refuses)) {
+            (true, true) => Some(true),
+            (false, false) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// `reads a, b` and `refuses c, d`.
+    fn check(schema: Value, read: &[Value], refused: &[Value]) {
+        for (values, expected) in [(read, true), (refused, false)] {
+            for value in values {
+                assert_eq!(reads(&schema, value), Some(expected), "{value} under {schema}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_types_do_not_enforce_is_read() {
+        check(json!({ "type": "string", "maxLength": 1, "pattern": "^a$", "not": {} }), &[json!("bc")], &[json!(1)]);
+        check(json!({ "type": "number", "maximum": 1 }), &[json!(2.5)], &[json!("2")]);
+        check(json!({ "type": "array", "maxItems": 1, "uniqueItems": true }), &[json!([1, 1])], &[json!({})]);
+        check(json!({ "required": ["a"], "if": {}, "then": false }), &[json!({ "a": 1 })], &[json!({})]);
+    }
+
+    #[test]
+    fn integers_have_64_bits() {
+        check(
+            json!({ "type": "integer", "maximum": 5 }),
+            &[json!(6), json!(-1), json!(5.0)],
+            &[json!(5.5), json!(1e30)],
+        );
+        check(json!({ "type": "integer", "minimum": 0 }), &[json!(u64::MAX)], &[json!(-1)]);
+    }
+
+    #[test]
+    fn lists_of_several_texts_are_open_and_others_are_closed() {
+        check(json!({ "enum": ["a", "b"] }), &[json!("c")], &[json!(1), json!(null)]);
+        check(json!({ "enum": ["a", "b", null] }), &[json!("c"), json!(null)], &[json!(1)]);
+        check(json!({ "enum": ["a"] }), &[json!("a")], &[json!("c")]);
+        check(json!({ "enum": ["a", "b", 1] }), &[json!("a"), json!(1)], &[json!("c"), json!(2)]);
+        check(json!({ "anyOf": [{ "enum": ["a", "b"] }, { "type": "null" }] }), &[json!("c")], &[json!(1)]);
+        check(json!({ "anyOf": [{ "enum": ["a", "b"] }, { "const": 1 }] }), &[json!("b")], &[json!(2)]);
+    }
+
+    #[test]
+    fn objects_ignore_what_they_do_not_declare() {
+        let schema = json!({ "properties": { "a": { "type": "integer" }, "b": { "type": "integer" } },
+                             "required": ["b"], "additionalProperties": false });
+        check(
+            schema,
+            &[json!({ "b": 1, "c": 2 }), json!({ "a": null, "b": 1 })],
+            &[json!({ "b": null }), json!({ "a": 1 })],
+        );
+        let typed = json!({ "properties": { "a": {} }, "additionalProperties": { "type": "integer" } });
+        check(typed, &[json!({ "a": "x", "b": 1 })], &[json!({ "b": "x" })]);
+        let pattern = json!({ "patternProperties": { "^x": { "type": "integer" } }, "additionalProperties": false });
+        check(pattern, &[json!({ "y": 1 })], &[json!({ "y": "x" })]);
+    }
+
+    #[test]
+    fn only_arrays_of_a_fixed_length_are_tuples() {
+        let pair = json!([{ "type": "integer" }, { "type": "string" }]);
+        let fixed = json!({ "prefixItems": pair, "items": false, "minItems": 2 });
+        check(fixed, &[json!([1, "a"])], &[json!([1]), json!([1, "a", 2]), json!(["a", 1])]);
+        check(json!({ "prefixItems": pair, "items": false }), &[json!(["a"]), json!([1, 1, 1])], &[json!([true])]);
+        check(json!({ "type": "array", "prefixItems": pair }), &[json!([true])], &[json!(1)]);
+    }
+
+    #[test]
+    fn tagged_unions_take_tags_that_are_not_listed() {
+        let branch = |tag: &str, kind: &str| json!({ "type": "object", "properties": { "tag": { "const": tag }, "v": { "type": kind } }, "required": ["tag", "v"] });
+        let schema = json!({
+            "oneOf": [{ "$ref": "#/$defs/a%20b" }, branch("b", "string")],
+            "$defs": { "a b": branch("a", "integer") },
+        });
+        let read = [json!({ "tag": "a", "v": 1 }), json!({ "tag": "c" })];
+        check(schema, &read, &[json!({ "tag": "a", "v": "x" }), json!({ "tag": 1 }), json!({})]);
+    }
+
+    #[test]
+    fn places_where_nothing_is_valid_are_in_doubt() {
+        let schema = json!({ "required": ["a"], "properties": { "a": { "type": "string", "enum": [1] } } });
+        assert_eq!(reads(&schema, &json!({ "a": 1 })), None);
+        assert_eq!(reads(&schema, &json!({})), Some(false));
     }
 }

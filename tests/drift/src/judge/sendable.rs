@@ -89,8 +89,9 @@ fn kept(place: &Place<'_>, members: &Map<String, Value>, key: &str, is_root: boo
     if !open.is_empty() {
         return if closed.is_empty() { Sendable::Yes } else { Sendable::Perhaps };
     }
-    let has_properties = all.iter().any(|schema| match schema.get("properties") {
-        Some(Value::Object(properties)) => is_root || !properties.is_empty(),
+    // Arguments that declare no property are a struct without fields; any other such object is free-form.
+    let has_properties = all.iter().enumerate().any(|(index, schema)| match schema.get("properties") {
+        Some(Value::Object(properties)) => (is_root && index == 0) || !properties.is_empty(),
         _ => false,
     });
     if has_properties || says("unevaluatedProperties") { Sendable::No } else { Sendable::Yes }
@@ -122,6 +123,8 @@ mod tests {
             Sendable::Yes
         );
         assert_eq!(of(json!({ "properties": { "c": {} }, "required": ["b"] })), Sendable::Yes);
+        assert_eq!(sendable(&json!({ "properties": {} }), &given), Sendable::No);
+        assert_eq!(sendable(&json!({ "type": "object" }), &given), Sendable::Yes);
         assert_eq!(of(json!({ "anyOf": [{ "properties": { "c": {} } }, { "type": "null" }] })), Sendable::Perhaps);
     }
 

@@ -5,9 +5,18 @@ use serde_json::{Map, Value, json};
 
 /// Compiles a schema; `None` where the validator does not take it. `format` is not asserted, nothing is fetched.
 pub(crate) fn compile(schema: &Value) -> Option<Validator> {
+    build(schema, false)
+}
+
+/// Compiles a schema the way that the strictest server would: `format` is asserted.
+pub(crate) fn compile_with_formats(schema: &Value) -> Option<Validator> {
+    build(schema, true)
+}
+
+fn build(schema: &Value, formats: bool) -> Option<Validator> {
     let mut schema = schema.clone();
     mend_nullable(&mut schema);
-    jsonschema::options().with_draft(draft(&schema)).offline().should_validate_formats(false).build(&schema).ok()
+    jsonschema::options().with_draft(draft(&schema)).offline().should_validate_formats(formats).build(&schema).ok()
 }
 
 fn draft(schema: &Value) -> Draft {

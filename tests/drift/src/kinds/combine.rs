@@ -88,7 +88,9 @@ fn part_added(spot: &mut Spot<'_>) -> Option<Mutation> {
     let key = spot.property().filter(|_| !spot.has("allOf"))?;
     let demand = match spot.random.below(3) {
         0 => json!({ "required": [key] }),
-        1 => part(&key, json!({ "type": "string", "minLength": 2 })),
+        // Another type would leave nothing that is valid.
+        1 if spot.properties()?.get(&key)?.get("type")? == "string" => part(&key, json!({ "minLength": 2 })),
+        1 => return None,
         _ => json!({ "minProperties": 2 }),
     };
     spot.edit(Effect::Tightens, |schema| drop(schema.insert("allOf".to_owned(), json!([demand]))))

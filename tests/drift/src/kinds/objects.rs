@@ -194,25 +194,30 @@ fn names_added(spot: &mut Spot<'_>) -> Option<Mutation> {
     })
 }
 
+const DEPENDENT: [&str; 3] = ["dependentRequired", "dependentSchemas", "dependencies"];
+
+/// Up to draft 7 one keyword was both.
+fn dependent(spot: &Spot<'_>, keyword: &'static str) -> &'static str {
+    if mcp_samples::references::ref_stands_alone(spot.document) { "dependencies" } else { keyword }
+}
+
 fn dependent_required(spot: &mut Spot<'_>) -> Option<Mutation> {
     let (key, other) = (spot.property()?, spot.property()?);
-    (key != other && !spot.has("dependentRequired")).then_some(())?;
-    spot.edit(Effect::Tightens, |schema| {
-        schema.insert("dependentRequired".to_owned(), json!({ key: [other] }));
-    })
+    (key != other && !spot.has_any(&DEPENDENT)).then_some(())?;
+    let keyword = dependent(spot, "dependentRequired");
+    spot.edit(Effect::Tightens, |schema| drop(schema.insert(keyword.to_owned(), json!({ key: [other] }))))
 }
 
 fn dependent_schemas(spot: &mut Spot<'_>) -> Option<Mutation> {
     let (key, other) = (spot.property()?, spot.property()?);
-    (!spot.has("dependentSchemas")).then_some(())?;
+    (!spot.has_any(&DEPENDENT)).then_some(())?;
     let demand = match spot.random.below(3) {
         0 => json!({ "required": [other] }),
         1 => json!({ "properties": { other: simple(spot.random, None) } }),
         _ => json!({ "required": ["only_then"] }),
     };
-    spot.edit(Effect::Tightens, |schema| {
-        schema.insert("dependentSchemas".to_owned(), json!({ key: demand }));
-    })
+    let keyword = dependent(spot, "dependentSchemas");
+    spot.edit(Effect::Tightens, |schema| drop(schema.insert(keyword.to_owned(), json!({ key: demand }))))
 }
 
 fn properties_reordered(spot: &mut Spot<'_>) -> Option<Mutation> {

@@ -48,28 +48,40 @@ fn behind(spot: &Spot<'_>, form: Form) -> Option<(Value, String)> {
     if spot.is_root() || names || is_referred_into(spot.document, &spot.site.pointer) {
         return None;
     }
+    let anchor = unused(spot.document, "moved-here");
+    let id = unused(spot.document, "https://example.com/moved");
     let mut moved = spot.schema.clone();
     let mut add = |keyword: &str, text: &str| drop(moved.insert(keyword.to_owned(), json!(text)));
     match form {
         Form::Anchor if is_old => return None,
-        Form::Anchor => add("$anchor", "moved-here"),
+        Form::Anchor => add("$anchor", &anchor),
         // Inside a schema with a base of its own, references would lead elsewhere.
         Form::Id if is_old || Value::Object(spot.schema.clone()).to_string().contains("$ref") => return None,
-        Form::Id => add("$id", "https://example.com/moved"),
+        Form::Id => add("$id", &id),
         _ => {}
     }
     let mut document = spot.replaced(Value::Null)?;
     let name = if form == Form::Percent { "moved é/50%" } else { "Moved" };
     let pointer = define(&mut document, name, Value::Object(moved))?;
     let reference = match form {
-        Form::Anchor => "#moved-here".to_owned(),
-        Form::Id => "https://example.com/moved".to_owned(),
+        Form::Anchor => format!("#{anchor}"),
+        Form::Id => id,
         _ => format!("#{}", encoded(&pointer)),
     };
     let reference = json!({ "$ref": reference });
     *document.pointer_mut(&spot.site.pointer)? =
         if form == Form::AllOf { json!({ "allOf": [reference] }) } else { reference };
     Some((document, pointer))
+}
+
+/// A name that the document does not have yet.
+fn unused(document: &Value, wanted: &str) -> String {
+    let text = document.to_string();
+    let mut name = wanted.to_owned();
+    while text.contains(&name) {
+        name.push('x');
+    }
+    name
 }
 
 fn encoded(pointer: &str) -> String {
