@@ -106,5 +106,5 @@ fn a_module_that_cannot_be_called_so_is_refused() {
 fn servers_that_would_be_one_module_are_refused() {
     let lists = [("mcp/my-demo.json", LIST), ("mcp/my_demo.json", LIST)];
     let said = error(&lists, quote!("my-demo", "my_demo"));
-    assert!(said.contains("`my-demo` and `my_demo` would both be module `my_demo`"), "{said}");
+    assert!(said.contains("`my-demo` and `my_demo` would both be the module `my_demo`"), "{said}");
 }

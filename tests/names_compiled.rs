@@ -19,7 +19,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
-const LISTS: u64 = 12;
+const LISTS: u64 = 6;
 
 #[test]
 fn bindings_compile_whatever_things_are_called() {

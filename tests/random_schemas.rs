@@ -14,7 +14,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
-const LISTS: u64 = 60;
+const LISTS: u64 = 24;
 
 #[test]
 fn random_lists_compile_without_a_warning() {
