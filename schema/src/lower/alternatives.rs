@@ -8,20 +8,7 @@ use serde_json::Value;
 use super::arrays::ArrayAlternative;
 use super::numbers::Numbers;
 use super::objects::ObjectAlternative;
-use crate::normalize::{Kinds, SchemaId};
-
-/// Schemas that hold together, in their order; none means anything.
-pub(super) type Conjunction = Vec<SchemaId>;
-
-pub(super) fn both(left: &[SchemaId], right: &[SchemaId]) -> Conjunction {
-    if left.is_empty() || right.is_empty() {
-        return [left, right].concat();
-    }
-    let mut all = [left, right].concat();
-    all.sort_unstable();
-    all.dedup();
-    all
-}
+use crate::normalize::Kinds;
 
 /// More alternatives than this of one kind are not told apart.
 pub(super) const MOST_ALTERNATIVES: usize = 300;

@@ -1,4 +1,4 @@
-use super::alternatives::{Conjunction, both};
+use super::conjunction::{Conjunction, both};
 
 /// One way to be an array.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,11 +5,13 @@
 
 mod alternatives;
 mod arrays;
+mod conjunction;
 mod expand;
 mod index;
 mod nesting;
 mod numbers;
 mod objects;
+mod openness;
 mod specificity;
 mod tags;
 mod unions;
@@ -17,8 +19,9 @@ mod unions;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
-use alternatives::{Alternatives, Choice, Conjunction};
+use alternatives::{Alternatives, Choice};
 use arrays::{ArrayAlternative, Rest};
+use conjunction::Conjunction;
 use expand::Expander;
 use numbers::{Numbers, Range};
 use objects::{Additional, ObjectAlternative, Property};
@@ -196,7 +199,7 @@ impl Lowering<'_, '_> {
 
     fn place_of(&mut self, conjunction: Conjunction, alternatives: &Rc<Alternatives>, depth: usize) -> Slot {
         let only_null = **alternatives == Alternatives { null: true, ..Alternatives::nothing() };
-        let nullable = alternatives.null && !only_null && !unions::takes_null(alternatives);
+        let nullable = alternatives.null && !only_null && !openness::takes_null(alternatives);
         let id = self.shapes.add(Shape::Anything, conjunction.clone());
         let slot = Slot { shape: id, nullable };
         self.known.insert(conjunction.clone(), slot);
@@ -252,13 +255,16 @@ impl Lowering<'_, '_> {
     }
 
     fn shape_of(&mut self, conjunction: &Conjunction, alternatives: Alternatives, depth: usize) -> Shape {
-        if unions::is_anything(&alternatives) {
+        if openness::is_anything(&alternatives) {
             return Shape::Anything;
         }
         if let Some(shape) = enumeration(&alternatives) {
             return shape;
         }
-        if alternatives.literals.is_empty() && unions::count(&alternatives) == 1 && !unions::takes_null(&alternatives) {
+        if alternatives.literals.is_empty()
+            && openness::count(&alternatives) == 1
+            && !openness::takes_null(&alternatives)
+        {
             let Alternatives { booleans, numbers, strings, mut arrays, mut objects, .. } = alternatives;
             if let Some(object) = objects.pop() {
                 return self.object(&object, &StructMode::Plain, depth);
@@ -277,7 +283,7 @@ impl Lowering<'_, '_> {
         if alternatives == (Alternatives { null: true, ..Alternatives::nothing() }) {
             return Shape::Null;
         }
-        if unions::count(&alternatives) == 0 && alternatives.literals.is_empty() {
+        if openness::count(&alternatives) == 0 && alternatives.literals.is_empty() {
             let place = self.place(conjunction);
             self.reporter.say(NEVER_VALID, &place, "");
             return Shape::Anything;

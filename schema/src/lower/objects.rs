@@ -1,4 +1,4 @@
-use super::alternatives::{Conjunction, both};
+use super::conjunction::{Conjunction, both};
 use super::index::{Index, extend, keys};
 use crate::normalize::SchemaId;
 

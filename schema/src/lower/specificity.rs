@@ -7,7 +7,7 @@ use super::alternatives::Choice;
 use super::arrays::{ArrayAlternative, Rest};
 use super::numbers::Numbers;
 use super::objects::{Additional, ObjectAlternative};
-use super::unions::is_anything;
+use super::openness::is_anything;
 
 /// Sorts the most specific first: those that say nothing of any value come last, for they would take what others are
 /// for. Equal ones are sorted by where they stand in the document, never by chance.
