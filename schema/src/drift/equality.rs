@@ -15,14 +15,18 @@ pub(super) struct Equality<'v, 'a, 'b> {
     /// The pairs that count as equal, in the order in which they were opened.
     equal: Vec<(SchemaId, SchemaId)>,
     depth: usize,
+    steps: usize,
 }
+
+/// Comparisons beyond this are not made, and count as different.
+const MOST_STEPS: usize = 50_000;
 
 /// What nests deeper is not looked at, and counts as different.
 const DEEPEST: usize = 128;
 
 impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
     pub(super) fn of(left: &'v Version<'a>, right: &'v Version<'b>) -> Self {
-        Self { left, right, known: HashMap::new(), equal: Vec::new(), depth: 0 }
+        Self { left, right, known: HashMap::new(), equal: Vec::new(), depth: 0, steps: 0 }
     }
 
     pub(super) fn equal(&mut self, left: SchemaId, right: SchemaId) -> bool {
@@ -30,7 +34,8 @@ impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
         if let Some(known) = self.known.get(&pair) {
             return *known;
         }
-        if self.depth > DEEPEST {
+        self.steps += 1;
+        if self.depth > DEEPEST || self.steps > MOST_STEPS {
             return false;
         }
         self.known.insert(pair, true);

@@ -33,7 +33,7 @@ pub(super) struct Sampler<'v, 'a> {
 /// Larger values prove nothing that smaller ones do not.
 const LARGEST_VALUE: usize = 2_000;
 /// When so much was judged, no more values are looked for.
-const MOST_WORK: usize = 1_000_000;
+const MOST_WORK: usize = 200_000;
 
 /// Values of more places are not looked for.
 const MOST_PLACES: usize = 5_000;
