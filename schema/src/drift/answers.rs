@@ -7,11 +7,11 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::cases::{Asked, Case, Cases};
-use super::failure::{self, Failure, Reason, add};
+use super::failure::{self, Failure, Reason, Unmeant, add};
 use super::pattern::Patterns;
 use super::samples::Sampler;
 use super::types::{integer, is_open, printed_at};
-use super::validity::{is_valid, kind_of};
+use super::validity::kind_of;
 use super::version::{Conjunction, Version};
 use crate::normalize::Kinds;
 use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
@@ -85,7 +85,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
         if self.steps > MOST_STEPS || depth > DEEPEST {
             return vec![Failure::new(Reason::Undecided, Vec::new())];
         }
-        if let Some(values) = self.listed(case, kind) {
+        if let Some(values) = case.listed(self.now, kind, &mut self.patterns) {
             return self.listed_values(values, shape);
         }
         let before = self.before;
@@ -127,20 +127,6 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
 
     fn failure(&mut self, case: &Case, kind: Kinds, reason: Reason) -> Failure {
         Failure::new(reason, self.sampler.of_case(case, kind).to_vec())
-    }
-
-    fn listed(&mut self, case: &Case, kind: Kinds) -> Option<Vec<Value>> {
-        let values = match kind {
-            Kinds::NULL => Some(vec![Value::Null]),
-            Kinds::BOOLEAN => case.values(self.now).or_else(|| Some(vec![true.into(), false.into()])),
-            _ => case.values(self.now),
-        };
-        let (now, patterns) = (self.now, &mut self.patterns);
-        let mut is_value = |value: &Value| {
-            kind.intersects(kind_of(value))
-                && case.schemas().iter().all(|id| is_valid(now, *id, value, patterns) != Some(false))
-        };
-        values.map(|values| values.into_iter().filter(|value| is_value(value)).collect())
     }
 
     fn listed_values(&mut self, values: Vec<Value>, shape: ShapeId) -> Vec<Failure> {
@@ -316,16 +302,15 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
             }
             tried.push(failures);
         }
-        let candidates: Vec<Value> = tried.iter().flatten().flat_map(|failure| failure.candidates.clone()).collect();
-        let is_kind = |failure: &Failure| failure.steps.is_empty() && matches!(failure.reason, Reason::Kind(_));
-        let all_kind = tried.iter().all(|failures| failures.iter().any(is_kind));
-        let mut meant: Vec<Vec<Failure>> = tried.into_iter().filter(|failures| !failures.iter().any(is_kind)).collect();
-        if meant.len() == 1 {
-            return meant.swap_remove(0);
+        match failure::of_alternatives(tried) {
+            Ok(meant) => meant,
+            Err(Unmeant { all_of_other_kinds, candidates }) => {
+                let reason = if all_of_other_kinds { Reason::Kind(kind) } else { Reason::NoAlternative };
+                let mut failure = self.failure(case, kind, reason);
+                failure.candidates.extend(candidates);
+                vec![failure]
+            }
         }
-        let mut failure = self.failure(case, kind, if all_kind { Reason::Kind(kind) } else { Reason::NoAlternative });
-        failure.candidates.extend(candidates);
-        vec![failure]
     }
 
     /// Which branch reads an object hangs on one property; tags that no branch has are read as they come.

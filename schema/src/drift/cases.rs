@@ -8,7 +8,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::pattern::Patterns;
-use super::validity::{kind_of, same};
+use super::validity::{is_valid, kind_of, same};
 use super::version::{Conjunction, Version};
 use crate::normalize::{Kinds, Limit, SchemaId};
 
@@ -122,6 +122,20 @@ impl Case {
         let lists: Vec<&Vec<Value>> = lists.collect();
         let in_all = |value: &&Value| lists.iter().all(|list| list.iter().any(|known| same(known, value)));
         Some(first.filter(in_all).cloned().collect())
+    }
+
+    /// The values of a kind, where they are listed or few.
+    pub(super) fn listed(&self, version: &Version<'_>, kind: Kinds, patterns: &mut Patterns) -> Option<Vec<Value>> {
+        let values = match kind {
+            Kinds::NULL => Some(vec![Value::Null]),
+            Kinds::BOOLEAN => self.values(version).or_else(|| Some(vec![true.into(), false.into()])),
+            _ => self.values(version),
+        };
+        let mut is_value = |value: &Value| {
+            kind.intersects(kind_of(value))
+                && self.0.iter().all(|id| is_valid(version, *id, value, patterns) != Some(false))
+        };
+        values.map(|values| values.into_iter().filter(|value| is_value(value)).collect())
     }
 
     pub(super) fn minimum<'v>(&'v self, version: &'v Version<'_>) -> impl Iterator<Item = &'v Limit> {

@@ -110,3 +110,20 @@ pub(super) fn add(failures: &mut Vec<Failure>, more: impl IntoIterator<Item = Fa
         }
     }
 }
+
+/// What failed of every alternative, where none of them was meant by itself.
+pub(super) struct Unmeant {
+    /// Whether all of them are for values of other kinds.
+    pub(super) all_of_other_kinds: bool,
+    pub(super) candidates: Vec<Value>,
+}
+
+/// What to tell where no alternative takes all: what fails of the one that is of the kind, if there is one.
+pub(super) fn of_alternatives(tried: Vec<Vec<Failure>>) -> Result<Vec<Failure>, Unmeant> {
+    let mut candidates: Vec<Value> = tried.iter().flatten().flat_map(|failure| failure.candidates.clone()).collect();
+    candidates.truncate(MOST_CANDIDATES);
+    let is_kind = |failure: &Failure| failure.steps.is_empty() && matches!(failure.reason, Reason::Kind(_));
+    let all_of_other_kinds = tried.iter().all(|failures| failures.iter().any(is_kind));
+    let mut meant: Vec<Vec<Failure>> = tried.into_iter().filter(|failures| !failures.iter().any(is_kind)).collect();
+    if meant.len() == 1 { Ok(meant.swap_remove(0)) } else { Err(Unmeant { all_of_other_kinds, candidates }) }
+}

@@ -107,7 +107,7 @@ impl Inclusion<'_, '_, '_> {
         let cases = self.cases.cases(asked);
         cases.iter().all(|case| {
             case.kinds(self.left).each().all(|kind| {
-                let part = Part { case, kind, sent, values: self.listed(case, kind) };
+                let part = Part { case, kind, sent, values: case.listed(self.left, kind, &mut self.patterns) };
                 self.is_disjoint(&part, right, depth + 1)
             })
         })

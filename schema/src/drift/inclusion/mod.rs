@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::cases::{Case, Cases};
 use super::equality::Equality;
-use super::failure::{self, Failure, Reason, add};
+use super::failure::{self, Failure, Reason, Unmeant, add};
 use super::pattern::Patterns;
 use super::samples::Sampler;
 use super::sent::Sent;
-use super::validity::{is_valid, kind_of};
+use super::validity::is_valid;
 use super::version::{Conjunction, Version};
 use crate::normalize::{Kinds, SchemaId};
 
@@ -100,27 +100,12 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
         let cases = self.cases.cases(left);
         for case in cases.iter() {
             for kind in case.kinds(self.left).intersection(kinds).each() {
-                let part = Part { case, kind, sent, values: self.listed(case, kind) };
+                let part = Part { case, kind, sent, values: case.listed(self.left, kind, &mut self.patterns) };
                 let found = self.part(&part, right);
                 add(&mut failures, found);
             }
         }
         failures
-    }
-
-    /// The values of a case, where they are listed.
-    fn listed(&mut self, case: &Case, kind: Kinds) -> Option<Vec<Value>> {
-        let values = match kind {
-            Kinds::NULL => Some(vec![Value::Null]),
-            Kinds::BOOLEAN => case.values(self.left).or_else(|| Some(vec![true.into(), false.into()])),
-            _ => case.values(self.left),
-        };
-        let (left, patterns) = (self.left, &mut self.patterns);
-        let mut is_value = |value: &Value| {
-            kind.intersects(kind_of(value))
-                && case.schemas().iter().all(|id| is_valid(left, *id, value, patterns) != Some(false))
-        };
-        values.map(|values| values.into_iter().filter(|value| is_value(value)).collect())
     }
 
     fn part(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
@@ -211,18 +196,15 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
 
     /// What to tell where no branch takes all: the branch that is of the kind, if there is one.
     fn no_alternative(&mut self, part: &Part<'_>, tried: Vec<Vec<Failure>>) -> Vec<Failure> {
-        let candidates: Vec<Value> = tried.iter().flatten().flat_map(|failure| failure.candidates.clone()).collect();
-        let is_kind = |failure: &Failure| failure.steps.is_empty() && matches!(failure.reason, Reason::Kind(_));
-        let all_kind = tried.iter().all(|failures| failures.iter().any(is_kind));
-        let mut meant: Vec<Vec<Failure>> = tried.into_iter().filter(|failures| !failures.iter().any(is_kind)).collect();
-        if meant.len() == 1 {
-            return meant.swap_remove(0);
+        match failure::of_alternatives(tried) {
+            Ok(meant) => meant,
+            Err(Unmeant { all_of_other_kinds, candidates }) => {
+                let reason = if all_of_other_kinds { Reason::Kind(part.kind) } else { Reason::NoAlternative };
+                let mut failure = self.failure(part, reason);
+                failure.candidates.extend(candidates);
+                vec![failure]
+            }
         }
-        let reason = if all_kind { Reason::Kind(part.kind) } else { Reason::NoAlternative };
-        let mut failure = self.failure(part, reason);
-        failure.candidates.extend(candidates);
-        failure.candidates.truncate(super::failure::MOST_CANDIDATES * 2);
-        vec![failure]
     }
 
     fn one_of(&mut self, part: &Part<'_>, right: SchemaId, branches: &[SchemaId]) -> Vec<Failure> {
