@@ -128,6 +128,22 @@ fn options_mean_the_same_to_the_macro_and_the_build_script() {
 }
 
 #[test]
+fn a_module_is_called_as_written() {
+    let text = include_str!("../fixtures/lists/git.json");
+    let project = Project::new(&[("mcp/git.json", text)]);
+    for (input, name) in [(quote!("git", mod = r#async), "r#async"), (quote!("git", mod = GitHub), "GitHub")] {
+        let module = format!("pub mod {name} {{");
+        assert!(project.expand(input).contains(&module), "{name}: the macro names another module");
+        let builder = || Builder::new().server("git").module(name);
+        assert!(project.build("git", builder()).0.contains(&module), "{name}: the build script names another module");
+    }
+    let builder = Builder::new().server("git").module("my-mod");
+    let refused = builder.compile_in(project.path(), &project.path().join("out"), &mut Vec::new());
+    let message = refused.map_err(|error| error.to_string()).expect_err("no module can be called so");
+    assert!(message.contains("`my-mod`") && message.contains("`git`"), "{message}");
+}
+
+#[test]
 fn a_second_run_of_the_build_script_writes_nothing() {
     let text = include_str!("../fixtures/lists/git.json");
     let project = Project::new(&[("mcp/git.json", text)]);

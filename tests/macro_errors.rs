@@ -86,3 +86,25 @@ fn the_workspace_root_serves_its_members() {
     let misnamed = expand_macro(quote!("dmo"), Some(folder.path().join("member"))).to_string();
     assert!(misnamed.contains("../mcp.toml") && misnamed.contains("demo"), "{misnamed}");
 }
+
+#[test]
+fn a_module_that_cannot_be_called_so_is_refused() {
+    let list = ("mcp/demo.json", LIST);
+    for (input, name) in [
+        (quote!("demo", mod = self), "self"),
+        (quote!("demo", mod = Self), "Self"),
+        (quote!("demo", mod = crate), "crate"),
+        (quote!("demo", mod = super), "super"),
+        (quote!("demo", mod = _), "_"),
+    ] {
+        let said = error(&[list], input);
+        assert!(said.contains(&format!("no module can be called `{name}`")), "{said}");
+    }
+}
+
+#[test]
+fn servers_that_would_be_one_module_are_refused() {
+    let lists = [("mcp/my-demo.json", LIST), ("mcp/my_demo.json", LIST)];
+    let said = error(&lists, quote!("my-demo", "my_demo"));
+    assert!(said.contains("`my-demo` and `my_demo` would both be the module `my_demo`"), "{said}");
+}

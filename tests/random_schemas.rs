@@ -14,7 +14,7 @@ use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
-const LISTS: u64 = 60;
+const LISTS: u64 = 24;
 
 #[test]
 fn random_lists_compile_without_a_warning() {
@@ -37,7 +37,8 @@ fn random_lists_compile_without_a_warning() {
         root.push_str(&format!("/// From `of_{index}.json`.\npub mod of_{index};\n"));
     }
     package.write("src/lib.rs", &root);
-    let run = package.run(&["check"]);
+    // Not `check`: the dependencies are there as other tests built them.
+    let run = package.run(&["build"]);
     if run.succeeded {
         return;
     }

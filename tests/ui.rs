@@ -1,13 +1,18 @@
 //! What a mistake in the use of `mcp_tools!` looks like to its user.
 //!
-//! `TRYBUILD=overwrite cargo test --test ui` accepts what rustc says now.
+//! `EXPECTORATE=overwrite cargo test --test ui` accepts what rustc says now.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
+mod common;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mcp_model::write_if_changed;
+use common::{Crate, dependency, root};
+use expectorate::assert_contents;
 use serde_json::{Value, json};
 
 const CONFIG: &str = r#"
@@ -27,40 +32,91 @@ dangling = { command = "server" }
 fn mistakes_are_explained() {
     let github = fixture("snapshots/github.json");
     let small = only(&github, "create_issue");
-    install("mcp.toml", CONFIG);
-    install("mcp/github.json", &github);
-    install("mcp/small.json", &small);
-    install("mcp/narrow.json", &small);
-    install("mcp/truncated.json", &fixture("broken/truncated.json"));
-    install("mcp/newer.json", &fixture("broken/newer_format.json"));
-    install("mcp/dangling.json", &fixture("features/ref_elsewhere.json"));
-    trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
+    let files = [
+        ("mcp.toml", CONFIG),
+        ("mcp/github.json", &github),
+        ("mcp/small.json", &small),
+        ("mcp/narrow.json", &small),
+        ("mcp/truncated.json", &fixture("broken/truncated.json")),
+        ("mcp/newer.json", &fixture("broken/newer_format.json")),
+        ("mcp/dangling.json", &fixture("features/ref_elsewhere.json")),
+    ];
+    let count = explains("mistaken", "tests/ui", &files);
+    assert!(count > 15, "{count} cases");
+}
+
+#[test]
+fn a_crate_without_configuration_learns_what_it_lacks() {
+    let count = explains("unconfigured", "tests/ui/unconfigured", &[]);
+    assert!(count > 2, "{count} cases");
 }
 
 #[test]
 fn no_message_shows_where_the_crate_is() {
     let mut count = 0;
-    for folder in ["tests/ui", "mcp-macros/tests/ui"] {
-        for entry in fs::read_dir(root().join(folder)).expect("the cases can be listed") {
-            let path = entry.expect("the cases can be listed").path();
-            if path.extension().is_some_and(|extension| extension == "stderr") {
-                let text = fs::read_to_string(&path).expect("the message can be read");
-                // What trybuild writes in place of absolute paths.
-                for place in ["$WORKSPACE/target", "$DIR", "/tmp/", "/home/", "trybuild"] {
-                    assert!(!text.contains(place), "{}: {place}", path.display());
-                }
-                count += 1;
+    for folder in ["tests/ui", "tests/ui/unconfigured"] {
+        for path in files_of(folder, "stderr") {
+            let text = fs::read_to_string(&path).expect("the message can be read");
+            for place in [env!("CARGO_MANIFEST_DIR"), "/target/", "/tmp/", "/home/"] {
+                assert!(!text.contains(place), "{}: {place}", path.display());
             }
+            count += 1;
         }
     }
-    assert!(count > 15, "{count} cases");
+    assert!(count > 18, "{count} cases");
 }
 
-/// Writes a file into the crate that trybuild builds the cases in.
-fn install(file: &str, text: &str) {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder");
-    let package = target.join("tests/trybuild").join(env!("CARGO_PKG_NAME"));
-    write_if_changed(&package.join(file), text.as_bytes()).expect("the file can be written");
+/// Builds every case of a folder, in a crate with these files, and compares what rustc says of it with the text beside it.
+/// Gives the number of cases.
+fn explains(name: &'static str, folder: &str, files: &[(&str, &str)]) -> usize {
+    let cases = files_of(folder, "rs");
+    let mut tables = format!("[dependencies]\nmcp-bindgen = {}\n", dependency("."));
+    for case in &cases {
+        let _ = write!(tables, "[[bin]]\nname = {:?}\npath = \"{folder}/{}\"\n", stem(case), file_name(case));
+    }
+    let package = Crate::new(name, "2024", &tables);
+    for case in &cases {
+        let source = fs::read_to_string(case).expect("the case can be read");
+        package.write(&format!("{folder}/{}", file_name(case)), &source);
+    }
+    for (file, text) in files {
+        package.write(file, text);
+    }
+    let run = package.run(&["build", "--bins", "--keep-going", "--message-format=json"]).fails();
+    let mut said: BTreeMap<&str, String> = BTreeMap::new();
+    let messages = run.messages();
+    for message in &messages {
+        let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let closes =
+            text("/message/message").starts_with("aborting due to") || text("/message/level") == "failure-note";
+        if text("/reason") == "compiler-message" && !closes {
+            said.entry(text("/target/name")).or_default().push_str(text("/message/rendered"));
+        }
+    }
+    for case in &cases {
+        let said = said.get(stem(case).as_str()).unwrap_or_else(|| panic!("{}: nothing is said: {run:?}", stem(case)));
+        assert!(said.contains("error"), "{} compiles: {said}", stem(case));
+        assert_contents(case.with_extension("stderr"), &format!("{}\n", said.trim_end()));
+    }
+    cases.len()
+}
+
+/// The files of a folder of this repository with this extension.
+fn files_of(folder: &str, extension: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).expect("the cases can be listed");
+    let paths = entries.map(|entry| entry.expect("the cases can be listed").path());
+    let mut files: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|found| found == extension)).collect();
+    files.sort();
+    files
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().expect("a file").to_string_lossy().into_owned()
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().expect("a file").to_string_lossy().into_owned()
 }
 
 /// A tool list with one of its tools.
@@ -73,8 +129,4 @@ fn only(list: &str, tool: &str) -> String {
 
 fn fixture(path: &str) -> String {
     fs::read_to_string(root().join("fixtures").join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }

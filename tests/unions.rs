@@ -8,13 +8,18 @@ use serde_json::{Value, json};
 mod tagged {
     mcp_bindgen::mcp_tools!("draw", path = "fixtures/features/union_tagged.json");
 }
+mod integers {
+    mcp_bindgen::mcp_tools!("integer", path = "fixtures/features/integer.json");
+}
 mod untagged {
     mcp_bindgen::mcp_tools!("either", path = "fixtures/features/union_untagged.json");
 }
 
+use integers::integer::{IntegerCountParams as Count, IntegerCountParamsWideOrText as WideOrText};
 use tagged::draw::{DrawDrawParamsShape as Shape, DrawDrawParamsTwoTags as TwoTags};
 use untagged::either::{
-    EitherEitherParamsLists as Lists, EitherEitherParamsObjects as Objects, EitherEitherParamsOverlap as Overlap,
+    EitherEitherParamsLists as Lists, EitherEitherParamsMaps as Maps, EitherEitherParamsObjects as Objects,
+    EitherEitherParamsOverlap as Overlap, EitherEitherParamsUntypedFirst as UntypedFirst,
 };
 
 #[track_caller]
@@ -71,4 +76,36 @@ fn lists_are_told_apart_by_their_items() {
     assert!(matches!(round_trips(json!([1])), Lists::Numbers(_)));
     round_trips::<Lists>(json!([]));
     is_refused::<Lists>(json!([1, "a"]));
+}
+
+#[test]
+fn untyped_branches_shadow_nothing() {
+    assert!(matches!(round_trips(json!({"a": "x", "b": 1})), UntypedFirst::Object(_)));
+    assert!(matches!(round_trips(json!({"a": 1})), UntypedFirst::Object2(_)));
+    assert!(matches!(round_trips(json!({"b": 1})), UntypedFirst::Object3(_)));
+    assert!(matches!(round_trips(json!(["a"])), UntypedFirst::Strings(_)));
+    assert!(matches!(round_trips(json!([1, "a"])), UntypedFirst::Array(_)));
+    assert!(matches!(round_trips(json!({"n": 1})), Maps::Object(_)));
+    assert!(matches!(round_trips(json!({"n": "x"})), Maps::Object2(_)));
+}
+
+#[test]
+fn an_integer_of_no_type_shadows_no_text() {
+    assert!(matches!(round_trips(json!("x")), WideOrText::String(_)));
+    assert!(matches!(round_trips(json!(u64::MAX)), WideOrText::Other(_)));
+    assert!(matches!(round_trips(json!(-1)), WideOrText::Other(_)));
+    is_refused::<WideOrText>(json!([]));
+}
+
+#[test]
+fn every_integer_that_the_schema_allows_is_read() {
+    for key in ["at_least_zero", "above_minus_one", "as_format", "in_all_of", "beside_a_reference", "unsigned_64"] {
+        round_trips::<Count>(json!({"plain": -1, key: u64::MAX}));
+        round_trips::<Count>(json!({"plain": 1, key: 0}));
+        is_refused::<Count>(json!({"plain": 1, key: -1}));
+    }
+    for key in ["rounded_by_javascript", "lowest", "any_double"] {
+        round_trips::<Count>(json!({"plain": 1, key: i64::MIN}));
+        round_trips::<Count>(json!({"plain": 1, key: i64::MAX}));
+    }
 }

@@ -41,7 +41,7 @@ fn check_shows_what_sync_would_change() {
         .exits_with(4)
         .says("error: fixture is not what its snapshot says\n --> mcp/fixture.json\n")
         .says("breaking    add /inputSchema/properties/a: a string is no longer valid\n")
-        .says("= may be sent, and is refused now: {\"a\":\"a\",\"b\":0}\n")
+        .says("= may be sent, and is refused now: {\"b\":0,\"a\":\"a\"}\n")
         .says(r"source      add /inputSchema/properties/gone\u{202e}: the property is gone")
         .says("compatible  tree_depth: new tool\n")
         .says("review the changes and run `mcp-bindgen sync fixture`\n");

@@ -45,6 +45,7 @@ fn list_names_the_bindings() {
             "module": "gh",
             "params_type": "GhCreateIssueParams",
             "output_type": "GhCreateIssueOutput",
+            "returns": "GhCreateIssueOutput",
             "handler": "gh_create_issue",
             "method": "create_issue",
             "variant": "CreateIssue",

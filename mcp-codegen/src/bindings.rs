@@ -30,6 +30,9 @@ pub struct ToolBinding {
     pub params_type: String,
     /// The type of the structured result, where there is an `outputSchema`.
     pub output_type: Option<String>,
+    /// The type that handler and method return: what is in the wrapper where the result is in one. `None` where
+    /// typify makes that type.
+    pub returns: Option<String>,
     /// The handler function.
     pub handler: String,
     /// The method of the client type.
@@ -87,8 +90,9 @@ impl Bindings {
                     tool: tool.wire.to_owned(),
                     prefixed: parsed_as.last().map_or(tool.wire, |key| *key).to_owned(),
                     module: plan.module.to_string(),
-                    params_type: tool.idents.params.clone(),
-                    output_type: tool.output.as_ref().map(|_| tool.idents.output.clone()),
+                    params_type: ident(&tool.idents.params).to_string(),
+                    output_type: tool.output.as_ref().map(|_| ident(&tool.idents.output).to_string()),
+                    returns: tool.returned(options.types),
                     handler: ident(&tool.idents.handler).to_string(),
                     method: ident(&tool.idents.method).to_string(),
                     variant: ident(&tool.idents.variant).to_string(),

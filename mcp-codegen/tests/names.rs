@@ -15,7 +15,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 fn config() -> ProptestConfig {
-    ProptestConfig { failure_persistence: None, cases: 128, max_shrink_iters: 2_000, ..ProptestConfig::default() }
+    let usual = ProptestConfig::default();
+    // A case is several lists.
+    ProptestConfig { failure_persistence: None, cases: usual.cases / 2, max_shrink_iters: 2_000, ..usual }
 }
 
 fn describe(tools: &[Value], options: &Options) -> Vec<ToolBinding> {
@@ -48,7 +50,7 @@ fn distinct(mut tools: Vec<Value>) -> Vec<Value> {
 /// A tool for every name that the bindings define, and each of them as a property and a value of it.
 fn squat(tools: &[Value], options: &Options) -> Vec<Value> {
     let parsed = Parsed::of(tools, options);
-    let client = parsed.variants.keys().chain(&parsed.types).chain(&parsed.functions);
+    let client = parsed.variants.keys().chain(&parsed.types).chain(parsed.functions.keys());
     let names: BTreeSet<String> = client
         .flat_map(|name| [name.clone(), name.trim_end_matches("Params").to_owned()])
         .chain(describe(tools, options).into_iter().flat_map(|tool| [tool.method, tool.variant]))
@@ -114,7 +116,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..config() })]
+    #![proptest_config(ProptestConfig { cases: config().cases / 4, ..config() })]
 
     #[test]
     fn names_that_are_made_up_may_be_taken(tools in squatters::tools(), options in squatters::options()) {
@@ -157,6 +159,37 @@ fn a_type_is_named_where_its_schema_stands() {
 }
 
 #[test]
+fn no_order_decides_which_of_two_lists_in_a_circle_has_a_name() {
+    let definitions = json!({
+        "left": {"type": "array", "items": {"$ref": "#/$defs/right"}},
+        "right": {"type": "array", "items": {"$ref": "#/$defs/left"}},
+    });
+    let schema = |first: &str, second: &str| {
+        let properties: serde_json::Map<String, Value> = [first, second]
+            .map(|key| (key.to_owned(), json!({"$ref": format!("#/$defs/{key}")})))
+            .into_iter()
+            .collect();
+        json!({"name": "t", "inputSchema": {"type": "object", "properties": properties, "$defs": definitions}})
+    };
+    let options = Options::new("s");
+    let names = type_names(&[schema("left", "right")], &options);
+    assert!(names.len() > 1, "{names:?}");
+    assert_eq!(names, type_names(&[schema("right", "left")], &options));
+}
+
+#[test]
+fn a_branch_is_named_by_its_least_key() {
+    let branch = |keys: [&str; 2]| {
+        let properties: serde_json::Map<String, Value> =
+            keys.map(|key| (key.to_owned(), json!({}))).into_iter().collect();
+        json!({"type": "object", "properties": properties, "additionalProperties": false})
+    };
+    let list = |keys| [tool("t", &json!({"p": {"anyOf": [branch(keys), branch(["c", "d"])]}}))];
+    let options = Options::new("s");
+    assert_eq!(type_names(&list(["a", "b"]), &options), type_names(&list(["b", "a"]), &options));
+}
+
+#[test]
 fn tools_of_one_name_have_names_that_nobody_has() {
     let options = Options::new("s");
     let twins = [tool("foo", &json!({"a": {}})), tool("foo", &json!({"b": {}}))];
@@ -178,6 +211,26 @@ fn the_prefixed_name_is_one_that_parse_takes() {
     };
     assert_eq!(prefixed(&Options::new("s")), ["x", "s_s_x", "s_y"]);
     assert_eq!(prefixed(&Options::new("s").prefix(Prefix::None)), ["x", "s_x", "y"]);
+}
+
+#[test]
+fn a_handler_returns_what_is_described() {
+    let result = |schema: Value| {
+        json!({"name": "t", "inputSchema": {"type": "object"}, "outputSchema": {
+            "type": "object", "properties": {"result": schema}, "required": ["result"], "x-fastmcp-wrap-result": true,
+        }})
+    };
+    let pair = json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": false, "minItems": 2});
+    let options = Options::new("s");
+    for (tool, returns) in [
+        (tool("t", &json!({})), "ToolResult"),
+        (result(json!({"type": "array", "items": {"type": ["string", "null"]}})), "Vec<Option<String>>"),
+        (result(json!({"type": "object", "additionalProperties": pair})), "BTreeMap<String, (String, i64,)>"),
+    ] {
+        let described = describe(std::slice::from_ref(&tool), &options);
+        assert_eq!(described[0].returns.as_deref(), Some(returns));
+        assert_eq!(Parsed::of(&[tool], &options).functions["s_t"], format!("(STParams) -> {returns}"));
+    }
 }
 
 #[test]

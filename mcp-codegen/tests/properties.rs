@@ -3,24 +3,21 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 mod harness;
+#[allow(dead_code)]
+mod parsed;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_codegen::{Bindings, Options, ToolBinding, format};
-use mcp_model::Snapshot;
+use mcp_codegen::{Bindings, Options, ToolBinding};
 use mcp_samples::schemas;
+use parsed::{Parsed, snapshot};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use syn::{File, ImplItem, Item};
 
 fn config() -> ProptestConfig {
     // The shrunk case is in the message; a file of seeds beside the sources would say less.
     ProptestConfig { failure_persistence: None, max_shrink_iters: 2_000, ..ProptestConfig::default() }
-}
-
-fn snapshot(tools: &[Value]) -> Snapshot {
-    Snapshot::parse(&json!({ "tools": tools }).to_string()).expect("a list of tools is a snapshot")
 }
 
 fn describe(tools: &[Value]) -> Vec<ToolBinding> {
@@ -39,64 +36,28 @@ fn names_by_tool(tools: &[Value]) -> BTreeMap<String, Names> {
     describe(tools).iter().map(|tool| (tool.tool.clone(), names(tool))).collect()
 }
 
-/// Every name that the bindings of a list define.
-#[derive(Default)]
-struct Defined {
-    types: BTreeSet<String>,
-    functions: BTreeSet<String>,
-    methods: BTreeSet<String>,
-    variants: BTreeSet<String>,
-}
-
-impl Defined {
-    fn of(file: &File) -> Self {
-        let mut defined = Self::default();
-        let [Item::Mod(module)] = file.items.as_slice() else { panic!("bindings are one module") };
-        for item in module.content.iter().flat_map(|(_, items)| items) {
-            match item {
-                Item::Struct(item) => assert!(defined.types.insert(item.ident.to_string()), "{} twice", item.ident),
-                Item::Enum(item) => {
-                    assert!(defined.types.insert(item.ident.to_string()), "{} twice", item.ident);
-                    if item.ident == "ServerCall" {
-                        defined.variants = item.variants.iter().map(|variant| variant.ident.to_string()).collect();
-                        assert_eq!(defined.variants.len(), item.variants.len());
-                    }
-                }
-                Item::Fn(item) => assert!(defined.functions.insert(item.sig.ident.to_string())),
-                Item::Impl(item) if item.generics.params.len() == 1 => {
-                    let methods = item.items.iter().filter_map(|item| match item {
-                        ImplItem::Fn(item) => Some(item.sig.ident.to_string()),
-                        _ => None,
-                    });
-                    defined.methods.extend(methods);
-                }
-                _ => {}
-            }
-        }
-        defined
-    }
-}
-
 proptest! {
     #![proptest_config(config())]
 
     #[test]
     fn what_is_described_is_what_is_generated(tools in schemas::tools()) {
-        let (tokens, diagnostics) = Bindings::generate(&snapshot(&tools), &Options::new("server"));
-        let text = format(tokens).expect("generated code is Rust");
-        let defined = Defined::of(&syn::parse_file(&text).expect("formatted code is Rust"));
-        let (described, said) = Bindings::describe(&snapshot(&tools), &Options::new("server"));
+        let options = Options::new("server");
+        let diagnostics = Bindings::generate(&snapshot(&tools), &options).1;
+        let defined = Parsed::of(&tools, &options);
+        let (described, said) = Bindings::describe(&snapshot(&tools), &options);
         prop_assert_eq!(diagnostics, said);
         let mut handlers = BTreeSet::new();
         for tool in &described {
             prop_assert!(defined.types.contains(&tool.params_type), "{tool:?}");
             prop_assert!(tool.output_type.iter().all(|output| defined.types.contains(output)), "{tool:?}");
-            prop_assert!(defined.functions.contains(&tool.handler), "{tool:?}");
-            prop_assert!(defined.methods.contains(&tool.method), "{tool:?}");
-            prop_assert!(defined.variants.contains(&tool.variant), "{tool:?}");
+            prop_assert!(defined.methods["Server"].contains(&tool.method), "{tool:?}");
+            prop_assert!(defined.variants["ServerCall"].contains(&tool.variant), "{tool:?}");
+            let signature = defined.functions.get(&tool.handler);
+            let expected = format!("({}) -> {}", tool.params_type, tool.returns.as_deref().unwrap_or_default());
+            prop_assert_eq!(signature, Some(&expected), "{:?}", tool);
             handlers.insert(tool.handler.clone());
         }
-        prop_assert_eq!(handlers, defined.functions);
+        prop_assert_eq!(handlers, defined.functions.into_keys().collect::<BTreeSet<_>>());
     }
 
     #[test]

@@ -119,7 +119,12 @@ fn defaults_are_never_sent_and_text_stays_harmless() {
 fn the_names_are_those_of_the_default_backend() {
     let snapshot = snapshot(&create_issue());
     let names = |types| Bindings::describe(&snapshot, &options(types)).0;
-    assert_eq!(names(Types::Typify), names(Types::Native));
+    let mut native = names(Types::Native);
+    // What is in a wrapper is of a type that typify makes, and that is not made to be described.
+    for tool in native.iter_mut().filter(|tool| tool.returns != tool.output_type) {
+        tool.returns = tool.output_type.is_none().then(|| "ToolResult".to_owned());
+    }
+    assert_eq!(names(Types::Typify), native);
 }
 
 #[test]

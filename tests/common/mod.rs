@@ -28,7 +28,8 @@ impl Crate {
         let package = Self { name, folder: tempfile::tempdir().expect("a temporary folder") };
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"{edition}\"\n\n{tables}\n\n\
-             [profile.dev]\ndebug = \"line-tables-only\"\n"
+             [profile.dev]\ndebug = \"line-tables-only\"\n\n\
+             [profile.dev.build-override]\ndebug = \"line-tables-only\"\n"
         );
         package.write("Cargo.toml", &manifest);
         package.write("Cargo.lock", &fs::read_to_string(root().join("Cargo.lock")).expect("the lock file can be read"));

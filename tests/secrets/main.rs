@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use plant::{FORMS, Format, Plant, SPOTS, Spot, damage, damaged, parse, plant, servers, toml, written};
 
-const CASES: u32 = 500;
+const CASES: u32 = 250;
 /// How often each form and each place have to come up at least.
 const EACH: usize = 3;
 const LIST: &str = r#"{"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}"#;
@@ -181,7 +181,7 @@ fn anything() -> impl Strategy<Value = String> {
 
 #[test]
 fn only_secrets_are_taken_out_of_any_text() {
-    let cases = ProptestConfig::default().cases.max(2_000);
+    let cases = ProptestConfig::default().cases.max(800);
     let mut runner = TestRunner::new(ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() });
     let outcome =
         runner.run(&(prop::collection::vec(anything(), 0..4), anything(), anything()), |(args, value, url)| {
@@ -252,7 +252,9 @@ fn a_library_has_nothing_of_the_file_in_its_metadata() {
     }
     let tokens = expand_macro(quote!("a"), Some(folder.path().to_owned())).to_string();
     let file: syn::File = syn::parse_str(&tokens).unwrap();
-    let tracked: Vec<_> = file.items.iter().filter(|item| matches!(item, syn::Item::Const(_))).collect();
+    // The warning about the secret is a constant too.
+    let is_tracked = |item: &&syn::Item| matches!(item, syn::Item::Const(item) if item.attrs.is_empty());
+    let tracked: Vec<_> = file.items.iter().filter(is_tracked).collect();
     assert_eq!(tracked.len(), 2, "{tokens}");
     fs::write(folder.path().join("lib.rs"), quote!(#(#tracked)*).to_string()).unwrap();
     let built = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))

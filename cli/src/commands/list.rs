@@ -50,6 +50,7 @@ fn to_json(tool: &ToolBinding, levels: &DiagnosticLevels, snapshot: &SnapshotTex
         "module": tool.module,
         "params_type": tool.params_type,
         "output_type": tool.output_type,
+        "returns": tool.returns,
         "handler": tool.handler,
         "method": tool.method,
         "variant": tool.variant,
@@ -66,8 +67,8 @@ fn table(tools: &[ToolBinding]) -> String {
         .zip(&names)
         .map(|(tool, name)| {
             let ToolBinding { module, handler, params_type, .. } = tool;
-            let output = tool.output_type.as_deref().unwrap_or("ToolResult");
-            format!("{name:<width$}  {module}::{handler}({params_type}) -> {output}")
+            let returns = tool.returns.as_deref().unwrap_or("..");
+            format!("{name:<width$}  {module}::{handler}({params_type}) -> {returns}")
         })
         .collect();
     lines.join("\n")

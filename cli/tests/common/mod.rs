@@ -102,13 +102,14 @@ pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
 }
 
-/// The fixture server's program, built beside the tests.
+/// The fixture server's program, built beside the tests: with the features that `cargo test --workspace` gives its
+/// dependencies, which are then built already.
 pub(crate) fn fixture_server() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let target = Path::new(env!("CARGO_BIN_EXE_mcp-bindgen")).ancestors().nth(2).expect("a target folder");
         let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "mcp-fixture-server", "--bin", "mcp-fixture-server"])
+            .args(["build", "--quiet", "--workspace", "--bin", "mcp-fixture-server"])
             .args(["--target-dir".as_ref(), target.as_os_str()])
             .status()
             .expect("cargo runs");

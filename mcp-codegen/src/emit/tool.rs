@@ -1,5 +1,6 @@
 //! What a tool has beside its types: its specification, its handler, its method, its variant.
 
+use mcp_model::Types;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use serde_json::Value;
@@ -79,6 +80,15 @@ impl ToolPlan<'_> {
 
     fn hint(&self, key: &str) -> Option<bool> {
         self.annotations?.get(key)?.as_bool()
+    }
+
+    /// The type that handler and method return, as text. `None` where another backend makes it, of what is in a wrapper.
+    pub(crate) fn returned(&self, types: Types) -> Option<String> {
+        if types != Types::Native && self.wrapped().is_some() {
+            return None;
+        }
+        let output = self.decoding(&Replaced::default(), &TokenStream::new()).0.to_string();
+        Some(output.replace(' ', "").replace(',', ", ").replace(", )", ",)"))
     }
 
     /// The type of the output, and how it is made of a result.

@@ -261,8 +261,7 @@ fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], diagnostics: &mut Diagno
             diagnostics.append(reporter.finish());
             named.name = name;
         }
-        let root = |schema: &SchemaPlan<'_>| schema.name(schema.document.root).unwrap_or_default().to_owned();
-        tool.idents.params = root(&tool.input);
-        tool.idents.output = tool.output.as_ref().map(root).unwrap_or_default();
+        tool.idents.params = tool.input.root_name().to_owned();
+        tool.idents.output = tool.output.as_ref().map_or("", SchemaPlan::root_name).to_owned();
     }
 }

@@ -38,6 +38,11 @@ impl<'s> SchemaPlan<'s> {
         self.types.get(&id).map(|named| named.name.as_str())
     }
 
+    /// The name of the whole value's type.
+    pub(super) fn root_name(&self) -> &str {
+        self.name(self.document.root).unwrap_or_default()
+    }
+
     /// What a named shape is, whatever it is called.
     pub(crate) fn path(&self, id: ShapeId) -> WirePath {
         wire_path(&self.types, id)

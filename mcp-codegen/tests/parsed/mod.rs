@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_codegen::{Bindings, Options};
 use mcp_model::Snapshot;
 use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
 use serde_json::{Value, json};
-use syn::{Fields, FnArg, GenericArgument, GenericParam, ImplItem, Item, ItemMod, Pat, PathArguments, Signature, Type};
+use syn::{
+    Fields, FnArg, GenericArgument, GenericParam, ImplItem, Item, ItemMod, Pat, PathArguments, ReturnType, Signature,
+    Type,
+};
 
 const PRELUDE: &str = include_str!("../../../runtime/src/wire/prelude.rs");
 /// Paths of more steps are not followed.
@@ -16,7 +20,8 @@ const LONGEST_PATH: usize = 5;
 #[derive(Default)]
 pub(crate) struct Parsed {
     pub(crate) types: BTreeSet<String>,
-    pub(crate) functions: BTreeSet<String>,
+    /// The parameters and the result of each handler, as text.
+    pub(crate) functions: BTreeMap<String, String>,
     /// The methods of each type.
     pub(crate) methods: BTreeMap<String, BTreeSet<String>>,
     /// The variants of each enum.
@@ -90,7 +95,7 @@ impl Parsed {
                 let name = item.sig.ident.to_string();
                 arguments(&item.sig);
                 assert!(values.insert(name.clone()), "the function `{name}` twice");
-                self.functions.insert(name);
+                self.functions.insert(name, signature(&item.sig));
             }
             Item::Const(item) => assert!(values.insert(item.ident.to_string()), "the constant `{}` twice", item.ident),
             Item::Impl(item) => {
@@ -168,6 +173,19 @@ impl Parsed {
             _ => {}
         }
     }
+}
+
+/// `(Params) -> Output` of a handler, which takes a client as well and returns a `Result`.
+fn signature(signature: &Signature) -> String {
+    let text = |tokens: &dyn ToTokens| tokens.to_token_stream().to_string().replace(' ', "");
+    let params = signature.inputs.iter().nth(1).map(|argument| match argument {
+        FnArg::Typed(argument) => text(&argument.ty),
+        FnArg::Receiver(_) => String::new(),
+    });
+    let ReturnType::Type(_, result) = &signature.output else { panic!("a handler without a result") };
+    let result = text(result);
+    let output = result.strip_prefix("Result<").and_then(|rest| rest.strip_suffix(",CallError>")).expect("a `Result`");
+    format!("({}) -> {}", params.unwrap_or_default(), output.replace(',', ", ").replace(", )", ",)"))
 }
 
 fn arguments(signature: &Signature) {

@@ -7,6 +7,7 @@ mod server;
 mod warning;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ use crate::{FileError, read_text};
 /// assert_eq!(config.snapshot_path("github"), std::path::Path::new("mcp/github.json"));
 /// # Ok::<(), mcp_model::FileError>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Config {
     /// The file that it was read from.
     pub path: Option<PathBuf>,
@@ -51,6 +52,20 @@ pub struct Config {
     pub warnings: Vec<ConfigWarning>,
     /// How diagnostics of the generator are taken.
     pub diagnostics: DiagnosticLevels,
+}
+
+/// Without the names of entries that were rejected: what stands there may be a secret.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("path", &self.path)
+            .field("defaults", &self.defaults)
+            .field("servers", &self.servers)
+            .field("rejected", &self.rejected.values().collect::<Vec<_>>())
+            .field("warnings", &self.warnings)
+            .field("diagnostics", &self.diagnostics)
+            .finish()
+    }
 }
 
 /// What holds where a server says nothing else.

@@ -7,7 +7,7 @@ use crate::server::Drift;
 use crate::{FileError, ServerConfig};
 
 /// Something in a configuration that is worth mending though it can be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConfigWarning {
     /// The server that it is about.
@@ -19,6 +19,13 @@ pub struct ConfigWarning {
 impl ConfigWarning {
     pub(super) fn about(server: &str, error: FileError) -> Self {
         Self { server: Some(server.to_owned()), error }
+    }
+}
+
+/// The error alone: what stands for a name may be a secret in the wrong place.
+impl fmt::Debug for ConfigWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
     }
 }
 

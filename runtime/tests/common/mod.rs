@@ -12,12 +12,13 @@ use mcp_model::ServerConfig;
 use mcp_runtime::{Client, ClientOptions};
 use serde_json::{Map, Value};
 
-/// The fixture server's program, built beside the tests.
+/// The fixture server's program, built beside the tests: with the features that `cargo test --workspace` gives its
+/// dependencies, which are then built already.
 pub(crate) fn fixture_server() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
         let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", "mcp-fixture-server", "--bin", "mcp-fixture-server"])
+            .args(["build", "--quiet", "--workspace", "--bin", "mcp-fixture-server"])
             .args(["--target-dir".as_ref(), target_folder().as_os_str()])
             .status()
             .expect("cargo runs");

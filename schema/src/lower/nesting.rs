@@ -2,10 +2,20 @@
 
 use std::collections::HashSet;
 
-use crate::shape::{Shape, ShapeId, Shapes, Slot};
+use crate::shape::{Field, Shape, ShapeId, Shapes, Slot, Unknown};
 
 /// `Vec<Vec<Vec<...>>>` is readable up to here.
 const DEEPEST: usize = 3;
+
+/// The shapes that a shape mentions, those of properties by their keys: which of the lists in a circle gets a name is no
+/// matter of the order of properties.
+fn ordered_children(shape: &Shape) -> Vec<ShapeId> {
+    let Shape::Struct(object) = shape else { return shape.children() };
+    let mut fields: Vec<&Field> = object.fields.iter().collect();
+    fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
+    let extra = if let Unknown::Keep(slot) = object.unknown { Some(slot.shape) } else { None };
+    fields.into_iter().map(|field| field.slot.shape).chain(extra).collect()
+}
 
 pub(super) fn name_deep_types(shapes: &mut Shapes, root: ShapeId) {
     let mut deep = HashSet::new();
@@ -14,7 +24,7 @@ pub(super) fn name_deep_types(shapes: &mut Shapes, root: ShapeId) {
     // Every named type starts anew; so does every type that gets a name here.
     while let Some(id) = roots.pop() {
         let mut below: Vec<(ShapeId, Vec<ShapeId>)> =
-            shapes.get(id).children().into_iter().map(|child| (child, vec![id])).collect();
+            ordered_children(shapes.get(id)).into_iter().map(|child| (child, vec![id])).collect();
         while let Some((child, path)) = below.pop() {
             let shape = shapes.get(child);
             let starts_anew = shape.is_named() || deep.contains(&child);

@@ -1,3 +1,0 @@
-mcp_macros::mcp_tools!("github");
-
-fn main() {}

@@ -1,3 +1,0 @@
-mcp_macros::mcp_tools!("github", path = "lists/github.json");
-
-fn main() {}

@@ -1,3 +1,0 @@
-mcp_macros::mcp_tools!();
-
-fn main() {}
