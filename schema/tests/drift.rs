@@ -536,3 +536,14 @@ fn the_server_and_entries_that_are_no_tools() {
     );
     assert_eq!(changes[1].kind, ChangeKind::Wording);
 }
+
+#[test]
+fn words_about_any_other_property_are_words() {
+    let with = |additional: Value| {
+        output(Some(
+            &json!({ "type": "object", "properties": { "field": { "type": "object", "additionalProperties": additional } } }),
+        ))
+    };
+    let changes = diff(&with(json!({})), &with(json!({ "description": "Whatever there is." })));
+    assert_eq!(told(&changes), ["wording /properties/field/additionalProperties: another description"],);
+}

@@ -3,19 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::bundle::push;
+use crate::normalize::WORDING;
 
-const WORDING: [&str; 10] = [
-    "title",
-    "description",
-    "examples",
-    "example",
-    "default",
-    "$comment",
-    "$schema",
-    "deprecated",
-    "readOnly",
-    "writeOnly",
-];
 /// Their members are schemas under names of the author's, not keywords.
 const NAMED_SCHEMAS: [&str; 6] =
     ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "dependencies"];

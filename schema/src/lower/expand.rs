@@ -11,7 +11,7 @@ use super::index;
 use super::numbers::{Numbers, Range};
 use super::objects::{Additional, ObjectAlternative, merge_requirements};
 use crate::diagnostics::{CIRCULAR_REF, LIMIT, Reporter};
-use crate::normalize::{Bound, Node, SchemaId, Schemas, Wraps};
+use crate::normalize::{Bound, Node, SchemaId, Schemas, WORDING, Wraps};
 
 /// References and combinations nest at most this deep on one level.
 const DEEPEST: usize = 100;
@@ -262,5 +262,6 @@ fn object_of(id: SchemaId, node: &Node, schemas: &Schemas<'_>) -> ObjectAlternat
 }
 
 fn is_anything(schemas: &Schemas<'_>, id: SchemaId) -> bool {
-    schemas.source(id).is_none_or(serde_json::Map::is_empty)
+    // What is said to people does not make it a type of its own.
+    schemas.source(id).is_none_or(|source| source.keys().all(|key| WORDING.contains(&key.as_str())))
 }

@@ -10,6 +10,20 @@ use super::Node;
 use crate::bundle::{lookup, push};
 use crate::diagnostics::{LIMIT, MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
 
+/// Keywords that say something to people and nothing of values.
+pub(crate) const WORDING: [&str; 10] = [
+    "title",
+    "description",
+    "examples",
+    "example",
+    "default",
+    "$comment",
+    "$schema",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+];
+
 /// A set of JSON's kinds of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kinds(u8);

@@ -13,8 +13,8 @@ use crate::bundle::{Bundle, LONGEST, Target, lookup, push};
 use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter};
 #[cfg(feature = "drift")]
 pub(crate) use assertions::{Assertions, Limit};
-pub(crate) use keywords::Bound;
 pub use keywords::Kinds;
+pub(crate) use keywords::{Bound, WORDING};
 
 /// A schema of a [`Schemas`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
