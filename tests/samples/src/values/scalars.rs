@@ -74,7 +74,7 @@ pub(super) fn strings(view: &View<'_>, hints: &Hints) -> Vec<Value> {
     let mut found: Vec<String> = formats.chain(patterns).collect();
     found.extend(["text", "", "two words é", "7"].map(str::to_owned));
     found.extend(hints.strings.iter().cloned());
-    let lengths = [Some(least), Some(least + 1), most, most.and_then(|most| most.checked_sub(1))];
+    let lengths = [Some(least), least.checked_add(1), most, most.and_then(|most| most.checked_sub(1))];
     let hinted = hints.numbers.iter().filter(|length| (0.0..=5_000.0).contains(*length));
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in the range of lengths")]
     let hinted = hinted.flat_map(|length| [*length as usize, *length as usize + 1]);
