@@ -83,6 +83,16 @@ fn the_macro_stays_light() -> Fallible<()> {
 }
 
 #[test]
+fn reading_schemas_knows_nothing_of_rust() -> Fallible<()> {
+    let crates = tree_of("mcp-bindgen-schema")?.third_party;
+    assert!(crates.contains("serde_json"), "cargo tree printed no serde_json: {crates:?}");
+    let tokens = found(&crates, &["syn", "quote", "proc-macro2", "prettyplease"]);
+    let heavy = found(&crates, &TOO_HEAVY_FOR_A_MACRO);
+    assert!(tokens.is_empty() && heavy.is_empty(), "not for reading schemas: {tokens:?} {heavy:?}");
+    Ok(())
+}
+
+#[test]
 fn default_features_pull_in_no_tls() -> Fallible<()> {
     let crates = tree_of("mcp-bindgen")?.third_party;
     println!("mcp-bindgen with default features: {} third-party crates", crates.len());
