@@ -1,8 +1,9 @@
 //! Where the opt-in backend is not built in.
 #![cfg(not(feature = "typify"))]
 
+use mcp_codegen::project::Project;
 use mcp_codegen::{Bindings, Options};
-use mcp_model::{Snapshot, Types};
+use mcp_model::{Snapshot, Types, write_if_changed};
 
 #[test]
 fn all_tools_keep_the_default_types_and_one_diagnostic_says_so() {
@@ -13,4 +14,16 @@ fn all_tools_keep_the_default_types_and_one_diagnostic_says_so() {
     let said: Vec<String> = said.iter().map(ToString::to_string).collect();
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].starts_with("warning[MCP0015]") && said[0].contains("enable feature `typify`"), "{said:?}");
+}
+
+#[test]
+fn a_configuration_that_asks_for_it_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = "[servers.demo]\ncommand = \"demo\"\ntypes = \"typify\"\n";
+    for (file, text) in [("mcp.toml", config), ("mcp/demo.json", "{\"tools\": []}")] {
+        write_if_changed(&folder.path().join(file), text.as_bytes()).unwrap();
+    }
+    let error = Project::open(folder.path()).unwrap().read("demo", None).unwrap_err().to_string();
+    assert!(error.contains("`types = \"typify\"` of server `demo` needs feature `typify`"), "{error}");
+    assert!(error.contains("mcp.toml"), "{error}");
 }

@@ -6,7 +6,7 @@ mod macro_input;
 
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, ConfigWarning, FileError, Snapshot};
+use mcp_model::{Config, ConfigWarning, FileError, Snapshot, Types};
 
 use crate::paths::relative;
 pub use macro_door::expand_macro;
@@ -131,6 +131,13 @@ impl Project {
             return Ok(Options::new(server));
         };
         match config.server_with_defaults(server) {
+            Ok(server) if server.types == Types::Typify && !cfg!(feature = "typify") => {
+                let message = format!("`types = \"typify\"` of server `{}` needs feature `typify`", server.name);
+                let mut error = FileError::new(message)
+                    .with_help("enable it for mcp-bindgen (macro) or mcp-codegen (build script), or leave `types` out");
+                error.path.clone_from(&config.path);
+                Err(shown_from(&self.manifest_dir, error))
+            }
             Ok(server) => Ok(Options::for_crate(&server, &self.manifest_dir)),
             Err(_) if has_path && !config.rejected.contains_key(server) => Ok(Options::new(server)),
             Err(error) => Err(shown_from(&self.manifest_dir, error)),
