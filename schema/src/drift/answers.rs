@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::cases::{Asked, Case, Cases};
 use super::failure::{self, Failure, Reason, Unmeant, add};
 use super::pattern::Patterns;
-use super::samples::Sampler;
+use super::samples::{Sampler, UNDECLARED};
 use super::types::{integer, is_open, printed_at};
 use super::validity::kind_of;
 use super::version::{Conjunction, Version};
@@ -139,17 +139,16 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
 
     /// Integers without a bound are what a type without one takes.
     fn integers(&mut self, case: &Case, least: i128, most: i128) -> Vec<Failure> {
-        let bound = |limits: Vec<i128>, tightest: fn(Vec<i128>) -> Option<i128>| tightest(limits);
         let lows = case.minimum(self.now).filter_map(|limit| {
             let whole = integer(&limit.value)?;
             Some(whole.saturating_add(i128::from(limit.exclusive)))
         });
-        let low = bound(lows.collect(), |limits| limits.into_iter().max());
+        let low = lows.max();
         let highs = case.maximum(self.now).filter_map(|limit| {
             let whole = integer(&limit.value)?;
             Some(whole.saturating_sub(i128::from(limit.exclusive)))
         });
-        let high = bound(highs.collect(), |limits| limits.into_iter().min());
+        let high = highs.min();
         let (implied_low, implied_high) =
             (i128::from(i64::MIN), if low.is_some_and(|low| low >= 0) { most } else { i64::MAX.into() });
         let mut failures = Vec::new();
@@ -272,7 +271,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
 
     fn others(&mut self, case: &Case, slot: Slot, known: &[String]) -> Vec<Failure> {
         let Asked::Of(asked) = case.others(self.now) else { return Vec::new() };
-        let key = ["zqUndeclared", "zq-undeclared-2"].into_iter().find(|key| !known.iter().any(|known| known == key));
+        let key = UNDECLARED.into_iter().find(|key| !known.iter().any(|known| known == key));
         let found = self.place(&asked, slot).to_vec();
         self.under(case, found, key.unwrap_or_default(), &["additionalProperties"])
     }

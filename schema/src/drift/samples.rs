@@ -11,6 +11,8 @@ use super::validity::{self, FORMATS, is_valid, kind_of};
 use super::version::{Conjunction, Version};
 use crate::normalize::{Kinds, Limit};
 
+/// Keys that no schema is likely to declare.
+pub(super) const UNDECLARED: [&str; 2] = ["zqUndeclared", "zq-undeclared-2"];
 /// So many values of one place.
 const MOST_VALUES: usize = 24;
 /// So many more of an object with one optional property each.

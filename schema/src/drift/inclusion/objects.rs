@@ -5,13 +5,11 @@ use serde_json::Value;
 use super::super::cases::Asked;
 use super::super::failure::{Failure, Reason, add};
 use super::super::pattern;
+use super::super::samples::UNDECLARED;
 use super::super::sent::Sent;
 use super::super::version::Conjunction;
 use super::{Inclusion, Part};
 use crate::normalize::SchemaId;
-
-/// Keys that no schema is likely to declare.
-const UNDECLARED: [&str; 2] = ["zqUndeclared", "zq-undeclared-2"];
 
 impl Inclusion<'_, '_, '_> {
     pub(super) fn objects(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
