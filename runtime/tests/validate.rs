@@ -309,7 +309,7 @@ impl Wire for CountParams {
 
 impl Print for CountParams {
     fn form(&self) -> Form<'_> {
-        Form::Value(self.0.map_or_else(|| json!({}), |n| json!({"n": n})))
+        Form::value(self.0.map_or_else(|| json!({}), |n| json!({"n": n})))
     }
 }
 

@@ -21,7 +21,7 @@ pub fn form_by_serde<T: Serialize>(value: &T) -> Form<'static> {
     match serde_json::to_value(value) {
         Ok(mut printed) => {
             print_integral_numbers(&mut printed);
-            Form::Value(printed)
+            Form::value(printed)
         }
         Err(error) => Form::Invalid(Mismatch::new(error.to_string())),
     }
@@ -125,11 +125,11 @@ impl<'de> Deserializer<'de> for Reading<'de> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
         match self.0.token() {
             Token::Null => visitor.visit_unit(),
-            Token::Bool(value) => visitor.visit_bool(*value),
-            Token::Unsigned(number) => visitor.visit_u64(*number),
-            Token::Signed(number) => visitor.visit_i64(*number),
-            Token::Float(number) => visitor.visit_f64(*number),
-            Token::Number(number) => visit_number(number, visitor),
+            Token::Bool(value) => visitor.visit_bool(value),
+            Token::Unsigned(number) => visitor.visit_u64(number),
+            Token::Signed(number) => visitor.visit_i64(number),
+            Token::Float(number) => visitor.visit_f64(number),
+            Token::Number { start, end } => visit_number(self.0.tape().number(start, end), visitor),
             Token::Text(_) | Token::Copied { .. } => visitor.visit_borrowed_str(self.0.text()?),
             Token::Array { items: length, .. } => {
                 let items = self.0.items()?;
@@ -195,7 +195,8 @@ impl<'de> Deserializer<'de> for Reading<'de> {
 }
 
 /// What `serde_json` does with a number of more digits than a double keeps.
-fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value, Mismatch> {
+fn visit_number<'de, V: Visitor<'de>>(number: Option<Number>, visitor: V) -> Result<V::Value, Mismatch> {
+    let number = number.ok_or_else(|| Mismatch::new("a number that cannot be read"))?;
     number.deserialize_any(visitor).map_err(|error| Mismatch::new(error.to_string()))
 }
 

@@ -67,7 +67,7 @@ impl<T: Print> Print for BTreeMap<String, T> {
     }
 
     fn members(&self, to: &mut Members<'_>) -> Result<(), Stopped> {
-        self.iter().try_for_each(|(key, value)| to.member(key, value))
+        self.iter().try_for_each(|(key, value)| to.required(key, value))
     }
 }
 

@@ -17,8 +17,9 @@ macro_rules! __object {
             fn read(
                 input: $crate::wire::Input<'_>,
             ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
+                let mut places = $crate::wire::places(&$keys);
                 #[allow(unused_mut)]
-                let mut object = input.object(&$keys)?;
+                let mut object = input.object(&$keys, &mut places)?;
                 $crate::__object_checks!(object $($rest)*);
                 $crate::__object_value!(object [$($field $presence,)*] $($rest)*)
             }
@@ -37,7 +38,7 @@ macro_rules! __object {
                 to: &mut $crate::wire::Members<'_>,
             ) -> ::core::result::Result<(), $crate::wire::Stopped> {
                 $($crate::__object_print!(to $presence $key, &self.$field);)*
-                $crate::__object_print_extra!(self to $keys $($rest)*)
+                $crate::__object_print_extra!(self to [$($field $presence $key)*] $($rest)*)
             }
         }
 
@@ -101,11 +102,22 @@ macro_rules! __object_print {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_print_extra {
-    ($self:ident $to:ident $keys:tt extra $extra:ident $($rest:tt)*) => {
-        $to.extra(&$keys, &$self.$extra)
+    ($self:ident $to:ident [$($field:ident $presence:ident $key:literal)*] extra $extra:ident $($rest:tt)*) => {
+        $to.extra(&[$(($key, $crate::__object_is_printed!($presence &$self.$field))),*], &$self.$extra)
     };
     ($self:ident $to:ident $keys:tt $($rest:tt)*) => {
         ::core::result::Result::Ok(())
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __object_is_printed {
+    (required $value:expr) => {
+        true
+    };
+    ($presence:ident $value:expr) => {
+        $value.is_some()
     };
 }
 

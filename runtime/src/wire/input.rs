@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::object::ObjectReader;
 use super::tape::{Tape, Token};
 use super::union::{Counts, Picked, too_many_trials};
-use super::{Mismatch, Wire};
+use super::{Keys, Mismatch, Wire};
 
 /// How much work reading may be, for each step of the value. The value may come from a hostile server, and the branches
 /// of unions read it again and again: without an end, for hours.
@@ -15,14 +15,14 @@ const LEAST_WORK: u64 = 1 << 19;
 /// A JSON value being read.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    pub(super) tape: &'a Tape<'a>,
+    pub(super) reading: &'a Reading<'a>,
     pub(super) at: usize,
-    pub(super) reading: &'a Reading,
 }
 
 /// What is known of a whole value while its parts are read.
 #[derive(Debug)]
-pub(super) struct Reading {
+pub(super) struct Reading<'a> {
+    tape: &'a Tape<'a>,
     work_left: Cell<u64>,
     pub(super) trials: Cell<u64>,
     /// How many branches of unions are being tried, one inside the other.
@@ -36,28 +36,30 @@ pub(super) struct Reading {
 pub(super) fn read<T: Wire>(tape: &Tape<'_>) -> Result<T, Mismatch> {
     let work = LEAST_WORK + MOST_WORK * tape.len() as u64;
     let reading = Reading {
+        tape,
         work_left: Cell::new(work),
         trials: Cell::new(0),
         trying: Cell::new(0),
         counts: Cell::default(),
         picked: RefCell::default(),
     };
-    T::read(Input { tape, at: 0, reading: &reading })
+    T::read(Input { reading: &reading, at: 0 })
 }
 
 impl<'a> Input<'a> {
     /// The value, as it came.
     #[must_use]
     pub fn value(self) -> Value {
-        self.tape.value(self.at)
+        self.tape().value(self.at)
     }
 
     /// The value as a text.
     ///
     /// # Errors
     /// Where it is something else.
+    #[inline]
     pub fn text(self) -> Result<&'a str, Mismatch> {
-        self.tape.text(self.at).ok_or_else(|| self.expected("a string"))
+        self.tape().text(self.at).ok_or_else(|| self.expected("a string"))
     }
 
     /// The value as a text that no schema lists.
@@ -69,12 +71,13 @@ impl<'a> Input<'a> {
         self.text().map(str::to_owned)
     }
 
-    /// The value as an object with these properties, in the order in which they are asked for.
+    /// The value as an object with these properties, in the order in which they are asked for. `places` has room for
+    /// each of them, see [`places`](super::places).
     ///
     /// # Errors
     /// Where it is something else, or holds one of them twice.
-    pub fn object(self, keys: &'static [&'static str]) -> Result<ObjectReader<'a>, Mismatch> {
-        ObjectReader::new(self, keys)
+    pub fn object<'p>(self, keys: Keys, places: &'p mut [u32]) -> Result<ObjectReader<'p, 'a>, Mismatch> {
+        ObjectReader::new(self, keys, places)
     }
 
     /// The value as an object, whatever it holds.
@@ -86,38 +89,47 @@ impl<'a> Input<'a> {
 
     /// The items of the value, an array.
     pub(super) fn items(self) -> Result<impl ExactSizeIterator<Item = Self>, Mismatch> {
-        let Token::Array { items, .. } = *self.token() else { return Err(self.expected("an array")) };
+        let Token::Array { items, .. } = self.token() else { return Err(self.expected("an array")) };
         self.work(items)?;
-        let mut places = self.tape.items(self.at);
+        let mut places = self.tape().items(self.at);
         Ok((0..items as usize).map(move |_| self.at(places.next().unwrap_or_default())))
     }
 
     /// The keys of the value, an object, and their values.
     pub(super) fn members(self) -> Result<impl Iterator<Item = (&'a str, Self)>, Mismatch> {
-        let Token::Object { members, .. } = *self.token() else { return Err(self.expected("an object")) };
+        let Token::Object { members, .. } = self.token() else { return Err(self.expected("an object")) };
         self.work(members)?;
-        Ok(self.tape.members(self.at).map(move |(key, at)| (key, self.at(at))))
+        Ok(self.tape().members(self.at).map(move |(key, at)| (key, self.at(at))))
     }
 
-    pub(super) fn token(self) -> &'a Token<'a> {
-        self.tape.token(self.at)
+    #[inline]
+    pub(super) fn tape(self) -> &'a Tape<'a> {
+        self.reading.tape
     }
 
+    #[inline]
+    pub(super) fn token(self) -> Token<'a> {
+        self.tape().token(self.at)
+    }
+
+    #[inline]
     pub(super) fn is_null(self) -> bool {
         matches!(self.token(), Token::Null)
     }
 
+    #[inline]
     pub(super) fn at(self, at: usize) -> Self {
         Self { at, ..self }
     }
 
     /// How many steps the value takes: one for every value and every key in it.
     pub(super) fn size(self) -> usize {
-        self.tape.end(self.at) - self.at
+        self.tape().end(self.at) - self.at
     }
 
+    #[cold]
     pub(super) fn expected(self, what: &'static str) -> Mismatch {
-        Mismatch::expected(what, describe(self.token()))
+        Mismatch::expected(what, describe(&self.token()))
     }
 
     /// Says that this much of the value is kept without a type.
@@ -132,6 +144,7 @@ impl<'a> Input<'a> {
         self.reading.counts.set(Counts { lost: lost + steps, undeclared });
     }
 
+    #[inline]
     pub(super) fn work(self, steps: u32) -> Result<(), Mismatch> {
         let left = &self.reading.work_left;
         left.set(left.get().saturating_sub(1 + u64::from(steps)));
@@ -149,7 +162,7 @@ fn describe(token: &Token<'_>) -> &'static str {
         Token::Null => "null",
         Token::Bool(_) => "a boolean",
         Token::Signed(_) | Token::Unsigned(_) => "an integer",
-        Token::Float(_) | Token::Number(_) => "a number",
+        Token::Float(_) | Token::Number { .. } => "a number",
         Token::Text(_) | Token::Copied { .. } => "a string",
         Token::Array { .. } => "an array",
         Token::Object { .. } => "an object",

@@ -23,7 +23,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use serde::de::Error as _;
-use serde::{Deserializer, Serialize as _, Serializer};
+use serde::{Deserializer, Serializer};
 use serde_json::{Map, Value};
 
 pub use by_serde::{form_by_serde, read_by_serde};
@@ -31,8 +31,7 @@ pub use input::Input;
 pub use literal::{read_literal, read_tag, read_text, unknown_tag, write_literal};
 pub use mismatch::Mismatch;
 pub use nullable::Nullable;
-pub use object::ObjectReader;
-use print::Printed;
+pub use object::{ObjectReader, places};
 pub use print::{Form, Items, Members, Print, Stopped};
 use tape::Tape;
 pub use union::{Pick, same_json};
@@ -76,7 +75,7 @@ pub fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
 /// # Errors
 /// The serializer's own, and a number that JSON cannot hold.
 pub fn serialize<S: Serializer>(value: &dyn Print, serializer: S) -> Result<S::Ok, S::Error> {
-    Printed::root(value).serialize(serializer)
+    print::serialize(value, serializer)
 }
 
 /// `Deserialize::deserialize` for a [`Wire`] type.

@@ -1,87 +1,83 @@
 use std::collections::BTreeMap;
 
-use super::{Input, Mismatch, Wire};
+use super::{Input, Keys, Mismatch, Wire};
 
-/// How many properties are placed without a list on the heap.
-const FEW: usize = 16;
 /// Beyond so many comparisons, keys are looked up and not compared one after the other.
 const MANY: usize = 4096;
 
 /// How many keys are looked at for one that may have been meant.
 const MOST_CANDIDATES: usize = 64;
 
+/// Room for the place of each key.
+#[must_use]
+pub fn places<const KEYS: usize>(_: &[&str; KEYS]) -> [u32; KEYS] {
+    [0; KEYS]
+}
+
 /// Reads the properties of an object, in the order of its type.
 #[derive(Debug)]
-pub struct ObjectReader<'a> {
+pub struct ObjectReader<'p, 'a> {
     input: Input<'a>,
-    keys: &'static [&'static str],
+    keys: Keys,
     /// Where the value of each key is; 0, where the whole value is, for none.
-    few: [u32; FEW],
-    many: Vec<u32>,
+    places: &'p [u32],
     /// The key to read next.
     next: usize,
     /// Where the keys are that the type does not have.
     unknown: Vec<usize>,
 }
 
-impl<'a> ObjectReader<'a> {
-    pub(super) fn new(input: Input<'a>, keys: &'static [&'static str]) -> Result<Self, Mismatch> {
-        let mut members = input.members()?;
-        let many = vec![0; if keys.len() > FEW { keys.len() } else { 0 }];
-        let mut reader = Self { input, keys, few: [0; FEW], many, next: 0, unknown: Vec::new() };
-        if input.size().saturating_mul(keys.len()) > MANY {
-            let index: BTreeMap<&str, usize> = keys.iter().enumerate().map(|(place, key)| (*key, place)).collect();
-            members.try_for_each(|(key, value)| reader.put(index.get(key).copied(), value))?;
-        } else {
-            // Servers and models send properties in the order of the schema, or nearly.
-            let mut expected = 0;
-            for (key, value) in members {
-                let (before, after) = keys.split_at_checked(expected).unwrap_or((&[], keys));
-                let found = after.iter().position(|known| *known == key).map(|place| place + before.len());
-                let found = found.or_else(|| before.iter().position(|known| *known == key));
-                expected = found.map_or(expected, |place| place + 1);
-                reader.put(found, value)?;
+impl<'p, 'a> ObjectReader<'p, 'a> {
+    pub(super) fn new(input: Input<'a>, keys: Keys, places: &'p mut [u32]) -> Result<Self, Mismatch> {
+        let members = input.members()?;
+        let mut unknown = Vec::new();
+        let is_large = input.size().saturating_mul(keys.len()) > MANY;
+        let index: BTreeMap<&str, usize> =
+            keys.iter().enumerate().filter(|_| is_large).map(|(place, key)| (*key, place)).collect();
+        let mut expected = 0;
+        for (key, value) in members {
+            let found = if is_large { index.get(key).copied() } else { position(keys, key, expected) };
+            let Some((found, place)) = found.and_then(|found| Some((found, places.get_mut(found)?))) else {
+                unknown.push(value.at - 1);
+                continue;
+            };
+            if *place != 0 {
+                return Err(Mismatch::new("it is there twice").within(key.to_owned()));
             }
+            // A tape is not longer.
+            *place = u32::try_from(value.at).unwrap_or(u32::MAX);
+            expected = found + 1;
         }
-        Ok(reader)
+        Ok(Self { input, keys, places, next: 0, unknown })
     }
 
-    fn put(&mut self, place: Option<usize>, value: Input<'a>) -> Result<(), Mismatch> {
-        let Some(place) = place else {
-            self.unknown.push(value.at - 1);
-            return Ok(());
-        };
-        let places = if self.many.is_empty() { self.few.as_mut_slice() } else { self.many.as_mut_slice() };
-        let Some(known) = places.get_mut(place) else { return Ok(()) };
-        if *known != 0 {
-            return Err(Mismatch::new("it is there twice").within(self.keys.get(place).copied().unwrap_or_default()));
-        }
-        // A tape has at most as many steps.
-        *known = u32::try_from(value.at).unwrap_or(u32::MAX);
-        Ok(())
-    }
-
-    fn place(&self, key: usize) -> Option<usize> {
-        let places = if self.many.is_empty() { self.few.as_slice() } else { self.many.as_slice() };
-        places.get(key).filter(|place| **place != 0).map(|place| *place as usize)
-    }
-
-    /// The key whose turn it is, and its value.
-    fn advance(&mut self) -> (&'static str, Option<Input<'a>>) {
-        let key = self.keys.get(self.next).copied().unwrap_or_default();
-        let value = self.place(self.next).map(|at| self.input.at(at));
+    /// The value whose turn it is.
+    #[inline]
+    fn advance(&mut self) -> Option<Input<'a>> {
+        let place = self.places.get(self.next).copied().unwrap_or_default();
         self.next += 1;
-        (key, value)
+        (place != 0).then(|| self.input.at(place as usize))
+    }
+
+    /// The key of the value whose turn it was.
+    fn key(&self) -> &'static str {
+        self.keys.get(self.next - 1).copied().unwrap_or_default()
+    }
+
+    #[cold]
+    fn within(&self, error: Mismatch) -> Mismatch {
+        error.within(self.key())
     }
 
     /// The next property, which has to be there.
     ///
     /// # Errors
     /// Where it is missing or does not fit.
+    #[inline]
     pub fn required<T: Wire>(&mut self) -> Result<T, Mismatch> {
         match self.advance() {
-            (key, Some(value)) => T::read(value).map_err(|error| error.within(key)),
-            (key, None) => Err(self.missing(key)),
+            Some(value) => T::read(value).map_err(|error| self.within(error)),
+            None => Err(self.missing(self.key())),
         }
     }
 
@@ -89,14 +85,15 @@ impl<'a> ObjectReader<'a> {
     ///
     /// # Errors
     /// Where it does not fit.
+    #[inline]
     pub fn optional<T: Wire>(&mut self) -> Result<Option<T>, Mismatch> {
         match self.advance() {
-            (_, None) => Ok(None),
-            (_, Some(value)) if value.is_null() => {
+            None => Ok(None),
+            Some(value) if value.is_null() => {
                 self.input.note_lost(2);
                 Ok(None)
             }
-            (key, Some(value)) => T::read(value).map(Some).map_err(|error| error.within(key)),
+            Some(value) => T::read(value).map(Some).map_err(|error| self.within(error)),
         }
     }
 
@@ -104,11 +101,10 @@ impl<'a> ObjectReader<'a> {
     ///
     /// # Errors
     /// Where it does not fit.
+    #[inline]
     pub fn present<T: Wire>(&mut self) -> Result<Option<T>, Mismatch> {
-        match self.advance() {
-            (_, None) => Ok(None),
-            (key, Some(value)) => T::read(value).map(Some).map_err(|error| error.within(key)),
-        }
+        let value = self.advance();
+        value.map(|value| T::read(value).map_err(|error| self.within(error))).transpose()
     }
 
     /// Every property that the type does not have.
@@ -152,7 +148,7 @@ impl<'a> ObjectReader<'a> {
     pub fn require_any(&self, sets: &[&[&str]]) -> Result<(), Mismatch> {
         let has = |key: &&str| {
             let known = self.keys.iter().position(|known| known == key);
-            known.map_or_else(|| self.unknown().any(|(unknown, _)| unknown == *key), |key| self.place(key).is_some())
+            known.map_or_else(|| self.unknown().any(|(unknown, _)| unknown == *key), |key| self.has(key))
         };
         if sets.iter().any(|set| set.iter().all(has)) {
             return Ok(());
@@ -162,12 +158,16 @@ impl<'a> ObjectReader<'a> {
     }
 
     fn unknown(&self) -> impl Iterator<Item = (&'a str, Input<'a>)> {
-        self.unknown.iter().map(|at| (self.input.tape.text(*at).unwrap_or_default(), self.input.at(at + 1)))
+        self.unknown.iter().map(|at| (self.input.tape().text(*at).unwrap_or_default(), self.input.at(at + 1)))
+    }
+
+    fn has(&self, key: usize) -> bool {
+        self.places.get(key).is_some_and(|place| *place != 0)
     }
 
     /// The keys that the object does not have.
     fn absent(&self) -> impl Iterator<Item = &'static str> {
-        self.keys.iter().enumerate().filter(|(place, _)| self.place(*place).is_none()).map(|(_, key)| *key)
+        self.keys.iter().enumerate().filter(|(place, _)| !self.has(*place)).map(|(_, key)| *key)
     }
 
     /// The key that may have been meant by another. Nobody reads what is said of a branch that does not fit.
@@ -176,6 +176,7 @@ impl<'a> ObjectReader<'a> {
         is_shown.then(|| mcp_model::nearest(key, candidates.take(MOST_CANDIDATES)).first().copied()).flatten()
     }
 
+    #[cold]
     fn missing(&self, key: &'static str) -> Mismatch {
         match self.nearest(key, self.unknown().map(|(unknown, _)| unknown)) {
             Some(near) => Mismatch::new(format!(
@@ -186,6 +187,13 @@ impl<'a> ObjectReader<'a> {
             None => Mismatch::missing(key),
         }
     }
+}
+
+/// Where a key is among others. Servers and models send properties in the order of the schema, or nearly.
+fn position(keys: Keys, key: &str, expected: usize) -> Option<usize> {
+    let (before, after) = keys.split_at_checked(expected)?;
+    let found = after.iter().position(|known| *known == key).map(|place| place + expected);
+    found.or_else(|| before.iter().position(|known| *known == key))
 }
 
 /// The property that says which branch of a tagged union a value is.

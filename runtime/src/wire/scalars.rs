@@ -27,7 +27,7 @@ impl Print for &str {
 impl Wire for bool {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
         match input.token() {
-            Token::Bool(value) => Ok(*value),
+            Token::Bool(value) => Ok(value),
             _ => Err(input.expected("a boolean")),
         }
     }
@@ -97,7 +97,7 @@ impl Print for Map<String, Value> {
     }
 
     fn members(&self, to: &mut Members<'_>) -> Result<(), Stopped> {
-        self.iter().try_for_each(|(key, value)| to.member(key, value))
+        self.iter().try_for_each(|(key, value)| to.required(key, value))
     }
 }
 
@@ -138,12 +138,12 @@ impl Wire for f64 {
         let exactly = "a number that 64 bits hold exactly";
         #[allow(clippy::cast_precision_loss)] // what is lost is seen
         let (rounded, integer) = match input.token() {
-            Token::Float(number) => return Ok(*number),
-            Token::Unsigned(number) => (*number as Self, i128::from(*number)),
-            Token::Signed(number) => (*number as Self, i128::from(*number)),
-            Token::Number(number) => {
-                let is_fraction = number.to_string().contains(['.', 'e', 'E']);
-                return number.as_f64().filter(|_| is_fraction).ok_or_else(|| outside(input, exactly));
+            Token::Float(number) => return Ok(number),
+            Token::Unsigned(number) => (number as Self, i128::from(number)),
+            Token::Signed(number) => (number as Self, i128::from(number)),
+            Token::Number { start, end } => {
+                let number = input.tape().number(start, end).filter(|number| !is_integer(number));
+                return number.and_then(|number| number.as_f64()).ok_or_else(|| outside(input, exactly));
             }
             _ => return Err(input.expected("a number")),
         };
@@ -161,10 +161,10 @@ impl Print for f64 {
 /// The value of an integral number, however it is written, where 64 bits hold it.
 fn whole(input: Input<'_>) -> Result<Option<i128>, Mismatch> {
     match input.token() {
-        Token::Unsigned(number) => Ok(Some((*number).into())),
-        Token::Signed(number) => Ok(Some((*number).into())),
-        Token::Float(number) => Ok(whole_of(*number)),
-        Token::Number(_) => Ok(None),
+        Token::Unsigned(number) => Ok(Some(number.into())),
+        Token::Signed(number) => Ok(Some(number.into())),
+        Token::Float(number) => Ok(whole_of(number)),
+        Token::Number { .. } => Ok(None),
         _ => Err(input.expected("an integer")),
     }
 }
@@ -180,8 +180,11 @@ pub(super) fn faithful(number: &Number) -> Option<f64> {
     if Number::from_f64(double).as_ref() == Some(number) {
         return Some(double);
     }
-    let written = number.to_string();
-    (written.contains(['.', 'e', 'E']) && digits(&written) == digits(&double.to_string())).then_some(double)
+    (!is_integer(number) && digits(&number.to_string()) == digits(&double.to_string())).then_some(double)
+}
+
+fn is_integer(number: &Number) -> bool {
+    !number.to_string().contains(['.', 'e', 'E'])
 }
 
 /// The significant digits of a number, wherever its point is.
@@ -197,9 +200,11 @@ fn outside(input: Input<'_>, what: &'static str) -> Mismatch {
         Token::Signed(_) => "a negative integer",
         Token::Unsigned(_) => "a larger integer",
         Token::Float(number) if number.fract() != 0.0 => "a fraction",
-        Token::Float(number) if *number < 0.0 && whole_of(*number).is_some() => "a negative integer",
-        Token::Float(number) if whole_of(*number).is_some() => "a larger integer",
-        Token::Number(number) if number.as_f64().is_some_and(|value| value.fract() != 0.0) => "a fraction",
+        Token::Float(number) if number < 0.0 && whole_of(number).is_some() => "a negative integer",
+        Token::Float(number) if whole_of(number).is_some() => "a larger integer",
+        Token::Number { start, end } if input.tape().number(start, end).is_some_and(|number| !is_integer(&number)) => {
+            "a fraction"
+        }
         _ => "a larger number",
     };
     Mismatch::expected(what, found)

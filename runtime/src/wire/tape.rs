@@ -15,7 +15,7 @@ const DEEPEST: u32 = 160;
 const DIGITS: &str = "$serde_json::private::Number";
 
 /// A step of a tape.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Token<'t> {
     Null,
     Bool(bool),
@@ -23,8 +23,11 @@ pub(super) enum Token<'t> {
     Signed(i64),
     Unsigned(u64),
     Float(f64),
-    /// What no other number holds: with `arbitrary_precision`, more digits than a double has.
-    Number(Box<Number>),
+    /// What no other number holds: with `arbitrary_precision`, more digits than a double has. As text, like `Copied`.
+    Number {
+        start: usize,
+        end: usize,
+    },
     Text(&'t str),
     /// A text that the source does not lend: a range of [`Tape::texts`].
     Copied {
@@ -80,13 +83,20 @@ impl<'t> Tape<'t> {
         self.tokens.len()
     }
 
-    pub(super) fn token(&self, at: usize) -> &Token<'t> {
-        self.tokens.get(at).unwrap_or(&Token::Null)
+    #[inline]
+    pub(super) fn token(&self, at: usize) -> Token<'t> {
+        self.tokens.get(at).copied().unwrap_or(Token::Null)
+    }
+
+    /// A number of more digits than a double keeps.
+    pub(super) fn number(&self, start: usize, end: usize) -> Option<Number> {
+        self.texts.get(start..end)?.parse().ok()
     }
 
     /// The text at a place, which a key always is.
+    #[inline]
     pub(super) fn text(&self, at: usize) -> Option<&str> {
-        match *self.token(at) {
+        match self.token(at) {
             Token::Text(text) => Some(text),
             Token::Copied { start, end } => self.texts.get(start..end),
             _ => None,
@@ -94,8 +104,9 @@ impl<'t> Tape<'t> {
     }
 
     /// Where the value that begins at a place ends.
+    #[inline]
     pub(super) fn end(&self, at: usize) -> usize {
-        match *self.token(at) {
+        match self.token(at) {
             Token::Array { end, .. } | Token::Object { end, .. } => end as usize,
             _ => at + 1,
         }
@@ -105,11 +116,11 @@ impl<'t> Tape<'t> {
     pub(super) fn value(&self, at: usize) -> Value {
         match self.token(at) {
             Token::Null => Value::Null,
-            Token::Bool(value) => Value::Bool(*value),
-            Token::Signed(number) => Value::Number((*number).into()),
-            Token::Unsigned(number) => Value::Number((*number).into()),
-            Token::Float(number) => Number::from_f64(*number).map_or(Value::Null, Value::Number),
-            Token::Number(number) => Value::Number((**number).clone()),
+            Token::Bool(value) => Value::Bool(value),
+            Token::Signed(number) => Value::Number(number.into()),
+            Token::Unsigned(number) => Value::Number(number.into()),
+            Token::Float(number) => Number::from_f64(number).map_or(Value::Null, Value::Number),
+            Token::Number { start, end } => self.number(start, end).map_or(Value::Null, Value::Number),
             Token::Text(_) | Token::Copied { .. } => Value::String(self.text(at).unwrap_or_default().to_owned()),
             Token::Array { .. } => Value::Array(self.items(at).map(|at| self.value(at)).collect()),
             Token::Object { .. } => {
@@ -140,15 +151,22 @@ impl<'t> Tape<'t> {
         })
     }
 
+    #[inline]
     fn push(&mut self, token: Token<'t>) -> usize {
         self.tokens.push(token);
         self.tokens.len() - 1
     }
 
-    fn copy(&mut self, text: &str) {
+    /// Keeps a text, and gives its range.
+    fn keep(&mut self, text: &str) -> (usize, usize) {
         let start = self.texts.len();
         self.texts.push_str(text);
-        self.push(Token::Copied { start, end: self.texts.len() });
+        (start, self.texts.len())
+    }
+
+    fn copy(&mut self, text: &str) {
+        let (start, end) = self.keep(text);
+        self.push(Token::Copied { start, end });
     }
 
     fn push_number(&mut self, number: &Number) {
@@ -156,7 +174,10 @@ impl<'t> Tape<'t> {
             (Some(number), ..) => Token::Unsigned(number),
             (_, Some(number), _) => Token::Signed(number),
             (.., Some(number)) => Token::Float(number),
-            _ => Token::Number(Box::new(number.clone())),
+            _ => {
+                let (start, end) = self.keep(&number.to_string());
+                Token::Number { start, end }
+            }
         };
         self.push(token);
     }

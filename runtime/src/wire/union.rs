@@ -112,7 +112,7 @@ impl<'a, T: 'static> Pick<'a, T> {
         let kind = match self.input.token() {
             Token::Null => "null",
             Token::Bool(_) => "boolean",
-            Token::Signed(_) | Token::Unsigned(_) | Token::Float(_) | Token::Number(_) => "number",
+            Token::Signed(_) | Token::Unsigned(_) | Token::Float(_) | Token::Number { .. } => "number",
             Token::Text(_) | Token::Copied { .. } => "string",
             Token::Array { .. } => "array",
             Token::Object { .. } => "object",
