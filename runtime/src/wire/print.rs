@@ -35,7 +35,6 @@ pub trait Print {
 }
 
 /// What a value prints as.
-#[derive(Clone)]
 pub enum Form<'a> {
     /// `null`
     Null,
@@ -75,21 +74,15 @@ impl Form<'_> {
     }
 }
 
-impl Print for Form<'_> {
-    fn form(&self) -> Form<'_> {
-        self.clone()
-    }
-}
-
 /// Printing has failed, and whoever prints knows why.
 #[derive(Clone, Copy, Debug)]
 pub struct Stopped;
 
 /// Takes the items of an array.
-pub struct Items<'p>(&'p mut dyn FnMut(&dyn Print) -> Result<(), Stopped>);
+pub struct Items<'p>(&'p mut dyn FnMut(Form<'_>) -> Result<(), Stopped>);
 
 /// Takes the members of an object.
-pub struct Members<'p>(&'p mut dyn FnMut(&str, &dyn Print) -> Result<(), Stopped>);
+pub struct Members<'p>(&'p mut dyn FnMut(&str, Form<'_>) -> Result<(), Stopped>);
 
 impl fmt::Debug for Form<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -114,7 +107,7 @@ impl Items<'_> {
     ///
     /// # Errors
     /// Where it cannot be printed.
-    pub fn item(&mut self, item: &dyn Print) -> Result<(), Stopped> {
+    pub fn item(&mut self, item: Form<'_>) -> Result<(), Stopped> {
         (self.0)(item)
     }
 }
@@ -125,7 +118,7 @@ impl Members<'_> {
     /// # Errors
     /// Where it cannot be printed.
     #[inline]
-    pub fn required(&mut self, key: &str, value: &dyn Print) -> Result<(), Stopped> {
+    pub fn member(&mut self, key: &str, value: Form<'_>) -> Result<(), Stopped> {
         (self.0)(key, value)
     }
 
@@ -135,7 +128,7 @@ impl Members<'_> {
     /// Where it cannot be printed.
     #[inline]
     pub fn optional<T: Print>(&mut self, key: &str, value: &Option<T>) -> Result<(), Stopped> {
-        value.as_ref().map_or(Ok(()), |value| (self.0)(key, value))
+        value.as_ref().map_or(Ok(()), |value| (self.0)(key, value.form()))
     }
 
     /// The members that have no field; those of a field that was printed are left out.
@@ -145,7 +138,7 @@ impl Members<'_> {
     pub fn extra<T: Print>(&mut self, fields: &[(&str, bool)], extra: &BTreeMap<String, T>) -> Result<(), Stopped> {
         let is_printed = |key: &str| fields.iter().any(|(field, is_printed)| *is_printed && *field == key);
         let mut left = extra.iter().filter(|(key, _)| !is_printed(key));
-        left.try_for_each(|(key, value)| (self.0)(key, value))
+        left.try_for_each(|(key, value)| (self.0)(key, value.form()))
     }
 
     /// The tag of a union's branch, then the branch.
@@ -153,7 +146,7 @@ impl Members<'_> {
     /// # Errors
     /// Where the branch cannot be printed.
     pub fn tagged(&mut self, key: &str, tag: Form<'_>, branch: &dyn Print) -> Result<(), Stopped> {
-        (self.0)(key, &tag)?;
+        (self.0)(key, tag)?;
         let Form::Object(object) = branch.form() else { return Ok(()) };
         let print = &mut *self.0;
         object.members(&mut Members(&mut |known, value| if known == key { Ok(()) } else { print(known, value) }))
@@ -164,8 +157,8 @@ impl Members<'_> {
 ///
 /// # Errors
 /// A [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
-pub(super) fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
-    Ok(match value.form() {
+pub(super) fn to_value(form: Form<'_>) -> Result<Value, Mismatch> {
+    Ok(match form {
         Form::Null => Value::Null,
         Form::Bool(value) => Value::Bool(value),
         Form::Signed(number) => Value::Number(number.into()),
@@ -179,7 +172,7 @@ pub(super) fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
         Form::Array(array, length) => {
             let mut items = Vec::with_capacity(length);
             let mut fault = None;
-            let item = &mut |item: &dyn Print| {
+            let item = &mut |item: Form<'_>| {
                 let value = to_value(item).map_err(|error| {
                     fault = Some(error.within_item(items.len()));
                     Stopped
@@ -194,7 +187,7 @@ pub(super) fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
         Form::Object(object) => {
             let mut members = Map::new();
             let mut fault = None;
-            let member = &mut |key: &str, value: &dyn Print| {
+            let member = &mut |key: &str, value: Form<'_>| {
                 let value = to_value(value).map_err(|error| {
                     fault = Some(error.within(key.to_owned()));
                     Stopped
@@ -242,42 +235,42 @@ impl Fault {
 
 /// A value on its way into a serializer.
 struct Printed<'a> {
-    value: &'a dyn Print,
+    form: &'a Form<'a>,
     fault: &'a Fault,
 }
 
 /// Prints a value.
-pub(super) fn serialize<S: Serializer>(value: &dyn Print, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn serialize<S: Serializer>(form: &Form<'_>, serializer: S) -> Result<S::Ok, S::Error> {
     let fault = Fault::default();
-    let printed = Printed { value, fault: &fault }.serialize(serializer);
+    let printed = Printed { form, fault: &fault }.serialize(serializer);
     printed.map_err(|error| fault.0.take().map_or(error, S::Error::custom))
 }
 
 impl Serialize for Printed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let fault = self.fault;
-        match self.value.form() {
+        match self.form {
             Form::Text(text) => serializer.serialize_str(text),
             Form::Null => serializer.serialize_unit(),
-            Form::Bool(value) => serializer.serialize_bool(value),
-            Form::Signed(number) => serializer.serialize_i64(number),
-            Form::Unsigned(number) => serializer.serialize_u64(number),
-            Form::Float(number) => match whole_of(number).filter(|_| is_printed_whole(number)) {
+            Form::Bool(value) => serializer.serialize_bool(*value),
+            Form::Signed(number) => serializer.serialize_i64(*number),
+            Form::Unsigned(number) => serializer.serialize_u64(*number),
+            Form::Float(number) => match whole_of(*number).filter(|_| is_printed_whole(*number)) {
                 Some(whole) => match (u64::try_from(whole), i64::try_from(whole)) {
                     (Ok(whole), _) => serializer.serialize_u64(whole),
                     (_, Ok(whole)) => serializer.serialize_i64(whole),
-                    _ => serializer.serialize_f64(number),
+                    _ => serializer.serialize_f64(*number),
                 },
-                None if number.is_finite() => serializer.serialize_f64(number),
+                None if number.is_finite() => serializer.serialize_f64(*number),
                 None => Err(fault.raise(Mismatch::new(NOT_FINITE))),
             },
             Form::Number(number) => serialize_number(number, serializer),
             Form::Array(array, length) => {
-                let mut items = serializer.serialize_seq(Some(length))?;
+                let mut items = serializer.serialize_seq(Some(*length))?;
                 let mut failed = None;
                 let mut index = 0;
-                let item = &mut |value: &dyn Print| {
-                    let printed = items.serialize_element(&Printed { value, fault });
+                let item = &mut |form: Form<'_>| {
+                    let printed = items.serialize_element(&Printed { form: &form, fault });
                     printed.map_err(|error| {
                         fault.within(|mismatch| mismatch.within_item(index));
                         failed = Some(error);
@@ -293,8 +286,8 @@ impl Serialize for Printed<'_> {
             Form::Object(object) => {
                 let mut members = serializer.serialize_map(None)?;
                 let mut failed = None;
-                let member = &mut |key: &str, value: &dyn Print| {
-                    let printed = members.serialize_entry(key, &Printed { value, fault });
+                let member = &mut |key: &str, form: Form<'_>| {
+                    let printed = members.serialize_entry(key, &Printed { form: &form, fault });
                     printed.map_err(|error| {
                         fault.within(|mismatch| mismatch.within(key.to_owned()));
                         failed = Some(error);
@@ -305,8 +298,8 @@ impl Serialize for Printed<'_> {
                 stopped(printed, failed)?;
                 members.end()
             }
-            Form::Value(value) => Printed { value: &*value, fault }.serialize(serializer),
-            Form::Invalid(mismatch) => Err(fault.raise(mismatch)),
+            Form::Value(value) => Printed { form: &value.form(), fault }.serialize(serializer),
+            Form::Invalid(mismatch) => Err(fault.raise(mismatch.clone())),
         }
     }
 }
