@@ -200,7 +200,8 @@ impl ToolCall {
     /// # Errors
     /// [`CallError::InvalidArguments`] where the parameters do not print as a JSON object.
     pub fn of<P: Tool>(params: &P) -> Result<Self, CallError> {
-        let arguments = to_value(params).map_err(|error| invalid_arguments::<P>(String::new(), error.to_string()))?;
+        let arguments =
+            to_value(params).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().into_owned()))?;
         #[cfg(feature = "validate")]
         check_arguments::<P>(&arguments)?;
         match arguments {
@@ -263,9 +264,9 @@ pub async fn call_untyped<P: Tool>(client: &(impl CallTool + ?Sized), params: &P
 /// [`CallError::Decode`] with the result as it came.
 pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
     let read = match &result.structured {
-        Some(structured) => from_value(structured).map_err(|error| (error.pointer(), error.message().to_owned())),
+        Some(structured) => from_value(structured).map_err(|error| (error.pointer(), error.message().into_owned())),
         None => match serde_json::from_str::<Value>(&result.text()) {
-            Ok(text) => from_value(&text).map_err(|error| (error.pointer(), error.message().to_owned())),
+            Ok(text) => from_value(&text).map_err(|error| (error.pointer(), error.message().into_owned())),
             Err(_) => Err((String::new(), "there is no structured content".to_owned())),
         },
     };
@@ -279,7 +280,7 @@ pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
 pub fn parse_arguments<P: Tool>(arguments: &Value) -> Result<P, CallError> {
     #[cfg(feature = "validate")]
     check_arguments::<P>(arguments)?;
-    from_value(arguments).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().to_owned()))
+    from_value(arguments).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().into_owned()))
 }
 
 fn invalid_arguments<P: Tool>(pointer: String, message: String) -> CallError {

@@ -1,6 +1,6 @@
 //! Types as `schemars` sees them.
 
-use mcp_runtime::wire::{Input, Mismatch, Wire};
+use mcp_runtime::wire::{Form, Input, Mismatch, Print, Wire};
 use mcp_runtime::{CallError, ServerSpec, Tool, ToolResult, ToolSpec};
 use schemars::{JsonSchema, SchemaGenerator, schema_for};
 use serde_json::{Value, json};
@@ -27,9 +27,11 @@ impl Wire for GreetParams {
     fn read(_: Input<'_>) -> Result<Self, Mismatch> {
         Ok(Self)
     }
+}
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        Ok(json!({}))
+impl Print for GreetParams {
+    fn form(&self) -> Form<'_> {
+        Form::Value(json!({}))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The pick among the branches of a union, whatever their order, and what the worst values cost.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used)]
 
 #[path = "../../mcp-codegen/tests/harness/watchdog.rs"]
 mod watchdog;
@@ -168,7 +168,7 @@ fn the_worst_values_cost_little() {
                 let read = from_value::<Deep>(&value);
                 assert!(started.elapsed() < AT_MOST, "{case}: {:?}", started.elapsed());
                 if leaf.is_number() && kind != "objects with null" {
-                    assert_eq!(to_value(&read.unwrap()).unwrap(), value);
+                    assert_eq!(to_value(&read.expect(&case)).unwrap(), value);
                 } else {
                     assert_eq!(read.is_ok(), leaf.is_number(), "{case}");
                 }

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use mcp_runtime::validate::{Validator, arguments, result};
-use mcp_runtime::wire::{Input, Mismatch, Wire};
+use mcp_runtime::wire::{Form, Input, Mismatch, Print, Wire};
 use mcp_runtime::{CallError, ServerSpec, Tool, ToolCall, ToolResult, ToolSpec, parse_arguments};
 use serde_json::{Value, json};
 
@@ -305,9 +305,11 @@ impl Wire for CountParams {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
         Ok(Self(input.value()["n"].as_i64()))
     }
+}
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        Ok(self.0.map_or_else(|| json!({}), |n| json!({"n": n})))
+impl Print for CountParams {
+    fn form(&self) -> Form<'_> {
+        Form::Value(self.0.map_or_else(|| json!({}), |n| json!({"n": n})))
     }
 }
 

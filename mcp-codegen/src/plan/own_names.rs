@@ -27,18 +27,13 @@ pub(super) const PRELUDE: &[&str] = &[
     "Err",
     "From",
     "Hash",
-    "Input",
     "Into",
     "Map",
-    "Mismatch",
     "None",
     "Nullable",
-    "ObjectReader",
-    "ObjectWriter",
     "Ok",
     "Option",
     "PartialEq",
-    "Pick",
     "Result",
     "Self",
     "Send",
@@ -52,7 +47,6 @@ pub(super) const PRELUDE: &[&str] = &[
     "ToolSpec",
     "Value",
     "Vec",
-    "Wire",
 ];
 
 impl OwnNames {

@@ -1,11 +1,12 @@
-//! The way from types that know only `serde`'s derives to [`Wire`](super::Wire): typify's.
+//! The way from types that know only `serde`'s traits to [`Wire`](super::Wire): typify's, and those of the user.
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Unexpected, Visitor};
 use serde::{Serialize, forward_to_deserialize_any};
-use serde_json::{Map, Value, map};
+use serde_json::{Number, Value};
 
-use super::{Input, Mismatch, Wire};
+use super::tape::Token;
+use super::{Form, Input, Mismatch, Wire};
 
 /// `Wire::read` for a type with `Deserialize`. Unlike `serde_json`'s, errors say where, and never show a value.
 ///
@@ -15,39 +16,45 @@ pub fn read_by_serde<T: DeserializeOwned>(input: Input<'_>) -> Result<T, Mismatc
     T::deserialize(Reading(input))
 }
 
-/// `Wire::write` for a type with `Serialize`.
-///
-/// # Errors
-/// Where the value has no JSON form.
-pub fn write_by_serde<T: Serialize>(value: &T) -> Result<Value, Mismatch> {
-    let mut printed = serde_json::to_value(value).map_err(|error| Mismatch::new(error.to_string()))?;
-    write_integral_numbers(&mut printed)?;
-    Ok(printed)
+/// `Print::form` for a type with `Serialize`.
+pub fn form_by_serde<T: Serialize>(value: &T) -> Form<'static> {
+    match serde_json::to_value(value) {
+        Ok(mut printed) => {
+            print_integral_numbers(&mut printed);
+            Form::Value(printed)
+        }
+        Err(error) => Form::Invalid(Mismatch::new(error.to_string())),
+    }
 }
 
 /// `serde_json` prints `5.0` for a float that came as `5`, and there are servers that refuse it.
-fn write_integral_numbers(value: &mut Value) -> Result<(), Mismatch> {
+fn print_integral_numbers(value: &mut Value) {
     match value {
-        Value::Number(number) if number.is_f64() => *value = number.as_f64().unwrap_or(f64::NAN).write()?,
-        Value::Array(items) => items.iter_mut().try_for_each(write_integral_numbers)?,
-        Value::Object(members) => members.values_mut().try_for_each(write_integral_numbers)?,
+        Value::Number(number) if number.is_f64() => {
+            if let Some(whole) = number.as_f64().and_then(|double| super::to_value(&double).ok()) {
+                *value = whole;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(print_integral_numbers),
+        Value::Object(members) => members.values_mut().for_each(print_integral_numbers),
         _ => {}
     }
-    Ok(())
 }
 
-/// `Wire` for a type with `serde`'s derives.
+/// `Wire` for a type with `serde`'s traits.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __wire_through_serde {
-    ($type:ident) => {
+    ($type:ty) => {
         impl $crate::wire::Wire for $type {
             fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
                 $crate::wire::read_by_serde(input)
             }
+        }
 
-            fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
-                $crate::wire::write_by_serde(self)
+        impl $crate::wire::Print for $type {
+            fn form(&self) -> $crate::wire::Form<'_> {
+                $crate::wire::form_by_serde(self)
             }
         }
     };
@@ -71,11 +78,11 @@ impl de::Error for Mismatch {
     }
 
     fn unknown_field(field: &str, _: &'static [&'static str]) -> Self {
-        Self::new("no such property").within(field)
+        Self::new("no such property").within(field.to_owned())
     }
 
     fn missing_field(field: &'static str) -> Self {
-        Self::new(format!("missing property `{}`", field.escape_debug()))
+        Self::missing(field)
     }
 }
 
@@ -98,7 +105,7 @@ struct Reading<'a>(Input<'a>);
 macro_rules! integers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-            if !self.0.value().is_f64() {
+            if !matches!(self.0.token(), Token::Float(_)) {
                 return self.deserialize_any(visitor);
             }
             if let Ok(whole) = i64::read(self.0) {
@@ -116,29 +123,29 @@ impl<'de> Deserializer<'de> for Reading<'de> {
     type Error = Mismatch;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match self.0.value() {
-            Value::Null => visitor.visit_unit(),
-            Value::Bool(value) => visitor.visit_bool(*value),
-            Value::Number(number) => match (number.as_u64(), number.as_i64()) {
-                (Some(value), _) => visitor.visit_u64(value),
-                (_, Some(value)) => visitor.visit_i64(value),
-                _ => visitor.visit_f64(number.as_f64().unwrap_or(f64::NAN)),
-            },
-            Value::String(text) => visitor.visit_borrowed_str(text),
-            Value::Array(items) => {
-                let mut reading = Items { input: self.0, items: items.iter(), read: 0 };
+        match self.0.token() {
+            Token::Null => visitor.visit_unit(),
+            Token::Bool(value) => visitor.visit_bool(*value),
+            Token::Unsigned(number) => visitor.visit_u64(*number),
+            Token::Signed(number) => visitor.visit_i64(*number),
+            Token::Float(number) => visitor.visit_f64(*number),
+            Token::Number(number) => visit_number(number, visitor),
+            Token::Text(_) | Token::Copied { .. } => visitor.visit_borrowed_str(self.0.text()?),
+            Token::Array { items: length, .. } => {
+                let items = self.0.items()?;
+                let mut reading = Items { items, read: 0 };
                 let value = visitor.visit_seq(&mut reading)?;
                 match reading.items.len() {
                     0 => Ok(value),
-                    _ => Err(Mismatch::new(format!("expected {} items, found {}", reading.read, items.len()))),
+                    _ => Err(Mismatch::new(format!("expected {} items, found {length}", reading.read))),
                 }
             }
-            Value::Object(map) => visitor.visit_map(Members { input: self.0, members: map.iter(), current: None }),
+            Token::Object { .. } => visitor.visit_map(Members { members: self.0.members()?, current: None }),
         }
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        if self.0.value().is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Mismatch> {
@@ -151,10 +158,10 @@ impl<'de> Deserializer<'de> for Reading<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
-        match self.0.value() {
-            Value::String(text) => visitor.visit_enum(BorrowedStrDeserializer::new(text)),
-            Value::Object(map) => visitor.visit_enum(Tagged { input: self.0, map }),
-            other => Err(Mismatch::expected("a string or an object", other)),
+        match self.0.token() {
+            Token::Text(_) | Token::Copied { .. } => visitor.visit_enum(BorrowedStrDeserializer::new(self.0.text()?)),
+            Token::Object { .. } => visitor.visit_enum(Tagged(self.0)),
+            _ => Err(self.0.expected("a string or an object")),
         }
     }
 
@@ -165,9 +172,9 @@ impl<'de> Deserializer<'de> for Reading<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
-        match self.0.value() {
-            Value::Object(_) => self.deserialize_any(visitor),
-            other => Err(Mismatch::expected("an object", other)),
+        match self.0.token() {
+            Token::Object { .. } => self.deserialize_any(visitor),
+            _ => Err(self.0.expected("an object")),
         }
     }
 
@@ -187,20 +194,24 @@ impl<'de> Deserializer<'de> for Reading<'de> {
     }
 }
 
-struct Items<'a> {
-    input: Input<'a>,
-    items: std::slice::Iter<'a, Value>,
+/// What `serde_json` does with a number of more digits than a double keeps.
+fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value, Mismatch> {
+    number.deserialize_any(visitor).map_err(|error| Mismatch::new(error.to_string()))
+}
+
+struct Items<I> {
+    items: I,
     read: usize,
 }
 
-impl<'de> de::SeqAccess<'de> for &mut Items<'de> {
+impl<'de, I: ExactSizeIterator<Item = Input<'de>>> de::SeqAccess<'de> for &mut Items<I> {
     type Error = Mismatch;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Mismatch> {
         let Some(item) = self.items.next() else { return Ok(None) };
         let index = self.read;
         self.read += 1;
-        seed.deserialize(Reading(self.input.at(item))).map(Some).map_err(|error| error.within(index.to_string()))
+        seed.deserialize(Reading(item)).map(Some).map_err(|error| error.within_item(index))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -208,48 +219,41 @@ impl<'de> de::SeqAccess<'de> for &mut Items<'de> {
     }
 }
 
-struct Members<'a> {
-    input: Input<'a>,
-    members: map::Iter<'a>,
-    current: Option<(&'a str, &'a Value)>,
+struct Members<'a, I> {
+    members: I,
+    current: Option<(&'a str, Input<'a>)>,
 }
 
-impl<'de> de::MapAccess<'de> for Members<'de> {
+impl<'de, I: Iterator<Item = (&'de str, Input<'de>)>> de::MapAccess<'de> for Members<'de, I> {
     type Error = Mismatch;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Mismatch> {
-        let Some((key, value)) = self.members.next() else { return Ok(None) };
-        self.current = Some((key, value));
-        seed.deserialize(BorrowedStrDeserializer::new(key)).map(Some)
+        self.current = self.members.next();
+        self.current.map(|(key, _)| seed.deserialize(BorrowedStrDeserializer::new(key))).transpose()
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Mismatch> {
-        let (key, value) = self.current.take().unwrap_or(("", &Value::Null));
-        seed.deserialize(Reading(self.input.at(value))).map_err(|error| error.within(key))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.members.len())
+        let Some((key, value)) = self.current.take() else {
+            return Err(Mismatch::new("a value is asked for before its key"));
+        };
+        seed.deserialize(Reading(value)).map_err(|error| error.within(key.to_owned()))
     }
 }
 
 /// An enum in `serde`'s default form: an object with the variant's name as its only key.
-struct Tagged<'a> {
-    input: Input<'a>,
-    map: &'a Map<String, Value>,
-}
+struct Tagged<'a>(Input<'a>);
 
 impl<'de> de::EnumAccess<'de> for Tagged<'de> {
     type Error = Mismatch;
     type Variant = Content<'de>;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Content<'de>), Mismatch> {
-        let mut members = self.map.iter();
-        let (Some((key, value)), None) = (members.next(), members.next()) else {
+        let mut members = self.0.members()?;
+        let (Some((key, input)), None) = (members.next(), members.next()) else {
             return Err(Mismatch::new("expected an object with one property"));
         };
         let variant = seed.deserialize(BorrowedStrDeserializer::new(key))?;
-        Ok((variant, Content { key, input: self.input.at(value) }))
+        Ok((variant, Content { key, input }))
     }
 }
 
@@ -262,15 +266,15 @@ impl<'de> de::VariantAccess<'de> for Content<'de> {
     type Error = Mismatch;
 
     fn unit_variant(self) -> Result<(), Mismatch> {
-        <()>::read(self.input).map_err(|error| error.within(self.key))
+        <()>::read(self.input).map_err(|error| error.within(self.key.to_owned()))
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Mismatch> {
-        seed.deserialize(Reading(self.input)).map_err(|error| error.within(self.key))
+        seed.deserialize(Reading(self.input)).map_err(|error| error.within(self.key.to_owned()))
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Mismatch> {
-        Reading(self.input).deserialize_any(visitor).map_err(|error| error.within(self.key))
+        Reading(self.input).deserialize_any(visitor).map_err(|error| error.within(self.key.to_owned()))
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -278,7 +282,7 @@ impl<'de> de::VariantAccess<'de> for Content<'de> {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
-        Reading(self.input).deserialize_struct("", fields, visitor).map_err(|error| error.within(self.key))
+        Reading(self.input).deserialize_struct("", fields, visitor).map_err(|error| error.within(self.key.to_owned()))
     }
 }
 
@@ -289,7 +293,7 @@ mod tests {
     use serde::Deserialize;
     use serde_json::json;
 
-    use super::super::from_value;
+    use super::super::{from_value, to_value};
     use super::*;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -328,7 +332,7 @@ mod tests {
     #[track_caller]
     fn refused(value: &Value, pointer: &str, message: &str) {
         let error = from_value::<Issue>(value).unwrap_err();
-        assert_eq!((error.pointer().as_str(), error.message()), (pointer, message), "{value}");
+        assert_eq!((error.pointer().as_str(), &*error.message()), (pointer, message), "{value}");
     }
 
     #[test]
@@ -341,7 +345,7 @@ mod tests {
             json!({"title": "", "votes": 5, "labels": [], "scores": {}, "place": null, "shape": "Point"}),
         ] {
             let issue: Issue = from_value(&value).unwrap();
-            assert_eq!(issue.write().unwrap(), value);
+            assert_eq!(to_value(&issue).unwrap(), value);
         }
     }
 
@@ -357,7 +361,7 @@ mod tests {
     fn an_integer_that_a_number_would_round_is_refused() {
         let exact =
             json!({"title": "t", "labels": [], "scores": {}, "place": [9_007_199_254_740_994_u64, 1], "shape": null});
-        assert_eq!(from_value::<Issue>(&exact).unwrap().write().unwrap(), exact);
+        assert_eq!(to_value(&from_value::<Issue>(&exact).unwrap()).unwrap(), exact);
         refused(
             &json!({"title": "t", "place": [1, 9_007_199_254_740_993_u64]}),
             "/place/1",

@@ -1,84 +1,73 @@
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
+use super::print::{Form, Items, Members, Print, Stopped};
 use super::{Input, Mismatch, Wire};
 
 impl<T: Wire> Wire for Option<T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        if input.value().is_null() { Ok(None) } else { T::read(input).map(Some) }
+        if input.is_null() { Ok(None) } else { T::read(input).map(Some) }
     }
+}
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        self.as_ref().map_or(Ok(Value::Null), T::write)
-    }
-
-    fn undeclared(&self) -> usize {
-        self.as_ref().map_or(0, T::undeclared)
+impl<T: Print> Print for Option<T> {
+    fn form(&self) -> Form<'_> {
+        self.as_ref().map_or(Form::Null, T::form)
     }
 }
 
 impl<T: Wire> Wire for Box<T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        T::read(input).map(Box::new)
+        T::read(input).map(Self::new)
     }
+}
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        (**self).write()
-    }
-
-    fn undeclared(&self) -> usize {
-        (**self).undeclared()
+impl<T: Print> Print for Box<T> {
+    fn form(&self) -> Form<'_> {
+        (**self).form()
     }
 }
 
 impl<T: Wire> Wire for Vec<T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        input
-            .items()?
-            .iter()
-            .enumerate()
-            .map(|(index, item)| T::read(input.at(item)).map_err(|error| error.within(index.to_string())))
-            .collect()
+        let items = input.items()?;
+        let mut read = Self::with_capacity(items.len());
+        for (index, item) in items.enumerate() {
+            read.push(T::read(item).map_err(|error| error.within_item(index))?);
+        }
+        Ok(read)
+    }
+}
+
+impl<T: Print> Print for Vec<T> {
+    fn form(&self) -> Form<'_> {
+        Form::Array(self, self.len())
     }
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        self.iter()
-            .enumerate()
-            .map(|(index, item)| item.write().map_err(|error| error.within(index.to_string())))
-            .collect::<Result<Vec<_>, _>>()
-            .map(Value::Array)
-    }
-
-    fn undeclared(&self) -> usize {
-        self.iter().map(T::undeclared).sum()
+    fn items(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
+        self.iter().try_for_each(|item| to.item(item))
     }
 }
 
 impl<T: Wire> Wire for BTreeMap<String, T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        input
-            .members()?
-            .iter()
-            .map(|(key, value)| match T::read(input.at(value)) {
-                Ok(value) => Ok((key.clone(), value)),
-                Err(error) => Err(error.within(key.clone())),
-            })
-            .collect()
+        let read = |(key, value): (&str, Input<'_>)| {
+            input.note_undeclared(1);
+            match T::read(value) {
+                Ok(value) => Ok((key.to_owned(), value)),
+                Err(error) => Err(error.within(key.to_owned())),
+            }
+        };
+        input.members()?.map(read).collect()
+    }
+}
+
+impl<T: Print> Print for BTreeMap<String, T> {
+    fn form(&self) -> Form<'_> {
+        Form::Object(self)
     }
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        self.iter()
-            .map(|(key, value)| match value.write() {
-                Ok(value) => Ok((key.clone(), value)),
-                Err(error) => Err(error.within(key.clone())),
-            })
-            .collect::<Result<_, _>>()
-            .map(Value::Object)
-    }
-
-    fn undeclared(&self) -> usize {
-        self.values().map(|value| 1 + value.undeclared()).sum()
+    fn members(&self, to: &mut Members<'_>) -> Result<(), Stopped> {
+        self.iter().try_for_each(|(key, value)| to.member(key, value))
     }
 }
 
@@ -86,24 +75,27 @@ macro_rules! tuples {
     ($($length:literal: $($name:ident $field:tt),+;)*) => {$(
         impl<$($name: Wire),+> Wire for ($($name,)+) {
             fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-                let items = input.items()?;
-                if items.len() != $length {
-                    return Err(Mismatch::new(format!("expected {} items, found {}", $length, items.len())));
+                let mut items = input.items()?;
+                let found = items.len();
+                let wrong_length = || Mismatch::new(format!("expected {} items, found {found}", $length));
+                if found != $length {
+                    return Err(wrong_length());
                 }
                 Ok(($({
-                    let item = items.get($field).unwrap_or(&Value::Null);
-                    $name::read(input.at(item)).map_err(|error| error.within(stringify!($field)))?
+                    let item = items.next().ok_or_else(wrong_length)?;
+                    $name::read(item).map_err(|error| error.within_item($field))?
                 },)+))
             }
+        }
 
-            fn write(&self) -> Result<Value, Mismatch> {
-                Ok(Value::Array(vec![$(
-                    self.$field.write().map_err(|error| error.within(stringify!($field)))?
-                ),+]))
+        impl<$($name: Print),+> Print for ($($name,)+) {
+            fn form(&self) -> Form<'_> {
+                Form::Array(self, $length)
             }
 
-            fn undeclared(&self) -> usize {
-                0 $(+ self.$field.undeclared())+
+            fn items(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
+                $(to.item(&self.$field)?;)+
+                Ok(())
             }
         }
     )*};

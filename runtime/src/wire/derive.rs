@@ -6,26 +6,38 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object {
+    ($type:ident { $($field:ident: $presence:ident $key:literal,)* } tag $tag:literal $($rest:tt)*) => {
+        $crate::__object!(@impl $type [$($field: $presence $key,)*] [$($key,)* $tag] $($rest)*);
+    };
     ($type:ident { $($field:ident: $presence:ident $key:literal,)* } $($rest:tt)*) => {
+        $crate::__object!(@impl $type [$($field: $presence $key,)*] [$($key),*] $($rest)*);
+    };
+    (@impl $type:ident [$($field:ident: $presence:ident $key:literal,)*] $keys:tt $($rest:tt)*) => {
         impl $crate::wire::Wire for $type {
             fn read(
                 input: $crate::wire::Input<'_>,
             ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                let object = input.object()?;
-                $crate::__object_checks!(object [$($key,)*] $($rest)*);
-                $crate::__object_value!(object [$($field $presence $key,)*] [$($key,)*] $($rest)*)
-            }
-
-            fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
                 #[allow(unused_mut)]
-                let mut object = $crate::wire::ObjectWriter::new();
-                $($crate::__object_write!(object $presence $key, &self.$field);)*
-                $crate::__object_write_extra!(self object $($rest)*);
-                ::core::result::Result::Ok(object.finish())
+                let mut object = input.object(&$keys)?;
+                $crate::__object_checks!(object $($rest)*);
+                $crate::__object_value!(object [$($field $presence,)*] $($rest)*)
             }
 
-            fn undeclared(&self) -> usize {
-                0 $(+ $crate::wire::Wire::undeclared(&self.$field))* + $crate::__object_undeclared!(self $($rest)*)
+            $crate::__object_keys!($keys $($rest)*);
+        }
+
+        impl $crate::wire::Print for $type {
+            fn form(&self) -> $crate::wire::Form<'_> {
+                $crate::wire::Form::Object(self)
+            }
+
+            #[allow(unused_variables)]
+            fn members(
+                &self,
+                to: &mut $crate::wire::Members<'_>,
+            ) -> ::core::result::Result<(), $crate::wire::Stopped> {
+                $($crate::__object_print!(to $presence $key, &self.$field);)*
+                $crate::__object_print_extra!(self to $keys $($rest)*)
             }
         }
 
@@ -36,75 +48,65 @@ macro_rules! __object {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_checks {
-    ($object:ident [$($key:literal,)*]) => {};
-    ($object:ident [$($key:literal,)*] extra $extra:ident $($rest:tt)*) => {
-        $crate::__object_checks!($object [$($key,)*] $($rest)*);
+    ($object:ident extra $extra:ident $(any $sets:tt)*) => {
+        $($object.require_any(&$sets)?;)*
     };
-    ($object:ident [$($key:literal,)*] tag $tag:literal $($rest:tt)*) => {
-        $crate::__object_checks!($object [$($key,)* $tag,] $($rest)*);
+    ($object:ident deny $(any $sets:tt)*) => {
+        $object.deny_unknown()?;
+        $($object.require_any(&$sets)?;)*
     };
-    ($object:ident [$($key:literal,)*] deny $($rest:tt)*) => {
-        $object.deny_unknown(&[$($key),*])?;
-        $crate::__object_checks!($object [$($key,)*] $($rest)*);
-    };
-    ($object:ident [$($key:literal,)*] any $sets:tt $($rest:tt)*) => {
-        $object.require_any(&$sets)?;
-        $crate::__object_checks!($object [$($key,)*] $($rest)*);
+    ($object:ident $(any $sets:tt)*) => {
+        $object.ignore_unknown();
+        $($object.require_any(&$sets)?;)*
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_value {
-    ($object:ident [$($field:ident $presence:ident $key:literal,)*] [$($known:literal,)*] tag $tag:literal $($rest:tt)*) => {
-        $crate::__object_value!($object [$($field $presence $key,)*] [$($known,)* $tag,] $($rest)*)
-    };
-    ($object:ident [$($field:ident $presence:ident $key:literal,)*] [$($known:literal,)*] extra $extra:ident $($rest:tt)*) => {
+    ($object:ident [$($field:ident $presence:ident,)*] extra $extra:ident $($rest:tt)*) => {
         ::core::result::Result::Ok(Self {
-            $($field: $object.$presence($key)?,)*
-            $extra: $object.extra(&[$($known),*])?,
+            $($field: $object.$presence()?,)*
+            $extra: $object.extra()?,
         })
     };
-    ($object:ident [$($field:ident $presence:ident $key:literal,)*] [$($known:literal,)*] $($rest:tt)*) => {
-        ::core::result::Result::Ok(Self { $($field: $object.$presence($key)?,)* })
+    ($object:ident [$($field:ident $presence:ident,)*] $($rest:tt)*) => {
+        ::core::result::Result::Ok(Self { $($field: $object.$presence()?,)* })
+    };
+}
+
+/// A struct that keeps what it has no field for takes every key.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __object_keys {
+    ($keys:tt extra $($rest:tt)*) => {};
+    ($keys:tt $($rest:tt)*) => {
+        fn keys() -> ::core::option::Option<$crate::wire::Keys> {
+            ::core::option::Option::Some(&$keys)
+        }
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __object_write {
-    ($object:ident required $key:literal, $value:expr) => {
-        $object.required($key, $value)?
+macro_rules! __object_print {
+    ($to:ident required $key:literal, $value:expr) => {
+        $to.required($key, $value)?
     };
-    ($object:ident $presence:ident $key:literal, $value:expr) => {
-        $object.optional($key, $value)?
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __object_undeclared {
-    ($self:ident tag $tag:literal $($rest:tt)*) => {
-        $crate::__object_undeclared!($self $($rest)*)
-    };
-    ($self:ident extra $extra:ident $($rest:tt)*) => {
-        $crate::wire::Wire::undeclared(&$self.$extra)
-    };
-    ($self:ident $($rest:tt)*) => {
-        0
+    ($to:ident $presence:ident $key:literal, $value:expr) => {
+        $to.optional($key, $value)?
     };
 }
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __object_write_extra {
-    ($self:ident $object:ident tag $tag:literal $($rest:tt)*) => {
-        $crate::__object_write_extra!($self $object $($rest)*);
+macro_rules! __object_print_extra {
+    ($self:ident $to:ident $keys:tt extra $extra:ident $($rest:tt)*) => {
+        $to.extra(&$keys, &$self.$extra)
     };
-    ($self:ident $object:ident extra $extra:ident $($rest:tt)*) => {
-        $object.extra(&$self.$extra)?;
+    ($self:ident $to:ident $keys:tt $($rest:tt)*) => {
+        ::core::result::Result::Ok(())
     };
-    ($self:ident $object:ident $($rest:tt)*) => {};
 }
 
 /// `Wire` for an enum of objects that a property tells apart; `json` where its values are no strings, `open` keeps what
@@ -113,34 +115,41 @@ macro_rules! __object_write_extra {
 #[macro_export]
 macro_rules! __tagged_union {
     ($type:ident by $key:literal $branches:tt $($open:ident)?) => {
-        $crate::__tagged_union!(@impl $type $key tag tagged $branches $($open)?);
+        $crate::__tagged_union!(@impl $type $key true Text $branches $($open)?);
     };
     ($type:ident by json $key:literal $branches:tt $($open:ident)?) => {
-        $crate::__tagged_union!(@impl $type $key tag_json tagged_json $branches $($open)?);
+        $crate::__tagged_union!(@impl $type $key false literal $branches $($open)?);
     };
-    (@impl $type:ident $key:literal $read:ident $write:ident { $($variant:ident = $tag:literal,)* } $($open:ident)?) => {
+    (@impl $type:ident $key:literal $is_text:literal $tag_form:ident { $($variant:ident = $tag:literal,)* } $($open:ident)?) => {
         impl $crate::wire::Wire for $type {
             fn read(
                 input: $crate::wire::Input<'_>,
             ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                let object = input.object()?;
-                match ::core::convert::AsRef::<str>::as_ref(&object.$read($key)?) {
+                match $crate::wire::read_tag(input, $key, $is_text)?.as_ref() {
                     $($tag => $crate::wire::Wire::read(input).map(Self::$variant),)*
-                    _ => $crate::__tagged_union_rest!(input object $key [$($tag),*] $($open)?),
+                    _ => $crate::__tagged_union_rest!(input $key [$($tag),*] $($open)?),
                 }
             }
 
-            fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
+            $crate::__union_keys!($type [$key] $($variant)*);
+        }
+
+        impl $crate::wire::Print for $type {
+            fn form(&self) -> $crate::wire::Form<'_> {
+                #[allow(unreachable_patterns)]
                 match self {
-                    $(Self::$variant(branch) => $crate::wire::ObjectWriter::$write($key, $tag)?.flatten(branch),)*
-                    $(Self::$open(value) => $crate::wire::Wire::write(value),)?
+                    $(Self::$open(value) => $crate::wire::Print::form(value),)?
+                    _ => $crate::wire::Form::Object(self),
                 }
             }
 
-            fn undeclared(&self) -> usize {
+            fn members(
+                &self,
+                to: &mut $crate::wire::Members<'_>,
+            ) -> ::core::result::Result<(), $crate::wire::Stopped> {
                 match self {
-                    $(Self::$variant(branch) => $crate::wire::Wire::undeclared(branch),)*
-                    $(Self::$open(value) => $crate::wire::Wire::undeclared(value),)?
+                    $(Self::$variant(branch) => to.tagged($key, $crate::wire::Form::$tag_form($tag), branch),)*
+                    $(Self::$open(_) => ::core::result::Result::Ok(()),)?
                 }
             }
         }
@@ -152,11 +161,24 @@ macro_rules! __tagged_union {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __tagged_union_rest {
-    ($input:ident $object:ident $key:literal [$($tag:literal),*]) => {
-        ::core::result::Result::Err($object.unknown_tag($key, &[$($tag),*]))
+    ($input:ident $key:literal [$($tag:literal),*]) => {
+        ::core::result::Result::Err($crate::wire::unknown_tag($key, &[$($tag),*]))
     };
-    ($input:ident $object:ident $key:literal [$($tag:literal),*] $open:ident) => {
+    ($input:ident $key:literal [$($tag:literal),*] $open:ident) => {
         $crate::wire::Wire::read($input).map(Self::$open)
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __union_keys {
+    ($type:ident $own:tt $($variant:ident)*) => {
+        fn keys() -> ::core::option::Option<$crate::wire::Keys> {
+            static KEYS: $crate::wire::UnionKeys = $crate::wire::UnionKeys::new(|| {
+                $crate::wire::keys_of_branches(&$own, &[$($crate::wire::keys_of_branch($type::$variant)),*])
+            });
+            KEYS.as_deref()
+        }
     };
 }
 
@@ -177,17 +199,14 @@ macro_rules! __untagged_union {
                 pick.finish()
             }
 
-            fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
-                match self {
-                    $(Self::$variant(branch) => $crate::wire::Wire::write(branch),)*
-                    $(Self::$rest(branch) => $crate::wire::Wire::write(branch),)?
-                }
-            }
+            $crate::__union_keys!($type [] $($variant)* $($rest)?);
+        }
 
-            fn undeclared(&self) -> usize {
+        impl $crate::wire::Print for $type {
+            fn form(&self) -> $crate::wire::Form<'_> {
                 match self {
-                    $(Self::$variant(branch) => $crate::wire::Wire::undeclared(branch),)*
-                    $(Self::$rest(branch) => $crate::wire::Wire::undeclared(branch),)?
+                    $(Self::$variant(branch) => $crate::wire::Print::form(branch),)*
+                    $(Self::$rest(branch) => $crate::wire::Print::form(branch),)?
                 }
             }
         }
@@ -212,12 +231,14 @@ macro_rules! __newtype {
                 $crate::wire::Wire::read(input).map(Self)
             }
 
-            fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
-                $crate::wire::Wire::write(&self.0)
+            fn keys() -> ::core::option::Option<$crate::wire::Keys> {
+                <$inner as $crate::wire::Wire>::keys()
             }
+        }
 
-            fn undeclared(&self) -> usize {
-                $crate::wire::Wire::undeclared(&self.0)
+        impl $crate::wire::Print for $type {
+            fn form(&self) -> $crate::wire::Form<'_> {
+                $crate::wire::Print::form(&self.0)
             }
         }
 

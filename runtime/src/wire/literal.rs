@@ -1,8 +1,10 @@
 //! Enumerations: types whose values are a fixed list of JSON values.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
-use super::{Input, Mismatch, same_json};
+use super::{Input, Mismatch, Wire, object, same_json, to_value};
 
 const MOST_LISTED: usize = 12;
 
@@ -10,15 +12,13 @@ const MOST_LISTED: usize = 12;
 ///
 /// # Errors
 /// Where the value is not a string, or not one of them.
-pub fn read_text<T: Copy>(input: Input<'_>, variants: &[T], text: fn(&T) -> &'static str) -> Result<T, Mismatch> {
-    let Value::String(found) = input.value() else {
-        return Err(Mismatch::expected("a string", input.value()));
-    };
-    variants
-        .iter()
-        .copied()
-        .find(|variant| text(variant) == found.as_str())
-        .ok_or_else(|| one_of(variants.iter().map(|variant| text(variant).to_owned())))
+pub fn read_text<T>(
+    input: Input<'_>,
+    variants: &[T],
+    text: fn(&T) -> &'static str,
+    variant: fn(&str) -> Option<T>,
+) -> Result<T, Mismatch> {
+    variant(input.text()?).ok_or_else(|| one_of(variants.iter().map(text)))
 }
 
 /// Reads one of a fixed list of JSON values, each given as JSON text.
@@ -26,12 +26,13 @@ pub fn read_text<T: Copy>(input: Input<'_>, variants: &[T], text: fn(&T) -> &'st
 /// # Errors
 /// Where the value is not one of them.
 pub fn read_literal<T: Copy>(input: Input<'_>, variants: &[(T, &'static str)]) -> Result<T, Mismatch> {
+    let value = input.value();
     for (variant, json) in variants {
-        if same_json(&write_literal(json)?, input.value()) {
+        if same_json(&write_literal(json)?, &value) {
             return Ok(*variant);
         }
     }
-    Err(one_of(variants.iter().map(|(_, json)| (*json).to_owned())))
+    Err(one_of(variants.iter().map(|(_, json)| *json)))
 }
 
 /// Prints a JSON value given as JSON text.
@@ -42,7 +43,31 @@ pub fn write_literal(json: &str) -> Result<Value, Mismatch> {
     serde_json::from_str(json).map_err(|error| Mismatch::new(error.to_string()))
 }
 
-fn one_of(values: impl ExactSizeIterator<Item = String>) -> Mismatch {
+/// The tag of a union's branch, as a text or as JSON text where tags are no strings.
+///
+/// # Errors
+/// Where it is missing, or of the other kind.
+pub fn read_tag<'a>(input: Input<'a>, key: &'static str, is_text: bool) -> Result<Cow<'a, str>, Mismatch> {
+    let tag = object::tag(input, key)?;
+    match (tag.text(), is_text) {
+        (Ok(text), true) => Ok(Cow::Borrowed(text)),
+        (Err(error), true) => Err(error.within(key)),
+        (Ok(_), false) => Err(tag.expected("a number or a boolean").within(key)),
+        // `1.0` is the tag `1`.
+        (Err(_), false) => match f64::read(tag) {
+            Ok(number) => Ok(Cow::Owned(to_value(&number)?.to_string())),
+            Err(_) => Ok(Cow::Owned(tag.value().to_string())),
+        },
+    }
+}
+
+/// The mismatch of a tag that names no branch.
+#[must_use]
+pub fn unknown_tag(key: &'static str, known: &[&str]) -> Mismatch {
+    one_of(known.iter().copied()).within(key)
+}
+
+fn one_of<'v>(values: impl ExactSizeIterator<Item = &'v str>) -> Mismatch {
     let more = values.len().saturating_sub(MOST_LISTED);
     let listed: Vec<_> = values.take(MOST_LISTED).map(|value| value.escape_debug().to_string()).collect();
     let rest = if more == 0 { String::new() } else { format!(" or {more} more") };
@@ -68,11 +93,16 @@ macro_rules! __string_enum {
 
         impl $crate::wire::Wire for $type {
             fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                $crate::wire::read_text(input, Self::ALL, Self::as_str)
+                $crate::wire::read_text(input, Self::ALL, Self::as_str, |text| match text {
+                    $($text => ::core::option::Option::Some(Self::$variant),)*
+                    _ => ::core::option::Option::None,
+                })
             }
+        }
 
-            fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
-                ::core::result::Result::Ok($crate::wire::prelude::Value::from(self.as_str()))
+        impl $crate::wire::Print for $type {
+            fn form(&self) -> $crate::wire::Form<'_> {
+                $crate::wire::Form::Text(self.as_str())
             }
         }
 
@@ -96,19 +126,16 @@ macro_rules! __string_enum {
 
         impl $crate::wire::Wire for $type {
             fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                let text = <$crate::wire::prelude::String as $crate::wire::Wire>::read(input)?;
-                ::core::result::Result::Ok(match text.as_str() {
+                ::core::result::Result::Ok(match input.text()? {
                     $($text => Self::$variant,)*
-                    _ => Self::$other(text),
+                    _ => Self::$other(input.unlisted_text()?),
                 })
             }
+        }
 
-            fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
-                ::core::result::Result::Ok($crate::wire::prelude::Value::from(self.as_str()))
-            }
-
-            fn undeclared(&self) -> usize {
-                usize::from(::core::matches!(self, Self::$other(_)))
+        impl $crate::wire::Print for $type {
+            fn form(&self) -> $crate::wire::Form<'_> {
+                $crate::wire::Form::Text(self.as_str())
             }
         }
 
@@ -157,9 +184,11 @@ macro_rules! __literal_enum {
             fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
                 $crate::wire::read_literal(input, &[$((Self::$variant, $json)),*])
             }
+        }
 
-            fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
-                $crate::wire::write_literal(self.as_json())
+        impl $crate::wire::Print for $type {
+            fn form(&self) -> $crate::wire::Form<'_> {
+                $crate::wire::Form::literal(self.as_json())
             }
         }
 

@@ -1,67 +1,95 @@
+use std::borrow::Cow;
 use std::fmt;
-
-use serde_json::Value;
 
 /// A value that does not fit its type: where, and what was expected there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mismatch {
+pub struct Mismatch(Box<Content>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Content {
     /// The innermost step first, as reading unwinds.
-    steps: Vec<String>,
-    message: String,
+    steps: Vec<Step>,
+    message: Message,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    Key(Cow<'static, str>),
+    Index(usize),
+}
+
+/// Unions meet many mismatches that nobody sees: texts are made when somebody looks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Message {
+    Expected { what: &'static str, found: &'static str },
+    Missing(&'static str),
+    Text(Cow<'static, str>),
 }
 
 impl Mismatch {
     /// A mismatch at the value itself.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self { steps: Vec::new(), message: message.into() }
+    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::of(Message::Text(message.into()))
     }
 
-    pub(super) fn expected(what: &str, found: &Value) -> Self {
-        Self::new(format!("expected {what}, found {}", describe(found)))
+    pub(super) fn expected(what: &'static str, found: &'static str) -> Self {
+        Self::of(Message::Expected { what, found })
     }
 
-    /// The same mismatch, seen from the object or array that holds the value under `step`.
+    pub(super) fn missing(key: &'static str) -> Self {
+        Self::of(Message::Missing(key))
+    }
+
+    fn of(message: Message) -> Self {
+        Self(Box::new(Content { steps: Vec::new(), message }))
+    }
+
+    /// The same mismatch, seen from the object that holds the value under `key`.
     #[must_use]
-    pub fn within(mut self, step: impl Into<String>) -> Self {
-        self.steps.push(step.into());
+    pub fn within(mut self, key: impl Into<Cow<'static, str>>) -> Self {
+        self.0.steps.push(Step::Key(key.into()));
+        self
+    }
+
+    /// The same mismatch, seen from the array that holds the value at `index`.
+    #[must_use]
+    pub fn within_item(mut self, index: usize) -> Self {
+        self.0.steps.push(Step::Index(index));
         self
     }
 
     /// Where, as a JSON pointer (RFC 6901); empty for the whole value.
     #[must_use]
     pub fn pointer(&self) -> String {
-        self.steps.iter().rev().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect()
+        let steps = self.0.steps.iter().rev();
+        steps
+            .map(|step| match step {
+                Step::Key(key) => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+                Step::Index(index) => format!("/{index}"),
+            })
+            .collect()
     }
 
     /// What was expected and what was found.
     #[must_use]
-    pub fn message(&self) -> &str {
-        &self.message
+    pub fn message(&self) -> Cow<'_, str> {
+        match &self.0.message {
+            Message::Expected { what, found } => Cow::Owned(format!("expected {what}, found {found}")),
+            Message::Missing(key) => Cow::Owned(format!("missing property `{}`", key.escape_debug())),
+            Message::Text(text) => Cow::Borrowed(text),
+        }
     }
 
     pub(super) fn depth(&self) -> usize {
-        self.steps.len()
+        self.0.steps.len()
     }
 }
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message)?;
-        if self.steps.is_empty() { Ok(()) } else { write!(formatter, " at `{}`", self.pointer()) }
+        formatter.write_str(&self.message())?;
+        if self.0.steps.is_empty() { Ok(()) } else { write!(formatter, " at `{}`", self.pointer()) }
     }
 }
 
 impl std::error::Error for Mismatch {}
-
-/// The kind of a value, never its content: arguments may hold secrets.
-fn describe(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(number) if number.is_f64() => "a number",
-        Value::Number(_) => "an integer",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
-}

@@ -1,6 +1,4 @@
-use serde_json::Value;
-
-use super::{Input, Mismatch, Wire};
+use super::{Form, Input, Mismatch, Print, Wire};
 
 /// A value or an explicit `null`, where both differ from absent: a property that is not required, may be `null`, and
 /// does not default to `null` has the type `Option<Nullable<T>>`.
@@ -55,17 +53,12 @@ impl<T> From<Option<T>> for Nullable<T> {
 
 impl<T: Wire> Wire for Nullable<T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        if input.value().is_null() { Ok(Self::Null) } else { T::read(input).map(Self::Value) }
+        if input.is_null() { Ok(Self::Null) } else { T::read(input).map(Self::Value) }
     }
+}
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        match self {
-            Self::Null => Ok(Value::Null),
-            Self::Value(value) => value.write(),
-        }
-    }
-
-    fn undeclared(&self) -> usize {
-        self.as_option().map_or(0, T::undeclared)
+impl<T: Print> Print for Nullable<T> {
+    fn form(&self) -> Form<'_> {
+        self.as_option().map_or(Form::Null, T::form)
     }
 }

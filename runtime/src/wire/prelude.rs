@@ -17,5 +17,5 @@ pub use std::vec::Vec;
 
 pub use serde_json::{Map, Value};
 
-pub use super::{Input, Mismatch, Nullable, ObjectReader, ObjectWriter, Pick, Wire};
+pub use super::Nullable;
 pub use crate::{CallError, CallTool, Client, ConnectError, ServerSpec, Tool, ToolCall, ToolResult, ToolSpec};

@@ -1,103 +1,133 @@
 use serde_json::{Map, Number, Value};
 
+use super::print::{Form, Items, Members, Print, Stopped};
+use super::tape::Token;
 use super::{Input, Mismatch, Wire};
+
+pub(super) const NOT_FINITE: &str = "JSON has no NaN and no infinity";
 
 impl Wire for String {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        match input.value() {
-            Value::String(text) => Ok(text.clone()),
-            other => Err(Mismatch::expected("a string", other)),
-        }
+        input.text().map(str::to_owned)
     }
+}
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        Ok(Value::String(self.clone()))
+impl Print for String {
+    fn form(&self) -> Form<'_> {
+        Form::Text(self)
+    }
+}
+
+impl Print for &str {
+    fn form(&self) -> Form<'_> {
+        Form::Text(self)
     }
 }
 
 impl Wire for bool {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        match input.value() {
-            Value::Bool(value) => Ok(*value),
-            other => Err(Mismatch::expected("a boolean", other)),
+        match input.token() {
+            Token::Bool(value) => Ok(*value),
+            _ => Err(input.expected("a boolean")),
         }
     }
+}
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        Ok(Value::Bool(*self))
+impl Print for bool {
+    fn form(&self) -> Form<'_> {
+        Form::Bool(*self)
     }
 }
 
 impl Wire for () {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        match input.value() {
-            Value::Null => Ok(()),
-            other => Err(Mismatch::expected("null", other)),
-        }
+        if input.is_null() { Ok(()) } else { Err(input.expected("null")) }
     }
+}
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        Ok(Value::Null)
+impl Print for () {
+    fn form(&self) -> Form<'_> {
+        Form::Null
     }
 }
 
 impl Wire for Value {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        Ok(input.value().clone())
+        input.note_undeclared(input.size());
+        Ok(input.value())
     }
+}
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        Ok(self.clone())
-    }
-
-    fn undeclared(&self) -> usize {
+impl Print for Value {
+    fn form(&self) -> Form<'_> {
         match self {
-            Self::Array(items) => 1 + items.iter().map(Self::undeclared).sum::<usize>(),
-            Self::Object(map) => 1 + map.values().map(|value| 1 + value.undeclared()).sum::<usize>(),
-            _ => 1,
+            Self::Null => Form::Null,
+            Self::Bool(value) => Form::Bool(*value),
+            Self::Number(number) => Form::Number(number),
+            Self::String(text) => Form::Text(text),
+            Self::Array(items) => Form::Array(self, items.len()),
+            Self::Object(_) => Form::Object(self),
+        }
+    }
+
+    fn items(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
+        match self {
+            Self::Array(items) => items.iter().try_for_each(|item| to.item(item)),
+            _ => Ok(()),
+        }
+    }
+
+    fn members(&self, to: &mut Members<'_>) -> Result<(), Stopped> {
+        match self {
+            Self::Object(map) => map.members(to),
+            _ => Ok(()),
         }
     }
 }
 
 impl Wire for Map<String, Value> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        input.members().cloned()
+        input.map()
+    }
+}
+
+impl Print for Map<String, Value> {
+    fn form(&self) -> Form<'_> {
+        Form::Object(self)
     }
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        Ok(Value::Object(self.clone()))
-    }
-
-    fn undeclared(&self) -> usize {
-        self.values().map(|value| 1 + value.undeclared()).sum()
+    fn members(&self, to: &mut Members<'_>) -> Result<(), Stopped> {
+        self.iter().try_for_each(|(key, value)| to.member(key, value))
     }
 }
 
 impl Wire for i64 {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        let number = number(input.value(), "an integer")?;
-        number
-            .as_i64()
-            .or_else(|| whole(number).and_then(|whole| whole.try_into().ok()))
-            .ok_or_else(|| outside(number, "a 64-bit signed integer"))
+        match whole(input)? {
+            Some(whole) => whole.try_into().map_err(|_| outside(input, "a 64-bit signed integer")),
+            None => Err(outside(input, "a 64-bit signed integer")),
+        }
     }
+}
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        Ok(Value::Number((*self).into()))
+impl Print for i64 {
+    fn form(&self) -> Form<'_> {
+        Form::Signed(*self)
     }
 }
 
 impl Wire for u64 {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        let number = number(input.value(), "an integer")?;
-        number
-            .as_u64()
-            .or_else(|| whole(number).and_then(|whole| whole.try_into().ok()))
-            .ok_or_else(|| outside(number, "a 64-bit unsigned integer"))
+        match whole(input)? {
+            Some(whole) => whole.try_into().map_err(|_| outside(input, "a 64-bit unsigned integer")),
+            None => Err(outside(input, "a 64-bit unsigned integer")),
+        }
     }
+}
 
-    fn write(&self) -> Result<Value, Mismatch> {
-        Ok(Value::Number((*self).into()))
+impl Print for u64 {
+    fn form(&self) -> Form<'_> {
+        Form::Unsigned(*self)
     }
 }
 
@@ -105,54 +135,74 @@ impl Wire for f64 {
     /// An integer that an `f64` would round is refused. Of a fraction nothing can be told: it was rounded to the
     /// nearest `f64` when its text was read, as JSON readers do.
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        let number = number(input.value(), "a number")?;
-        let value = number.as_f64().ok_or_else(|| outside(number, "a 64-bit number"))?;
-        // No fraction and no 64-bit integer either: with `serde_json`'s `arbitrary_precision`, a longer one.
-        let is_exact = integer(number).map_or(number.is_f64(), |integer| whole_of(value) == Some(integer));
-        if is_exact { Ok(value) } else { Err(outside(number, "a number that 64 bits hold exactly")) }
+        let exactly = "a number that 64 bits hold exactly";
+        #[allow(clippy::cast_precision_loss)] // what is lost is seen
+        let (rounded, integer) = match input.token() {
+            Token::Float(number) => return Ok(*number),
+            Token::Unsigned(number) => (*number as Self, i128::from(*number)),
+            Token::Signed(number) => (*number as Self, i128::from(*number)),
+            Token::Number(number) => {
+                let is_fraction = number.to_string().contains(['.', 'e', 'E']);
+                return number.as_f64().filter(|_| is_fraction).ok_or_else(|| outside(input, exactly));
+            }
+            _ => return Err(input.expected("a number")),
+        };
+        if whole_of(rounded) == Some(integer) { Ok(rounded) } else { Err(outside(input, exactly)) }
     }
+}
 
+impl Print for f64 {
     /// An integral value prints without a fraction, as servers that declare `number` expect of a count.
-    fn write(&self) -> Result<Value, Mismatch> {
-        let whole = whole_of(*self).filter(|_| !(*self == 0.0 && self.is_sign_negative()));
-        if let Some(number) = whole.and_then(Number::from_i128) {
-            return Ok(Value::Number(number));
-        }
-        Number::from_f64(*self).map(Value::Number).ok_or_else(|| Mismatch::new("JSON has no NaN and no infinity"))
+    fn form(&self) -> Form<'_> {
+        Form::Float(*self)
     }
-}
-
-fn number<'v>(value: &'v Value, what: &str) -> Result<&'v Number, Mismatch> {
-    match value {
-        Value::Number(number) => Ok(number),
-        other => Err(Mismatch::expected(what, other)),
-    }
-}
-
-/// The value of a number that is written as an integer.
-fn integer(number: &Number) -> Option<i128> {
-    number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
 }
 
 /// The value of an integral number, however it is written, where 64 bits hold it.
-pub(super) fn whole(number: &Number) -> Option<i128> {
-    integer(number).or_else(|| number.as_f64().and_then(whole_of))
+fn whole(input: Input<'_>) -> Result<Option<i128>, Mismatch> {
+    match input.token() {
+        Token::Unsigned(number) => Ok(Some((*number).into())),
+        Token::Signed(number) => Ok(Some((*number).into())),
+        Token::Float(number) => Ok(whole_of(*number)),
+        Token::Number(_) => Ok(None),
+        _ => Err(input.expected("an integer")),
+    }
 }
 
-fn whole_of(value: f64) -> Option<i128> {
+pub(super) fn whole_of(value: f64) -> Option<i128> {
     #[allow(clippy::cast_possible_truncation)] // guarded: integral and within 65 bits
     (value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(64)).contains(&value)).then_some(value as i128)
 }
 
+/// The double that a number is, if it is one: with `arbitrary_precision` it may have more digits than a double keeps.
+pub(super) fn faithful(number: &Number) -> Option<f64> {
+    let double = number.as_f64()?;
+    if Number::from_f64(double).as_ref() == Some(number) {
+        return Some(double);
+    }
+    let written = number.to_string();
+    (written.contains(['.', 'e', 'E']) && digits(&written) == digits(&double.to_string())).then_some(double)
+}
+
+/// The significant digits of a number, wherever its point is.
+fn digits(number: &str) -> String {
+    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
+}
+
 /// Never shows the number: it may be a secret.
-fn outside(number: &Number, what: &str) -> Mismatch {
-    let found = match whole(number) {
-        Some(whole) if whole < 0 => "a negative integer",
-        Some(_) => "a larger integer",
-        None if number.as_f64().is_some_and(|value| value.fract() != 0.0) => "a fraction",
-        None => "a larger number",
+fn outside(input: Input<'_>, what: &'static str) -> Mismatch {
+    let found = match input.token() {
+        Token::Signed(_) => "a negative integer",
+        Token::Unsigned(_) => "a larger integer",
+        Token::Float(number) if number.fract() != 0.0 => "a fraction",
+        Token::Float(number) if *number < 0.0 && whole_of(*number).is_some() => "a negative integer",
+        Token::Float(number) if whole_of(*number).is_some() => "a larger integer",
+        Token::Number(number) if number.as_f64().is_some_and(|value| value.fract() != 0.0) => "a fraction",
+        _ => "a larger number",
     };
-    Mismatch::new(format!("expected {what}, found {found}"))
+    Mismatch::expected(what, found)
 }
 
 #[cfg(test)]

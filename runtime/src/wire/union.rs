@@ -1,20 +1,22 @@
-use std::cell::RefCell;
-use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::any::TypeId;
+use std::collections::BTreeMap;
 
 use serde_json::{Number, Value};
 
-use super::scalars::whole;
+use super::scalars::whole_of;
+use super::tape::Token;
 use super::{Input, Mismatch, Wire};
 
-/// Picks the branch of an untagged union that loses nothing: of those that print what was read, the first that holds
-/// least of it without a type, or else the one that keeps most of the value.
+/// Picks the branch of an untagged union that loses nothing: of those that keep all of the value, the first that holds
+/// least of it without a type, or else the one that loses least.
 #[derive(Debug)]
 pub struct Pick<'a, T> {
     input: Input<'a>,
     /// What this value was known to be before.
     known: Option<Known>,
-    trials_left: u32,
+    /// What became of the value around this one.
+    around: Counts,
+    trials_before: u64,
     branches: usize,
     best: Option<Best<T>>,
     mismatch: Option<Mismatch>,
@@ -24,107 +26,103 @@ pub struct Pick<'a, T> {
 struct Best<T> {
     value: T,
     branch: usize,
-    fit: Fit,
+    counts: Counts,
 }
 
-/// How well a branch fits; the greatest fits best.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
-    Loses { keeps: usize, undeclared: Reverse<usize> },
-    IsExact { undeclared: Reverse<usize> },
-}
-
-impl Fit {
-    const PERFECT: Self = Self::IsExact { undeclared: Reverse(0) };
-
-    fn of<B: Wire>(branch: &B, value: &Value) -> Result<Self, Mismatch> {
-        let printed = branch.write()?;
-        let undeclared = Reverse(branch.undeclared());
-        let is_exact = same_json(&printed, value);
-        Ok(if is_exact { Self::IsExact { undeclared } } else { Self::Loses { keeps: size(&printed), undeclared } })
-    }
+/// What became of a value, in steps: the least is the best.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Counts {
+    /// What is not kept, and would not be printed.
+    pub(super) lost: usize,
+    /// What is kept without a type: properties without a field, values of any kind, texts that no schema lists.
+    pub(super) undeclared: usize,
 }
 
 /// What became of values that took many trials. The branches of a union around them read them again and again: without
 /// this, every level of nesting would multiply the trials.
-#[derive(Debug, Default)]
-pub(super) struct Picked(RefCell<HashMap<TrialKey, Known>>);
-
-/// A union's name and a value, by where they lie.
-type TrialKey = (*const u8, usize, *const Value);
+pub(super) type Picked = BTreeMap<(TypeId, usize), Known>;
 
 #[derive(Clone, Debug)]
-enum Known {
+pub(super) enum Known {
     Branch(usize),
     Mismatch(Mismatch),
 }
 
 /// From this many trials on, what became of a value is kept.
-const WORTH_KEEPING: u32 = 16;
+const WORTH_KEEPING: u64 = 4;
 
-impl<'a, T> Pick<'a, T> {
+impl<'a, T: 'static> Pick<'a, T> {
     /// A choice among branches that are yet to be tried.
     #[must_use]
     pub fn of(input: Input<'a>) -> Self {
-        let known = input.reading.picked.0.borrow().get(&Self::key(input)).cloned();
-        let trials_left = input.reading.trials_left.get();
-        Self { input, known, trials_left, branches: 0, best: None, mismatch: None }
-    }
-
-    fn key(input: Input<'a>) -> TrialKey {
-        let name = std::any::type_name::<T>();
-        (name.as_ptr(), name.len(), input.value())
+        let reading = input.reading;
+        let known = reading.picked.borrow().get(&(TypeId::of::<T>(), input.at)).cloned();
+        let (around, trials_before) = (reading.counts.get(), reading.trials.get());
+        Self { input, known, around, trials_before, branches: 0, best: None, mismatch: None }
     }
 
     /// Tries a branch.
     pub fn branch<B: Wire>(&mut self, wrap: fn(B) -> T) {
         let branch = self.branches;
         self.branches += 1;
-        let is_open = match self.known {
-            Some(Known::Branch(known)) => known == branch,
-            Some(Known::Mismatch(_)) => false,
-            None => !self.is_settled(),
-        };
-        if is_open && let Err(mismatch) = self.input.count_trial().and_then(|()| self.read_branch(branch, wrap)) {
-            self.miss(mismatch);
+        if self.is_worth(branch) {
+            match self.input.work(1).and_then(|()| B::read(self.input)) {
+                Ok(value) => self.fits(branch, wrap(value)),
+                Err(mismatch) => self.miss(mismatch),
+            }
         }
     }
 
-    /// The caller's frame is on the stack once for every level of a value: it stays small.
-    fn read_branch<B: Wire>(&mut self, branch: usize, wrap: fn(B) -> T) -> Result<(), Mismatch> {
-        let value = B::read(self.input)?;
-        let fit = if self.known.is_some() { Fit::PERFECT } else { Fit::of(&value, self.input.value())? };
-        if self.best.as_ref().is_none_or(|best| fit > best.fit) {
-            self.best = Some(Best { value: wrap(value), branch, fit });
+    /// Whether a branch may be the one; where it is, it is about to be tried.
+    fn is_worth(&self, branch: usize) -> bool {
+        let is_worth = match (&self.known, &self.best) {
+            (Some(Known::Branch(known)), _) => *known == branch,
+            (Some(Known::Mismatch(_)), _) => false,
+            (None, Some(best)) => best.counts != Counts::default(),
+            (None, None) => true,
+        };
+        if is_worth {
+            let reading = self.input.reading;
+            reading.trials.set(reading.trials.get() + 1);
+            reading.counts.set(Counts::default());
+            reading.trying.set(reading.trying.get() + 1);
         }
-        Ok(())
+        is_worth
+    }
+
+    fn fits(&mut self, branch: usize, value: T) {
+        let reading = self.input.reading;
+        reading.trying.set(reading.trying.get() - 1);
+        let counts = reading.counts.get();
+        if self.best.as_ref().is_none_or(|best| counts < best.counts) {
+            self.best = Some(Best { value, branch, counts });
+        }
     }
 
     fn miss(&mut self, mismatch: Mismatch) {
+        let reading = self.input.reading;
+        reading.trying.set(reading.trying.get() - 1);
         if self.mismatch.as_ref().is_none_or(|known| mismatch.depth() > known.depth()) {
             self.mismatch = Some(mismatch);
         }
     }
 
-    fn is_settled(&self) -> bool {
-        self.best.as_ref().is_some_and(|best| best.fit == Fit::PERFECT)
-    }
-
-    /// Takes any value of these kinds, if no branch fits exactly.
+    /// Takes any value of these kinds, if no branch keeps all of it.
     pub fn rest(&mut self, kinds: &[&str], wrap: fn(Value) -> T) {
-        let kind = match self.input.value() {
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
+        let kind = match self.input.token() {
+            Token::Null => "null",
+            Token::Bool(_) => "boolean",
+            Token::Signed(_) | Token::Unsigned(_) | Token::Float(_) | Token::Number(_) => "number",
+            Token::Text(_) | Token::Copied { .. } => "string",
+            Token::Array { .. } => "array",
+            Token::Object { .. } => "object",
         };
-        let is_exact = self.best.as_ref().is_some_and(|best| matches!(best.fit, Fit::IsExact { .. }));
+        let is_exact = self.best.as_ref().is_some_and(|best| best.counts.lost == 0);
         let is_refused = matches!(self.known, Some(Known::Mismatch(_)));
         if !is_exact && !is_refused && kinds.contains(&kind) {
-            let value = wrap(self.input.value().clone());
-            self.best = Some(Best { value, branch: self.branches, fit: Fit::PERFECT });
+            let value = wrap(self.input.value());
+            let counts = Counts { lost: 0, undeclared: self.input.size() };
+            self.best = Some(Best { value, branch: self.branches, counts });
         }
     }
 
@@ -134,7 +132,7 @@ impl<'a, T> Pick<'a, T> {
     /// Where no branch fits: the mismatch that lies deepest, for it belongs to the branch that was meant.
     pub fn finish(self) -> Result<T, Mismatch> {
         let reading = self.input.reading;
-        if reading.trials_left.get() == 0 {
+        if self.input.is_exhausted() {
             // The best of the branches that were tried may not be the one that was meant.
             return Err(too_many_trials());
         }
@@ -143,14 +141,16 @@ impl<'a, T> Pick<'a, T> {
             (Some(Known::Mismatch(mismatch)), ..) => Err(mismatch),
             (_, Some(best), _) => Ok(best),
             (_, None, Some(mismatch)) if mismatch.depth() > 0 => Err(mismatch),
-            (_, None, _) => Err(Mismatch::expected("one of the alternatives", self.input.value())),
+            (_, None, _) => Err(self.input.expected("one of the alternatives")),
         };
-        if is_new && self.trials_left.saturating_sub(reading.trials_left.get()) >= WORTH_KEEPING {
+        let Counts { lost, undeclared } = result.as_ref().map_or(Counts::default(), |best| best.counts);
+        reading.counts.set(Counts { lost: self.around.lost + lost, undeclared: self.around.undeclared + undeclared });
+        if is_new && reading.trials.get() - self.trials_before >= WORTH_KEEPING {
             let known = match &result {
                 Ok(best) => Known::Branch(best.branch),
                 Err(mismatch) => Known::Mismatch(mismatch.clone()),
             };
-            reading.picked.0.borrow_mut().insert(Self::key(self.input), known);
+            reading.picked.borrow_mut().insert((TypeId::of::<T>(), self.input.at), known);
         }
         result.map(|best| best.value)
     }
@@ -177,17 +177,13 @@ pub fn same_json(left: &Value, right: &Value) -> bool {
 }
 
 fn same_number(left: &Number, right: &Number) -> bool {
+    let whole = |number: &Number| {
+        let integer = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+        integer.or_else(|| number.as_f64().and_then(whole_of))
+    };
     match (whole(left), whole(right)) {
         (None, None) => left.as_f64() == right.as_f64(),
         (left, right) => left == right,
-    }
-}
-
-fn size(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
-        Value::Object(map) => 1 + map.values().map(size).sum::<usize>(),
-        _ => 1,
     }
 }
 
