@@ -38,15 +38,20 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     let scratch = Scratch::write(arguments, &bound)?;
     let samples = sample_lines(&arguments.corpus, |name| bound.iter().any(|bound| bound.list.name == name))?;
     let lines: Vec<&String> = bound.iter().filter_map(|bound| samples.get(&bound.list.name)).flatten().collect();
-    let mut is_clean = true;
+    let (mut is_clean, mut passed, mut failed) = (true, 0, 0);
+    let mut output = io::stdout();
     for numbers in [Numbers::OfSixtyFourBits, Numbers::ArbitraryPrecision] {
         let mut report = Report::default();
         for answer in scratch.run(numbers, &lines)? {
             report.judge(&bound, &answer)?;
         }
         is_clean &= report.is_clean();
-        io::stdout().write_all(format!("numbers {numbers:?}\n{}", report.to_text()).as_bytes())?;
+        let of_report = report.passed_and_failed();
+        passed += of_report.0;
+        failed += of_report.1;
+        writeln!(output, "{}:\n{}", numbers.text(), report.to_text())?;
     }
+    writeln!(output, "{passed} passed, {failed} failed")?;
     Ok(is_clean)
 }
 

@@ -25,6 +25,8 @@ enum Reason {
     SetsOfKeys,
     /// An integer that a double rounds.
     Rounded,
+    /// serde's derives read a struct from a list of its fields.
+    ListAsObject,
     /// None of these.
     Unknown,
 }
@@ -38,6 +40,7 @@ impl Reason {
             Self::IntegralDouble => "`5.0` is no integer by hand",
             Self::SetsOfKeys => "by hand none of several sets of keys has to be there",
             Self::Rounded => "an integer that a double cannot hold is rounded by hand",
+            Self::ListAsObject => "by hand a list of fields is an object",
             Self::Unknown => "no known reason",
         }
     }
@@ -89,6 +92,12 @@ impl Report {
         self.counts.get(what).copied().unwrap_or_default()
     }
 
+    /// How many values came out as they should, in each way, and how many did not.
+    pub(crate) fn passed_and_failed(&self) -> (u64, usize) {
+        let ways = ["both", "neither", "toml", "yaml", "messagepack", "compact messagepack"];
+        (ways.iter().map(|way| self.count(way)).sum(), self.unknown.len())
+    }
+
     pub(crate) fn to_text(&self) -> String {
         let mut text = String::new();
         let [both, ours, by_hand, neither] = ["both", "ours", "by_hand", "neither"].map(|who| self.count(who));
@@ -107,8 +116,6 @@ impl Report {
         for unknown in self.unknown.iter().take(MOST_SHOWN) {
             let _ = writeln!(text, "no known reason: {}", unknown.chars().take(700).collect::<String>());
         }
-        let compared = both + neither + formats.iter().map(|format| self.count(format)).sum::<u64>();
-        let _ = writeln!(text, "{compared} passed, {} failed", self.unknown.len());
         text
     }
 }
@@ -122,6 +129,7 @@ fn reasons(schema: &Value, different: &Value) -> Vec<Reason> {
         (Some(_), None) if holds(&given, &is_integral_double) => vec![Reason::IntegralDouble],
         (None, Some(_)) if error.contains("missing one of") => vec![Reason::SetsOfKeys],
         (None, Some(_)) if error.contains("64 bits hold exactly") => vec![Reason::Rounded],
+        (None, Some(_)) if error.contains("expected an object, found an array") => vec![Reason::ListAsObject],
         _ => vec![Reason::Unknown],
     };
     found.sort();

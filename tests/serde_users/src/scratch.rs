@@ -22,6 +22,15 @@ pub(crate) enum Numbers {
     ArbitraryPrecision,
 }
 
+impl Numbers {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::OfSixtyFourBits => "numbers of 64 bits",
+            Self::ArbitraryPrecision => "numbers as text, by `arbitrary_precision`",
+        }
+    }
+}
+
 pub(crate) struct Scratch {
     folder: PathBuf,
     build: PathBuf,

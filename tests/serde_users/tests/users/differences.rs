@@ -58,6 +58,12 @@ fn a_union_keeps_what_its_first_branch_would_lose() {
 }
 
 #[test]
+fn an_object_is_no_list_of_its_fields() {
+    let printed = Some(r#"{"owner":"o","repo":"r","title":"t"}"#);
+    differ::<CreateIssue, by_hand::CreateIssue>(r#"["o","r","t",null,null,null,null]"#, None, printed);
+}
+
+#[test]
 fn a_tag_comes_first_whatever_its_place() {
     let text = r#"{"radius":1.5,"kind":"circle"}"#;
     let printed = Some(r#"{"kind":"circle","radius":1.5}"#);
