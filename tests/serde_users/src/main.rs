@@ -41,7 +41,7 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     let (mut is_clean, mut passed, mut failed) = (true, 0, 0);
     let mut output = io::stdout();
     for numbers in [Numbers::OfSixtyFourBits, Numbers::ArbitraryPrecision] {
-        let mut report = Report::default();
+        let mut report = Report::new(numbers);
         for answer in scratch.run(numbers, &lines)? {
             report.judge(&bound, &answer)?;
         }

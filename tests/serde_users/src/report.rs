@@ -7,6 +7,7 @@ use mcp_samples::{Difference, Fallible, differences, role_named, schema_of};
 use serde_json::{Number, Value};
 
 use crate::bindings::Bound;
+use crate::scratch::Numbers;
 
 const MOST_SHOWN: usize = 20;
 
@@ -25,6 +26,8 @@ enum Reason {
     SetsOfKeys,
     /// An integer that a double rounds.
     Rounded,
+    /// Numbers that are kept as text come as maps, which no double is read from.
+    NumbersAsMaps,
     /// serde's derives read a struct from a list of its fields.
     ListAsObject,
     /// None of these.
@@ -40,14 +43,15 @@ impl Reason {
             Self::IntegralDouble => "`5.0` is no integer by hand",
             Self::SetsOfKeys => "by hand none of several sets of keys has to be there",
             Self::Rounded => "an integer that a double cannot hold is rounded by hand",
+            Self::NumbersAsMaps => "a number below a tag, in a union or beside a flattened field is not read by hand",
             Self::ListAsObject => "by hand a list of fields is an object",
             Self::Unknown => "no known reason",
         }
     }
 }
 
-#[derive(Default)]
 pub(crate) struct Report {
+    numbers: Numbers,
     counts: BTreeMap<String, u64>,
     reasons: BTreeMap<Reason, usize>,
     schemas: usize,
@@ -55,6 +59,10 @@ pub(crate) struct Report {
 }
 
 impl Report {
+    pub(crate) fn new(numbers: Numbers) -> Self {
+        Self { numbers, counts: BTreeMap::new(), reasons: BTreeMap::new(), schemas: 0, unknown: Vec::new() }
+    }
+
     /// Counts what the program says of the values of one schema.
     pub(crate) fn judge(&mut self, bound: &[Bound], answer: &Value) -> Fallible<()> {
         let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -71,7 +79,7 @@ impl Report {
         }
         let name = tool.get("name").unwrap_or(&Value::Null);
         for different in items("different") {
-            for reason in reasons(schema, different) {
+            for reason in reasons(self.numbers, schema, different) {
                 *self.reasons.entry(reason).or_default() += 1;
                 if reason == Reason::Unknown {
                     self.unknown.push(format!("{server} {name} {side}: {different}"));
@@ -120,15 +128,22 @@ impl Report {
     }
 }
 
-fn reasons(schema: &Value, different: &Value) -> Vec<Reason> {
+fn reasons(numbers: Numbers, schema: &Value, different: &Value) -> Vec<Reason> {
     let json = |key: &str| different.get(key).and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok());
     let error = different.get("error").and_then(Value::as_str).unwrap_or_default();
     let given: Value = json("given").unwrap_or_default();
     let mut found = match (json("ours"), json("by_hand")) {
         (Some(ours), Some(by_hand)) => differences(schema, &ours, &by_hand).iter().map(reason).collect(),
         (Some(_), None) if holds(&given, &is_integral_double) => vec![Reason::IntegralDouble],
+        (Some(_), None) if numbers == Numbers::ArbitraryPrecision && holds(&given, &|_| true) => {
+            vec![Reason::NumbersAsMaps]
+        }
         (None, Some(_)) if error.contains("missing one of") => vec![Reason::SetsOfKeys],
         (None, Some(_)) if error.contains("64 bits hold exactly") => vec![Reason::Rounded],
+        // An untagged union by hand takes a number for an object.
+        (None, Some(by_hand)) if by_hand.to_string().contains("$serde_json::private::Number") => {
+            vec![Reason::NumbersAsMaps]
+        }
         (None, Some(_)) if error.contains("expected an object, found an array") => vec![Reason::ListAsObject],
         _ => vec![Reason::Unknown],
     };

@@ -1,6 +1,6 @@
 //! Where bindings differ from the same types by hand on purpose: what serde's derives cannot say.
 
-use crate::{Closed, Count, CreateIssue, Either, Shape, ThreeWays, by_hand, read, reprinted};
+use crate::{Closed, Count, CreateIssue, Either, Shape, ThreeWays, by_hand, keeps_numbers_as_text, read, reprinted};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -64,10 +64,10 @@ fn an_object_is_no_list_of_its_fields() {
 }
 
 #[test]
-fn a_tag_comes_first_whatever_its_place() {
+fn a_double_below_a_tag_is_read_where_numbers_are_kept_as_text() {
     let text = r#"{"radius":1.5,"kind":"circle"}"#;
     let printed = Some(r#"{"kind":"circle","radius":1.5}"#);
-    differ::<Shape, by_hand::Shape>(text, printed, printed);
+    differ::<Shape, by_hand::Shape>(text, printed, printed.filter(|_| !keeps_numbers_as_text()));
 }
 
 #[test]

@@ -5,7 +5,10 @@ use std::fmt::Debug;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{CreateIssue, Draw, Either, Grow, Issue, Label, Place, Shape, ThreeWays, by_hand, json, read, same};
+use crate::{
+    CreateIssue, Draw, Either, Grow, Issue, Label, Place, Shape, ThreeWays, by_hand, json, keeps_numbers_as_text, read,
+    reprinted, same,
+};
 
 /// A format, by what it makes of a value and back; TOML has no `null` and wants a table.
 struct Format<T> {
@@ -69,6 +72,9 @@ where
     Ours: Serialize + DeserializeOwned + Debug,
     ByHand: Serialize + DeserializeOwned + Debug,
 {
+    if keeps_numbers_as_text() && reprinted::<ByHand>(given).is_none() {
+        return;
+    }
     let (ours, by_hand): (Ours, ByHand) = (read(given), read(given));
     for (format, their) in formats::<Ours>().into_iter().zip(formats::<ByHand>()).take(3) {
         let name = format.name;

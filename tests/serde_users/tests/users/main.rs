@@ -67,11 +67,20 @@ pub(crate) fn reprinted<T: Serialize + DeserializeOwned>(text: &str) -> Option<S
     serde_json::from_str::<T>(text).ok().map(|value| serde_json::to_string(&value).unwrap())
 }
 
+/// Whether `serde_json` keeps numbers as text. Then serde's derives read no double below a tag, nor beside a flattened
+/// field: it comes to them as a map.
+pub(crate) fn keeps_numbers_as_text() -> bool {
+    json("1.10").to_string() == "1.10"
+}
+
 /// Both types take the same of these texts, and print the same JSON: numbers by value, and each key once.
 #[track_caller]
 pub(crate) fn alike<Ours: Serialize + DeserializeOwned, ByHand: Serialize + DeserializeOwned>(texts: &[&str]) {
     for text in texts {
         let (ours, by_hand) = (reprinted::<Ours>(text), reprinted::<ByHand>(text));
+        if keeps_numbers_as_text() && text.contains(|text: char| text.is_ascii_digit()) && by_hand.is_none() {
+            continue;
+        }
         assert_eq!(ours.is_some(), by_hand.is_some(), "{text}: {ours:?}, by hand {by_hand:?}");
         if let (Some(ours), Some(by_hand)) = (ours, by_hand) {
             assert!(same(&json(&ours), &json(&by_hand)), "{text}: {ours}, by hand {by_hand}");
