@@ -1,6 +1,7 @@
 //! What the test suites share, so that each thing is done one way: reading the corpus, walking a schema along a value,
-//! comparing values, and making up schemas.
+//! comparing values, making up schemas, and writing types by hand.
 
+mod by_hand;
 pub mod corpus;
 mod differences;
 mod nulls;
@@ -13,6 +14,7 @@ pub mod values;
 use mcp_schema::Role;
 use serde_json::Value;
 
+pub use by_hand::{ByHand, by_hand};
 pub use differences::{Difference, differences, same_number};
 pub use nulls::without_needless_nulls;
 pub use place::Place;

@@ -1,0 +1,195 @@
+//! The crates that are measured: for each side a library and a program, and one program with both.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use mcp_model::write_if_changed;
+use mcp_samples::Fallible;
+
+use crate::lists::fastest;
+use crate::table::{Figure, in_bytes};
+
+/// Reads the arguments of a tool from JSON text and prints them.
+const PROGRAM: &str = include_str!("program.rs.in");
+/// Measures both sides in one process.
+const MEASURE: &str = include_str!("measure.rs.in");
+
+/// What is measured in the process, by the names that the program has for it.
+const FORMS: [&str; 5] = ["read and print text", "read text", "print text", "read Value", "print Value"];
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Side {
+    Ours,
+    ByHand,
+}
+
+impl Side {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::ByHand => "by_hand",
+        }
+    }
+}
+
+pub(crate) struct Crates {
+    folder: PathBuf,
+}
+
+/// What the program with both sides measured.
+pub(crate) struct Measured {
+    pub(crate) said: String,
+    /// How long all values take, in each form, by each side.
+    pub(crate) forms: Vec<(&'static str, [Duration; 2])>,
+}
+
+impl Crates {
+    /// Writes the crates, where they are not there already.
+    pub(crate) fn write(
+        folder: &Path,
+        list: &Path,
+        by_hand: &str,
+        tools: &[(usize, String)],
+        values: &str,
+    ) -> Fallible<Self> {
+        let write = |path: &str, text: &str| write_if_changed(&folder.join(path), text.as_bytes());
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        write("Cargo.toml", &workspace(root))?;
+        // The versions of the project, so that nothing is fetched.
+        write("Cargo.lock", &fs::read_to_string(root.join("Cargo.lock"))?)?;
+        let bindings = format!("mcp_bindgen::mcp_tools!(\"github\", path = {list:?});\n");
+        let serde = "serde.workspace = true\nserde_json.workspace = true\n";
+        let ours = format!("{serde}mcp-bindgen.workspace = true\n");
+        let measure = format!("{ours}criterion.workspace = true\n");
+        let entries = |line: &dyn Fn(usize, &str) -> String| {
+            tools.iter().fold(String::new(), |mut text, (index, ty)| {
+                let _ = writeln!(text, "    {}", line(*index, ty));
+                text
+            })
+        };
+        let program =
+            PROGRAM.replace("/*TOOLS*/", &entries(&|index, ty| format!("({index}, reprint::<types::{ty}>),")));
+        let both = entries(&|index, ty| format!("({index}, tool!(ours::{ty}, by_hand::{ty})),"));
+        for (name, dependencies, files) in [
+            ("ours", &ours, vec![("lib.rs", bindings.as_str())]),
+            ("by_hand", &serde.to_owned(), vec![("lib.rs", by_hand)]),
+            (
+                "ours_program",
+                &ours,
+                vec![("types.rs", &*format!("{bindings}pub use github::*;\n")), ("main.rs", program.as_str())],
+            ),
+            ("by_hand_program", &serde.to_owned(), vec![("types.rs", by_hand), ("main.rs", program.as_str())]),
+            (
+                "measure",
+                &measure,
+                vec![
+                    ("ours.rs", &*format!("{bindings}pub use github::*;\n")),
+                    ("by_hand.rs", by_hand),
+                    ("main.rs", &MEASURE.replace("/*TOOLS*/", &both)),
+                ],
+            ),
+        ] {
+            write(&format!("{name}/Cargo.toml"), &package(name, dependencies))?;
+            for (file, text) in files {
+                write(&format!("{name}/src/{file}"), text)?;
+            }
+        }
+        write("values.jsonl", values)?;
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// Checks the library alone, once more; what it depends on is checked already after the first time.
+    pub(crate) fn check(&self, side: Side) -> Fallible<Duration> {
+        self.timed(side.name(), "lib.rs", &["check"])
+    }
+
+    /// Builds the program alone, once more.
+    pub(crate) fn build(&self, side: Side) -> Fallible<Duration> {
+        self.timed(&format!("{}_program", side.name()), "main.rs", &["build", "--release"])
+    }
+
+    /// How large the program is.
+    pub(crate) fn size(&self, side: Side) -> Fallible<Figure> {
+        Ok(in_bytes(fs::metadata(self.program(&format!("{}_program", side.name())))?.len()))
+    }
+
+    /// Measures both sides in turns, in one process.
+    pub(crate) fn measure(&self, rounds: usize) -> Fallible<Measured> {
+        self.cargo("measure", &["build", "--release"])?;
+        let results = self.folder.join("criterion");
+        let output = Command::new(self.program("measure"))
+            .arg(&results)
+            .arg(self.folder.join("values.jsonl"))
+            .arg(rounds.to_string())
+            .stdout(Stdio::null())
+            .output()?;
+        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        if !output.status.success() {
+            return Err(format!("the program that measures failed: {said}").into());
+        }
+        let mut forms = Vec::new();
+        for form in FORMS {
+            let mut best = [Duration::MAX; 2];
+            for round in 0..rounds {
+                for (side, best) in [Side::Ours, Side::ByHand].into_iter().zip(&mut best) {
+                    *best = fastest(&results, &form.replace(' ', "_"), &format!("{}_{round}", side.name()))?.min(*best);
+                }
+            }
+            forms.push((form, best));
+        }
+        Ok(Measured { said: said.lines().last().unwrap_or_default().to_owned(), forms })
+    }
+
+    fn program(&self, package: &str) -> PathBuf {
+        self.folder.join("target/release").join(package)
+    }
+
+    fn timed(&self, package: &str, file: &str, command: &[&str]) -> Fallible<Duration> {
+        let source = self.folder.join(package).join("src").join(file);
+        let text = fs::read_to_string(&source)?;
+        let again = text.strip_suffix("//\n").map_or_else(|| format!("{text}//\n"), str::to_owned);
+        write_if_changed(&source, again.as_bytes())?;
+        let start = Instant::now();
+        self.cargo(package, command)?;
+        Ok(start.elapsed())
+    }
+
+    fn cargo(&self, package: &str, command: &[&str]) -> Fallible<()> {
+        let status = Command::new(env!("CARGO"))
+            .args(command)
+            .args(["--quiet", "--offline", "--package", package])
+            .current_dir(&self.folder)
+            .env("CARGO_TARGET_DIR", self.folder.join("target"))
+            .env("CARGO_INCREMENTAL", "0")
+            .env_remove("RUSTFLAGS")
+            .status()?;
+        if status.success() { Ok(()) } else { Err(format!("cargo {} fails for {package}", command.join(" ")).into()) }
+    }
+}
+
+fn workspace(root: &Path) -> String {
+    format!(
+        r#"[workspace]
+members = ["ours", "by_hand", "ours_program", "by_hand_program", "measure"]
+resolver = "3"
+
+[workspace.dependencies]
+criterion = {{ version = "0.8", default-features = false, features = ["cargo_bench_support"] }}
+mcp-bindgen = {{ path = {root:?} }}
+serde = {{ version = "1", features = ["derive"] }}
+serde_json = {{ version = "1", features = ["float_roundtrip", "preserve_order"] }}
+
+[profile.release]
+strip = true
+"#
+    )
+}
+
+fn package(name: &str, dependencies: &str) -> String {
+    format!(
+        "[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\npublish = false\n\n[dependencies]\n{dependencies}"
+    )
+}

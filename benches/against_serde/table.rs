@@ -1,0 +1,56 @@
+//! The figures as text.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+/// A figure, and how it reads.
+pub(crate) struct Figure {
+    number: f64,
+    text: String,
+}
+
+pub(crate) fn in_seconds(time: Duration) -> Figure {
+    Figure { number: time.as_secs_f64(), text: format!("{:.2} s", time.as_secs_f64()) }
+}
+
+pub(crate) fn in_time(time: Duration) -> Figure {
+    Figure { number: time.as_secs_f64(), text: format!("{time:.1?}") }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a file of less than a petabyte")]
+pub(crate) fn in_bytes(bytes: u64) -> Figure {
+    Figure { number: bytes as f64, text: format!("{} kB", bytes / 1000) }
+}
+
+#[derive(Default)]
+pub(crate) struct Table {
+    text: String,
+    missed: usize,
+}
+
+impl Table {
+    /// A row; without a budget it is for information.
+    pub(crate) fn row(&mut self, what: &str, ours: Figure, by_hand: Figure, budget: Option<f64>) {
+        let ratio = ours.number / by_hand.number;
+        let verdict = match budget {
+            None => String::new(),
+            Some(budget) if ratio <= budget => format!("budget {budget:.2} x  kept"),
+            Some(budget) => {
+                self.missed += 1;
+                format!("budget {budget:.2} x  MISSED")
+            }
+        };
+        let line = format!("{what:>22} {:>10} {:>10}  {ratio:.2} x  {verdict}", ours.text, by_hand.text);
+        let _ = writeln!(self.text, "{}", line.trim_end());
+    }
+
+    pub(crate) fn is_kept(&self) -> bool {
+        self.missed == 0
+    }
+
+    pub(crate) fn to_text(&self) -> String {
+        let rows = self.text.matches("budget").count();
+        let heads = format!("{:>22} {:>10} {:>10}  ratio", "", "bindings", "by hand");
+        format!("{heads}\n{}{} passed, {} failed", self.text, rows - self.missed, self.missed)
+    }
+}
