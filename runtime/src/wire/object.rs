@@ -69,11 +69,18 @@ pub struct Fields<'f, 's> {
     unknown: Unknown<'f>,
     /// The key that comes next, if they come in order.
     expected: usize,
-    misses: usize,
-    index: BTreeMap<&'static str, usize>,
     /// Whether somebody will read what is said of the object.
     pub(super) is_shown: bool,
-    strangers: Vec<String>,
+    strange: Option<Box<Strange>>,
+}
+
+/// What is needed where keys have no field.
+#[derive(Debug, Default)]
+struct Strange {
+    misses: usize,
+    /// The places of the keys, once so many were looked for that it pays.
+    index: BTreeMap<&'static str, usize>,
+    keys: Vec<String>,
 }
 
 impl std::fmt::Debug for Fields<'_, '_> {
@@ -91,10 +98,8 @@ impl<'f, 's> Fields<'f, 's> {
             slots,
             unknown,
             expected: 0,
-            misses: 0,
-            index: BTreeMap::new(),
             is_shown: true,
-            strangers: Vec::new(),
+            strange: None,
         }
     }
 
@@ -117,7 +122,7 @@ impl<'f, 's> Fields<'f, 's> {
     /// What is known of the keys that have no field.
     #[inline]
     pub fn finish(self) -> Strangers {
-        Strangers(self.strangers)
+        Strangers(self.strange)
     }
 
     fn position(&mut self, key: &str) -> Option<usize> {
@@ -125,22 +130,20 @@ impl<'f, 's> Fields<'f, 's> {
         if self.keys.get(self.expected).is_some_and(|known| *known == key) {
             return Some(self.expected);
         }
-        if !self.index.is_empty() {
-            return self.index.get(key).copied();
+        match &self.strange {
+            Some(strange) if !strange.index.is_empty() => strange.index.get(key).copied(),
+            _ => self.keys.iter().position(|known| *known == key),
         }
-        let found = self.keys.iter().position(|known| *known == key);
-        if found.is_none() {
-            self.misses += 1;
-            if self.misses * self.keys.len() > MANY {
-                self.index = self.keys.iter().enumerate().map(|(place, key)| (*key, place)).collect();
-            }
-        }
-        found
     }
 
     #[cold]
     fn stranger(&mut self, key: &str) -> Result<Place<'_>, Mismatch> {
         let is_shown = self.is_shown;
+        let strange = self.strange.get_or_insert_default();
+        strange.misses += 1;
+        if strange.misses * self.keys.len() > MANY && strange.index.is_empty() {
+            strange.index = self.keys.iter().enumerate().map(|(place, key)| (*key, place)).collect();
+        }
         match &mut self.unknown {
             Unknown::Keep(extra) => Ok(Place::Extra(&mut **extra)),
             Unknown::Deny => {
@@ -153,8 +156,8 @@ impl<'f, 's> Fields<'f, 's> {
                 Err(Mismatch::new(format!("no such property{hint}")))
             }
             Unknown::Ignore => {
-                if is_shown && self.strangers.len() < MOST_STRANGERS {
-                    self.strangers.push(key.to_owned());
+                if is_shown && strange.keys.len() < MOST_STRANGERS {
+                    strange.keys.push(key.to_owned());
                 }
                 Ok(Place::Lost)
             }
@@ -183,14 +186,15 @@ impl Places for Fields<'_, '_> {
 
 /// The keys of an object that its type does not have.
 #[derive(Debug)]
-pub struct Strangers(Vec<String>);
+pub struct Strangers(Option<Box<Strange>>);
 
 impl Strangers {
     /// The mismatch of a property that is not there; another one may have been meant.
     #[cold]
     #[must_use]
     pub fn missing(&self, key: &'static str) -> Mismatch {
-        match mcp_model::nearest(key, self.0.iter().map(String::as_str)).first() {
+        let strangers = self.0.iter().flat_map(|strange| &strange.keys).map(String::as_str);
+        match mcp_model::nearest(key, strangers).first() {
             Some(near) => Mismatch::new(format!(
                 "missing property `{0}`; there is `{1}`: did you mean `{0}`?",
                 key.escape_debug(),
