@@ -8,6 +8,12 @@ use crate::normalize::{Kinds, SchemaId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShapeId(usize);
 
+impl ShapeId {
+    pub(crate) fn index(self) -> usize {
+        self.0
+    }
+}
+
 /// A shape and whether `null` may stand in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
@@ -98,7 +104,7 @@ pub struct Field {
 }
 
 /// Whether a property has to be there, and what its absence means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Presence {
     /// It has to be there.
     Required,
