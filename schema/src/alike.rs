@@ -66,6 +66,8 @@ enum Label<'s> {
         branches: Vec<(Option<&'s str>, &'s str)>,
     },
     Named(bool),
+    /// The pointer of the definition.
+    Opaque(&'s str),
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
@@ -88,7 +90,7 @@ impl Alike {
             starts.push(start);
             for id in document.shapes.ids() {
                 let is_arguments = document.role == Role::Input && id == document.root;
-                let (label, held) = label(document.shapes.get(id));
+                let (label, held) = label(document, id);
                 let label = if is_arguments { Label::Arguments(place) } else { label };
                 let next = labels.len();
                 classes.push(*labels.entry(label).or_insert(next));
@@ -110,10 +112,10 @@ impl Alike {
 }
 
 /// A shape's label, and what it holds, in an order that its content decides.
-fn label(shape: &Shape) -> (Label<'_>, Vec<ShapeId>) {
+fn label<'d>(document: &'d Document<'_>, id: ShapeId) -> (Label<'d>, Vec<ShapeId>) {
     let one = |label: fn(bool) -> Label<'static>, slot: &Slot| (label(slot.nullable), vec![slot.shape]);
     let leaf = |label| (label, Vec::new());
-    match shape {
+    match document.shapes.get(id) {
         Shape::Anything => leaf(Label::Anything),
         Shape::AnyOf(kinds) => leaf(Label::AnyOf(*kinds)),
         Shape::Null => leaf(Label::Null),
@@ -132,6 +134,10 @@ fn label(shape: &Shape) -> (Label<'_>, Vec<ShapeId>) {
             items.iter().map(|item| item.shape).collect(),
         ),
         Shape::FreeMap => leaf(Label::FreeMap),
+        Shape::Opaque => {
+            let definition = document.shapes.origin(id).first();
+            leaf(Label::Opaque(definition.map_or("", |definition| document.schemas.pointer(*definition))))
+        }
         Shape::Struct(object) => struct_label(object),
         Shape::Union(union) => union_label(union),
     }

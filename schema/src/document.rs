@@ -25,8 +25,16 @@ impl<'a> Document<'a> {
     /// smallest place, and the reporter hears of it.
     #[must_use]
     pub fn read(schema: &'a Value, role: Role, reporter: &mut Reporter) -> Self {
+        Self::read_around(schema, role, &[], reporter)
+    }
+
+    /// As [`read`](Self::read), without looking into the definitions at these JSON pointers: what only refers to one is
+    /// [`Shape::Opaque`](crate::Shape::Opaque). What narrows one, or combines it with others in one type, is read as ever.
+    #[must_use]
+    pub fn read_around(schema: &'a Value, role: Role, definitions: &[&str], reporter: &mut Reporter) -> Self {
         let (mut schemas, root) = Schemas::new(schema, reporter);
-        let (shapes, root) = lower(&mut schemas, root, role, reporter);
+        let opaque = definitions.iter().filter_map(|pointer| schemas.referred(pointer)).collect();
+        let (shapes, root) = lower(&mut schemas, root, role, opaque, reporter);
         Self { schemas, shapes, root, role }
     }
 }

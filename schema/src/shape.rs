@@ -61,6 +61,9 @@ pub enum Shape {
     Union(UnionShape),
     /// A list, tuple or map with a name, where its type would otherwise contain itself or nest too deep.
     Named(Slot),
+    /// A definition whose values are not looked into: see [`Document::read_around`](crate::Document::read_around). Its
+    /// origin is the definition.
+    Opaque,
 }
 
 /// An object with declared properties.
