@@ -1,10 +1,11 @@
-use mcp_model::Snapshot;
+use mcp_model::{Snapshot, UnknownKeys};
 use proc_macro2::TokenStream;
 
 use crate::emit;
 use crate::names::ident;
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::rules::RuleFault;
 use crate::typify::replace_types;
 use mcp_schema::diagnostics::{Diagnostic, Diagnostics};
 
@@ -102,6 +103,16 @@ impl Bindings {
         }
         tools.sort_by_key(|tool| tool.index);
         (tools, plan.diagnostics)
+    }
+
+    /// What of `derive`, `rename`, `extern` and `shared` cannot hold for these tools. [`generate`](Self::generate) does
+    /// without it: macro, build scripts and the command line ask here first, and refuse.
+    #[must_use]
+    pub fn faults(snapshot: &Snapshot, options: &Options) -> Vec<RuleFault> {
+        if options.rules.is_empty() && options.unknown == UnknownKeys::Ignore {
+            return Vec::new();
+        }
+        Plan::new(snapshot, options).faults
     }
 
     /// Counts the properties that declare a type, and those that have none in Rust.

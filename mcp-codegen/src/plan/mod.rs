@@ -1,7 +1,9 @@
 //! The translation of a whole tool list, before tokens: every tool's shapes and names.
 
+mod located;
 mod naming;
 mod own_names;
+mod rules;
 mod schema_plan;
 mod tool_idents;
 
@@ -24,6 +26,8 @@ pub(crate) use tool_idents::ToolIdents;
 use crate::markdown::sanitized;
 use crate::names::{Identity, Wanted, fingerprint, renamed_types};
 use crate::options::Options;
+use crate::patterns::tool_names;
+use crate::rules::RuleFault;
 
 /// A tool list, translated.
 #[derive(Debug)]
@@ -36,6 +40,8 @@ pub(crate) struct Plan<'s> {
     pub(crate) call_type: String,
     pub(crate) tools: Vec<ToolPlan<'s>>,
     pub(crate) diagnostics: Diagnostics,
+    /// What of the user's rules cannot hold.
+    pub(crate) faults: Vec<RuleFault>,
 }
 
 /// A tool, translated.
@@ -76,6 +82,11 @@ impl<'s> Plan<'s> {
             .map(|(entry, idents)| ToolPlan::new(entry, idents, &mut diagnostics))
             .collect();
         name_types(&mut tools, &[&client_type, &call_type], &mut diagnostics);
+        let faults = if options.rules.is_empty() {
+            Vec::new()
+        } else {
+            rules::faults(&options.rules, &tools, &tool_names(snapshot))
+        };
         Self {
             server: options.server.clone(),
             module: options.module_ident(),
@@ -83,6 +94,7 @@ impl<'s> Plan<'s> {
             call_type,
             tools,
             diagnostics,
+            faults,
         }
     }
 
