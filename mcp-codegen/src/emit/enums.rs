@@ -19,7 +19,7 @@ impl TypeEmitter<'_, '_> {
         let name = self.name(id);
         let docs = self.type_doc(id, &[]);
         // A constant stays one: it tells branches apart.
-        let is_open = self.is_open() && values.len() > 1;
+        let is_open = self.schema.is_answered(id) && values.len() > 1;
         let wires: Vec<&str> = values.iter().map(String::as_str).collect();
         let reserved: &[&str] = if is_open { &[ALL, OTHER] } else { &[ALL] };
         let variants: Vec<_> =

@@ -6,7 +6,7 @@ use quote::{ToTokens, quote};
 use super::docs::Docs;
 use super::{TypeEmitter, docs};
 use crate::names::{Style, first_free, ident, identifiers};
-use mcp_schema::{Field, Presence, Role, Shape, ShapeId, StructShape, Unknown};
+use mcp_schema::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
 
 /// clippy's limit for the arguments of a function.
 const MOST_ARGUMENTS: usize = 7;
@@ -63,7 +63,7 @@ impl TypeEmitter<'_, '_> {
             }
         });
         let new = self.constructor(id, object, &members, extra.as_ref().map(|(name, _)| name));
-        let wire = self.table(&name, object, &members, extra.as_ref().map(|(name, _)| name));
+        let wire = self.table(id, object, &members, extra.as_ref().map(|(name, _)| name));
         let mut tokens = quote! {
             #docs
             #[derive(#derives #default)]
@@ -89,7 +89,7 @@ impl TypeEmitter<'_, '_> {
         let mut required: Vec<&Member<'_>> =
             members.iter().filter(|member| member.field.presence == Presence::Required).collect();
         required.sort_by_key(|member| object.required.iter().position(|key| *key == member.field.wire));
-        if required.is_empty() && self.schema.document.role == Role::Output {
+        if required.is_empty() && !self.schema.is_sent(id) {
             return TokenStream::new();
         }
         let arguments = required.iter().map(|Member { name, ty, field, .. }| {
@@ -120,8 +120,8 @@ impl TypeEmitter<'_, '_> {
     }
 
     /// The table of the fields and their keys.
-    fn table(&self, name: &Ident, object: &StructShape, members: &[Member<'_>], extra: Option<&Ident>) -> TokenStream {
-        let krate = self.krate;
+    fn table(&self, id: ShapeId, object: &StructShape, members: &[Member<'_>], extra: Option<&Ident>) -> TokenStream {
+        let (krate, name) = (self.krate, self.name(id));
         let fields = members.iter().map(|Member { name, field, .. }| {
             let key = &field.wire;
             match field.presence {
@@ -134,7 +134,7 @@ impl TypeEmitter<'_, '_> {
         let unknown = match extra {
             Some(extra) => quote!(extra #extra),
             // A server may say more than it declared.
-            None if object.unknown == Unknown::Deny && !self.is_open() => quote!(deny),
+            None if object.unknown == Unknown::Deny && !self.schema.is_answered(id) => quote!(deny),
             None => TokenStream::new(),
         };
         let demands = object.require_any.iter().map(|sets| {

@@ -130,7 +130,7 @@ impl ToolPlan<'_> {
 
     fn schema_impls(&self, krate: &TokenStream) -> TokenStream {
         let params = ident(&self.idents.params);
-        let output = self.output.as_ref().map(|_| {
+        let output = self.output.as_ref().filter(|schema| schema.is_described).map(|_| {
             let output = ident(&self.idents.output);
             quote!(#krate::__json_schema!(#output, output_schema of #params);)
         });

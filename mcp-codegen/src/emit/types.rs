@@ -29,6 +29,7 @@ impl TypeEmitter<'_, '_> {
                 quote!(BTreeMap<String, #value>)
             }
             Shape::FreeMap => quote!(Map<String, Value>),
+            Shape::Opaque => self.schema.extern_type(id).cloned().unwrap_or_else(|| quote!(Value)),
             Shape::Tuple(items) => {
                 let items = items.iter().map(|item| self.slot_type(*item));
                 quote!((#(#items,)*))
@@ -61,20 +62,20 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// The derives of a type: floats have no `Eq`.
+    /// The derives of a type: floats have no `Eq`, and of types of the user's nothing more is asked.
     pub(super) fn derives(&self, id: ShapeId) -> TokenStream {
-        if self.has_float(id, &mut HashSet::new()) {
+        if self.is_only_partial_eq(id, &mut HashSet::new()) {
             quote!(Clone, Debug, PartialEq)
         } else {
             quote!(Clone, Debug, PartialEq, Eq, Hash)
         }
     }
 
-    fn has_float(&self, id: ShapeId, seen: &mut HashSet<ShapeId>) -> bool {
+    fn is_only_partial_eq(&self, id: ShapeId, seen: &mut HashSet<ShapeId>) -> bool {
         let mut pending = vec![id];
         while let Some(id) = pending.pop() {
             let shape = self.schema.document.shapes.get(id);
-            if matches!(shape, Shape::Number) {
+            if matches!(shape, Shape::Number | Shape::Opaque) {
                 return true;
             }
             if seen.insert(id) {

@@ -3,9 +3,12 @@ use std::collections::{HashMap, HashSet};
 
 use mcp_schema::diagnostics::Reporter;
 use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, Shapes, Slot};
+use proc_macro2::TokenStream;
 use serde_json::Value;
 
+use super::extern_types::ExternTypes;
 use super::naming::{NamedType, WirePath, named_types, wire_path};
+use super::shared::Uses;
 
 /// One of a tool's two schemas, translated.
 #[derive(Debug)]
@@ -17,20 +20,61 @@ pub(crate) struct SchemaPlan<'s> {
     pub(crate) order: Vec<ShapeId>,
     /// Pairs of shapes that hold each other, so that the first has to box the second.
     boxed: HashSet<(ShapeId, ShapeId)>,
+    /// The user's types in place of definitions.
+    extern_types: HashMap<ShapeId, TokenStream>,
+    /// Which ways the values of shared types go; those of others go the way of the document.
+    uses: HashMap<ShapeId, Uses>,
+    /// Whether the type of the whole value has the document as its schema. A type that several tools answer has that of
+    /// one.
+    pub(crate) is_described: bool,
 }
 
 impl<'s> SchemaPlan<'s> {
     /// Reads a schema, whose types want names that begin with `root_name`.
-    pub(crate) fn new(schema: &'s Value, role: Role, root_name: &str, reporter: &mut Reporter) -> Self {
-        let document = Document::read(schema, role, reporter);
+    pub(crate) fn new(
+        schema: &'s Value,
+        role: Role,
+        root_name: &str,
+        extern_types: &ExternTypes,
+        reporter: &mut Reporter,
+    ) -> Self {
+        let document = Document::read_around(schema, role, &extern_types.pointers(), reporter);
         let boxed = cycles(&document.shapes);
-        let mut plan = Self { document, types: HashMap::new(), order: Vec::new(), boxed };
+        let extern_types = extern_types.in_document(&document);
+        let (types, uses) = (HashMap::new(), HashMap::new());
+        let mut plan = Self { document, types, order: Vec::new(), boxed, extern_types, uses, is_described: true };
         (plan.types, plan.order) = named_types(&plan, root_name);
         plan
     }
 
     pub(crate) fn is_boxed(&self, holder: ShapeId, held: ShapeId) -> bool {
         self.boxed.contains(&(holder, held))
+    }
+
+    /// Whether values of a type come from the server, which may say more than it declared.
+    pub(crate) fn is_answered(&self, id: ShapeId) -> bool {
+        self.uses.get(&id).map_or(self.document.role == Role::Output, |uses| uses.answered)
+    }
+
+    /// Whether values of a type are sent.
+    pub(crate) fn is_sent(&self, id: ShapeId) -> bool {
+        self.uses.get(&id).map_or(self.document.role == Role::Input, |uses| uses.sent)
+    }
+
+    /// The user's type in place of a shape.
+    pub(crate) fn extern_type(&self, id: ShapeId) -> Option<&TokenStream> {
+        self.extern_types.get(&id)
+    }
+
+    /// The shapes that have one.
+    pub(super) fn opaque(&self) -> impl Iterator<Item = &ShapeId> {
+        self.extern_types.keys()
+    }
+
+    /// Makes a type stand for its like elsewhere, which has its values go these ways, and makes it box these shapes.
+    pub(super) fn share(&mut self, id: ShapeId, uses: Uses, boxed: &[ShapeId]) {
+        self.uses.insert(id, uses);
+        self.boxed.extend(boxed.iter().map(|held| (id, *held)));
     }
 
     /// The name of a shape that has one.

@@ -1,4 +1,4 @@
-//! The way from types that know only `serde`'s derives to [`Wire`](super::Wire): typify's.
+//! The way from types that know only `serde`'s derives to [`Wire`](super::Wire): typify's, and the user's own.
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Unexpected, Visitor};
@@ -36,11 +36,14 @@ fn write_integral_numbers(value: &mut Value) -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// `Wire` for a type with `serde`'s derives.
+/// `Wire` for a type with `serde`'s derives: an identifier for those of typify, which need the feature, or a path.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __wire_through_serde {
     ($type:ident) => {
+        $crate::__wire_of_typify!($type);
+    };
+    ($type:ty) => {
         impl $crate::wire::Wire for $type {
             fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
                 $crate::wire::read_by_serde(input)
@@ -50,6 +53,24 @@ macro_rules! __wire_through_serde {
                 $crate::wire::write_by_serde(self)
             }
         }
+    };
+}
+
+#[cfg(feature = "typify")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __wire_of_typify {
+    ($type:ident) => {
+        $crate::__wire_through_serde!(self::$type);
+    };
+}
+
+#[cfg(not(feature = "typify"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __wire_of_typify {
+    ($type:ident) => {
+        ::core::compile_error!("bindings with `types = \"typify\"` need feature `typify` of mcp-bindgen");
     };
 }
 
@@ -282,7 +303,7 @@ impl<'de> de::VariantAccess<'de> for Content<'de> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "typify"))]
 mod tests {
     use std::collections::BTreeMap;
 
@@ -323,7 +344,7 @@ mod tests {
         Line(Vec<f64>),
     }
 
-    __wire_through_serde!(Issue);
+    __wire_through_serde!(self::Issue);
 
     #[track_caller]
     fn refused(value: &Value, pointer: &str, message: &str) {

@@ -4,7 +4,6 @@
 //! branch of a union even where it drops keys. Generated types implement [`Wire`] instead, a plain pair of functions
 //! on [`Value`], and get `Serialize` and `Deserialize` from it. The trait is generated code's business: use `serde`.
 
-#[cfg(feature = "typify")]
 mod by_serde;
 mod containers;
 mod derive;
@@ -24,7 +23,6 @@ use serde::ser::Error as _;
 use serde::{Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-#[cfg(feature = "typify")]
 pub use by_serde::{read_by_serde, write_by_serde};
 pub use literal::{read_literal, read_text, write_literal};
 pub use mismatch::Mismatch;
@@ -187,15 +185,6 @@ pub use serde;
 #[cfg(feature = "typify")]
 #[doc(hidden)]
 pub use {regress, serde_json};
-
-#[cfg(not(feature = "typify"))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __wire_through_serde {
-    ($type:ident) => {
-        ::core::compile_error!("bindings with `types = \"typify\"` need feature `typify` of mcp-bindgen");
-    };
-}
 
 /// JSON in any of the forms in which programs hold it.
 pub trait AsJson {
