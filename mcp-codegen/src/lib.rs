@@ -26,4 +26,5 @@ pub use format::format;
 pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Severity};
 pub use options::{Options, is_module_name};
 pub use patterns::{Idle, IdlePattern};
+pub use plan::{AlikePlace, AlikeShapes};
 pub use rules::RuleFault;

@@ -87,6 +87,16 @@ impl fmt::Display for Step {
     }
 }
 
+impl Step {
+    /// The name of the property, where it is one.
+    pub(crate) fn property(&self) -> Option<&str> {
+        match self {
+            Self::Property(name) => Some(name),
+            Self::Each => None,
+        }
+    }
+}
+
 /// A name as it is written in a place.
 pub(crate) fn escaped(name: &str) -> String {
     let mark = if name == EACH || name == OUTPUT { "~" } else { "" };

@@ -57,9 +57,11 @@ impl AlikeTypes {
         for (place, (tool, schema)) in schemas.into_iter().enumerate() {
             let role = schema.document.role;
             documents.insert((tool, role), place);
-            for shape in &schema.order {
-                if let Some(class) = alike.class(place, *shape) {
-                    members.entry(class).or_default().push(TypeAt { tool, role, shape: *shape });
+            let mut shapes: Vec<ShapeId> = schema.types.keys().copied().collect();
+            shapes.sort_unstable();
+            for shape in shapes {
+                if let Some(class) = alike.class(place, shape) {
+                    members.entry(class).or_default().push(TypeAt { tool, role, shape });
                 }
             }
         }

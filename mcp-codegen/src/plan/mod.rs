@@ -1,6 +1,7 @@
 //! The translation of a whole tool list, before tokens: every tool's shapes and names.
 
 mod alike;
+mod alike_shapes;
 mod extern_types;
 mod located;
 mod naming;
@@ -22,6 +23,7 @@ use proc_macro2::Ident;
 use serde_json::{Map, Value};
 
 use alike::TypeAt;
+pub use alike_shapes::{AlikePlace, AlikeShapes};
 pub(crate) use extern_types::ExternTypes;
 pub(crate) use naming::{Spot, branch_labels};
 use own_names::{OwnNames, PRELUDE};
@@ -30,7 +32,7 @@ use shared::{Sharing, Wish};
 pub(crate) use tool_idents::ToolIdents;
 
 use crate::markdown::sanitized;
-use crate::names::{Identity, Style, Wanted, fingerprint, renamed_types};
+use crate::names::{Identity, Wanted, fingerprint, renamed_types};
 use crate::options::Options;
 use crate::patterns::tool_names;
 use crate::rules::RuleFault;
@@ -81,7 +83,9 @@ impl<'s> Plan<'s> {
     pub(crate) fn new(snapshot: &'s Snapshot, options: &Options) -> Self {
         let mut diagnostics = Diagnostics::default();
         let entries = Entry::collect(snapshot, options, &mut diagnostics);
-        let OwnNames { prefix, client_type, call_type } = OwnNames::new(options);
+        let own_names = OwnNames::new(options);
+        let type_prefix = own_names.type_prefix();
+        let OwnNames { prefix, client_type, call_type } = own_names;
         let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
         let idents = ToolIdents::all(&keys, prefix.as_deref());
         let mut faults = Vec::new();
@@ -95,8 +99,7 @@ impl<'s> Plan<'s> {
         faults.extend(extern_types.idle(&tools));
         let own = [client_type.as_str(), &call_type];
         let every = if options.rules.is_empty() { Vec::new() } else { tool_names(snapshot) };
-        let prefix = prefix.as_deref().map(|prefix| Style::Pascal.apply(prefix)).unwrap_or_default();
-        let wish = Wish { rules: &rules.shared, every: &every, prefix: &prefix, own: &own };
+        let wish = Wish { rules: &rules.shared, every: &every, prefix: &type_prefix, own: &own };
         let sharing = Sharing::new(&mut tools, &wish, &mut faults);
         name_types(&mut tools, &own, &sharing, &mut diagnostics);
         faults.extend(rules::faults(&rules, &tools, &every));

@@ -256,7 +256,7 @@ fn what(shape: &Shape) -> &'static str {
 }
 
 /// A name that rustc takes without a word.
-fn is_type_name(name: &str) -> bool {
+pub(super) fn is_type_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_uppercase())
         && name.chars().all(|char| char.is_ascii_alphanumeric())
         && (name.len() == 1 || name.contains(|char: char| !char.is_ascii_uppercase()))
