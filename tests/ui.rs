@@ -15,7 +15,7 @@ use common::{Crate, dependency, root};
 use expectorate::assert_contents;
 use serde_json::{Value, json};
 
-const CONFIG: &str = r#"
+const CONFIG: &str = r##"
 deny = ["MCP0007"]
 
 [servers]
@@ -26,7 +26,11 @@ unsynced = { command = "server" }
 truncated = { command = "server" }
 newer = { command = "server" }
 dangling = { command = "server" }
-"#;
+memory = { command = "server" }
+shop = { command = "server" }
+misshared = { command = "server", rust = { shared = { Entity = "create_entity/entities/*" } } }
+misplaced = { command = "server", rust = { extern = { "#/$defs/Money" = "Money" } } }
+"##;
 
 #[test]
 fn mistakes_are_explained() {
@@ -40,6 +44,10 @@ fn mistakes_are_explained() {
         ("mcp/truncated.json", &fixture("broken/truncated.json")),
         ("mcp/newer.json", &fixture("broken/newer_format.json")),
         ("mcp/dangling.json", &fixture("features/ref_elsewhere.json")),
+        ("mcp/memory.json", &fixture("lists/memory.json")),
+        ("mcp/misshared.json", &fixture("lists/memory.json")),
+        ("mcp/shop.json", &fixture("lists/shop.json")),
+        ("mcp/misplaced.json", &fixture("lists/shop.json")),
     ];
     let count = explains("mistaken", "tests/ui", &files);
     assert!(count > 15, "{count} cases");

@@ -87,6 +87,12 @@ impl Options {
         self
     }
 
+    /// The server that they are for.
+    #[must_use]
+    pub fn server_name(&self) -> &str {
+        &self.server
+    }
+
     /// The name of the module that these options give.
     #[must_use]
     pub fn module_name(&self) -> String {

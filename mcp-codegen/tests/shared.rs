@@ -58,6 +58,35 @@ fn every_place_of_the_shape_is_one_type() {
 }
 
 #[test]
+fn what_is_closed_only_where_it_is_answered_is_the_same() {
+    // As zod writes it: objects without `additionalProperties` in parameters, and with `false` in results.
+    let mut list = memory();
+    for tool in &mut list.tools {
+        let text = tool["inputSchema"].to_string().replace(",\"additionalProperties\":false", "");
+        tool["inputSchema"] = serde_json::from_str(&text).unwrap();
+    }
+    let code = code(&list, &shared("Entity", "create_entities/entities/*"));
+    assert_eq!(code.matches("pub entities: Vec<MemoryEntity>,").count(), 5, "{code}");
+}
+
+#[test]
+fn a_shared_parameter_is_strict_where_every_place_is() {
+    let tool = |name: &str, more: bool| {
+        json!({"name": name, "inputSchema": {"type": "object", "properties": {"it": {
+            "type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": more}}}})
+    };
+    let mut lenient = tool("take", false);
+    lenient["inputSchema"]["properties"]["it"].as_object_mut().unwrap().remove("additionalProperties");
+    let options = Options::new("s").shared("It", "put/it");
+    let strict = code(&list(&json!([tool("put", false), tool("take", false)])), &options);
+    assert!(strict.contains("} deny"), "{strict}");
+    let mixed = code(&list(&json!([tool("put", false), lenient])), &options);
+    assert!(mixed.contains("pub it: Option<SIt>") && !mixed.contains("} deny"), "{mixed}");
+    let kept = code(&list(&json!([tool("put", false), tool("take", true)])), &options);
+    assert!(kept.contains("pub struct STakeParamsIt "), "another type, with a field for what is not declared: {kept}");
+}
+
+#[test]
 fn a_type_that_is_answered_somewhere_is_tolerant_everywhere() {
     let entity = |open: bool| {
         json!({"type": "object", "properties": {"kind": {"enum": ["a", "b"]}}, "required": ["kind"],

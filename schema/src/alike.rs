@@ -7,8 +7,10 @@ use crate::normalize::Kinds;
 use crate::role::Role;
 use crate::shape::{Field, Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
 
-/// What shapes are, told apart by all that makes their types different, and by nothing else: not by the order of
-/// properties or listed values, and not by descriptions, bounds, patterns or other words that no type says.
+/// What shapes are, told apart by all that gives their types other fields, variants or branches, and by nothing else: not
+/// by the order of properties or listed values, nor by descriptions, bounds, patterns or other words that no type says, nor
+/// by whether properties that are not kept are refused (many servers declare an object without `additionalProperties` where
+/// they take it, and with `false` where they give it).
 ///
 /// ```
 /// use mcp_schema::diagnostics::Reporter;
@@ -58,7 +60,8 @@ enum Label<'s> {
     Struct {
         fields: Vec<(&'s str, Presence, bool)>,
         tag: Option<&'s str>,
-        unknown: UnknownLabel,
+        /// Whether unknown properties are kept, and then whether their values may be `null`.
+        extra: Option<bool>,
         require_any: Vec<Vec<Vec<&'s str>>>,
     },
     Union {
@@ -68,13 +71,6 @@ enum Label<'s> {
     Named(bool),
     /// The pointer of the definition.
     Opaque(&'s str),
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum UnknownLabel {
-    Ignore,
-    Deny,
-    Keep(bool),
 }
 
 impl Alike {
@@ -147,18 +143,17 @@ fn struct_label(object: &StructShape) -> (Label<'_>, Vec<ShapeId>) {
     let mut fields: Vec<&Field> = object.fields.iter().collect();
     fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
     let mut held: Vec<ShapeId> = fields.iter().map(|field| field.slot.shape).collect();
-    let unknown = match object.unknown {
-        Unknown::Ignore => UnknownLabel::Ignore,
-        Unknown::Deny => UnknownLabel::Deny,
+    let extra = match object.unknown {
+        Unknown::Ignore | Unknown::Deny => None,
         Unknown::Keep(slot) => {
             held.push(slot.shape);
-            UnknownLabel::Keep(slot.nullable)
+            Some(slot.nullable)
         }
     };
     let set = |set| sorted(Iterator::map(<[String]>::iter(set), String::as_str));
     let require_any = sorted(object.require_any.iter().map(|sets| sorted(sets.iter().map(|keys| set(keys)))));
     let fields = fields.iter().map(|field| (field.wire.as_str(), field.presence, field.slot.nullable)).collect();
-    (Label::Struct { fields, tag: object.tag.as_deref(), unknown, require_any }, held)
+    (Label::Struct { fields, tag: object.tag.as_deref(), extra, require_any }, held)
 }
 
 /// The order of branches matters where no tag tells them apart: the first of several that fit is meant.

@@ -43,6 +43,7 @@ fn words_and_order_make_no_difference() {
     let plain = object(&json!({"required": ["a", "b"]}));
     for same in [
         object(&json!({"required": ["b", "a"], "description": "d", "title": "t"})),
+        object(&json!({"required": ["a", "b"], "additionalProperties": false})),
         object(&json!({"required": ["a", "b"], "properties": {"b": {"type": "integer", "maximum": 5},
                        "a": {"type": "string", "minLength": 1, "pattern": "^a"}}})),
     ] {
@@ -66,7 +67,7 @@ fn all_that_a_type_says_makes_a_difference() {
     for other in [
         object(&json!({})),
         object(&json!({"required": ["a", "b"]})),
-        object(&json!({"required": ["a"], "additionalProperties": false})),
+        object(&json!({"required": ["a"], "additionalProperties": true})),
         object(&json!({"required": ["a"], "additionalProperties": {"type": "string"}})),
         object(&json!({"required": ["a"], "properties": {"a": {"type": "string"}, "c": {"type": "integer"}}})),
         object(&json!({"required": ["a"], "properties": {"a": {"type": "string"}, "b": {"type": "number"}}})),

@@ -134,7 +134,7 @@ impl TypeEmitter<'_, '_> {
         let unknown = match extra {
             Some(extra) => quote!(extra #extra),
             // A server may say more than it declared.
-            None if object.unknown == Unknown::Deny && !self.schema.is_answered(id) => quote!(deny),
+            None if object.unknown == Unknown::Deny && self.schema.is_strict(id) => quote!(deny),
             None => TokenStream::new(),
         };
         let demands = object.require_any.iter().map(|sets| {

@@ -83,12 +83,7 @@ impl Plan<'_> {
     }
 
     /// What the user calls each class.
-    fn shared_names<'o>(
-        &self,
-        alike: &AlikeTypes,
-        options: &'o Options,
-        every: &[&str],
-    ) -> HashMap<Class, &'o str> {
+    fn shared_names<'o>(&self, alike: &AlikeTypes, options: &'o Options, every: &[&str]) -> HashMap<Class, &'o str> {
         let class = |place: &str| {
             let located = locate(&self.tools, every, place).ok()?;
             let shape = located.found.first()?.slot.shape;
@@ -111,7 +106,8 @@ impl Plan<'_> {
             (None, None) => tool.clone(),
         };
         let numbered = (2..).map(|number: usize| format!("{tool}{base}Shape{number}"));
-        let mut candidates = [base.clone(), format!("{tool}{base}"), format!("{base}Shape")].into_iter().chain(numbered);
+        let mut candidates =
+            [base.clone(), format!("{tool}{base}"), format!("{base}Shape")].into_iter().chain(numbered);
         candidates.find(|name| names.is_free(name)).unwrap_or(base)
     }
 }
@@ -166,7 +162,8 @@ fn places(document: &Document<'_>) -> Vec<(ShapeId, Vec<Step>)> {
     let mut places: Vec<(ShapeId, Vec<Step>)> = Vec::new();
     let (mut placed, mut opened) = (HashSet::new(), HashSet::new());
     let is_arguments = document.role == Role::Input;
-    let mut pending: VecDeque<(ShapeId, Vec<Step>, bool)> = VecDeque::from([(document.root, Vec::new(), !is_arguments)]);
+    let mut pending: VecDeque<(ShapeId, Vec<Step>, bool)> =
+        VecDeque::from([(document.root, Vec::new(), !is_arguments)]);
     while let Some((id, steps, has_place)) = pending.pop_front() {
         let shape = document.shapes.get(id);
         if has_place && shape.is_named() && placed.insert(id) {

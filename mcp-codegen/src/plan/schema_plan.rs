@@ -56,6 +56,11 @@ impl<'s> SchemaPlan<'s> {
         self.uses.get(&id).map_or(self.document.role == Role::Output, |uses| uses.answered)
     }
 
+    /// Whether a type that declares all its properties refuses others: not where a server says them all the same.
+    pub(crate) fn is_strict(&self, id: ShapeId) -> bool {
+        self.uses.get(&id).map_or(self.document.role == Role::Input, |uses| !uses.lenient)
+    }
+
     /// Whether values of a type are sent.
     pub(crate) fn is_sent(&self, id: ShapeId) -> bool {
         self.uses.get(&id).map_or(self.document.role == Role::Input, |uses| uses.sent)

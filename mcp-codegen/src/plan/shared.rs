@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use mcp_model::printable;
-use mcp_schema::{Class, Role, Shape, ShapeId};
+use mcp_schema::{Class, Role, Shape, ShapeId, Unknown};
 
 use super::alike::{AlikeTypes, TypeAt};
 use super::located::locate;
@@ -41,16 +41,26 @@ struct Group {
     is_named: bool,
 }
 
-/// Which ways the values of a type go.
+/// What the places of a shared type have the type do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Uses {
+    /// Values are sent somewhere.
     pub(crate) sent: bool,
+    /// Values come from the server somewhere.
     pub(crate) answered: bool,
+    /// Somewhere undeclared properties are not refused.
+    pub(crate) lenient: bool,
 }
 
 impl Uses {
-    pub(crate) fn of(role: Role) -> Self {
-        Self { sent: role == Role::Input, answered: role == Role::Output }
+    fn of(tools: &[ToolPlan<'_>], members: &[TypeAt]) -> Self {
+        let has = |role| members.iter().any(|member| member.role == role);
+        let refuses = |member: &TypeAt| {
+            let shape = member.schema(tools).map(|schema| schema.document.shapes.get(member.shape));
+            matches!(shape, Some(Shape::Struct(object)) if object.unknown == Unknown::Deny)
+        };
+        let answered = has(Role::Output);
+        Self { sent: has(Role::Input), answered, lenient: answered || !members.iter().all(refuses) }
     }
 }
 
@@ -123,9 +133,7 @@ impl Sharing {
             // The schema of a type that several tools answer is that of one of them, whatever their order.
             let wire = |member: &TypeAt| tools.get(member.tool).map(|tool| tool.wire);
             let with_schema = roots.min_by_key(|member| (**member != group.kept, wire(member))).copied();
-            let uses = group.members.iter().map(|member| Uses::of(member.role)).fold(Uses::default(), |all, uses| {
-                Uses { sent: all.sent || uses.sent, answered: all.answered || uses.answered }
-            });
+            let uses = Uses::of(tools, &group.members);
             let boxed = group.kept.schema(tools).map(|schema| boxed(schema, alike, group.kept)).unwrap_or_default();
             for member in &group.members {
                 let Some(schema) = member.schema_mut(tools) else { continue };
