@@ -88,7 +88,7 @@ fn a_rule_that_cannot_hold_is_told_with_its_line() {
         (
             "[servers.memory.rust.shared]\nEntity = \"create_entities/entity/*\"\n",
             "in `shared`: `create_entities/entity/*` leads nowhere: there is no `entity` in `create_entities`\n --> \
-             mcp.toml:4:1\n  = help: did you mean `entities`?",
+             mcp.toml:4:1\n  = help: there is `entities`",
         ),
         (
             "[servers.memory.rust.extern]\n\"#/$defs/Entity\" = \"crate::Entity\"\n",
