@@ -1,5 +1,6 @@
 //! The translation of a whole tool list, before tokens: every tool's shapes and names.
 
+mod derives;
 mod located;
 mod naming;
 mod own_names;
@@ -10,7 +11,7 @@ mod tool_idents;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
-use mcp_model::{Snapshot, canonical_json};
+use mcp_model::{Snapshot, UnknownKeys, canonical_json};
 use mcp_schema::Role;
 use mcp_schema::diagnostics::{
     DUPLICATE_TOOL, Diagnostics, MALFORMED_INPUT, MALFORMED_OUTPUT, MALFORMED_TOOL, RENAMED, Reporter,
@@ -18,6 +19,7 @@ use mcp_schema::diagnostics::{
 use proc_macro2::Ident;
 use serde_json::{Map, Value};
 
+pub(crate) use derives::Standard;
 pub(crate) use naming::{Spot, branch_labels};
 use own_names::{OwnNames, PRELUDE};
 pub(crate) use schema_plan::SchemaPlan;
@@ -75,18 +77,18 @@ impl<'s> Plan<'s> {
         let entries = Entry::collect(snapshot, options, &mut diagnostics);
         let OwnNames { prefix, client_type, call_type } = OwnNames::new(options);
         let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-        let idents = ToolIdents::all(&keys, prefix.as_deref());
+        let mut faults = Vec::new();
+        let given = rules::tool_names(options, &keys, &mut faults);
+        let idents = ToolIdents::all(&keys, &given, prefix.as_deref());
         let mut tools: Vec<ToolPlan<'s>> = entries
             .into_iter()
             .zip(idents)
-            .map(|(entry, idents)| ToolPlan::new(entry, idents, &mut diagnostics))
+            .map(|(entry, idents)| ToolPlan::new(entry, idents, options.unknown, &mut diagnostics))
             .collect();
         name_types(&mut tools, &[&client_type, &call_type], &mut diagnostics);
-        let faults = if options.rules.is_empty() {
-            Vec::new()
-        } else {
-            rules::faults(&options.rules, &tools, &tool_names(snapshot))
-        };
+        if !options.rules.is_empty() || options.unknown == UnknownKeys::Keep {
+            rules::apply(options, &mut tools, &tool_names(snapshot), &mut faults);
+        }
         Self {
             server: options.server.clone(),
             module: options.module_ident(),
@@ -185,7 +187,7 @@ fn tell_apart(entries: &mut [Entry<'_>], twins: BTreeMap<&str, Vec<usize>>) {
 }
 
 impl<'s> ToolPlan<'s> {
-    fn new(entry: Entry<'s>, idents: ToolIdents, diagnostics: &mut Diagnostics) -> Self {
+    fn new(entry: Entry<'s>, idents: ToolIdents, unknown: UnknownKeys, diagnostics: &mut Diagnostics) -> Self {
         let tool = entry.tool;
         let text = |key: &str| tool.get(key).and_then(Value::as_str);
         let annotations = tool.get("annotations").and_then(Value::as_object);
@@ -196,14 +198,15 @@ impl<'s> ToolPlan<'s> {
             reporter.say(MALFORMED_INPUT, "", if tool.contains_key("inputSchema") { "" } else { "it is missing" });
         }
         let input_schema = input_schema.unwrap_or(&FREE_FORM);
-        let input = SchemaPlan::new(input_schema, Role::Input, &idents.params, &mut reporter);
+        let input = SchemaPlan::new(input_schema, Role::Input, &idents.params, unknown, &mut reporter);
         diagnostics.append(reporter.finish());
         let mut reporter = Reporter::new(entry.wire, entry.index, "/outputSchema");
         if output_schema.is_some_and(|schema| !schema.is_object()) {
             reporter.say(MALFORMED_OUTPUT, "", "");
         }
         let output_schema = output_schema.filter(|schema| schema.is_object());
-        let output = output_schema.map(|schema| SchemaPlan::new(schema, Role::Output, &idents.output, &mut reporter));
+        let output =
+            output_schema.map(|schema| SchemaPlan::new(schema, Role::Output, &idents.output, unknown, &mut reporter));
         diagnostics.append(reporter.finish());
         if idents.renamed {
             let mut reporter = Reporter::new(entry.wire, entry.index, "");

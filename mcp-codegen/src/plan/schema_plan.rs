@@ -1,10 +1,15 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
+use mcp_model::UnknownKeys;
 use mcp_schema::diagnostics::Reporter;
-use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, Shapes, Slot};
+use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, Shapes, Slot, StructShape};
 use serde_json::Value;
 
+use crate::names::{Style, given_or_made, identifiers};
+
+use super::derives::Derives;
 use super::naming::{NamedType, WirePath, named_types, wire_path};
 
 /// One of a tool's two schemas, translated.
@@ -17,14 +22,34 @@ pub(crate) struct SchemaPlan<'s> {
     pub(crate) order: Vec<ShapeId>,
     /// Pairs of shapes that hold each other, so that the first has to box the second.
     boxed: HashSet<(ShapeId, ShapeId)>,
+    /// What the user asks of every type.
+    pub(super) derives: Rc<Derives>,
+    /// What the user calls fields: a struct's, by their places.
+    pub(super) renamed: HashMap<(ShapeId, usize), String>,
 }
 
 impl<'s> SchemaPlan<'s> {
     /// Reads a schema, whose types want names that begin with `root_name`.
-    pub(crate) fn new(schema: &'s Value, role: Role, root_name: &str, reporter: &mut Reporter) -> Self {
-        let document = Document::read(schema, role, reporter);
+    pub(crate) fn new(
+        schema: &'s Value,
+        role: Role,
+        root_name: &str,
+        unknown: UnknownKeys,
+        reporter: &mut Reporter,
+    ) -> Self {
+        let mut document = Document::read(schema, role, reporter);
+        if unknown == UnknownKeys::Keep {
+            document.keep_unknown();
+        }
         let boxed = cycles(&document.shapes);
-        let mut plan = Self { document, types: HashMap::new(), order: Vec::new(), boxed };
+        let mut plan = Self {
+            document,
+            types: HashMap::new(),
+            order: Vec::new(),
+            boxed,
+            derives: Rc::default(),
+            renamed: HashMap::new(),
+        };
         (plan.types, plan.order) = named_types(&plan, root_name);
         plan
     }
@@ -36,6 +61,18 @@ impl<'s> SchemaPlan<'s> {
     /// The name of a shape that has one.
     pub(crate) fn name(&self, id: ShapeId) -> Option<&str> {
         self.types.get(&id).map(|named| named.name.as_str())
+    }
+
+    /// The identifiers of a struct's fields.
+    pub(crate) fn field_names(&self, id: ShapeId, object: &StructShape) -> Vec<String> {
+        let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
+        if self.renamed.is_empty() {
+            return identifiers(Style::Snake, &wires, &[], "property");
+        }
+        let given: Vec<Option<String>> =
+            (0..wires.len()).map(|index| self.renamed.get(&(id, index)).cloned()).collect();
+        let taken: Vec<&str> = given.iter().flatten().map(String::as_str).collect();
+        given_or_made(Style::Snake, &wires, &given, &taken, "property")
     }
 
     /// The name of the whole value's type.
