@@ -132,7 +132,9 @@ impl Bindings {
     /// ```
     #[must_use]
     pub fn alike_shapes(snapshot: &Snapshot, options: &Options) -> Vec<AlikeShapes> {
-        Plan::new(snapshot, options).alike_shapes(options, &tool_names(snapshot))
+        // Whether undeclared keys are kept makes no difference to what the schemas say.
+        let options = options.clone().unknown(UnknownKeys::Ignore);
+        Plan::new(snapshot, &options).alike_shapes(&options, &tool_names(snapshot))
     }
 
     /// Counts the properties that declare a type, and those that have none in Rust.

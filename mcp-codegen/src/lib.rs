@@ -18,6 +18,7 @@ mod place;
 mod plan;
 pub mod project;
 mod rules;
+mod rust_path;
 mod typify;
 
 pub use bindings::{Bindings, Coverage, ToolBinding};

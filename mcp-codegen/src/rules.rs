@@ -29,8 +29,8 @@ pub(crate) struct Rule {
 pub(crate) enum Origin {
     /// In code: a build script's.
     Code,
-    /// In the configuration.
-    Config(ConfigPlace),
+    /// In the configuration; and the macro's literal that asks for the server.
+    Config(ConfigPlace, Option<Span>),
     /// As an option of the macro, with its literals.
     Macro { key: Span, value: Span },
 }
@@ -47,6 +47,11 @@ pub struct RuleFault {
 }
 
 impl RuleFault {
+    /// One that is about the options as a whole.
+    pub(crate) fn of_options(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { error: FileError::new(message).with_help(help), span: None, is_configured: false }
+    }
+
     /// Whether the rule stands in the configuration.
     #[must_use]
     pub fn is_configured(&self) -> bool {
@@ -72,7 +77,7 @@ impl Rule {
 
     fn fault(&self, message: impl Into<String>, help: impl Into<String>, span: Option<Span>) -> RuleFault {
         let (error, is_configured) = match &self.origin {
-            Origin::Config(place) => (place.error(message), true),
+            Origin::Config(place, _) => (place.error(message), true),
             Origin::Code | Origin::Macro { .. } => (FileError::new(message), false),
         };
         RuleFault { error: error.with_help(help), span, is_configured }
@@ -81,15 +86,15 @@ impl Rule {
     /// What code that comes of the rule is said to stand at.
     pub(crate) fn span(&self) -> Span {
         match &self.origin {
-            Origin::Macro { value, .. } => *value,
-            Origin::Code | Origin::Config(_) => Span::call_site(),
+            Origin::Macro { value: span, .. } | Origin::Config(_, Some(span)) => *span,
+            Origin::Code | Origin::Config(_, None) => Span::call_site(),
         }
     }
 }
 
 impl From<&RustRule> for Rule {
     fn from(rule: &RustRule) -> Self {
-        Self { key: rule.key.clone(), value: rule.value.clone(), origin: Origin::Config(rule.place.clone()) }
+        Self { key: rule.key.clone(), value: rule.value.clone(), origin: Origin::Config(rule.place.clone(), None) }
     }
 }
 
@@ -108,6 +113,16 @@ impl From<&RustConfig> for Rules {
 impl Rules {
     pub(crate) fn is_empty(&self) -> bool {
         [&self.derive, &self.rename, &self.extern_types, &self.shared].into_iter().all(Vec::is_empty)
+    }
+
+    /// The code that comes of the configuration's rules is said to stand at `span`.
+    pub(crate) fn configured_at(&mut self, span: Span) {
+        for rule in [&mut self.derive, &mut self.rename, &mut self.extern_types, &mut self.shared].into_iter().flatten()
+        {
+            if let Origin::Config(_, at) = &mut rule.origin {
+                *at = Some(span);
+            }
+        }
     }
 
     /// Adds rules. Of two for one key the later holds.

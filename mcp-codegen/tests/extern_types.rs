@@ -75,6 +75,15 @@ fn nothing_but_what_every_type_has_is_asked_of_it() {
 }
 
 #[test]
+fn what_holds_it_derives_nothing_that_it_may_lack() {
+    let all = ["Eq", "Hash", "PartialOrd", "Ord", "Default"];
+    let code = code(&with("#/$defs/Money", "crate::Money").derive(all));
+    let (before, _) = code.split_once("pub struct ShopOrderParams ").unwrap();
+    let derives = before.trim_end().rsplit("#[derive(").next().unwrap();
+    assert_eq!(derives, "Clone, Debug, PartialEq)]");
+}
+
+#[test]
 fn scalars_can_be_replaced_and_one_type_stand_for_two() {
     let options = with("#/$defs/Sku", "crate::shop::Sku").extern_type("#/$defs/Money", "super::Money");
     let code = self::code(&options);
@@ -122,7 +131,7 @@ fn what_cannot_be_is_refused() {
     }
     assert_eq!(
         fault(&with("#/$defs/Money", "crate::Money").types(Types::Typify)),
-        "in `extern`: `#/$defs/Money` needs the generator's own types\n  = help: leave out `types = \"typify\"`, or `extern`"
+        "`extern` has no effect with `types = \"typify\"`\n  = help: leave one of the two out"
     );
     assert_eq!(
         fault(&with("#/$defs/Money", "crate::Money").shared("Money", "order/total")),

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use mcp_codegen::{Bindings, Options, format};
-use mcp_model::{Prefix, Snapshot, Types};
+use mcp_model::{Prefix, Snapshot, Types, UnknownKeys};
 use serde_json::{Value, json};
 
 fn memory() -> Snapshot {
@@ -187,6 +187,65 @@ fn types_in_two_shared_ones_have_one_name() {
 }
 
 #[test]
+fn a_field_that_is_renamed_anywhere_is_renamed_everywhere() {
+    let rename = |options: Options, name: &str| options.rename("read_graph/$output/entities/*/entityType", name);
+    let entity = shared("Entity", "create_entities/entities/*");
+    let code = code(&memory(), &rename(entity.clone(), "kind"));
+    assert!(code.contains("pub kind: String") && !code.contains("pub entity_type"), "{code}");
+    let twice = rename(entity.clone(), "kind").rename("open_nodes/$output/entities/*/entityType", "sort");
+    assert_eq!(
+        fault(&memory(), &twice),
+        "in `rename`: `open_nodes/$output/entities/*/entityType` is the same field as another place, where it is `kind`\n  \
+         = help: it is one type, which stands in both places: give it one name"
+    );
+    let wrapped = shared("Graph", "read_graph/$output").rename("open_nodes/$output/entities", "nodes");
+    assert!(self::code(&memory(), &wrapped).contains("pub nodes: Vec<MemoryGraphEntitiesItem>"));
+}
+
+#[test]
+fn what_is_kept_makes_no_difference() {
+    let options = shared("Entity", "create_entities/entities/*").unknown(UnknownKeys::Keep);
+    let code = code(&memory(), &options);
+    assert_eq!(code.matches("pub entities: Vec<MemoryEntity>,").count(), 5, "{code}");
+    let (_, entity) = code.split_once("pub struct MemoryEntity ").unwrap();
+    let (entity, _) = entity.split_once("::mcp_bindgen::__tool!").unwrap();
+    assert!(entity.contains("pub extra: BTreeMap<String, Value>"), "{entity}");
+    // Where every place is an argument and refuses other keys, there are none to keep.
+    let tool = |name: &str| {
+        json!({"name": name, "inputSchema": {"type": "object", "properties": {"it": {
+            "type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false}}}})
+    };
+    let options = Options::new("s").shared("It", "put/it").unknown(UnknownKeys::Keep);
+    let strict = self::code(&list(&json!([tool("put"), tool("take")])), &options);
+    let (_, it) = strict.split_once("pub struct SIt ").unwrap();
+    assert!(it.split_once("deny").unwrap().0.find("extra").is_none(), "{strict}");
+    assert_eq!(
+        Bindings::alike_shapes(&memory(), &Options::new("memory")),
+        Bindings::alike_shapes(&memory(), &Options::new("memory").unknown(UnknownKeys::Keep)),
+    );
+}
+
+#[test]
+fn a_type_that_is_open_elsewhere_is_so_for_derives() {
+    // In parameters alone the enum would be `Copy`, and so would what holds it.
+    let schema = json!({"type": "object", "properties": {"it": {"enum": ["a", "b"]}}, "required": ["it"]});
+    let list = list(&json!([
+        {"name": "put", "inputSchema": schema},
+        {"name": "take", "inputSchema": {"type": "object"}, "outputSchema": schema},
+        {"name": "flag", "inputSchema": {"type": "object", "properties": {"on": {"type": "boolean"}}}},
+    ]));
+    let derives = |options: &Options| {
+        let code = code(&list, options);
+        let (before, _) = code.split_once("pub struct SPutParams ").unwrap();
+        before.rsplit("#[derive(").next().unwrap().contains("Copy")
+    };
+    let plain = Options::new("s").derive(["Copy"]);
+    assert!(derives(&plain));
+    assert!(!derives(&plain.clone().shared("Choice", "take/$output/it")));
+    assert!(!derives(&plain.shared("Choice", "put/it")));
+}
+
+#[test]
 fn a_name_without_others_is_a_name() {
     let code = code(&memory(), &shared("Added", "add_observations/$output/results/*"));
     assert!(code.contains("pub struct MemoryAdded {"), "{code}");
@@ -249,7 +308,7 @@ fn what_cannot_be_shared_is_refused() {
         ),
         (
             shared("Entity", entities).types(Types::Typify),
-            "in `shared`: `Entity` needs the generator's own types\n  = help: leave out `types = \"typify\"`, or `shared`",
+            "`shared` has no effect with `types = \"typify\"`\n  = help: leave one of the two out",
         ),
     ] {
         assert_eq!(fault(&memory(), &options), expected);

@@ -5,7 +5,8 @@ use quote::{ToTokens, quote};
 
 use super::docs::Docs;
 use super::{TypeEmitter, docs};
-use crate::names::{Style, first_free, ident, identifiers};
+use crate::names::{first_free, ident};
+use crate::plan::Standard;
 use mcp_schema::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
 
 /// clippy's limit for the arguments of a function.
@@ -32,8 +33,7 @@ impl ToTokens for Member<'_> {
 impl TypeEmitter<'_, '_> {
     pub(super) fn structure(&self, id: ShapeId, object: &StructShape) -> TokenStream {
         let name = self.name(id);
-        let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
-        let idents = identifiers(Style::Snake, &wires, &[], "property");
+        let idents = self.schema.field_names(id, object);
         let extra = Self::kept(object.unknown).map(|slot| {
             (
                 ident(&first_free(&EXTRA, "extra_", |name| idents.iter().any(|ident| ident == name))),
@@ -54,8 +54,9 @@ impl TypeEmitter<'_, '_> {
         let demands: Vec<String> = object.require_any.iter().map(|sets| demand(sets)).collect();
         let docs = self.type_doc(id, &demands);
         let derives = self.derives(id);
-        let default =
-            members.iter().all(|member| member.field.presence != Presence::Required).then(|| quote!(, Default));
+        let has_default = members.iter().all(|member| member.field.presence != Presence::Required);
+        let default = has_default.then(|| quote!(, Default));
+        let asked = self.asked(id, if has_default { &[Standard::Default] } else { &[] });
         let extra_field = extra.iter().map(|(name, ty)| {
             quote! {
                 /// Every other property.
@@ -66,7 +67,7 @@ impl TypeEmitter<'_, '_> {
         let wire = self.table(id, object, &members, extra.as_ref().map(|(name, _)| name));
         let mut tokens = quote! {
             #docs
-            #[derive(#derives #default)]
+            #[derive(#derives #default #asked)]
             pub struct #name {
                 #(#members)*
                 #(#extra_field)*

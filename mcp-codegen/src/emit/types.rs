@@ -1,12 +1,11 @@
 //! The Rust type of a shape.
 
-use std::collections::HashSet;
-
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::TypeEmitter;
 use crate::names::ident;
+use crate::plan::Standard;
 use mcp_schema::{Field, Presence, Shape, ShapeId, Slot, Unknown};
 
 impl TypeEmitter<'_, '_> {
@@ -64,25 +63,16 @@ impl TypeEmitter<'_, '_> {
 
     /// The derives of a type: floats have no `Eq`, and of types of the user's nothing more is asked.
     pub(super) fn derives(&self, id: ShapeId) -> TokenStream {
-        if self.is_only_partial_eq(id, &mut HashSet::new()) {
-            quote!(Clone, Debug, PartialEq)
-        } else {
+        if self.schema.can_derive(id, Standard::Eq) {
             quote!(Clone, Debug, PartialEq, Eq, Hash)
+        } else {
+            quote!(Clone, Debug, PartialEq)
         }
     }
 
-    fn is_only_partial_eq(&self, id: ShapeId, seen: &mut HashSet<ShapeId>) -> bool {
-        let mut pending = vec![id];
-        while let Some(id) = pending.pop() {
-            let shape = self.schema.document.shapes.get(id);
-            if matches!(shape, Shape::Number | Shape::Opaque) {
-                return true;
-            }
-            if seen.insert(id) {
-                pending.extend(shape.children());
-            }
-        }
-        false
+    /// What the user asks a type to derive beside [`derives`](Self::derives) and what more it `has`, after a comma each.
+    pub(super) fn asked(&self, id: ShapeId, has: &[Standard]) -> TokenStream {
+        self.schema.asked_derives(id, &[&[Standard::Eq, Standard::Hash], has].concat())
     }
 
     /// A type with one public field, for a value that has no name by itself.
@@ -90,12 +80,13 @@ impl TypeEmitter<'_, '_> {
         let name = self.name(id);
         let docs = self.type_doc(id, &[]);
         let derives = self.derives(id);
+        let asked = self.asked(id, &[]);
         let held = self.held_type(id, inner.shape);
         let held = if inner.nullable { quote!(Option<#held>) } else { held };
         let krate = self.krate;
         quote! {
             #docs
-            #[derive(#derives)]
+            #[derive(#derives #asked)]
             pub struct #name(
                 /// The value.
                 pub #held,

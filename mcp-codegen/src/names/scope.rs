@@ -47,6 +47,20 @@ pub(crate) fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind:
     wires.iter().map(|wire| names.get(wire).cloned().unwrap_or_default()).collect()
 }
 
+/// As [`identifiers`], for those that have no given name; the given ones are taken as they are.
+pub(crate) fn given_or_made(
+    style: Style,
+    wires: &[&str],
+    given: &[Option<String>],
+    reserved: &[&str],
+    kind: &str,
+) -> Vec<String> {
+    let unnamed: Vec<&str> =
+        wires.iter().zip(given).filter(|(_, given)| given.is_none()).map(|(wire, _)| *wire).collect();
+    let mut made = identifiers(style, &unnamed, reserved, kind).into_iter();
+    given.iter().filter_map(|given| given.clone().or_else(|| made.next())).collect()
+}
+
 /// A type that wants a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'w> {

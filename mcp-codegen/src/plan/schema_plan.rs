@@ -1,14 +1,17 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use mcp_schema::diagnostics::Reporter;
-use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, Shapes, Slot};
+use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, Shapes, Slot, StructShape};
 use proc_macro2::TokenStream;
 use serde_json::Value;
 
+use super::derives::Derives;
 use super::extern_types::ExternTypes;
 use super::naming::{NamedType, WirePath, named_types, wire_path};
 use super::shared::Uses;
+use crate::names::{Style, given_or_made, identifiers};
 
 /// One of a tool's two schemas, translated.
 #[derive(Debug)]
@@ -27,6 +30,10 @@ pub(crate) struct SchemaPlan<'s> {
     /// Whether the type of the whole value has the document as its schema. A type that several tools answer has that of
     /// one.
     pub(crate) is_described: bool,
+    /// What the user asks of every type.
+    pub(super) derives: Rc<Derives>,
+    /// What the user calls fields: a struct's, by their places.
+    pub(super) renamed: HashMap<(ShapeId, usize), String>,
 }
 
 impl<'s> SchemaPlan<'s> {
@@ -39,10 +46,17 @@ impl<'s> SchemaPlan<'s> {
         reporter: &mut Reporter,
     ) -> Self {
         let document = Document::read_around(schema, role, &extern_types.pointers(), reporter);
-        let boxed = cycles(&document.shapes);
-        let extern_types = extern_types.in_document(&document);
-        let (types, uses) = (HashMap::new(), HashMap::new());
-        let mut plan = Self { document, types, order: Vec::new(), boxed, extern_types, uses, is_described: true };
+        let mut plan = Self {
+            types: HashMap::new(),
+            order: Vec::new(),
+            boxed: cycles(&document.shapes),
+            extern_types: extern_types.in_document(&document),
+            uses: HashMap::new(),
+            is_described: true,
+            derives: Rc::default(),
+            renamed: HashMap::new(),
+            document,
+        };
         (plan.types, plan.order) = named_types(&plan, root_name);
         plan
     }
@@ -76,6 +90,12 @@ impl<'s> SchemaPlan<'s> {
         self.extern_types.keys()
     }
 
+    /// Makes structs keep what they would otherwise pass over.
+    pub(super) fn keep_unknown(&mut self) {
+        let strict: HashSet<ShapeId> = self.document.shapes.ids().filter(|id| self.is_strict(*id)).collect();
+        self.document.keep_unknown(|id| strict.contains(&id));
+    }
+
     /// Makes a type stand for its like elsewhere, which has its values go these ways, and makes it box these shapes.
     pub(super) fn share(&mut self, id: ShapeId, uses: Uses, boxed: &[ShapeId]) {
         self.uses.insert(id, uses);
@@ -85,6 +105,18 @@ impl<'s> SchemaPlan<'s> {
     /// The name of a shape that has one.
     pub(crate) fn name(&self, id: ShapeId) -> Option<&str> {
         self.types.get(&id).map(|named| named.name.as_str())
+    }
+
+    /// The identifiers of a struct's fields.
+    pub(crate) fn field_names(&self, id: ShapeId, object: &StructShape) -> Vec<String> {
+        let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
+        if self.renamed.is_empty() {
+            return identifiers(Style::Snake, &wires, &[], "property");
+        }
+        let given: Vec<Option<String>> =
+            (0..wires.len()).map(|index| self.renamed.get(&(id, index)).cloned()).collect();
+        let taken: Vec<&str> = given.iter().flatten().map(String::as_str).collect();
+        given_or_made(Style::Snake, &wires, &given, &taken, "property")
     }
 
     /// The name of the whole value's type.

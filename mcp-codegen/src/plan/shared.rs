@@ -126,6 +126,12 @@ impl Sharing {
         }
     }
 
+    /// The types that are one with this one, itself among them.
+    pub(super) fn likes(&self, at: TypeAt) -> Vec<TypeAt> {
+        let group = self.groups.iter().find(|group| group.members.contains(&at));
+        group.map_or_else(|| vec![at], |group| group.members.clone())
+    }
+
     fn keep_one_of_each(&self, tools: &mut [ToolPlan<'_>], alike: &AlikeTypes) {
         let mut left_out: HashMap<(usize, Role), HashSet<ShapeId>> = HashMap::new();
         for group in &self.groups {
@@ -134,19 +140,18 @@ impl Sharing {
             let wire = |member: &TypeAt| tools.get(member.tool).map(|tool| tool.wire);
             let with_schema = roots.min_by_key(|member| (**member != group.kept, wire(member))).copied();
             let uses = Uses::of(tools, &group.members);
-            let boxed = group.kept.schema(tools).map(|schema| boxed(schema, alike, group.kept)).unwrap_or_default();
             for member in &group.members {
+                let boxed = member.schema(tools).map(|schema| boxed(schema, alike, *member)).unwrap_or_default();
                 let Some(schema) = member.schema_mut(tools) else { continue };
-                if *member == group.kept {
-                    schema.share(member.shape, uses, &boxed);
-                } else {
+                schema.share(member.shape, uses, &boxed);
+                if *member != group.kept {
                     left_out.entry((member.tool, member.role)).or_default().insert(member.shape);
                 }
                 schema.is_described &= member.shape != schema.document.root || Some(*member) == with_schema;
             }
         }
         for (tool, plan) in tools.iter_mut().enumerate() {
-            for schema in std::iter::once(&mut plan.input).chain(&mut plan.output) {
+            for schema in plan.schemas_mut() {
                 if let Some(left_out) = left_out.get(&(tool, schema.document.role)) {
                     schema.order.retain(|id| !left_out.contains(id));
                 }

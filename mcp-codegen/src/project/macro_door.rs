@@ -106,6 +106,7 @@ fn source(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result
     if let Some(unknown) = input.unknown {
         source.options = source.options.unknown(unknown);
     }
+    source.options.rules.configured_at(server.span());
     let exclude = input.exclude.iter().map(LitStr::value);
     source.options = source.options.exclude(exclude).rules(input.rules.clone());
     Ok(source)
