@@ -2,9 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 
-use mcp_codegen::{Bindings, Options, format};
+use mcp_codegen::{AlikeShapes, Bindings, Options, format};
 use mcp_model::{Prefix, Snapshot, Types, UnknownKeys};
 use serde_json::{Value, json};
 
@@ -329,4 +331,41 @@ fn a_place_where_several_types_stand_is_refused() {
          one type"
     );
     assert!(code(&list, &Options::new("s").shared("All", "a/all")).contains("pub enum SAll {"));
+}
+
+/// Whatever is listed can be shared, all of it at once, and is then one type.
+#[test]
+fn everything_that_is_alike_in_the_fixtures_can_be_shared() {
+    let mut groups = 0;
+    for folder in ["lists", "features", "hostile", "snapshots"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(folder);
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if let (Some("json"), Ok(snapshot)) = (path.extension().and_then(|end| end.to_str()), Snapshot::load(&path))
+            {
+                groups += shares_everything(&path, &snapshot);
+            }
+        }
+    }
+    assert!(groups > 30, "{groups}");
+}
+
+fn shares_everything(path: &Path, snapshot: &Snapshot) -> usize {
+    let shapes = Bindings::alike_shapes(snapshot, &Options::new("s"));
+    let share = |options: Options, shape: &AlikeShapes| options.shared(&shape.suggested, &shape.places[0].place);
+    let options = shapes.iter().fold(Options::new("s"), share);
+    let faults: Vec<String> =
+        Bindings::faults(snapshot, &options).iter().map(|fault| fault.error.to_string()).collect();
+    assert!(faults.is_empty(), "{}: {faults:?}", path.display());
+    let code = format(Bindings::generate(snapshot, &options).0).unwrap();
+    let names = types(&code);
+    let different: BTreeSet<&str> = names.iter().copied().collect();
+    assert_eq!(names.len(), different.len(), "{}: a type is there twice: {names:?}", path.display());
+    for (before, after) in shapes.iter().zip(Bindings::alike_shapes(snapshot, &options)) {
+        let name = format!("S{}", before.suggested);
+        assert!(different.contains(name.as_str()), "{}: {name}", path.display());
+        assert!(after.places.iter().all(|place| place.type_name == name), "{}: {after:?}", path.display());
+        assert_eq!(before.places.len(), after.places.len(), "{}", path.display());
+    }
+    shapes.len()
 }

@@ -51,7 +51,10 @@ impl Plan<'_> {
         let names = self.shared_names(&alike, options, every);
         let mut groups: Vec<(Option<&str>, Vec<Found<'_>>)> = Vec::new();
         let mut places: HashMap<Class, Vec<Found<'_>>> = HashMap::new();
-        for found in self.tools.iter().enumerate().flat_map(|(index, tool)| found_in(index, tool)) {
+        let mut named: HashSet<&str> = HashSet::new();
+        // Of tools with one name, places lead to the first.
+        let tools = self.tools.iter().enumerate().filter(|(_, tool)| named.insert(tool.wire));
+        for found in tools.flat_map(|(index, tool)| found_in(index, tool)) {
             let class = alike.class(found.at);
             if let Some(class) = class.filter(|class| is_clear(&found, *class, &alike)) {
                 places.entry(class).or_default().push(found);
@@ -149,8 +152,11 @@ fn found_in<'p>(index: usize, tool: &'p ToolPlan<'p>) -> impl Iterator<Item = Fo
     })
 }
 
-/// Whether a place leads to the types of this class and no others.
+/// Whether a place can be written, and leads to the types of this class and no others.
 fn is_clear(found: &Found<'_>, class: Class, alike: &AlikeTypes) -> bool {
+    if found.text.parse().as_ref() != Ok(&found.place) {
+        return false;
+    }
     let schema = found.tool.schema(found.at.role);
     let there = schema.and_then(|schema| found.place.find(&schema.document).ok()).unwrap_or_default();
     !there.is_empty()
