@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use mcp_model::{Types, UnknownKeys, printable};
-use mcp_schema::{Role, Shape};
+use mcp_schema::{Role, Shape, ShapeId};
 
-use super::ToolPlan;
 use super::derives::{self, Derives};
 use super::located::{Located, Nowhere, locate};
 use super::tool_idents::{METHODS, methods};
-use crate::names::{Style, module_name};
+use super::{SchemaPlan, ToolPlan};
+use crate::names::{Style, identifiers, module_name};
 use crate::options::Options;
 use crate::place::Place;
 use crate::rules::{Rule, RuleFault};
@@ -59,20 +59,13 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
 /// The tool that a rule gives another name.
 fn tool_of(rule: &Rule) -> Option<String> {
     let place: Place = rule.key.parse().ok()?;
-    (place.role == Role::Input && place.steps.is_empty()).then_some(place.tool)
+    place.is_tool().then_some(place.tool)
 }
 
 /// Renames fields; gives every rule that cannot hold.
 pub(super) fn apply(options: &Options, tools: &mut [ToolPlan<'_>], every: &[&str], faults: &mut Vec<RuleFault>) {
     let rules = &options.rules;
-    for rule in &rules.rename {
-        let renamed = match locate(tools, every, &rule.key) {
-            Ok(located) if located.place.role == Role::Input && located.place.steps.is_empty() => Ok(()),
-            Ok(located) => rename_field(rule, &located, tools),
-            Err(Nowhere { message, help }) => Err(rule.fault_of_key(format!("in `rename`: {message}"), help)),
-        };
-        faults.extend(renamed.err());
-    }
+    faults.extend(rename_fields(&rules.rename, tools, every));
     for rule in &rules.shared {
         if let Err(nowhere) = locate(tools, every, &rule.value) {
             faults.push(rule.fault_of_value(format!("in `shared`: {}", nowhere.message), nowhere.help));
@@ -88,40 +81,89 @@ pub(super) fn apply(options: &Options, tools: &mut [ToolPlan<'_>], every: &[&str
     }
 }
 
-fn rename_field(rule: &Rule, located: &Located, tools: &mut [ToolPlan<'_>]) -> Result<(), RuleFault> {
-    let fields: Vec<_> = located.found.iter().filter_map(|found| found.field).collect();
+/// A rule that gives fields another name, and the fields of one schema that it is about.
+struct FieldRename<'r> {
+    rule: &'r Rule,
+    name: String,
+    tool: usize,
+    role: Role,
+    fields: Vec<(ShapeId, usize)>,
+}
+
+fn rename_fields(rules: &[Rule], tools: &mut [ToolPlan<'_>], every: &[&str]) -> Vec<RuleFault> {
+    let mut faults = Vec::new();
+    let mut renames: Vec<FieldRename<'_>> = Vec::new();
+    for rule in rules {
+        match field_rename(rule, tools, every) {
+            Ok(None) => {}
+            Ok(Some(rename)) => renames.push(rename),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    for rename in &renames {
+        let Some(schema) = rename.schema(tools) else { continue };
+        let earlier =
+            rename.fields.iter().find_map(|field| schema.renamed.get(field)).filter(|name| **name != rename.name);
+        if let Some(earlier) = earlier {
+            let place = printable(&rename.rule.key);
+            let message = format!("in `rename`: `{place}` is the same field as another place, where it is `{earlier}`");
+            let help = "it is one type, which stands in both places: give it one name";
+            faults.push(rename.rule.fault_of_value(message, help));
+            continue;
+        }
+        schema.renamed.extend(rename.fields.iter().map(|field| (*field, rename.name.clone())));
+    }
+    // Names may be exchanged, so what is taken is known when all are given.
+    for rename in &renames {
+        let Some(schema) = rename.schema(tools) else { continue };
+        if let Some(wire) = rename.fields.iter().find_map(|field| beside(schema, *field, &rename.name)) {
+            let (name, wire) = (&rename.name, printable(&wire));
+            let message = format!("in `rename`: `{name}` is the field of property `{wire}` beside it");
+            faults.push(rename.rule.fault_of_value(message, "choose another name"));
+            schema.renamed.retain(|field, _| !rename.fields.contains(field));
+        }
+    }
+    faults
+}
+
+impl FieldRename<'_> {
+    fn schema<'t, 's>(&self, tools: &'t mut [ToolPlan<'s>]) -> Option<&'t mut SchemaPlan<'s>> {
+        let tool = tools.get_mut(self.tool)?;
+        match self.role {
+            Role::Input => Some(&mut tool.input),
+            Role::Output => tool.output.as_mut(),
+        }
+    }
+}
+
+/// What a rule says of fields; `None` where it is about a tool.
+fn field_rename<'r>(
+    rule: &'r Rule,
+    tools: &[ToolPlan<'_>],
+    every: &[&str],
+) -> Result<Option<FieldRename<'r>>, RuleFault> {
+    let Located { place, tool, found } = locate(tools, every, &rule.key)
+        .map_err(|nowhere| rule.fault_of_key(format!("in `rename`: {}", nowhere.message), nowhere.help))?;
+    if place.is_tool() {
+        return Ok(None);
+    }
+    let fields: Vec<_> = found.iter().filter_map(|found| found.field).collect();
     if fields.is_empty() {
         let message = format!("in `rename`: there is no field at `{}`", printable(&rule.key));
         return Err(rule.fault_of_key(message, "name a tool, or a property: `TOOL/PROPERTY`, `TOOL/$output/PROPERTY`"));
     }
-    let name =
-        identifier(&rule.value).map_err(|nowhere| rule.fault_of_value(nowhere.message, nowhere.help))?.to_owned();
-    let tool = tools.get_mut(located.tool);
-    let Some(schema) = tool.and_then(|tool| match located.place.role {
-        Role::Input => Some(&mut tool.input),
-        Role::Output => tool.output.as_mut(),
-    }) else {
-        return Ok(());
-    };
-    for (holder, index) in fields {
-        let Shape::Struct(object) = schema.document.shapes.get(holder) else { continue };
-        let others = schema.field_names(holder, object).into_iter().zip(&object.fields).enumerate();
-        let taken = others.filter(|(other, _)| *other != index).find(|(_, (other, _))| *other == name);
-        if let Some((_, (_, field))) = taken {
-            let message =
-                format!("in `rename`: `{name}` is the field of property `{}` beside it", printable(&field.wire));
-            return Err(rule.fault_of_value(message, "choose another name"));
-        }
-        if let Some(earlier) = schema.renamed.get(&(holder, index)).filter(|earlier| **earlier != name) {
-            let message = format!(
-                "in `rename`: `{}` is the same field as another place, where it is `{earlier}`",
-                printable(&rule.key)
-            );
-            return Err(rule.fault_of_value(message, "it is one type, which stands in both places: give it one name"));
-        }
-        schema.renamed.insert((holder, index), name.clone());
-    }
-    Ok(())
+    let name = identifier(&rule.value).map_err(|nowhere| rule.fault_of_value(nowhere.message, nowhere.help))?;
+    Ok(Some(FieldRename { rule, name: name.to_owned(), tool, role: place.role, fields }))
+}
+
+/// The property of the same struct whose field has that name as well.
+fn beside(schema: &SchemaPlan<'_>, (holder, index): (ShapeId, usize), name: &str) -> Option<String> {
+    let Shape::Struct(object) = schema.document.shapes.get(holder) else { return None };
+    let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
+    let made = identifiers(Style::Snake, &wires, &[], "property");
+    let mut others = made.iter().zip(wires).enumerate().filter(|(other, _)| *other != index);
+    let taken = others.find(|(other, (made, _))| schema.renamed.get(&(holder, *other)).unwrap_or(made) == name);
+    taken.map(|(_, (_, wire))| wire.to_owned())
 }
 
 /// A name that is an identifier as it is written, and that rustc's lints have nothing against.
