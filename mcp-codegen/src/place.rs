@@ -119,7 +119,12 @@ fn unescaped(part: &str) -> Result<String, String> {
 }
 
 impl Place {
-    /// The place as one text, without its first `count` steps' followers: what led somewhere.
+    /// Whether it is a tool, and nothing in it.
+    pub(crate) fn is_tool(&self) -> bool {
+        self.role == Role::Input && self.steps.is_empty()
+    }
+
+    /// The place that its first `count` steps lead to.
     pub(crate) fn up_to(&self, count: usize) -> Self {
         Self { steps: self.steps.iter().take(count).cloned().collect(), ..self.clone() }
     }

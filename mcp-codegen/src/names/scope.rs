@@ -47,7 +47,8 @@ pub(crate) fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind:
     wires.iter().map(|wire| names.get(wire).cloned().unwrap_or_default()).collect()
 }
 
-/// As [`identifiers`], for those that have no given name; the given ones are taken as they are.
+/// As [`identifiers`], with given names in the place of some. The others are what they would be without them, unless one
+/// of them is given to another: then it makes way.
 pub(crate) fn given_or_made(
     style: Style,
     wires: &[&str],
@@ -55,10 +56,16 @@ pub(crate) fn given_or_made(
     reserved: &[&str],
     kind: &str,
 ) -> Vec<String> {
-    let unnamed: Vec<&str> =
-        wires.iter().zip(given).filter(|(_, given)| given.is_none()).map(|(wire, _)| *wire).collect();
-    let mut made = identifiers(style, &unnamed, reserved, kind).into_iter();
-    given.iter().filter_map(|given| given.clone().or_else(|| made.next())).collect()
+    let or_given = |made: Vec<String>| -> Vec<String> {
+        made.into_iter().zip(given).map(|(made, given)| given.clone().unwrap_or(made)).collect()
+    };
+    let names = or_given(identifiers(style, wires, reserved, kind));
+    let mut seen = HashSet::new();
+    if names.iter().all(|name| seen.insert(name)) {
+        return names;
+    }
+    let reserved: Vec<&str> = reserved.iter().copied().chain(given.iter().flatten().map(String::as_str)).collect();
+    or_given(identifiers(style, wires, &reserved, kind))
 }
 
 /// A type that wants a name.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcp_schema::{Alike, Class, Role, ShapeId};
+use mcp_schema::{Alike, Class, Role, Shape, ShapeId};
 
 use super::{SchemaPlan, ToolPlan};
 
@@ -25,6 +25,14 @@ impl TypeAt {
         match self.role {
             Role::Input => Some(&mut tool.input),
             Role::Output => tool.output.as_mut(),
+        }
+    }
+
+    /// The properties of a struct, in the order of its fields.
+    pub(super) fn properties<'p>(&self, tools: &'p [ToolPlan<'_>]) -> Vec<&'p str> {
+        match self.schema(tools).map(|schema| schema.document.shapes.get(self.shape)) {
+            Some(Shape::Struct(object)) => object.fields.iter().map(|field| field.wire.as_str()).collect(),
+            _ => Vec::new(),
         }
     }
 

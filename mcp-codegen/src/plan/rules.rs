@@ -3,15 +3,15 @@
 use std::rc::Rc;
 
 use mcp_model::{Types, UnknownKeys, printable};
-use mcp_schema::{Role, Shape};
+use mcp_schema::{Shape, ShapeId};
 
-use super::ToolPlan;
 use super::alike::TypeAt;
 use super::derives::{self, Derives};
 use super::located::{Located, Nowhere, locate};
 use super::shared::Sharing;
 use super::tool_idents::{METHODS, methods};
-use crate::names::{Style, module_name};
+use super::{SchemaPlan, ToolPlan};
+use crate::names::{Style, identifiers, module_name};
 use crate::options::Options;
 use crate::place::Place;
 use crate::rules::{Rule, RuleFault};
@@ -69,7 +69,7 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
 /// The tool that a rule gives another name.
 fn tool_of(rule: &Rule) -> Option<String> {
     let place: Place = rule.key.parse().ok()?;
-    (place.role == Role::Input && place.steps.is_empty()).then_some(place.tool)
+    place.is_tool().then_some(place.tool)
 }
 
 /// Renames fields; gives every rule that cannot hold.
@@ -81,14 +81,7 @@ pub(super) fn apply(
     faults: &mut Vec<RuleFault>,
 ) {
     let rules = &options.rules;
-    for rule in &rules.rename {
-        let renamed = match locate(tools, every, &rule.key) {
-            Ok(located) if located.place.role == Role::Input && located.place.steps.is_empty() => Ok(()),
-            Ok(located) => rename_field(rule, &located, tools, sharing),
-            Err(Nowhere { message, help }) => Err(rule.fault_of_key(format!("in `rename`: {message}"), help)),
-        };
-        faults.extend(renamed.err());
-    }
+    faults.extend(rename_fields(&rules.rename, tools, sharing, every));
     faults.extend(derives::faults(&rules.derive, tools));
     let asked = Rc::new(Derives::new(&rules.derive));
     for schema in tools.iter_mut().flat_map(ToolPlan::schemas_mut) {
@@ -99,53 +92,87 @@ pub(super) fn apply(
     }
 }
 
-fn rename_field(
-    rule: &Rule,
-    located: &Located,
-    tools: &mut [ToolPlan<'_>],
+/// A rule that gives fields another name, and the fields that it is about: of a shared type, those of all its likes.
+struct FieldRename<'r> {
+    rule: &'r Rule,
+    name: String,
+    fields: Vec<(TypeAt, usize)>,
+}
+
+fn rename_fields(rules: &[Rule], tools: &mut [ToolPlan<'_>], sharing: &Sharing, every: &[&str]) -> Vec<RuleFault> {
+    let mut faults = Vec::new();
+    let mut renames: Vec<FieldRename<'_>> = Vec::new();
+    for rule in rules {
+        match field_rename(rule, tools, sharing, every) {
+            Ok(None) => {}
+            Ok(Some(rename)) => renames.push(rename),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    for FieldRename { rule, name, fields } in &renames {
+        let renamed = |(at, index): &(TypeAt, usize)| at.schema(tools)?.renamed.get(&(at.shape, *index));
+        if let Some(earlier) = fields.iter().find_map(renamed).filter(|earlier| *earlier != name) {
+            let place = printable(&rule.key);
+            let message = format!("in `rename`: `{place}` is the same field as another place, where it is `{earlier}`");
+            let help = "it is one type, which stands in both places: give it one name";
+            faults.push(rule.fault_of_value(message, help));
+            continue;
+        }
+        for (at, index) in fields {
+            if let Some(schema) = at.schema_mut(tools) {
+                schema.renamed.insert((at.shape, *index), name.clone());
+            }
+        }
+    }
+    // Names may be exchanged, so what is taken is known when all are given.
+    for FieldRename { rule, name, fields } in &renames {
+        let taken = |(at, index): &(TypeAt, usize)| beside(at.schema(tools)?, (at.shape, *index), name);
+        if let Some(wire) = fields.iter().find_map(taken) {
+            let message = format!("in `rename`: `{name}` is the field of property `{}` beside it", printable(&wire));
+            faults.push(rule.fault_of_value(message, "choose another name"));
+            for (at, index) in fields {
+                at.schema_mut(tools).map(|schema| schema.renamed.remove(&(at.shape, *index)));
+            }
+        }
+    }
+    faults
+}
+
+/// What a rule says of fields; `None` where it is about a tool.
+fn field_rename<'r>(
+    rule: &'r Rule,
+    tools: &[ToolPlan<'_>],
     sharing: &Sharing,
-) -> Result<(), RuleFault> {
-    let fields: Vec<_> = located.found.iter().filter_map(|found| found.field).collect();
+    every: &[&str],
+) -> Result<Option<FieldRename<'r>>, RuleFault> {
+    let Located { place, tool, found } = locate(tools, every, &rule.key)
+        .map_err(|nowhere| rule.fault_of_key(format!("in `rename`: {}", nowhere.message), nowhere.help))?;
+    if place.is_tool() {
+        return Ok(None);
+    }
+    let of_likes = |(shape, index): (ShapeId, usize)| {
+        let at = TypeAt { tool, role: place.role, shape };
+        let wire = at.properties(tools).get(index).copied();
+        let index = move |like: &TypeAt| like.properties(tools).iter().position(|property| Some(*property) == wire);
+        sharing.likes(at).into_iter().filter_map(move |like| Some((like, index(&like)?)))
+    };
+    let fields: Vec<_> = found.iter().filter_map(|found| found.field).flat_map(of_likes).collect();
     if fields.is_empty() {
         let message = format!("in `rename`: there is no field at `{}`", printable(&rule.key));
         return Err(rule.fault_of_key(message, "name a tool, or a property: `TOOL/PROPERTY`, `TOOL/$output/PROPERTY`"));
     }
-    let name =
-        identifier(&rule.value).map_err(|nowhere| rule.fault_of_value(nowhere.message, nowhere.help))?.to_owned();
-    let holder = |shape| TypeAt { tool: located.tool, role: located.place.role, shape };
-    for (shape, index) in fields {
-        let Some(wire) = field(tools, holder(shape), |place, _| place == index).map(|(_, wire)| wire) else { continue };
-        // A shared type has its field renamed wherever it stands.
-        for at in sharing.likes(holder(shape)) {
-            let Some((index, _)) = field(tools, at, |_, other| other == wire) else { continue };
-            let Some(schema) = at.schema_mut(tools) else { continue };
-            let Shape::Struct(object) = schema.document.shapes.get(at.shape) else { continue };
-            let others = schema.field_names(at.shape, object).into_iter().zip(&object.fields).enumerate();
-            let taken = others.filter(|(other, _)| *other != index).find(|(_, (other, _))| *other == name);
-            if let Some((_, (_, field))) = taken {
-                let message =
-                    format!("in `rename`: `{name}` is the field of property `{}` beside it", printable(&field.wire));
-                return Err(rule.fault_of_value(message, "choose another name"));
-            }
-            if let Some(earlier) = schema.renamed.get(&(at.shape, index)).filter(|earlier| **earlier != name) {
-                let message = format!(
-                    "in `rename`: `{}` is the same field as another place, where it is `{earlier}`",
-                    printable(&rule.key)
-                );
-                let help = "it is one type, which stands in both places: give it one name";
-                return Err(rule.fault_of_value(message, help));
-            }
-            schema.renamed.insert((at.shape, index), name.clone());
-        }
-    }
-    Ok(())
+    let name = identifier(&rule.value).map_err(|nowhere| rule.fault_of_value(nowhere.message, nowhere.help))?;
+    Ok(Some(FieldRename { rule, name: name.to_owned(), fields }))
 }
 
-/// The field of a struct whose place and property fit, and its property.
-fn field(tools: &[ToolPlan<'_>], at: TypeAt, fits: impl Fn(usize, &str) -> bool) -> Option<(usize, String)> {
-    let Shape::Struct(object) = at.schema(tools)?.document.shapes.get(at.shape) else { return None };
-    let fields = object.fields.iter().map(|field| &field.wire).enumerate();
-    fields.filter(|(place, wire)| fits(*place, wire)).map(|(place, wire)| (place, wire.clone())).next()
+/// The property of the same struct whose field has that name as well.
+fn beside(schema: &SchemaPlan<'_>, (holder, index): (ShapeId, usize), name: &str) -> Option<String> {
+    let Shape::Struct(object) = schema.document.shapes.get(holder) else { return None };
+    let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
+    let made = identifiers(Style::Snake, &wires, &[], "property");
+    let mut others = made.iter().zip(wires).enumerate().filter(|(other, _)| *other != index);
+    let taken = others.find(|(other, (made, _))| schema.renamed.get(&(holder, *other)).unwrap_or(made) == name);
+    taken.map(|(_, (_, wire))| wire.to_owned())
 }
 
 /// A name that is an identifier as it is written, and that rustc's lints have nothing against.

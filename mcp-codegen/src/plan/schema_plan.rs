@@ -115,8 +115,7 @@ impl<'s> SchemaPlan<'s> {
         }
         let given: Vec<Option<String>> =
             (0..wires.len()).map(|index| self.renamed.get(&(id, index)).cloned()).collect();
-        let taken: Vec<&str> = given.iter().flatten().map(String::as_str).collect();
-        given_or_made(Style::Snake, &wires, &given, &taken, "property")
+        given_or_made(Style::Snake, &wires, &given, &[], "property")
     }
 
     /// The name of the whole value's type.

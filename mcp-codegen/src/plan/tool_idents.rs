@@ -49,8 +49,7 @@ impl ToolIdents {
     }
 }
 
-/// The method of each tool: the one that the user chose, or one that leaves those free.
+/// The method of each tool: the one that the user chose, or one that is made of its name.
 pub(super) fn methods(tools: &[&str], given: &[Option<String>]) -> Vec<String> {
-    let reserved: Vec<&str> = METHODS.iter().copied().chain(given.iter().flatten().map(String::as_str)).collect();
-    given_or_made(Style::Snake, tools, given, &reserved, "tool")
+    given_or_made(Style::Snake, tools, given, METHODS, "tool")
 }
