@@ -1,7 +1,7 @@
 //! The module of a server.
 
 use proc_macro2::{Delimiter, Group, TokenStream};
-use quote::{TokenStreamExt, quote, quote_spanned};
+use quote::{TokenStreamExt, quote};
 
 use super::docs;
 use crate::names::ident;
@@ -45,9 +45,8 @@ pub(crate) fn module(
             #client
             #call
     };
-    for (path, span) in plan.extern_types.used(&plan.tools) {
-        // A type without serde's traits is told where it is named.
-        items.extend(quote_spanned!(span=> #krate::__wire_through_serde!(#path);));
+    for path in plan.extern_types.used(&plan.tools) {
+        items.extend(quote!(#krate::__wire_through_serde!(#path);));
     }
     for (tool, replaced) in plan.tools.iter().zip(replaced) {
         tool.items(replaced, krate, &mut items);

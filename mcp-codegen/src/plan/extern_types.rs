@@ -68,12 +68,12 @@ impl ExternTypes {
         document.shapes.ids().filter(is_opaque).filter_map(of_shape).collect()
     }
 
-    /// The types that stand somewhere in these tools, each once, and where they are named.
-    pub(crate) fn used(&self, tools: &[ToolPlan<'_>]) -> Vec<(&TokenStream, Span)> {
+    /// The types that stand somewhere in these tools, each once.
+    pub(crate) fn used(&self, tools: &[ToolPlan<'_>]) -> Vec<&TokenStream> {
         let mut used: Vec<&ExternType> = self.0.iter().filter(|found| found.stands_in(tools)).collect();
         used.sort_by_key(|found| found.path.to_string());
         used.dedup_by_key(|found| found.path.to_string());
-        used.into_iter().map(|found| (&found.path, found.rule.span())).collect()
+        used.into_iter().map(|found| &found.path).collect()
     }
 
     /// The rules whose definition is none, or stands nowhere.

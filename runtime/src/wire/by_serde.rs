@@ -36,7 +36,8 @@ fn write_integral_numbers(value: &mut Value) -> Result<(), Mismatch> {
     Ok(())
 }
 
-/// `Wire` for a type with `serde`'s derives: an identifier for those of typify, which need the feature, or a path.
+/// `Wire` for a type with `serde`'s derives: an identifier for those of typify, which need the feature, or a path. The type
+/// is named where its traits are needed, so that rustc points at what the user wrote when it lacks one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __wire_through_serde {
@@ -46,11 +47,11 @@ macro_rules! __wire_through_serde {
     ($type:ty) => {
         impl $crate::wire::Wire for $type {
             fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                $crate::wire::read_by_serde(input)
+                $crate::wire::read_by_serde::<$type>(input)
             }
 
             fn write(&self) -> ::core::result::Result<$crate::wire::prelude::Value, $crate::wire::Mismatch> {
-                $crate::wire::write_by_serde(self)
+                $crate::wire::write_by_serde::<$type>(self)
             }
         }
     };
