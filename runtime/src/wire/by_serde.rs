@@ -43,22 +43,44 @@ fn print_integral_numbers(value: &mut Value) {
     }
 }
 
-/// `Wire` for a type with `serde`'s traits.
+/// `Wire` for a type with `serde`'s derives: an identifier for those of typify, which need the feature, or a path. The type
+/// is named where its traits are needed, so that rustc points at what the user wrote when it lacks one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __wire_through_serde {
+    ($type:ident) => {
+        $crate::__wire_of_typify!($type);
+    };
     ($type:ty) => {
         impl $crate::wire::Wire for $type {
             fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                $crate::wire::read_by_serde(input)
+                $crate::wire::read_by_serde::<$type>(input)
             }
         }
 
         impl $crate::wire::Print for $type {
             fn form(&self) -> $crate::wire::Form<'_> {
-                $crate::wire::form_by_serde(self)
+                $crate::wire::form_by_serde::<$type>(self)
             }
         }
+    };
+}
+
+#[cfg(feature = "typify")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __wire_of_typify {
+    ($type:ident) => {
+        $crate::__wire_through_serde!(self::$type);
+    };
+}
+
+#[cfg(not(feature = "typify"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __wire_of_typify {
+    ($type:ident) => {
+        ::core::compile_error!("bindings with `types = \"typify\"` need feature `typify` of mcp-bindgen");
     };
 }
 
@@ -287,7 +309,7 @@ impl<'de> de::VariantAccess<'de> for Content<'de> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "typify"))]
 mod tests {
     use std::collections::BTreeMap;
 
@@ -328,7 +350,7 @@ mod tests {
         Line(Vec<f64>),
     }
 
-    __wire_through_serde!(Issue);
+    __wire_through_serde!(self::Issue);
 
     #[track_caller]
     fn refused(value: &Value, pointer: &str, message: &str) {
