@@ -14,6 +14,7 @@ include_golden![
     "array",
     "boolean_and_null",
     "const",
+    "deprecated",
     "documented_keywords",
     "enum_other",
     "enum_string",

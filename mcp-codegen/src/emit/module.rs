@@ -48,7 +48,8 @@ pub(crate) fn module(
     for (tool, replaced) in plan.tools.iter().zip(replaced) {
         tool.items(replaced, krate, &mut items);
     }
-    let mut lints = quote!(dead_code, clippy::type_complexity, clippy::disallowed_names, clippy::upper_case_acronyms);
+    let mut lints =
+        quote!(dead_code, deprecated, clippy::type_complexity, clippy::disallowed_names, clippy::upper_case_acronyms);
     let written = module.to_string();
     if written.contains(char::is_uppercase) || written.trim_matches('_').contains("__") {
         lints = quote!(non_snake_case, #lints);
@@ -127,7 +128,7 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
         .filter(|(keys, _)| !keys.is_empty())
         .map(|(keys, variant)| quote!(#(#keys)|* => #krate::parse_arguments(&arguments).map(Self::#variant),));
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
-    let described = plan.tools.iter().map(|tool| docs::lines(vec![docs::code(tool.wire)]));
+    let described = plan.tools.iter().map(|tool| docs::literal(tool.wire).deprecated(tool.is_deprecated()));
     quote! {
         #doc
         #[derive(Clone, Debug, PartialEq)]

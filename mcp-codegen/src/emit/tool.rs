@@ -6,7 +6,6 @@ use quote::quote;
 use serde_json::Value;
 
 use super::{TypeEmitter, docs};
-use crate::markdown::sanitized;
 use crate::names::ident;
 use crate::plan::ToolPlan;
 use crate::typify::Replaced;
@@ -164,16 +163,20 @@ impl ToolPlan<'_> {
         docs::lines(lines)
     }
 
-    /// One line, for it stands twice: the parameters have the whole description.
+    /// Little, for it stands twice: the parameters have the whole description.
     fn call_doc(&self) -> docs::Docs {
-        let title = self.title.map(sanitized).unwrap_or_default();
-        let is_sentence = |line: &&String| !line.is_empty() && !line.starts_with("- ");
-        let said = title.iter().chain(&self.said).find(is_sentence);
-        let call = format!("Calls {}", docs::code(self.wire));
-        docs::lines(vec![match said {
-            Some(said) => format!("{call}: {said}"),
-            None => format!("{call}."),
-        }])
+        let call = format!("Calls {}.", docs::code(self.wire));
+        let lines = match &self.summary {
+            Some(summary) if self.wire == self.idents.method => vec![summary.clone()],
+            Some(summary) => vec![summary.clone(), String::new(), call],
+            None => vec![call],
+        };
+        docs::lines(lines).deprecated(self.is_deprecated())
+    }
+
+    /// Whether the server says not to use the tool any more: MCP has no word for it, but the schema of its arguments.
+    pub(super) fn is_deprecated(&self) -> bool {
+        docs::is_deprecated(&self.input.document.schemas, self.input.origin(self.input.document.root))
     }
 }
 

@@ -20,9 +20,8 @@ impl TypeEmitter<'_, '_> {
             identifiers(Style::Pascal, &labels, reserved, "value").iter().map(|name| ident(name)).collect();
         let held: Vec<_> = union.branches.iter().map(|branch| self.held_type(id, branch.shape)).collect();
         let described = union.branches.iter().map(|branch| {
-            docs::of_schemas(&self.schema.document.schemas, self.schema.origin(branch.shape), || {
-                docs::code(&branch.name)
-            })
+            let origin = self.schema.origin(branch.shape);
+            docs::of_schemas(&self.schema.document.schemas, origin, &[&branch.name], || docs::code(&branch.name))
         });
         let other = self.has_other(union).then(|| {
             quote! {

@@ -21,7 +21,7 @@ use own_names::{OwnNames, PRELUDE};
 pub(crate) use schema_plan::SchemaPlan;
 pub(crate) use tool_idents::ToolIdents;
 
-use crate::markdown::sanitized;
+use crate::markdown::{first_sentence, is_in_name, sanitized};
 use crate::names::{Identity, Wanted, fingerprint, renamed_types};
 use crate::options::Options;
 
@@ -53,6 +53,8 @@ pub(crate) struct ToolPlan<'s> {
     pub(crate) description: Option<&'s str>,
     /// The description as lines of documentation.
     pub(crate) said: Vec<String>,
+    /// What the tool does, in a sentence of the description, or as a title that is not its name again.
+    pub(crate) summary: Option<String>,
     pub(crate) annotations: Option<&'s Map<String, Value>>,
     pub(crate) input_schema: &'s Value,
     pub(crate) output_schema: Option<&'s Value>,
@@ -198,13 +200,17 @@ impl<'s> ToolPlan<'s> {
             reporter.say(RENAMED, "/name", format!("bound as `{}`", idents.method));
             diagnostics.append(reporter.finish());
         }
+        let title = text("title").or_else(|| annotations.and_then(|map| map.get("title")?.as_str()));
+        let says_more = |text: &&str| !is_in_name(text, entry.wire);
+        let texts = [text("description"), title].into_iter().flatten();
         Self {
             index: entry.index,
             repeats: entry.repeats,
             wire: entry.wire,
             key: entry.key,
             idents,
-            title: text("title").or_else(|| annotations.and_then(|map| map.get("title")?.as_str())),
+            summary: texts.filter(says_more).find_map(first_sentence),
+            title,
             description: text("description"),
             said: text("description").map(sanitized).unwrap_or_default(),
             annotations,
