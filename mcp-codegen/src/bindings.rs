@@ -81,14 +81,14 @@ impl Bindings {
     pub fn describe(snapshot: &Snapshot, options: &Options) -> (Vec<ToolBinding>, Diagnostics) {
         let plan = Plan::new(snapshot, options);
         let mut tools = Vec::new();
-        for (tool, parsed_as) in plan.tools.iter().zip(plan.parsed_as()) {
+        for (tool, prefixed) in plan.tools.iter().zip(plan.prefixed()) {
             for index in std::iter::once(&tool.index).chain(&tool.repeats) {
                 let diagnostics = plan.diagnostics.iter().filter(|said| said.index == *index).cloned().collect();
                 tools.push(ToolBinding {
                     server: plan.server.clone(),
                     index: *index,
                     tool: tool.wire.to_owned(),
-                    prefixed: parsed_as.last().map_or(tool.wire, |key| *key).to_owned(),
+                    prefixed: prefixed.to_owned(),
                     module: plan.module.to_string(),
                     params_type: ident(&tool.idents.params).to_string(),
                     output_type: tool.output.as_ref().map(|_| ident(&tool.idents.output).to_string()),

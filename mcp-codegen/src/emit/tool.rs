@@ -17,7 +17,7 @@ const WRAPPER_FIELD: &str = "result";
 
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.
-    pub(super) fn items(&self, replaced: &Replaced, krate: &TokenStream, tokens: &mut TokenStream) {
+    pub(super) fn items(&self, prefixed: &str, replaced: &Replaced, krate: &TokenStream, tokens: &mut TokenStream) {
         let params = ident(&self.idents.params);
         let handler = ident(&self.idents.handler);
         TypeEmitter { schema: &self.input, replacement: replaced.input.as_ref(), krate, root_doc: self.params_doc() }
@@ -26,7 +26,7 @@ impl ToolPlan<'_> {
             let root_doc = docs::lines(vec![format!("Structured result of {}.", docs::code(self.wire))]);
             TypeEmitter { schema, replacement: replaced.output.as_ref(), krate, root_doc }.types(tokens);
         }
-        let spec = self.spec();
+        let spec = self.spec(prefixed);
         let (output, decoding) = self.decoding(replaced, krate);
         let schemas = self.schema_impls(krate);
         let doc = self.call_doc();
@@ -55,9 +55,10 @@ impl ToolPlan<'_> {
         }
     }
 
-    fn spec(&self) -> TokenStream {
+    fn spec(&self, prefixed: &str) -> TokenStream {
         let wire = self.wire;
         let input = json_literal(self.input_schema);
+        let prefixed = (prefixed != wire).then(|| quote!(.prefixed(#prefixed)));
         let title = self.title.map(|title| quote!(.title(#title)));
         let description = self.description.map(|description| quote!(.description(#description)));
         let output = self.output_schema.map(|schema| {
@@ -74,7 +75,7 @@ impl ToolPlan<'_> {
             let hint = self.hint(key)?;
             Some(quote!(.#setter(#hint)))
         });
-        quote!(ToolSpec::new(#wire, #input) #title #description #output #(#hints)*)
+        quote!(ToolSpec::new(#wire, #input) #prefixed #title #description #output #(#hints)*)
     }
 
     fn hint(&self, key: &str) -> Option<bool> {

@@ -88,18 +88,11 @@ impl<'s> Plan<'s> {
         }
     }
 
-    /// The names by which `parse` knows each tool, the wire name first: another tool's wire name is never taken.
-    pub(crate) fn parsed_as(&self) -> Vec<Vec<&str>> {
-        let mut taken = HashSet::new();
-        let mut keys: Vec<Vec<&str>> = vec![Vec::new(); self.tools.len()];
-        let wires = self.tools.iter().map(|tool| tool.wire);
-        let handlers = self.tools.iter().map(|tool| tool.idents.handler.as_str());
-        for (place, key) in wires.enumerate().chain(handlers.enumerate()) {
-            if let Some(keys) = keys.get_mut(place).filter(|_| taken.insert(key)) {
-                keys.push(key);
-            }
-        }
-        keys
+    /// The name of each tool with the prefix; the wire name where that is another tool's wire name.
+    pub(crate) fn prefixed(&self) -> Vec<&str> {
+        let wires: HashSet<&str> = self.tools.iter().map(|tool| tool.wire).collect();
+        let handlers = self.tools.iter().map(|tool| (tool.wire, tool.idents.handler.as_str()));
+        handlers.map(|(wire, handler)| if wires.contains(handler) { wire } else { handler }).collect()
     }
 }
 

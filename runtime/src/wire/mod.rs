@@ -17,7 +17,6 @@ mod union;
 
 pub mod prelude;
 
-use std::borrow::Cow;
 use std::cell::Cell;
 
 use serde::ser::Error as _;
@@ -195,28 +194,4 @@ macro_rules! __wire_through_serde {
     ($type:ident) => {
         ::core::compile_error!("bindings with `types = \"typify\"` need feature `typify` of mcp-bindgen");
     };
-}
-
-/// JSON in any of the forms in which programs hold it.
-pub trait AsJson {
-    /// The value.
-    fn as_json(&self) -> Cow<'_, Value>;
-}
-
-impl AsJson for Value {
-    fn as_json(&self) -> Cow<'_, Value> {
-        Cow::Borrowed(self)
-    }
-}
-
-impl AsJson for Map<String, Value> {
-    fn as_json(&self) -> Cow<'_, Value> {
-        Cow::Owned(Value::Object(self.clone()))
-    }
-}
-
-impl<T: AsJson + ?Sized> AsJson for &T {
-    fn as_json(&self) -> Cow<'_, Value> {
-        (**self).as_json()
-    }
 }
