@@ -80,6 +80,12 @@ impl Options {
         self
     }
 
+    /// The name of the server.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
     /// The name of the module that these options give.
     #[must_use]
     pub fn module_name(&self) -> String {
