@@ -228,7 +228,7 @@ fn a_handler_returns_what_is_described() {
         (result(json!({"type": "object", "additionalProperties": pair})), "BTreeMap<String, (String, i64,)>"),
     ] {
         let described = describe(std::slice::from_ref(&tool), &options);
-        assert_eq!(described[0].returns.as_deref(), Some(returns));
+        assert_eq!(described[0].returns, returns);
         assert_eq!(Parsed::of(&[tool], &options).functions["s_t"], format!("(STParams) -> {returns}"));
     }
 }

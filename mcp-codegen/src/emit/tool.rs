@@ -1,6 +1,5 @@
 //! What a tool has beside its types: its specification, its handler, its method, its variant.
 
-use mcp_model::Types;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use serde_json::Value;
@@ -82,13 +81,10 @@ impl ToolPlan<'_> {
         self.annotations?.get(key)?.as_bool()
     }
 
-    /// The type that handler and method return, as text. `None` where another backend makes it, of what is in a wrapper.
-    pub(crate) fn returned(&self, types: Types) -> Option<String> {
-        if types != Types::Native && self.wrapped().is_some() {
-            return None;
-        }
-        let output = self.decoding(&Replaced::default(), &TokenStream::new()).0.to_string();
-        Some(output.replace(' ', "").replace(',', ", ").replace(", )", ",)"))
+    /// The type that handler and method return, as text.
+    pub(crate) fn returned(&self, replaced: &Replaced) -> String {
+        let output = self.decoding(replaced, &TokenStream::new()).0.to_string();
+        output.replace(' ', "").replace(',', ", ").replace(", )", ",)")
     }
 
     /// The type of the output, and how it is made of a result.
