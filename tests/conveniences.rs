@@ -16,6 +16,9 @@ mod enums {
     mcp_bindgen::mcp_tools!("pick", path = "fixtures/features/enum_string.json");
     mcp_bindgen::mcp_tools!("other", path = "fixtures/features/enum_other.json");
 }
+mod conversions {
+    mcp_bindgen::mcp_tools!("give", path = "fixtures/features/union_conversions.json");
+}
 mod marked {
     mcp_bindgen::mcp_tools!("old", path = "fixtures/features/deprecated.json");
 }
@@ -55,4 +58,31 @@ fn what_the_server_calls_deprecated_is() {
     let _ = (of_type, read, is_look, handler);
     let kept = old::OldListAllParams::new();
     assert_eq!(kept, old::OldListAllParams::default());
+}
+
+#[test]
+fn a_branch_is_made_of_what_it_holds() {
+    use conversions::give::{
+        GiveGiveOutput as Output, GiveGiveOutputLine as OutputLine, GiveGiveParams as Params,
+        GiveGiveParamsAlike as Alike, GiveGiveParamsKinds as Kinds, GiveGiveParamsTarget as Target,
+        GiveGiveParamsTargetFile as File, GiveGiveParamsTree as Tree, GiveGiveParamsTreeObject as Node,
+    };
+    let params = Params {
+        target: Some(File::new("a").into()),
+        kinds: Some("text".into()),
+        tree: Some(vec![Tree::from("leaf"), Node::new(Box::new("left".into())).into()].into()),
+        ..Params::new()
+    };
+    let expected = json!({
+        "target": {"kind": "file", "path": "a"}, "kinds": "text", "tree": ["leaf", {"left": "left"}],
+    });
+    assert_eq!(to_value(&params).unwrap(), expected);
+    assert_eq!(Kinds::from("s".to_owned()), Kinds::String("s".to_owned()));
+    assert_eq!((Kinds::from(true), Kinds::from(0.5)), (Kinds::Boolean(true), Kinds::Number(0.5)));
+    assert_eq!(Target::from(File::new("a")), Target::File(File::new("a")));
+    assert_eq!(Output::from(OutputLine::new(1)), Output::Line(OutputLine::new(1)));
+    assert_eq!(Tree::from((Tree::from("leaf"), 1)), Tree::Tuple(Box::new((Tree::String("leaf".to_owned()), 1))));
+    // Lists of texts could be either of two branches.
+    assert_eq!(Alike::from(vec![1]), Alike::Numbers(vec![1]));
+    assert_eq!(Alike::from(1), Alike::Integer(1));
 }

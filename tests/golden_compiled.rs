@@ -37,6 +37,7 @@ include_golden![
     "string",
     "true_and_false",
     "tuple",
+    "union_conversions",
     "union_of_required",
     "union_tagged",
     "union_untagged",

@@ -9,6 +9,7 @@ mod arguments;
 mod call_value;
 mod client;
 mod connection;
+mod conversions;
 mod error;
 mod establish;
 mod format;

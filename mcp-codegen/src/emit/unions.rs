@@ -1,5 +1,7 @@
 //! Values of several kinds, or of one kind in several ways.
 
+use std::collections::HashMap;
+
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -7,6 +9,9 @@ use super::{TypeEmitter, docs, enums};
 use crate::names::{Style, ident, identifiers};
 use crate::plan::branch_labels;
 use mcp_schema::{Shape, ShapeId, TagKey, UnionShape};
+
+/// What the variant for branches that the schema does not list holds.
+const OTHER_HOLDS: &str = "Value";
 
 impl TypeEmitter<'_, '_> {
     pub(super) fn union_type(&self, id: ShapeId, union: &UnionShape) -> TokenStream {
@@ -34,6 +39,7 @@ impl TypeEmitter<'_, '_> {
             Some(tag) => self.tagged_wire(&name, tag, union, &variants),
             None => self.untagged_wire(&name, union, &variants),
         };
+        let conversions = self.conversions(&name, union, &variants);
         quote! {
             #docs
             #[derive(#derives)]
@@ -44,7 +50,35 @@ impl TypeEmitter<'_, '_> {
                 #other
             }
             #wire
+            #conversions
         }
+    }
+
+    /// `From` for every branch that holds what no other does, and not the union itself.
+    fn conversions(&self, name: &Ident, union: &UnionShape, variants: &[Ident]) -> TokenStream {
+        let payloads: Vec<TokenStream> = union.branches.iter().map(|branch| self.shape_type(branch.shape)).collect();
+        let texts: Vec<String> = payloads.iter().map(TokenStream::to_string).collect();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let own = name.to_string();
+        let taken = [own.as_str()].into_iter().chain(self.has_other(union).then_some(OTHER_HOLDS));
+        for text in texts.iter().map(String::as_str).chain(taken) {
+            *counts.entry(text).or_default() += 1;
+        }
+        let mut branches = TokenStream::new();
+        for ((payload, text), variant) in payloads.iter().zip(&texts).zip(variants) {
+            if counts.get(text.as_str()) != Some(&1) {
+                continue;
+            }
+            branches.extend(quote!(#variant(#payload),));
+            if text == "String" {
+                branches.extend(quote!(#variant(&str),));
+            }
+        }
+        if branches.is_empty() {
+            return branches;
+        }
+        let krate = self.krate;
+        quote!(#krate::__from!(#name { #branches });)
     }
 
     /// A tagged union from the server may grow branches.
