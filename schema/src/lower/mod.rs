@@ -6,6 +6,7 @@
 mod alternatives;
 mod arrays;
 mod conjunction;
+mod constants;
 mod expand;
 mod index;
 mod nesting;
