@@ -31,7 +31,8 @@ fn arguments_come_in_every_form() {
     parses(&map, &expected);
     parses(text, &expected);
     parses(text.to_owned(), &expected);
-    parses(&text.to_owned(), &expected);
+    let held = text.to_owned();
+    parses(&held, &expected);
     parses(Some(text), &expected);
 }
 
