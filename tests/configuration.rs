@@ -162,7 +162,7 @@ fn warnings_reach_those_whom_they_are_about() {
         assert!(bound.contains(expected), "not said: {expected}\n{bound}");
     }
     assert!(bound.contains("mcp.toml:3:21") && !bound.contains("hunter2"), "{bound}");
-    assert!(!project.binds(quote!("git")).contains("deprecated"), "they are not about this one");
+    assert!(!project.binds(quote!("git")).contains("[deprecated"), "they are not about this one");
 
     let said = project.build(Builder::new().server("hub")).expect("it can be bound");
     let warnings: Vec<&str> = said.lines().filter_map(|line| line.strip_prefix("cargo::warning=")).collect();

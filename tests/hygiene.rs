@@ -1,4 +1,4 @@
-//! Bindings of lists that attack the generator, as `mcp-bindgen expand` writes them, in a crate of their own: clippy,
+//! Bindings of lists that attack the generator, as `mcp-bindgen expand -o` writes them, in a crate of their own: clippy,
 //! rustdoc and the doctests have nothing to say.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
@@ -9,7 +9,7 @@ use std::fs;
 use std::process::Command;
 
 use common::{Crate, Run, dependency, finish, root};
-use mcp_codegen::{Bindings, Options, format};
+use mcp_codegen::{Bindings, Options, format_file};
 use mcp_model::Snapshot;
 
 #[test]
@@ -53,7 +53,7 @@ fn bindings() -> Vec<(String, String)> {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
                 let snapshot = Snapshot::load(&path).expect("the list can be read");
                 let (tokens, _) = Bindings::generate(&snapshot, &Options::new(&stem));
-                bindings.push((stem, format(tokens).expect("the bindings are Rust")));
+                bindings.push((stem, format_file(tokens).expect("the bindings are Rust")));
             }
         }
     }

@@ -11,6 +11,9 @@ mod tagged {
 mod integers {
     mcp_bindgen::mcp_tools!("integer", path = "fixtures/features/integer.json");
 }
+mod tuples {
+    mcp_bindgen::mcp_tools!("places", path = "fixtures/features/tuple.json");
+}
 mod untagged {
     mcp_bindgen::mcp_tools!("either", path = "fixtures/features/union_untagged.json");
 }
@@ -108,4 +111,10 @@ fn every_integer_that_the_schema_allows_is_read() {
         round_trips::<Count>(json!({"plain": 1, key: i64::MIN}));
         round_trips::<Count>(json!({"plain": 1, key: i64::MAX}));
     }
+}
+
+#[test]
+fn an_item_keeps_what_each_of_the_schemas_that_describe_it_declares() {
+    let item: tuples::places::PlacesPlaceParamsInPartsItem = round_trips(json!({"a": 1, "b": "x"}));
+    assert!(matches!(item, tuples::places::PlacesPlaceParamsInPartsItem::Object(_)));
 }

@@ -72,10 +72,14 @@ fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
 pub(crate) fn options(config: &Config, server: &str, file: Option<&Path>) -> Result<Options, Failure> {
     let server = config.server_with_defaults(server)?;
     let here = env::current_dir()?;
-    let start = file.map_or_else(|| here.clone(), |file| here.join(file));
-    let krate = start.ancestors().find(|folder| folder.join("Cargo.toml").is_file());
-    let folder = krate.map(Path::to_owned).or_else(|| server.folder.clone()).unwrap_or(here);
+    let folder = crate_of(&here, file).or_else(|| server.folder.clone()).unwrap_or(here);
     Ok(Options::for_crate(&server, &folder))
+}
+
+/// The folder of the crate that a file belongs to; without a file, of the current one.
+pub(crate) fn crate_of(here: &Path, file: Option<&Path>) -> Option<PathBuf> {
+    let start = file.map_or_else(|| here.to_owned(), |file| here.join(file));
+    start.ancestors().find(|folder| folder.join("Cargo.toml").is_file()).map(Path::to_owned)
 }
 
 fn find() -> Result<Option<PathBuf>, Failure> {

@@ -32,9 +32,8 @@ pub struct ToolBinding {
     pub params_type: String,
     /// The type of the structured result, where there is an `outputSchema`.
     pub output_type: Option<String>,
-    /// The type that handler and method return: what is in the wrapper where the result is in one. `None` where
-    /// typify makes that type.
-    pub returns: Option<String>,
+    /// The type that handler and method return: what is in the wrapper where the result is in one.
+    pub returns: String,
     /// The handler function.
     pub handler: String,
     /// The method of the client type.
@@ -82,19 +81,21 @@ impl Bindings {
     #[must_use]
     pub fn describe(snapshot: &Snapshot, options: &Options) -> (Vec<ToolBinding>, Diagnostics) {
         let plan = Plan::new(snapshot, options);
+        let mut said = plan.diagnostics.clone();
+        let replaced = replace_types(&plan, options, &mut said);
         let mut tools = Vec::new();
-        for (tool, parsed_as) in plan.tools.iter().zip(plan.parsed_as()) {
+        for ((tool, prefixed), replaced) in plan.tools.iter().zip(plan.prefixed()).zip(&replaced) {
             for index in std::iter::once(&tool.index).chain(&tool.repeats) {
-                let diagnostics = plan.diagnostics.iter().filter(|said| said.index == *index).cloned().collect();
+                let diagnostics = said.iter().filter(|said| said.index == *index).cloned().collect();
                 tools.push(ToolBinding {
                     server: plan.server.clone(),
                     index: *index,
                     tool: tool.wire.to_owned(),
-                    prefixed: parsed_as.last().map_or(tool.wire, |key| *key).to_owned(),
+                    prefixed: prefixed.to_owned(),
                     module: plan.module.to_string(),
                     params_type: ident(&tool.idents.params).to_string(),
                     output_type: tool.output.as_ref().map(|_| ident(&tool.idents.output).to_string()),
-                    returns: tool.returned(options.types),
+                    returns: tool.returned(replaced),
                     handler: ident(&tool.idents.handler).to_string(),
                     method: ident(&tool.idents.method).to_string(),
                     variant: ident(&tool.idents.variant).to_string(),
@@ -103,7 +104,7 @@ impl Bindings {
             }
         }
         tools.sort_by_key(|tool| tool.index);
-        (tools, plan.diagnostics)
+        (tools, said)
     }
 
     /// What of `derive`, `rename`, `extern` and `shared` cannot hold for these tools. [`generate`](Self::generate) does

@@ -1,9 +1,31 @@
-use proc_macro2::TokenStream;
+use proc_macro2::{Span, TokenStream};
+use syn::parse::Parser;
+use syn::{AttrStyle, Attribute, Error, File, Item};
 
 /// Formats generated tokens as source text.
 ///
 /// # Errors
 /// Where the tokens are not a Rust file, which those of [`Bindings::generate`](crate::Bindings::generate) always are.
-pub fn format(tokens: TokenStream) -> Result<String, syn::Error> {
+pub fn format(tokens: TokenStream) -> Result<String, Error> {
     Ok(prettyplease::unparse(&syn::parse2(tokens)?))
+}
+
+/// Formats what is inside a generated module, as the file that `mod github;` asks for. rustfmt leaves it alone, for its
+/// layout is not rustfmt's own.
+///
+/// # Errors
+/// Where the tokens are not one module, which those of [`Bindings::generate`](crate::Bindings::generate) always are.
+pub fn format_file(tokens: TokenStream) -> Result<String, Error> {
+    let mut file: File = syn::parse2(tokens)?;
+    let (Some(Item::Mod(mut module)), true) = (file.items.pop(), file.items.is_empty()) else {
+        return Err(Error::new(Span::call_site(), "not a module"));
+    };
+    for attribute in &mut module.attrs {
+        attribute.style = AttrStyle::Inner(syn::token::Not::default());
+    }
+    // `rustfmt::skip` itself is not stable inside of what it is for.
+    file.attrs = Attribute::parse_inner.parse_str("#![cfg_attr(rustfmt, rustfmt::skip)]")?;
+    file.attrs.splice(0..0, module.attrs);
+    file.items = module.content.map(|(_, items)| items).unwrap_or_default();
+    Ok(prettyplease::unparse(&file))
 }

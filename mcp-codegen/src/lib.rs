@@ -23,9 +23,11 @@ mod typify;
 
 pub use bindings::{Bindings, Coverage, ToolBinding};
 #[cfg(feature = "format")]
-pub use format::format;
+pub use format::{format, format_file};
 pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Severity};
 pub use options::{Options, is_module_name};
+#[doc(hidden)]
+pub use paths::relative;
 pub use patterns::{Idle, IdlePattern};
 pub use plan::{AlikePlace, AlikeShapes};
 pub use rules::RuleFault;

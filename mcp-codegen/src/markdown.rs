@@ -134,6 +134,52 @@ fn url(text: &str) -> Option<&str> {
     (url.len() > "https://".len()).then_some(url)
 }
 
+/// The first sentence of a text's first line that is no list item, as a line of harmless Markdown.
+pub(crate) fn first_sentence(text: &str) -> Option<String> {
+    // Cut before anything is escaped: what is left of a text is as harmless as the whole.
+    let first = |line: &str| sanitized(sentence(line.trim())).into_iter().find(|line| !line.is_empty());
+    text.lines().find_map(|line| first(line).filter(|line| !line.starts_with("- ")))
+}
+
+/// Abbreviations whose dot ends no sentence.
+const ABBREVIATIONS: &[&str] = &["e.g", "i.e", "etc", "vs", "cf", "approx", "incl", "max", "min", "no", "dr", "mr"];
+
+/// The first sentence of a line, or all of it.
+fn sentence(line: &str) -> &str {
+    let mut in_code = false;
+    for (place, char) in line.char_indices() {
+        let end = place + char.len_utf8();
+        let (before, after) = (line.get(..place).unwrap_or_default(), line.get(end..).unwrap_or_default());
+        in_code ^= char == '`';
+        let ends = match char {
+            _ if in_code => false,
+            '。' | '！' | '？' => true,
+            '.' | '!' | '?' => {
+                let word = before.rsplit([' ', '(', '"']).next().unwrap_or_default().to_lowercase();
+                let is_whole = word.chars().count() > 1 && !word.bytes().all(|byte| byte.is_ascii_digit());
+                after.starts_with(' ')
+                    && !after.trim_start().starts_with(char::is_lowercase)
+                    && is_whole
+                    && !ABBREVIATIONS.contains(&word.as_str())
+            }
+            _ => false,
+        };
+        if ends {
+            return line.get(..end).unwrap_or(line);
+        }
+    }
+    line
+}
+
+/// Whether a title is what a name ends in, whatever the case and the symbols between its words: it says nothing more.
+pub(crate) fn is_in_name(title: &str, name: &str) -> bool {
+    let letters = |text: &str| -> String {
+        text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    let title = letters(title);
+    !title.is_empty() && letters(name).ends_with(&title)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,5 +198,32 @@ mod tests {
         );
         assert_eq!(sanitized("x\u{202e}y\u{7}"), ["xy"]);
         assert_eq!(sanitized("text\n- one\n- two\nmore"), ["text", "", "- one", "- two", "", "more"]);
+    }
+
+    #[test]
+    fn a_sentence_ends_where_people_end_it() {
+        for (text, first) in [
+            ("Draws a shape. It may be round.", "Draws a shape."),
+            ("\n\n- one\n  Lists things! All.", "Lists things!"),
+            ("Takes a name, e.g. Octocat. Fails otherwise.", "Takes a name, e.g. Octocat."),
+            ("Reads example.com, v. 2 too. Yes.", "Reads example.com, v. 2 too."),
+            ("Runs `a. B` as it is. Then", "Runs `a. B` as it is."),
+            ("取得する。返す。", "取得する。"),
+            ("1. First. Second", "1\\. First."),
+            ("Without an end", "Without an end"),
+            ("Cut `here. <b> `x` y", "Cut \\`here. \\<b\\> \\`x\\` y"),
+        ] {
+            assert_eq!(first_sentence(text).as_deref(), Some(first), "{text}");
+        }
+        assert_eq!(first_sentence(" \n- only\n- items"), None);
+        assert_eq!(first_sentence(""), None);
+    }
+
+    #[test]
+    fn a_title_may_say_what_the_name_says() {
+        assert!(
+            is_in_name("Owner", "owner") && is_in_name("Issue Number", "issue_number") && is_in_name("ID", "userId")
+        );
+        assert!(!is_in_name("The owner", "owner") && !is_in_name("€", "price") && !is_in_name("", "x"));
     }
 }

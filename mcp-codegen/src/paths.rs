@@ -4,7 +4,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 /// A path as seen from a folder; the path itself where they have nothing in common.
-pub(crate) fn relative(folder: &Path, path: &Path) -> PathBuf {
+#[must_use]
+pub fn relative(folder: &Path, path: &Path) -> PathBuf {
     let path: Vec<Component<'_>> = normal(path);
     let folder: Vec<Component<'_>> = normal(folder);
     let common = path.iter().zip(&folder).take_while(|(left, right)| left == right).count();

@@ -190,6 +190,55 @@ fn a_branch_is_named_by_its_least_key() {
 }
 
 #[test]
+fn branches_are_named_after_their_constants_whatever_their_role_and_order() {
+    let branch = |constant: Value, key: &str, required: &[&str]| json!({"type": "object", "properties": {"type": constant, key: {"type": "integer"}}, "required": required});
+    let text = |required| branch(json!({"const": "text"}), "a", required);
+    let image = |required| branch(json!({"const": "image"}), "b", required);
+    let titled = |branch: &Value, title: &str| {
+        let mut branch = branch.clone();
+        branch["title"] = json!(title);
+        branch
+    };
+    let flag = |is: bool, key: &str| branch(json!({"enum": [is]}), key, &["type"]);
+    let version = json!({"type": "object", "properties": {"format": {"const": "v1"}, "type": {"const": "plan"}}});
+    for (branches, names) in [
+        (vec![text(&["type"]), image(&["type"])], &["Image", "Text"][..]),
+        // No tag where it may be absent, and the same names.
+        (vec![text(&[]), image(&[])], &["Image", "Text"]),
+        (vec![titled(&text(&[]), "TextContent"), titled(&image(&["type"]), "ImageContent")], &["Image", "Text"]),
+        (
+            vec![text(&["type"]), image(&["type"]), branch(json!({"type": "string"}), "c", &["c"])],
+            &["Image", "Text", "WithC"],
+        ),
+        (
+            vec![text(&["a"]), branch(json!({"const": "text"}), "c", &["c"]), image(&["b"])],
+            &["Image", "WithA", "WithC"],
+        ),
+        (vec![flag(true, "a"), flag(false, "b")], &["TypeFalse", "TypeTrue"]),
+        (vec![titled(&flag(true, "a"), "Done"), titled(&flag(false, "b"), "Failed")], &["Done", "Failed"]),
+        // The property that names most of them, then the one that is required.
+        (vec![version.clone(), text(&["a"])], &["Plan", "Text"]),
+        (vec![json!({"type": "string"}), text(&["type"])], &["String", "Text"]),
+        (vec![json!({"type": "string"}), version], &["String", "V1"]),
+    ] {
+        let mut reversed = branches.clone();
+        reversed.reverse();
+        for branches in [branches, reversed] {
+            let schema = json!({"type": "object", "properties": {"p": {"anyOf": branches}}});
+            let tool = json!({"name": "t", "inputSchema": schema, "outputSchema": schema});
+            let parsed = Parsed::of(&[tool], &Options::new("s"));
+            for union in ["STParamsP", "STOutputP"] {
+                let mut variants = parsed.variants[union].clone();
+                variants.remove("Other");
+                assert_eq!(variants.iter().map(String::as_str).collect::<Vec<_>>(), names, "{schema}");
+                let types = names.iter().filter(|name| **name != "String").map(|name| format!("{union}{name}"));
+                assert!(types.clone().all(|name| parsed.types.contains(&name)), "{:?}", parsed.types);
+            }
+        }
+    }
+}
+
+#[test]
 fn tools_of_one_name_have_names_that_nobody_has() {
     let options = Options::new("s");
     let twins = [tool("foo", &json!({"a": {}})), tool("foo", &json!({"b": {}}))];
@@ -228,7 +277,7 @@ fn a_handler_returns_what_is_described() {
         (result(json!({"type": "object", "additionalProperties": pair})), "BTreeMap<String, (String, i64,)>"),
     ] {
         let described = describe(std::slice::from_ref(&tool), &options);
-        assert_eq!(described[0].returns.as_deref(), Some(returns));
+        assert_eq!(described[0].returns, returns);
         assert_eq!(Parsed::of(&[tool], &options).functions["s_t"], format!("(STParams) -> {returns}"));
     }
 }

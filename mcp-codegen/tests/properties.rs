@@ -53,7 +53,7 @@ proptest! {
             prop_assert!(defined.methods["Server"].contains(&tool.method), "{tool:?}");
             prop_assert!(defined.variants["ServerCall"].contains(&tool.variant), "{tool:?}");
             let signature = defined.functions.get(&tool.handler);
-            let expected = format!("({}) -> {}", tool.params_type, tool.returns.as_deref().unwrap_or_default());
+            let expected = format!("({}) -> {}", tool.params_type, tool.returns);
             prop_assert_eq!(signature, Some(&expected), "{:?}", tool);
             handlers.insert(tool.handler.clone());
         }

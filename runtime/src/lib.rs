@@ -5,10 +5,14 @@
 // Without a transport some of the parts are not used.
 #![cfg_attr(not(feature = "stdio"), allow(dead_code))]
 
+mod arguments;
+mod call_value;
 mod client;
 mod connection;
+mod conversions;
 mod error;
 mod establish;
+mod format;
 mod handler;
 #[doc(hidden)]
 pub mod json_schema;
@@ -23,6 +27,9 @@ mod transport;
 pub mod validate;
 pub mod wire;
 
+pub use arguments::AsArguments;
+#[doc(hidden)]
+pub use call_value::{deserialize_call, serialize_call};
 pub use client::Client;
 pub use error::{CallError, ConnectError, ConnectErrorKind};
 pub use handler::{ElicitationAnswer, ElicitationRequest};

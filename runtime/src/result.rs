@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::CallError;
+
 /// The result of a call, as the server sent it.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
@@ -45,6 +47,14 @@ impl ToolResult {
             read.meta = Some(meta);
         }
         read
+    }
+
+    /// The result, unless the tool says that it failed.
+    ///
+    /// # Errors
+    /// [`CallError::Tool`] with the result.
+    pub fn success(self) -> Result<Self, CallError> {
+        if self.is_error { Err(CallError::Tool(Box::new(self))) } else { Ok(self) }
     }
 
     /// The text blocks, joined by newlines.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::wire::{Wire, from_value, to_value};
-use crate::{CallError, ToolResult};
+use crate::{AsArguments, CallError, ToolResult};
 
 /// A server as the bindings know it: its name, how to reach it, and what was agreed when its snapshot was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +85,9 @@ pub struct Annotations {
 pub struct ToolSpec {
     /// The wire name.
     pub name: &'static str,
+    /// The name with the server's prefix, by which the tool is told from those of other servers; the wire name where
+    /// there is no prefix.
+    pub prefixed: &'static str,
     /// The title, for people.
     pub title: Option<&'static str>,
     /// The description, as sent.
@@ -102,12 +105,19 @@ impl ToolSpec {
     pub const fn new(name: &'static str, input_schema: &'static str) -> Self {
         Self {
             name,
+            prefixed: name,
             title: None,
             description: None,
             input_schema,
             output_schema: None,
             annotations: Annotations { read_only: None, destructive: None, idempotent: None, open_world: None },
         }
+    }
+
+    /// Sets the name with the server's prefix.
+    pub const fn prefixed(mut self, name: &'static str) -> Self {
+        self.prefixed = name;
+        self
     }
 
     /// Sets the title.
@@ -164,10 +174,10 @@ pub trait Tool: Wire + Send + Sync {
     /// What a successful call gives.
     type Output: Send;
 
-    /// Reads a result that is not an error.
+    /// Reads a result.
     ///
     /// # Errors
-    /// [`CallError::Decode`] where the result is not what the tool's `outputSchema` promised.
+    /// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result is not what the tool's `outputSchema` promised.
     fn output(result: ToolResult) -> Result<Self::Output, CallError>;
 }
 
@@ -254,15 +264,16 @@ pub async fn call<P: Tool>(client: &(impl CallTool + ?Sized), params: &P) -> Res
 /// # Errors
 /// [`CallError::Tool`] where the tool answered `isError`, and whatever the call itself met.
 pub async fn call_untyped<P: Tool>(client: &(impl CallTool + ?Sized), params: &P) -> Result<ToolResult, CallError> {
-    let result = client.call_tool(ToolCall::of(params)?).await?;
-    if result.is_error { Err(CallError::Tool(Box::new(result))) } else { Ok(result) }
+    client.call_tool(ToolCall::of(params)?).await?.success()
 }
 
 /// Reads the structured content of a result; where there is none, its text as JSON, which servers are to send as well.
 ///
 /// # Errors
-/// [`CallError::Decode`] with the result as it came.
+/// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result does not fit; both with
+/// the result as it came.
 pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
+    let result = result.success()?;
     let read = match &result.structured {
         Some(structured) => from_value(structured).map_err(|error| (error.pointer(), error.message().into_owned())),
         None => match serde_json::from_str::<Value>(&result.text()) {
@@ -276,8 +287,18 @@ pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
 /// Reads the arguments of a tool.
 ///
 /// # Errors
-/// [`CallError::InvalidArguments`] where they do not fit.
-pub fn parse_arguments<P: Tool>(arguments: &Value) -> Result<P, CallError> {
+/// [`CallError::InvalidArguments`] where they do not fit, or are text that is not JSON.
+pub fn parse_arguments<P: Tool>(arguments: impl AsArguments) -> Result<P, CallError> {
+    read_arguments(&arguments.as_arguments())
+}
+
+/// [`parse_arguments`], once for all forms of arguments.
+#[doc(hidden)]
+pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, serde_json::Error>) -> Result<P, CallError> {
+    // The error says where the text is wrong, and never what it says.
+    let arguments = arguments
+        .as_deref()
+        .map_err(|error| invalid_arguments::<P>(String::new(), format!("the text is not JSON: {error}")))?;
     #[cfg(feature = "validate")]
     check_arguments::<P>(arguments)?;
     from_value(arguments).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().into_owned()))
@@ -296,6 +317,14 @@ fn check_arguments<P: Tool>(arguments: &Value) -> Result<(), CallError> {
 /// The arguments of a tool as JSON; a number that JSON does not have prints as `null`, and fails when it is called.
 pub fn print_arguments<P: Tool>(params: &P) -> Value {
     to_value(params).unwrap_or_default()
+}
+
+/// The place of a tool with this name in a list: the server's name for it, or else the one with the prefix.
+#[doc(hidden)]
+#[must_use]
+pub fn place_of(tools: &[ToolSpec], name: &str) -> Option<usize> {
+    let place = |is: fn(&ToolSpec) -> &str| tools.iter().position(|tool| is(tool) == name);
+    place(|tool| tool.name).or_else(|| place(|tool| tool.prefixed))
 }
 
 /// The error of a name that no bound tool has.
@@ -322,7 +351,7 @@ macro_rules! __tool {
         }
     };
     ($params:ident of $server:ident: $spec:expr) => {
-        $crate::__tool!(@impl $params [$crate::ToolResult] $server $spec, result => ::core::result::Result::Ok(result));
+        $crate::__tool!(@impl $params [$crate::ToolResult] $server $spec, result => result.success());
     };
     ($params:ident -> $output:ident of $server:ident: $spec:expr) => {
         $crate::__tool!(@impl $params [$output] $server $spec, result => $crate::decode(result));

@@ -66,8 +66,7 @@ fn table(tools: &[ToolBinding]) -> String {
         .iter()
         .zip(&names)
         .map(|(tool, name)| {
-            let ToolBinding { module, handler, params_type, .. } = tool;
-            let returns = tool.returns.as_deref().unwrap_or("..");
+            let ToolBinding { module, handler, params_type, returns, .. } = tool;
             format!("{name:<width$}  {module}::{handler}({params_type}) -> {returns}")
         })
         .collect();

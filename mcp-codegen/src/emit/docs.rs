@@ -6,25 +6,35 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenS
 use quote::{ToTokens, TokenStreamExt};
 use serde_json::{Map, Value};
 
-use crate::markdown::sanitized;
+use crate::markdown::{is_in_name, sanitized};
 
 const MOST_VALUE_CHARS: usize = 120;
 
-/// Documentation, a line each.
+/// Documentation, a line each, and whether the server says not to use the thing any more.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Docs(Vec<String>);
+pub(crate) struct Docs {
+    lines: Vec<String>,
+    is_deprecated: bool,
+}
 
 impl ToTokens for Docs {
     fn to_tokens(&self, tokens: &mut TokenStream) {
-        for line in &self.0 {
+        for line in &self.lines {
             let mut attribute = TokenStream::new();
             attribute.append(Ident::new("doc", Span::call_site()));
             attribute.append(Punct::new('=', Spacing::Alone));
             attribute.append(line_literal(line));
-            tokens.append(Punct::new('#', Spacing::Alone));
-            tokens.append(Group::new(Delimiter::Bracket, attribute));
+            append_attribute(attribute, tokens);
+        }
+        if self.is_deprecated {
+            append_attribute(Ident::new("deprecated", Span::call_site()).into_token_stream(), tokens);
         }
     }
+}
+
+fn append_attribute(attribute: TokenStream, tokens: &mut TokenStream) {
+    tokens.append(Punct::new('#', Spacing::Alone));
+    tokens.append(Group::new(Delimiter::Bracket, attribute));
 }
 
 /// A line as a literal, with the space that `///` has. Text without anything to escape need not be looked at twice.
@@ -39,22 +49,27 @@ impl Docs {
     /// With paragraphs of ours after the rest.
     pub(super) fn and(mut self, paragraphs: &[String]) -> Self {
         for paragraph in paragraphs {
-            if !self.0.is_empty() {
-                self.0.push(String::new());
+            if !self.lines.is_empty() {
+                self.lines.push(String::new());
             }
-            self.0.push(paragraph.clone());
+            self.lines.push(paragraph.clone());
         }
         self
+    }
+
+    /// Of a thing that the server says not to use any more.
+    pub(super) fn deprecated(self, is_deprecated: bool) -> Self {
+        Self { is_deprecated, ..self }
     }
 }
 
 pub(super) fn lines(lines: Vec<String>) -> Docs {
-    Docs(lines)
+    Docs { lines, is_deprecated: false }
 }
 
 /// A line about a value of the server, as code.
 pub(super) fn literal(text: &str) -> Docs {
-    Docs(vec![code(text)])
+    lines(vec![code(text)])
 }
 
 /// Text as inline code.
@@ -66,16 +81,33 @@ pub(super) fn code(text: &str) -> String {
     if text.trim() == text && !text.is_empty() { format!("`{text}`") } else { format!("`\"{text}\"`") }
 }
 
-/// What the first of several schemas says of itself, or else `fallback`.
-pub(super) fn of_schemas(schemas: &Schemas<'_>, ids: &[SchemaId], fallback: impl FnOnce() -> String) -> Docs {
+/// What the first of several schemas says of itself, or else `fallback`. Titles that only repeat one of the names say
+/// nothing.
+pub(super) fn of_schemas(
+    schemas: &Schemas<'_>,
+    ids: &[SchemaId],
+    names: &[&str],
+    fallback: impl FnOnce() -> String,
+) -> Docs {
     let sources: Vec<&Map<String, Value>> = ids.iter().flat_map(|id| schemas.described_by(*id)).collect();
-    let text = |key: &str| {
-        let texts = sources.iter().filter_map(|source| lookup(source, key)?.as_str());
+    let texts = |key: &'static str| sources.iter().filter_map(move |source| lookup(source, key)?.as_str());
+    let first = |texts: &mut dyn Iterator<Item = &str>| {
         texts.map(sanitized).find(|lines| lines.iter().any(|line| !line.is_empty()))
     };
-    let mut said = text("description").or_else(|| text("title")).unwrap_or_else(|| vec![sentence(&fallback())]);
+    let mut said = first(&mut texts("description"))
+        .or_else(|| first(&mut texts("title").filter(|title| !names.iter().any(|name| is_in_name(title, name)))))
+        .unwrap_or_else(|| vec![sentence(&fallback())]);
     said.extend(listed(&sources));
-    Docs(said)
+    lines(said).deprecated(are_deprecated(&sources))
+}
+
+/// Whether schemas say not to use what they describe any more.
+pub(super) fn is_deprecated(schemas: &Schemas<'_>, ids: &[SchemaId]) -> bool {
+    are_deprecated(&ids.iter().flat_map(|id| schemas.described_by(*id)).collect::<Vec<_>>())
+}
+
+fn are_deprecated(sources: &[&Map<String, Value>]) -> bool {
+    sources.iter().any(|source| lookup(source, "deprecated") == Some(&Value::Bool(true)))
 }
 
 /// What the root schema says that types do not, after the documentation of its tool.
@@ -137,7 +169,13 @@ fn facts(sources: &[&Map<String, Value>]) -> Vec<(&'static str, String)> {
     KEYWORDS
         .iter()
         .filter_map(|(key, name)| {
-            let value = said(key).filter(|value| !matches!(value, Value::Bool(false)) || *key == "default")?;
+            // What is deprecated has an attribute that says so.
+            let is_said = |value: &&Value| match value {
+                Value::Bool(true) => *key != "deprecated",
+                Value::Bool(false) => *key == "default",
+                _ => true,
+            };
+            let value = said(key).filter(is_said)?;
             let text = match value {
                 Value::String(text) if *key != "default" => code(text),
                 Value::Array(values) if *key == "examples" => {

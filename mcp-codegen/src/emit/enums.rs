@@ -1,13 +1,13 @@
 //! Lists of values.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use serde_json::Value;
 
 use super::{TypeEmitter, docs};
 use crate::names::{Style, ident, identifiers};
 use crate::plan::Standard;
-use mcp_schema::ShapeId;
+use mcp_schema::{Shape, ShapeId, Slot};
 
 /// The variant of an open enumeration that holds what the schema does not list.
 const OTHER: &str = "Other";
@@ -22,18 +22,16 @@ impl TypeEmitter<'_, '_> {
         // A constant stays one: it tells branches apart.
         let is_open = self.schema.is_answered(id) && values.len() > 1;
         let wires: Vec<&str> = values.iter().map(String::as_str).collect();
-        let reserved: &[&str] = if is_open { &[ALL, OTHER] } else { &[ALL] };
-        let variants: Vec<_> =
-            identifiers(Style::Pascal, &wires, reserved, "value").iter().map(|name| ident(name)).collect();
+        let variants = variants(&wires, if is_open { &[ALL, OTHER] } else { &[ALL] });
         let docs = docs.and(&always(&wires));
         let described = wires.iter().map(|wire| docs::literal(wire));
         let allow = lints(wires.len());
         if is_open {
-            let asked = self.asked(id, &[]);
+            let asked = self.asked(id, &[Standard::PartialOrd, Standard::Ord]);
             let other = ident(OTHER);
             return quote! {
                 #docs
-                #[derive(Clone, Debug, PartialEq, Eq, Hash #asked)]
+                #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash #asked)]
                 #allow
                 pub enum #name {
                     #(#described #variants,)*
@@ -43,13 +41,16 @@ impl TypeEmitter<'_, '_> {
                 #krate::__string_enum!(#name { #(#variants = #wires,)* } open #other);
             };
         }
-        let asked = self.asked(id, &[Standard::Copy]);
+        let (default, is_default) = default_of(&wires);
+        let mut has = vec![Standard::Copy, Standard::PartialOrd, Standard::Ord];
+        has.extend((!default.is_empty()).then_some(Standard::Default));
+        let asked = self.asked(id, &has);
         quote! {
             #docs
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash #asked)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash #default #asked)]
             #allow
             pub enum #name {
-                #(#described #variants,)*
+                #(#described #is_default #variants,)*
             }
             #krate::__string_enum!(#name { #(#variants = #wires,)* });
         }
@@ -62,22 +63,47 @@ impl TypeEmitter<'_, '_> {
         let texts: Vec<String> = values.iter().map(Value::to_string).collect();
         // A string reads as its content, so that `1` and `"1"` differ by their suffix.
         let wires: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let variants: Vec<_> =
-            identifiers(Style::Pascal, &wires, &[ALL], "value").iter().map(|name| ident(name)).collect();
+        let variants = variants(&wires, &[ALL]);
         let docs = docs.and(&always(&wires));
         let described = wires.iter().map(|wire| docs::literal(wire));
         let allow = lints(wires.len());
-        let asked = self.asked(id, &[Standard::Copy]);
+        let (default, is_default) = default_of(&wires);
+        let mut has = vec![Standard::Copy];
+        has.extend((!default.is_empty()).then_some(Standard::Default));
+        let asked = self.asked(id, &has);
         quote! {
             #docs
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash #asked)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash #default #asked)]
             #allow
             pub enum #name {
-                #(#described #variants,)*
+                #(#described #is_default #variants,)*
             }
             #krate::__literal_enum!(#name { #(#variants = #wires,)* });
         }
     }
+
+    /// The value of a place that can hold no other.
+    pub(super) fn only_value(&self, slot: Slot) -> Option<TokenStream> {
+        let wire = match self.schema.document.shapes.get(slot.shape) {
+            Shape::Null => return Some(quote!(())),
+            Shape::TextEnum(values) if !slot.nullable => values.iter().map(String::clone).collect(),
+            Shape::LiteralEnum(values) if !slot.nullable => values.iter().map(Value::to_string).collect::<Vec<_>>(),
+            _ => return None,
+        };
+        let [only] = wire.as_slice() else { return None };
+        let variant = variants(&[only.as_str()], &[ALL]).pop()?;
+        let name = self.name(slot.shape);
+        Some(quote!(#name::#variant))
+    }
+}
+
+fn variants(wires: &[&str], reserved: &[&str]) -> Vec<Ident> {
+    identifiers(Style::Pascal, wires, reserved, "value").iter().map(|name| ident(name)).collect()
+}
+
+/// The derive and the variant's attribute by which a constant is its own default.
+fn default_of(wires: &[&str]) -> (TokenStream, TokenStream) {
+    if wires.len() == 1 { (quote!(, Default), quote!(#[default])) } else { Default::default() }
 }
 
 /// What to say of a constant.

@@ -59,10 +59,14 @@ impl TypeEmitter<'_, '_> {
     /// What a type is: what its schema says, or else where it stands.
     fn type_doc(&self, id: ShapeId, more: &[String]) -> docs::Docs {
         let docs = match self.schema.types.get(&id).map(|named| &named.spot) {
-            Some(None) => self.root_doc.clone(),
+            Some(None) => {
+                let schemas = &self.schema.document.schemas;
+                self.root_doc.clone().deprecated(docs::is_deprecated(schemas, self.schema.origin(id)))
+            }
             Some(Some(Spot { holder, label, .. })) => {
+                let names = [label, self.schema.name(id).unwrap_or_default()];
                 let fallback = || format!("{} of [`{}`]", docs::code(label), self.name(*holder));
-                docs::of_schemas(&self.schema.document.schemas, self.schema.origin(id), fallback)
+                docs::of_schemas(&self.schema.document.schemas, self.schema.origin(id), &names, fallback)
             }
             None => docs::Docs::default(),
         };

@@ -1,6 +1,6 @@
 //! The module of a server.
 
-use proc_macro2::{Delimiter, Group, TokenStream};
+use proc_macro2::{Delimiter, Group, Literal, TokenStream};
 use quote::{TokenStreamExt, quote};
 
 use super::docs;
@@ -8,6 +8,9 @@ use crate::names::ident;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::typify::Replaced;
+
+/// The version of what generated code asks of the library: `__format!` in the runtime knows it.
+const FORMAT: u32 = 1;
 
 pub(crate) fn module(
     plan: &Plan<'_>,
@@ -32,7 +35,9 @@ pub(crate) fn module(
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
     let client = client(plan, replaced);
     let call = call(plan, krate);
+    let format = Literal::u32_unsuffixed(FORMAT);
     let mut items = quote! {
+            #krate::__format!(#format);
             #[allow(unused_imports)]
             use #krate::wire::prelude::*;
 
@@ -48,10 +53,11 @@ pub(crate) fn module(
     for path in plan.extern_types.used(&plan.tools) {
         items.extend(quote!(#krate::__wire_through_serde!(#path);));
     }
-    for (tool, replaced) in plan.tools.iter().zip(replaced) {
-        tool.items(replaced, krate, &mut items);
+    for ((tool, prefixed), replaced) in plan.tools.iter().zip(plan.prefixed()).zip(replaced) {
+        tool.items(prefixed, replaced, krate, &mut items);
     }
-    let mut lints = quote!(dead_code, clippy::type_complexity, clippy::disallowed_names, clippy::upper_case_acronyms);
+    let mut lints =
+        quote!(dead_code, deprecated, clippy::type_complexity, clippy::disallowed_names, clippy::upper_case_acronyms);
     let written = module.to_string();
     if written.contains(char::is_uppercase) || written.trim_matches('_').contains("__") {
         lints = quote!(non_snake_case, #lints);
@@ -123,14 +129,12 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
         return TokenStream::new();
     }
     let variants: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.variant)).collect();
-    let arms = plan
-        .parsed_as()
-        .into_iter()
-        .zip(&variants)
-        .filter(|(keys, _)| !keys.is_empty())
-        .map(|(keys, variant)| quote!(#(#keys)|* => #krate::parse_arguments(&arguments).map(Self::#variant),));
+    let arms = variants.iter().enumerate().map(|(place, variant)| {
+        let place = Literal::usize_unsuffixed(place);
+        quote!(Some(#place) => #krate::read_arguments(&arguments).map(Self::#variant),)
+    });
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
-    let described = plan.tools.iter().map(|tool| docs::lines(vec![docs::code(tool.wire)]));
+    let described = plan.tools.iter().map(|tool| docs::literal(tool.wire).deprecated(tool.is_deprecated()));
     quote! {
         #doc
         #[derive(Clone, Debug, PartialEq)]
@@ -140,13 +144,14 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
         }
 
         impl #call {
-            /// Reads a call from a tool's name, as the server or as the bindings know it, and its arguments.
+            /// Reads a call from a tool's name, as the server or as the bindings know it, and its arguments: JSON,
+            /// text of it, or nothing.
             ///
             /// # Errors
             /// [`CallError::ToolNotFound`], and [`CallError::InvalidArguments`] where the arguments do not fit.
-            pub fn parse(name: &str, arguments: impl #krate::wire::AsJson) -> Result<Self, CallError> {
-                let arguments = arguments.as_json();
-                match name {
+            pub fn parse(name: &str, arguments: impl #krate::AsArguments) -> Result<Self, CallError> {
+                let arguments = #krate::AsArguments::as_arguments(&arguments);
+                match #krate::place_of(TOOLS, name) {
                     #(#arms)*
                     _ => Err(#krate::tool_not_found(#name, name)),
                 }
@@ -178,5 +183,6 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
                 }
             }
         }
+        #krate::__serde_call!(#call);
     }
 }

@@ -10,7 +10,8 @@ impl TypeEmitter<'_, '_> {
     pub(super) fn replaced(&self, types: &Replacement) -> TokenStream {
         let Replacement { module, items, root, .. } = types;
         let name = self.name(self.schema.document.root);
-        let doc = &self.root_doc;
+        // An attribute of a `use` would say nothing.
+        let doc = self.root_doc.clone().deprecated(false);
         let module_doc = format!(" The types that [`{name}`] is made of.");
         let export = if name == *root { quote!(#root) } else { quote!(#root as #name) };
         quote! {

@@ -19,7 +19,16 @@ struct Member<'f> {
     name: Ident,
     ty: TokenStream,
     field: &'f Field,
+    /// The value that it has to have.
+    only: Option<TokenStream>,
     docs: Docs,
+}
+
+impl Member<'_> {
+    /// Whether a value has to be given for it.
+    fn is_asked_for(&self) -> bool {
+        self.field.presence == Presence::Required && self.only.is_none()
+    }
 }
 
 impl ToTokens for Member<'_> {
@@ -48,13 +57,16 @@ impl TypeEmitter<'_, '_> {
                 name: ident(name),
                 ty: self.field_type(id, field),
                 field,
-                docs: docs::of_schemas(&self.schema.document.schemas, &field.schemas, || docs::code(&field.wire)),
+                only: if field.presence == Presence::Required { self.only_value(field.slot) } else { None },
+                docs: docs::of_schemas(&self.schema.document.schemas, &field.schemas, &[&field.wire], || {
+                    docs::code(&field.wire)
+                }),
             })
             .collect();
         let demands: Vec<String> = object.require_any.iter().map(|sets| demand(sets)).collect();
         let docs = self.type_doc(id, &demands);
         let derives = self.derives(id);
-        let has_default = members.iter().all(|member| member.field.presence != Presence::Required);
+        let has_default = !members.iter().any(Member::is_asked_for);
         let default = has_default.then(|| quote!(, Default));
         let asked = self.asked(id, if has_default { &[Standard::Default] } else { &[] });
         let extra_field = extra.iter().map(|(name, ty)| {
@@ -78,7 +90,7 @@ impl TypeEmitter<'_, '_> {
         tokens
     }
 
-    /// `new`, with the required properties in the order of `required`.
+    /// `new`, with the required properties in the order of `required`; constants need no argument.
     fn constructor(
         &self,
         id: ShapeId,
@@ -87,8 +99,7 @@ impl TypeEmitter<'_, '_> {
         extra: Option<&Ident>,
     ) -> TokenStream {
         let name = self.name(id);
-        let mut required: Vec<&Member<'_>> =
-            members.iter().filter(|member| member.field.presence == Presence::Required).collect();
+        let mut required: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
         required.sort_by_key(|member| object.required.iter().position(|key| *key == member.field.wire));
         if required.is_empty() && !self.schema.is_sent(id) {
             return TokenStream::new();
@@ -98,10 +109,11 @@ impl TypeEmitter<'_, '_> {
                 matches!(self.schema.document.shapes.get(field.slot.shape), Shape::Text) && !field.slot.nullable;
             if is_text { quote!(#name: impl Into<String>) } else { quote!(#name: #ty) }
         });
-        let values = members.iter().map(|Member { name, field, .. }| {
+        let values = members.iter().map(|Member { name, field, only, .. }| {
             let is_text =
                 matches!(self.schema.document.shapes.get(field.slot.shape), Shape::Text) && !field.slot.nullable;
             match field.presence {
+                Presence::Required if only.is_some() => quote!(#name: #only,),
                 Presence::Required if is_text => quote!(#name: #name.into(),),
                 Presence::Required => quote!(#name,),
                 _ => quote!(#name: None,),

@@ -1,12 +1,10 @@
 //! What a tool has beside its types: its specification, its handler, its method, its variant.
 
-use mcp_model::Types;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 use serde_json::Value;
 
 use super::{TypeEmitter, docs};
-use crate::markdown::sanitized;
 use crate::names::ident;
 use crate::plan::ToolPlan;
 use crate::typify::Replaced;
@@ -18,7 +16,7 @@ const WRAPPER_FIELD: &str = "result";
 
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.
-    pub(super) fn items(&self, replaced: &Replaced, krate: &TokenStream, tokens: &mut TokenStream) {
+    pub(super) fn items(&self, prefixed: &str, replaced: &Replaced, krate: &TokenStream, tokens: &mut TokenStream) {
         let params = ident(&self.idents.params);
         let handler = ident(&self.idents.handler);
         TypeEmitter { schema: &self.input, replacement: replaced.input.as_ref(), krate, root_doc: self.params_doc() }
@@ -27,7 +25,7 @@ impl ToolPlan<'_> {
             let root_doc = docs::lines(vec![format!("Structured result of {}.", docs::code(self.wire))]);
             TypeEmitter { schema, replacement: replaced.output.as_ref(), krate, root_doc }.types(tokens);
         }
-        let spec = self.spec();
+        let spec = self.spec(prefixed);
         let (output, decoding) = self.decoding(replaced, krate);
         let schemas = self.schema_impls(krate);
         let doc = self.call_doc();
@@ -56,9 +54,10 @@ impl ToolPlan<'_> {
         }
     }
 
-    fn spec(&self) -> TokenStream {
+    fn spec(&self, prefixed: &str) -> TokenStream {
         let wire = self.wire;
         let input = json_literal(self.input_schema);
+        let prefixed = (prefixed != wire).then(|| quote!(.prefixed(#prefixed)));
         let title = self.title.map(|title| quote!(.title(#title)));
         let description = self.description.map(|description| quote!(.description(#description)));
         let output = self.output_schema.map(|schema| {
@@ -75,20 +74,17 @@ impl ToolPlan<'_> {
             let hint = self.hint(key)?;
             Some(quote!(.#setter(#hint)))
         });
-        quote!(ToolSpec::new(#wire, #input) #title #description #output #(#hints)*)
+        quote!(ToolSpec::new(#wire, #input) #prefixed #title #description #output #(#hints)*)
     }
 
     fn hint(&self, key: &str) -> Option<bool> {
         self.annotations?.get(key)?.as_bool()
     }
 
-    /// The type that handler and method return, as text. `None` where another backend makes it, of what is in a wrapper.
-    pub(crate) fn returned(&self, types: Types) -> Option<String> {
-        if types != Types::Native && self.wrapped().is_some() {
-            return None;
-        }
-        let output = self.decoding(&Replaced::default(), &TokenStream::new()).0.to_string();
-        Some(output.replace(' ', "").replace(',', ", ").replace(", )", ",)"))
+    /// The type that handler and method return, as text.
+    pub(crate) fn returned(&self, replaced: &Replaced) -> String {
+        let output = self.decoding(replaced, &TokenStream::new()).0.to_string();
+        output.replace(' ', "").replace(',', ", ").replace(", )", ",)")
     }
 
     /// The type of the output, and how it is made of a result.
@@ -164,16 +160,20 @@ impl ToolPlan<'_> {
         docs::lines(lines)
     }
 
-    /// One line, for it stands twice: the parameters have the whole description.
+    /// Little, for it stands twice: the parameters have the whole description.
     fn call_doc(&self) -> docs::Docs {
-        let title = self.title.map(sanitized).unwrap_or_default();
-        let is_sentence = |line: &&String| !line.is_empty() && !line.starts_with("- ");
-        let said = title.iter().chain(&self.said).find(is_sentence);
-        let call = format!("Calls {}", docs::code(self.wire));
-        docs::lines(vec![match said {
-            Some(said) => format!("{call}: {said}"),
-            None => format!("{call}."),
-        }])
+        let call = format!("Calls {}.", docs::code(self.wire));
+        let lines = match &self.summary {
+            Some(summary) if self.wire == self.idents.method => vec![summary.clone()],
+            Some(summary) => vec![summary.clone(), String::new(), call],
+            None => vec![call],
+        };
+        docs::lines(lines).deprecated(self.is_deprecated())
+    }
+
+    /// Whether the server says not to use the tool any more: MCP has no word for it, but the schema of its arguments.
+    pub(super) fn is_deprecated(&self) -> bool {
+        docs::is_deprecated(&self.input.document.schemas, self.input.origin(self.input.document.root))
     }
 }
 

@@ -1,5 +1,7 @@
 //! Values of several kinds, or of one kind in several ways.
 
+use std::collections::HashMap;
+
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
@@ -7,6 +9,9 @@ use super::{TypeEmitter, docs, enums};
 use crate::names::{Style, ident, identifiers};
 use crate::plan::branch_labels;
 use mcp_schema::{Shape, ShapeId, TagKey, UnionShape};
+
+/// What the variant for branches that the schema does not list holds.
+const OTHER_HOLDS: &str = "Value";
 
 impl TypeEmitter<'_, '_> {
     pub(super) fn union_type(&self, id: ShapeId, union: &UnionShape) -> TokenStream {
@@ -21,9 +26,8 @@ impl TypeEmitter<'_, '_> {
             identifiers(Style::Pascal, &labels, reserved, "value").iter().map(|name| ident(name)).collect();
         let held: Vec<_> = union.branches.iter().map(|branch| self.held_type(id, branch.shape)).collect();
         let described = union.branches.iter().map(|branch| {
-            docs::of_schemas(&self.schema.document.schemas, self.schema.origin(branch.shape), || {
-                docs::code(&branch.name)
-            })
+            let origin = self.schema.origin(branch.shape);
+            docs::of_schemas(&self.schema.document.schemas, origin, &[&branch.name], || docs::code(&branch.name))
         });
         let other = self.schema.has_other(id, union).then(|| {
             quote! {
@@ -36,6 +40,7 @@ impl TypeEmitter<'_, '_> {
             Some(tag) => self.tagged_wire(id, tag, union, &variants),
             None => self.untagged_wire(&name, union, &variants),
         };
+        let conversions = self.conversions(id, union, &variants);
         quote! {
             #docs
             #[derive(#derives #asked)]
@@ -46,7 +51,39 @@ impl TypeEmitter<'_, '_> {
                 #other
             }
             #wire
+            #conversions
         }
+    }
+
+    /// `From` for every branch that holds what no other does, and not the union itself.
+    fn conversions(&self, id: ShapeId, union: &UnionShape, variants: &[Ident]) -> TokenStream {
+        let name = self.name(id);
+        let payloads: Vec<TokenStream> = union.branches.iter().map(|branch| self.shape_type(branch.shape)).collect();
+        let texts: Vec<String> = payloads.iter().map(TokenStream::to_string).collect();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let own = name.to_string();
+        let taken = [own.as_str()].into_iter().chain(self.schema.has_other(id, union).then_some(OTHER_HOLDS));
+        for text in texts.iter().map(String::as_str).chain(taken) {
+            *counts.entry(text).or_default() += 1;
+        }
+        let mut branches = TokenStream::new();
+        for (branch, ((payload, text), variant)) in union.branches.iter().zip(payloads.iter().zip(&texts).zip(variants))
+        {
+            // A type of the user's may be another name of any other.
+            let is_opaque = matches!(self.schema.document.shapes.get(branch.shape), Shape::Opaque(..));
+            if is_opaque || counts.get(text.as_str()) != Some(&1) {
+                continue;
+            }
+            branches.extend(quote!(#variant(#payload),));
+            if text == "String" {
+                branches.extend(quote!(#variant(&str),));
+            }
+        }
+        if branches.is_empty() {
+            return branches;
+        }
+        let krate = self.krate;
+        quote!(#krate::__from!(#name { #branches });)
     }
 
     fn tagged_wire(&self, id: ShapeId, tag: &TagKey, union: &UnionShape, variants: &[Ident]) -> TokenStream {

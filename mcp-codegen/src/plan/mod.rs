@@ -33,7 +33,7 @@ pub(crate) use schema_plan::SchemaPlan;
 use shared::{Sharing, Wish};
 pub(crate) use tool_idents::ToolIdents;
 
-use crate::markdown::sanitized;
+use crate::markdown::{first_sentence, is_in_name, sanitized};
 use crate::names::{Identity, Wanted, fingerprint, renamed_types};
 use crate::options::Options;
 use crate::patterns::tool_names;
@@ -71,6 +71,8 @@ pub(crate) struct ToolPlan<'s> {
     pub(crate) description: Option<&'s str>,
     /// The description as lines of documentation.
     pub(crate) said: Vec<String>,
+    /// What the tool does, in a sentence of the description, or as a title that is not its name again.
+    pub(crate) summary: Option<String>,
     pub(crate) annotations: Option<&'s Map<String, Value>>,
     pub(crate) input_schema: &'s Value,
     pub(crate) output_schema: Option<&'s Value>,
@@ -123,18 +125,11 @@ impl<'s> Plan<'s> {
         }
     }
 
-    /// The names by which `parse` knows each tool, the wire name first: another tool's wire name is never taken.
-    pub(crate) fn parsed_as(&self) -> Vec<Vec<&str>> {
-        let mut taken = HashSet::new();
-        let mut keys: Vec<Vec<&str>> = vec![Vec::new(); self.tools.len()];
-        let wires = self.tools.iter().map(|tool| tool.wire);
-        let handlers = self.tools.iter().map(|tool| tool.idents.handler.as_str());
-        for (place, key) in wires.enumerate().chain(handlers.enumerate()) {
-            if let Some(keys) = keys.get_mut(place).filter(|_| taken.insert(key)) {
-                keys.push(key);
-            }
-        }
-        keys
+    /// The name of each tool with the prefix; the wire name where that is another tool's wire name.
+    pub(crate) fn prefixed(&self) -> Vec<&str> {
+        let wires: HashSet<&str> = self.tools.iter().map(|tool| tool.wire).collect();
+        let handlers = self.tools.iter().map(|tool| (tool.wire, tool.idents.handler.as_str()));
+        handlers.map(|(wire, handler)| if wires.contains(handler) { wire } else { handler }).collect()
     }
 }
 
@@ -236,13 +231,17 @@ impl<'s> ToolPlan<'s> {
             reporter.say(RENAMED, "/name", format!("bound as `{}`", idents.method));
             diagnostics.append(reporter.finish());
         }
+        let title = text("title").or_else(|| annotations.and_then(|map| map.get("title")?.as_str()));
+        let says_more = |text: &&str| !is_in_name(text, entry.wire);
+        let texts = [text("description"), title].into_iter().flatten();
         Self {
             index: entry.index,
             repeats: entry.repeats,
             wire: entry.wire,
             key: entry.key,
             idents,
-            title: text("title").or_else(|| annotations.and_then(|map| map.get("title")?.as_str())),
+            summary: texts.filter(says_more).find_map(first_sentence),
+            title,
             description: text("description"),
             said: text("description").map(sanitized).unwrap_or_default(),
             annotations,

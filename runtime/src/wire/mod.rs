@@ -22,11 +22,10 @@ mod union;
 
 pub mod prelude;
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use serde::{Deserializer, Serializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub use by_serde::{form_by_serde, read_by_serde};
 pub use input::Input;
@@ -143,27 +142,3 @@ pub use serde;
 #[doc(hidden)]
 #[cfg(feature = "typify")]
 pub use {regress, serde_json};
-
-/// JSON in any of the forms in which programs hold it.
-pub trait AsJson {
-    /// The value.
-    fn as_json(&self) -> Cow<'_, Value>;
-}
-
-impl AsJson for Value {
-    fn as_json(&self) -> Cow<'_, Value> {
-        Cow::Borrowed(self)
-    }
-}
-
-impl AsJson for Map<String, Value> {
-    fn as_json(&self) -> Cow<'_, Value> {
-        Cow::Owned(Value::Object(self.clone()))
-    }
-}
-
-impl<T: AsJson + ?Sized> AsJson for &T {
-    fn as_json(&self) -> Cow<'_, Value> {
-        (**self).as_json()
-    }
-}

@@ -3,7 +3,7 @@
 pub use std::borrow::ToOwned;
 pub use std::boxed::Box;
 pub use std::clone::Clone;
-pub use std::cmp::{Eq, PartialEq};
+pub use std::cmp::{Eq, Ord, PartialEq, PartialOrd};
 pub use std::collections::BTreeMap;
 pub use std::convert::{From, Into};
 pub use std::default::Default;

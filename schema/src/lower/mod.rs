@@ -6,6 +6,7 @@
 mod alternatives;
 mod arrays;
 mod conjunction;
+mod constants;
 mod expand;
 mod index;
 mod nesting;
@@ -360,8 +361,14 @@ impl Lowering<'_, '_> {
             [item] => Shape::List(self.slot(item, depth + LIST_LAYER)),
             _ if items.iter().any(Vec::is_empty) => Shape::List(self.slot(&Conjunction::new(), depth + LIST_LAYER)),
             _ => {
-                let branches: Vec<SchemaId> = items.iter().filter_map(|item| item.first().copied()).collect();
-                let pointer = branches.first().map(|id| self.schemas.get(*id).pointer.clone()).unwrap_or_default();
+                let pointer = items.first().map(|item| self.place(item)).unwrap_or_default();
+                let branches: Vec<SchemaId> = items
+                    .into_iter()
+                    .map(|item| match item.as_slice() {
+                        [only] => *only,
+                        _ => self.schemas.all_of(pointer.clone(), item),
+                    })
+                    .collect();
                 let any = self.schemas.any_of(pointer, branches);
                 Shape::List(self.slot(&vec![any], depth + LIST_LAYER))
             }

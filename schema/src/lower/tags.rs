@@ -15,8 +15,8 @@ use crate::shape::TagKey;
 #[derive(Debug)]
 pub(super) struct Tag {
     pub(super) key: TagKey,
-    /// The value of each branch, in their order: its text, or JSON text where it is no string.
-    pub(super) values: Vec<String>,
+    /// The value of each branch, in their order.
+    pub(super) values: Vec<Value>,
 }
 
 impl Lowering<'_, '_> {
@@ -37,11 +37,9 @@ impl Lowering<'_, '_> {
             if !are_texts && constants.iter().any(Value::is_string) {
                 continue;
             }
-            let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let values: Vec<String> = constants.iter().map(text).collect();
-            let distinct: HashSet<&String> = values.iter().collect();
-            if distinct.len() == values.len() {
-                return Some(Tag { key: TagKey { name: key.clone(), is_text: are_texts }, values });
+            let distinct: HashSet<String> = constants.iter().map(Value::to_string).collect();
+            if distinct.len() == constants.len() {
+                return Some(Tag { key: TagKey { name: key.clone(), is_text: are_texts }, values: constants });
             }
         }
         None

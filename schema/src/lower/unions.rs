@@ -39,6 +39,10 @@ impl Lowering<'_, '_> {
             branches.push(Branch { tag: None, name, shape });
         }
         let mut objects = std::mem::take(&mut alternatives.objects);
+        let name_of_object = match objects.as_slice() {
+            [only] => self.named_by_constants(&[only]).pop().flatten(),
+            _ => None,
+        };
         let scalars = self.scalars(&alternatives, place, &mut rest);
         if let [only] = objects.as_slice()
             && let Some(shape) = self.opaque_branch(only)
@@ -54,7 +58,8 @@ impl Lowering<'_, '_> {
             Shape::Anything => {}
             shape => {
                 let shape = self.shapes.add(shape, place.clone());
-                branches.insert(0, Branch { tag: None, name: "Object".to_owned(), shape });
+                let name = name_of_object.unwrap_or_else(|| "Object".to_owned());
+                branches.insert(0, Branch { tag: None, name, shape });
             }
         }
         branches.extend(scalars);
@@ -115,7 +120,9 @@ impl Lowering<'_, '_> {
                 .into_iter()
                 .zip(values)
                 .map(|(object, value)| {
-                    let name = if key.is_text { value.clone() } else { self.name_of_object(&object, &siblings) };
+                    let name = self.name_by_constant(&object, &key.name, &value);
+                    let name = name.unwrap_or_else(|| self.name_of_object(&object, &siblings));
+                    let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                     let origin = origin_of(&object, place);
                     let shape = self.structure(object, StructMode::Tagged(key.name.clone()), depth + LAYER, origin);
                     Branch { name, tag: Some(value), shape }
@@ -127,10 +134,12 @@ impl Lowering<'_, '_> {
             objects.into_iter().map(|object| (self.specificity(&object), object)).collect();
         ranked.sort_by(|(left, _), (right, _)| left.cmp(right));
         let siblings = Siblings::of(ranked.iter().map(|(_, object)| object));
+        let names = self.named_by_constants(&ranked.iter().map(|(_, object)| object).collect::<Vec<_>>());
         let branches = ranked
             .into_iter()
-            .map(|(_, object)| {
-                let name = self.name_of_object(&object, &siblings);
+            .zip(names)
+            .map(|((_, object), name)| {
+                let name = name.unwrap_or_else(|| self.name_of_object(&object, &siblings));
                 let origin = origin_of(&object, place);
                 let shape = self.opaque_branch(&object);
                 let shape =

@@ -162,6 +162,12 @@ impl<'a> Schemas<'a> {
         is_definition.then(|| name.replace("~1", "/").replace("~0", "~"))
     }
 
+    /// A schema that no document has: all of the given ones.
+    pub(crate) fn all_of(&mut self, pointer: String, parts: Vec<SchemaId>) -> SchemaId {
+        self.nodes.push(Node { pointer, all_of: parts, ..Node::default() });
+        SchemaId(self.nodes.len() - 1)
+    }
+
     /// A schema that no document has: any of the given ones.
     pub(crate) fn any_of(&mut self, pointer: String, branches: Vec<SchemaId>) -> SchemaId {
         self.nodes.push(Node { pointer, any_of: Some(branches), ..Node::default() });

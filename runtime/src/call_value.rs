@@ -1,0 +1,63 @@
+//! The JSON form of a call that is a value: `{"name": .., "arguments": {..}}`, the `params` of MCP's `tools/call`.
+
+use serde::de::Error as _;
+use serde::ser::{Error as _, SerializeStruct};
+use serde::{Deserialize, Deserializer, Serializer};
+use serde_json::Value;
+
+use crate::CallError;
+
+/// Prints a call.
+///
+/// # Errors
+/// The serializer's own, and arguments with a number that JSON cannot hold.
+#[doc(hidden)]
+pub fn serialize_call<S: Serializer>(name: &'static str, arguments: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+    if !arguments.is_object() {
+        return Err(S::Error::custom(format!("the arguments of `{name}` have no JSON form")));
+    }
+    let mut call = serializer.serialize_struct("Call", 2)?;
+    call.serialize_field("name", name)?;
+    call.serialize_field("arguments", arguments)?;
+    call.end()
+}
+
+/// Reads a call; what else a request says of it (`_meta`) is no part of it.
+///
+/// # Errors
+/// The deserializer's own, and whatever `parse` refuses.
+#[doc(hidden)]
+pub fn deserialize_call<'de, T, D: Deserializer<'de>>(
+    deserializer: D,
+    parse: impl FnOnce(&str, Option<&Value>) -> Result<T, CallError>,
+) -> Result<T, D::Error> {
+    let call = Value::deserialize(deserializer)?;
+    match call.get("name") {
+        Some(Value::String(name)) => parse(name, call.get("arguments")).map_err(D::Error::custom),
+        _ => Err(D::Error::custom("a call is an object with the `name` of a tool, and `arguments`")),
+    }
+}
+
+/// `Serialize` and `Deserialize` for the type of a server's calls.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __serde_call {
+    ($type:ident) => {
+        impl $crate::wire::serde::Serialize for $type {
+            fn serialize<S: $crate::wire::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::core::result::Result<S::Ok, S::Error> {
+                $crate::serialize_call(self.name(), &self.arguments(), serializer)
+            }
+        }
+
+        impl<'de> $crate::wire::serde::Deserialize<'de> for $type {
+            fn deserialize<D: $crate::wire::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::core::result::Result<Self, D::Error> {
+                $crate::deserialize_call(deserializer, |name, arguments| Self::parse(name, arguments))
+            }
+        }
+    };
+}

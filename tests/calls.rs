@@ -1,0 +1,119 @@
+//! A call as a value: read from whatever a model sends, printed as MCP says it, and its result read.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
+use mcp_bindgen::{AsArguments, CallError, Content, Tool, ToolResult};
+use serde_json::{Map, Value, json};
+
+mcp_bindgen::mcp_tools!("fixture", path = "fixtures/snapshots/fixture.json");
+mod shapes {
+    mcp_bindgen::mcp_tools!("shapes", path = "fixtures/features/number.json");
+    mcp_bindgen::mcp_tools!("plain", path = "fixtures/features/no_params.json", prefix = false);
+}
+
+use fixture::{FixtureAddParams, FixtureCall, FixtureMakeReportParams};
+
+#[track_caller]
+fn parses(arguments: impl AsArguments, expected: &Value) {
+    let call = FixtureCall::parse("fixture_add", arguments).unwrap();
+    assert_eq!((call.name(), &call.arguments()), ("add", expected));
+}
+
+#[test]
+fn arguments_come_in_every_form() {
+    let expected = json!({"a": 1, "b": 2});
+    let text = r#" {"a": 1, "b": 2.0} "#;
+    let map: Map<String, Value> = expected.as_object().unwrap().clone();
+    parses(expected.clone(), &expected);
+    parses(&expected, &expected);
+    parses(Some(&expected), &expected);
+    parses(map.clone(), &expected);
+    parses(&map, &expected);
+    parses(text, &expected);
+    parses(text.to_owned(), &expected);
+    let held = text.to_owned();
+    parses(&held, &expected);
+    parses(Some(text), &expected);
+}
+
+#[test]
+fn no_arguments_come_in_every_form() {
+    let read = |arguments: &dyn Fn() -> Result<FixtureCall, CallError>| arguments().unwrap().arguments();
+    assert_eq!(read(&|| FixtureCall::parse("make_report", ())), json!({}));
+    assert_eq!(read(&|| FixtureCall::parse("make_report", Value::Null)), json!({}));
+    assert_eq!(read(&|| FixtureCall::parse("make_report", None::<Value>)), json!({}));
+    assert_eq!(read(&|| FixtureCall::parse("make_report", Some(Value::Null))), json!({}));
+    for text in ["", " \n", "null", "{}"] {
+        assert_eq!(read(&|| FixtureCall::parse("make_report", text)), json!({}), "{text:?}");
+    }
+    assert!(FixtureCall::parse("add", ()).is_err());
+    assert!(FixtureCall::parse("make_report", json!([])).is_err());
+    assert!(FixtureCall::parse("make_report", json!("{}")).is_err(), "a text in JSON is no object");
+}
+
+#[test]
+fn text_that_is_not_json_is_told_by_its_place_alone() {
+    for (text, place) in [("{\"a\": hunter2}", "line 1 column 7"), ("{\"hunter2\": 1,\n\"b\" 2}", "line 2 column 5")] {
+        let error = FixtureCall::parse("add", text).unwrap_err();
+        assert!(matches!(&error, CallError::InvalidArguments { pointer, .. } if pointer.is_empty()), "{error}");
+        assert_eq!((error.server(), error.tool()), ("fixture", "add"));
+        let said = error.to_string();
+        assert!(said.contains(place) && !said.contains("hunter2"), "{said}");
+    }
+    let deep = "[".repeat(100_000);
+    assert!(FixtureCall::parse("add", deep).is_err());
+    let unknown = FixtureCall::parse("ad", "no JSON either").unwrap_err();
+    assert!(matches!(unknown, CallError::ToolNotFound { .. }), "{unknown}");
+}
+
+#[test]
+fn calls_are_what_mcp_sends() {
+    let call = FixtureCall::Add(FixtureAddParams::new(1, 2));
+    let params = json!({"name": "add", "arguments": {"a": 1, "b": 2}});
+    assert_eq!(serde_json::to_string(&call).unwrap(), params.to_string());
+    assert_eq!(serde_json::from_value::<FixtureCall>(params).unwrap(), call);
+    let read = |json: Value| serde_json::from_value::<FixtureCall>(json).map_err(|error| error.to_string());
+    assert_eq!(
+        read(json!({"_meta": {"progressToken": 1}, "name": "fixture_make_report"})),
+        Ok(FixtureCall::MakeReport(FixtureMakeReportParams::new()))
+    );
+    assert!(read(json!({"name": "add", "arguments": {"a": 1}})).unwrap_err().contains("`b`"));
+    assert!(read(json!({"name": "subtract"})).unwrap_err().contains("no tool `subtract`"));
+    for odd in [json!({}), json!("add"), json!({"name": 1}), json!(null)] {
+        assert!(read(odd).unwrap_err().contains("`name` of a tool"));
+    }
+}
+
+#[test]
+fn a_number_that_json_does_not_have_is_not_printed_as_another() {
+    let call = shapes::shapes::ShapesCall::Measure(shapes::shapes::ShapesMeasureParams::new(f64::NAN));
+    assert!(serde_json::to_string(&call).is_err());
+}
+
+#[test]
+fn a_tool_knows_its_prefixed_name() {
+    let names: Vec<(&str, &str)> = fixture::TOOLS.iter().map(|tool| (tool.name, tool.prefixed)).collect();
+    assert!(names.contains(&("add", "fixture_add")), "{names:?}");
+    for tool in fixture::TOOLS {
+        assert_eq!(tool.prefixed, format!("fixture_{}", tool.name));
+    }
+    let plain = shapes::plain::TOOLS;
+    assert!(!plain.is_empty() && plain.iter().all(|tool| tool.prefixed == tool.name));
+}
+
+#[test]
+fn an_error_of_the_tool_is_no_output() {
+    let failed = || {
+        let mut result = ToolResult::new("fixture", "add");
+        result.is_error = true;
+        result.content = vec![Content::Text { text: "no".to_owned() }];
+        result
+    };
+    let typed = FixtureAddParams::output(failed()).unwrap_err();
+    assert!(matches!(&typed, CallError::Tool(result) if result.text() == "no"), "{typed}");
+    let untyped = FixtureMakeReportParams::output(failed()).unwrap_err();
+    assert!(matches!(untyped, CallError::Tool(_)), "{untyped}");
+    assert!(matches!(mcp_bindgen::decode::<bool>(failed()), Err(CallError::Tool(_))));
+    let empty = ToolResult::new("fixture", "add");
+    assert!(matches!(FixtureAddParams::output(empty), Err(CallError::Decode { .. })));
+}
