@@ -7,6 +7,7 @@
 
 mod client;
 mod connection;
+mod decode;
 mod error;
 mod establish;
 mod handler;
@@ -24,6 +25,7 @@ pub mod validate;
 pub mod wire;
 
 pub use client::Client;
+pub use decode::{decode, decode_wrapped};
 pub use error::{CallError, ConnectError, ConnectErrorKind};
 pub use handler::{ElicitationAnswer, ElicitationRequest};
 pub use options::ClientOptions;
