@@ -3,6 +3,8 @@
 //! [`Bindings::generate`] is what the macro, build scripts and the command line call: the same snapshot and options give
 //! the same tokens. Programs use this crate through `mcp-bindgen`.
 
+#[cfg(feature = "build-script")]
+mod absent;
 mod bindings;
 #[cfg(feature = "build-script")]
 pub mod build_script;
@@ -12,15 +14,17 @@ mod format;
 mod markdown;
 mod names;
 mod options;
+mod overrides;
 mod paths;
 mod patterns;
 mod plan;
 pub mod project;
 mod typify;
 
-pub use bindings::{Bindings, Coverage, ToolBinding};
+pub use bindings::{Bindings, Coverage, OverrideBinding, ToolBinding};
 #[cfg(feature = "format")]
 pub use format::format;
 pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Severity};
 pub use options::{Options, is_module_name};
+pub use overrides::apply_overrides;
 pub use patterns::{Idle, IdlePattern};

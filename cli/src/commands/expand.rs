@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::source::{self, Bound};
 use crate::args;
-use crate::diagnostics::{self, SnapshotText};
+use crate::diagnostics;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
@@ -39,8 +39,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Expand, output: &mut 
 
 fn generate(bound: &Bound, output: &mut Output) -> Result<(String, bool), Failure> {
     let (tokens, said) = Bindings::generate(&bound.snapshot, &bound.options);
-    let denied =
-        diagnostics::show(&said, &bound.levels, &SnapshotText { path: &bound.path, text: &bound.text }, output);
+    let denied = diagnostics::show(&said, &bound.levels, &bound.texts(), output);
     let text = mcp_codegen::format(tokens)
         .map_err(|error| Failure::new(format!("the generated code cannot be formatted: {error}")))?;
     Ok((text, denied))
