@@ -39,4 +39,5 @@ include_golden![
     "union_of_required",
     "union_tagged",
     "union_untagged",
+    "wrapped",
 ];

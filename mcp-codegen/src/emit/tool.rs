@@ -209,10 +209,11 @@ fn is_flagged(schema: &Value) -> bool {
     schema.get(WRAPPER_KEY) == Some(&Value::Bool(true))
 }
 
-/// The SDK says only in the title that it has made a model for the result: `list_labelsOutput`.
+/// The SDK says only in the title that it has made a model for the result, `list_labelsOutput`, and lets nothing else in.
 fn is_titled(schema: &Value) -> bool {
     let title = schema.get("title").and_then(Value::as_str);
-    title.is_some_and(|title| title.ends_with(WRAPPER_TITLE))
+    let is_closed = matches!(schema.get("additionalProperties"), None | Some(Value::Bool(false)));
+    is_closed && title.is_some_and(|title| title.ends_with(WRAPPER_TITLE))
 }
 
 /// JSON text as a literal: raw where that reads as it is, which is nearly always.
