@@ -156,65 +156,68 @@ fn what_is_no_overrides_file_is_refused_with_its_place() {
 #[test]
 fn what_makes_no_sense_is_refused_with_its_place() {
     for (tools, expected) in [
-        (r#""create_issue": 1"#, "the override of tool `create_issue` is not an object\n --> gh.overrides.json:4:5"),
+        (
+            r#""create_issue": 1"#,
+            "the override of tool `create_issue` is not an object\n --> gh.overrides.json:4:5 (tool create_issue)",
+        ),
         (
             r#""create_issue": {}"#,
-            "the override of tool `create_issue` changes nothing\n --> gh.overrides.json:4:5\n  = help: remove it, or give \
+            "the override of tool `create_issue` changes nothing\n --> gh.overrides.json:4:5 (tool create_issue)\n  = help: remove it, or give \
              it a `patch` or an `outputSchema`",
         ),
         (
             r#""create_issue": { "patch": {} }"#,
-            "the override of tool `create_issue` changes nothing\n --> gh.overrides.json:4:5\n  = help: remove it, or give \
+            "the override of tool `create_issue` changes nothing\n --> gh.overrides.json:4:5 (tool create_issue)\n  = help: remove it, or give \
              it a `patch` or an `outputSchema`",
         ),
         (
             r#""create_issue": { "patch": { "inputSchema": {} } }"#,
-            "the patch in the override of tool `create_issue` changes nothing\n --> gh.overrides.json:4:34",
+            "the patch in the override of tool `create_issue` changes nothing\n --> gh.overrides.json:4:34 (tool create_issue, /patch/inputSchema)",
         ),
         (
             r#""create_issue": { "outputSchem": {} }"#,
-            "unknown key `outputSchem` in the override of tool `create_issue`\n --> gh.overrides.json:4:23\n  = help: did \
+            "unknown key `outputSchem` in the override of tool `create_issue`\n --> gh.overrides.json:4:23 (tool create_issue, /outputSchem)\n  = help: did \
              you mean `outputSchema`?",
         ),
         (
             r#""create_issue": { "patch": { "description": "x" } }"#,
             "unknown key `description` in the patch in the override of tool `create_issue`\n --> \
-             gh.overrides.json:4:34\n  = help: the keys are `inputSchema`, `outputSchema`",
+             gh.overrides.json:4:34 (tool create_issue, /patch/description)\n  = help: the keys are `inputSchema`, `outputSchema`",
         ),
         (
             r#""create_issue": { "outputSchema": true }"#,
-            "`outputSchema` in the override of tool `create_issue` is not an object\n --> gh.overrides.json:4:23",
+            "`outputSchema` in the override of tool `create_issue` is not an object\n --> gh.overrides.json:4:23 (tool create_issue, /outputSchema)",
         ),
         (
             r#""create_issue": { "patch": { "inputSchema": ["a"] } }"#,
-            "`inputSchema` in the patch in the override of tool `create_issue` is not an object\n --> gh.overrides.json:4:34",
+            "`inputSchema` in the patch in the override of tool `create_issue` is not an object\n --> gh.overrides.json:4:34 (tool create_issue, /patch/inputSchema)",
         ),
         (
             r#""create_issue": { "patch": { "inputSchema": null } }"#,
             "the patch in the override of tool `create_issue` removes `inputSchema`, which every tool has\n --> \
-             gh.overrides.json:4:34",
+             gh.overrides.json:4:34 (tool create_issue, /patch/inputSchema)",
         ),
         (
             r#""create_issue": { "outputSchema": {}, "patch": { "outputSchema": { "title": "x" } } }"#,
             "the override of tool `create_issue` gives an `outputSchema` whole and patches it, too\n --> \
-             gh.overrides.json:4:54\n  = help: write the change into `outputSchema`",
+             gh.overrides.json:4:54 (tool create_issue, /patch/outputSchema)\n  = help: write the change into `outputSchema`",
         ),
         (
             r#""create_issue": { "outputSchema": {}, "learnedFrom": 1.5 }"#,
-            "`learnedFrom` is not a number of results: a whole number above zero\n --> gh.overrides.json:4:43",
+            "`learnedFrom` is not a number of results: a whole number above zero\n --> gh.overrides.json:4:43 (tool create_issue, /learnedFrom)",
         ),
         (
             r#""create_issue": { "outputSchema": {}, "learnedFrom": 0 }"#,
-            "`learnedFrom` is not a number of results: a whole number above zero\n --> gh.overrides.json:4:43",
+            "`learnedFrom` is not a number of results: a whole number above zero\n --> gh.overrides.json:4:43 (tool create_issue, /learnedFrom)",
         ),
         (
             r#""create_issue": { "patch": { "inputSchema": { "title": "x" } }, "learnedFrom": 2 }"#,
             "the override of tool `create_issue` has `learnedFrom` without an `outputSchema` that was learned\n --> \
-             gh.overrides.json:4:69",
+             gh.overrides.json:4:69 (tool create_issue, /learnedFrom)",
         ),
         (
             r#""create_issue": { "outputSchema": {"type": "string", "type": "object"} }"#,
-            "key `type` stands twice in one object\n --> gh.overrides.json:4:58",
+            "key `type` stands twice in one object\n --> gh.overrides.json:4:58 (tool create_issue, /outputSchema/type)",
         ),
     ] {
         assert_eq!(said(tools), expected, "{tools}");
@@ -257,8 +260,8 @@ fn what_does_not_fit_the_snapshot_is_named_with_its_place() {
         ),
         (
             r#""create_issue": { "patch": { "outputSchema": { "type": "object" } } }"#,
-            "tool `create_issue` has no `outputSchema` to patch\n --> gh.overrides.json:4:34 (tool create_issue)\n  = help: \
-             give it one whole: `outputSchema` beside `patch`",
+            "tool `create_issue` has no `outputSchema` to patch\n --> gh.overrides.json:4:34 (tool create_issue, /outputSchema)\n  = \
+             help: give it one whole: `outputSchema` beside `patch`",
         ),
         (
             r#""get/issue": { "outputSchema": { "type": "object", "title": "Issue" } }"#,

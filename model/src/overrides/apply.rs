@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::merge::{Misfit, merge};
-use super::{Overrides, ToolOverride, tool_pointer};
+use super::{Overrides, ToolOverride, inside, tool_pointer};
 use crate::json_text::placed;
 use crate::{FileError, Snapshot, nearest, printable};
 
@@ -50,7 +50,7 @@ impl Target<'_> {
     fn error(&self, below: &str, message: String) -> FileError {
         let error =
             placed(FileError::new(message), &self.overrides.text, &format!("{}{below}", tool_pointer(self.name)));
-        let error = error.inside(format!("tool {}", printable(self.name)));
+        let error = error.inside(inside(self.name, below.strip_prefix("/patch").unwrap_or(below)));
         FileError { path: self.overrides.path.clone(), ..error }
     }
 
@@ -116,9 +116,8 @@ impl Target<'_> {
 
     fn misfit(&self, key: &str, pointer: &str, misfit: Misfit) -> FileError {
         let tool = printable(self.name);
-        let place = printable(&format!("/{key}{pointer}"));
         let below = format!("/patch/{key}{pointer}");
-        let error = match misfit {
+        match misfit {
             Misfit::Gone { name, known } => {
                 let message =
                     format!("the patch of tool `{tool}` speaks of `{}`, which is not there", printable(&name));
@@ -133,7 +132,6 @@ impl Target<'_> {
                 let message = format!("the patch of tool `{tool}` removes what is not there");
                 self.error(&below, message).with_help("`null` removes; leave the key out")
             }
-        };
-        error.inside(format!("tool {tool}, {place}"))
+        }
     }
 }

@@ -6,7 +6,7 @@ use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use serde_json::{Map, Value};
 
-use super::{FORMAT, Overrides, ToolOverride, segment, tool_pointer};
+use super::{FORMAT, Overrides, ToolOverride, inside, segment, tool_pointer};
 use crate::json_text::{check_format, check_not_empty, fault, not_json, placed};
 use crate::text::{line_and_column, without_byte_order_mark};
 use crate::{FileError, nearest, printable};
@@ -30,7 +30,7 @@ impl Overrides {
         let Value::Object(file) = file else {
             return Err(fault(text, "", format!("{WHAT} is not a JSON object")));
         };
-        let reader = Reader { text };
+        let reader = Reader { text, tool: None };
         if let Some(format) = file.get("format") {
             check_format(WHAT, format.as_u64(), FORMAT).map_err(|error| placed(error, text, "/format"))?;
         }
@@ -44,16 +44,27 @@ impl Overrides {
                     .with_help("its keys are the names of tools, its values what to override of them"));
             }
         };
-        let tools = tools.iter().map(|(name, tool)| Ok((name.clone(), reader.tool(name, tool)?)));
+        let read = |name, tool| Reader { text, tool: Some(name) }.tool(name, tool);
+        let tools = tools.iter().map(|(name, tool)| Ok((name.clone(), read(name, tool)?)));
         Ok(Self { tools: tools.collect::<Result<BTreeMap<_, _>, FileError>>()?, text: text.to_owned(), path: None })
     }
 }
 
 struct Reader<'a> {
     text: &'a str,
+    /// Whose override is read.
+    tool: Option<&'a str>,
 }
 
 impl Reader<'_> {
+    fn fault(&self, place: &str, message: impl Into<String>) -> FileError {
+        let error = fault(self.text, place, message);
+        match self.tool {
+            Some(tool) => error.inside(inside(tool, place.strip_prefix(&tool_pointer(tool)).unwrap_or_default())),
+            None => error,
+        }
+    }
+
     fn tool(&self, name: &str, value: &Value) -> Result<ToolOverride, FileError> {
         let place = tool_pointer(name);
         let shown = format!("the override of tool `{}`", printable(name));
@@ -68,15 +79,17 @@ impl Reader<'_> {
             self.object(schema, &format!("{place}/outputSchema"), &format!("`outputSchema` in {shown}"))?;
             if said.patch.contains_key("outputSchema") {
                 let message = format!("{shown} gives an `outputSchema` whole and patches it, too");
-                return Err(fault(self.text, &format!("{place}/patch/outputSchema"), message)
+                return Err(self
+                    .fault(&format!("{place}/patch/outputSchema"), message)
                     .with_help("write the change into `outputSchema`"));
             }
         } else if said.learned_from.is_some() {
             let message = format!("{shown} has `learnedFrom` without an `outputSchema` that was learned");
-            return Err(fault(self.text, &format!("{place}/learnedFrom"), message));
+            return Err(self.fault(&format!("{place}/learnedFrom"), message));
         }
         if said.patch.is_empty() && said.output_schema.is_none() {
-            return Err(fault(self.text, &place, format!("{shown} changes nothing"))
+            return Err(self
+                .fault(&place, format!("{shown} changes nothing"))
                 .with_help("remove it, or give it a `patch` or an `outputSchema`"));
         }
         Ok(said)
@@ -94,11 +107,11 @@ impl Reader<'_> {
             match value {
                 Value::Null if key == "inputSchema" => {
                     let message = format!("{shown} removes `inputSchema`, which every tool has");
-                    return Err(fault(self.text, &place, message));
+                    return Err(self.fault(&place, message));
                 }
                 Value::Null => {}
                 Value::Object(patch) if patch.is_empty() => {
-                    return Err(fault(self.text, &place, format!("{shown} changes nothing")));
+                    return Err(self.fault(&place, format!("{shown} changes nothing")));
                 }
                 _ => drop(self.object(value, &place, &format!("`{key}` in {shown}"))?),
             }
@@ -112,12 +125,12 @@ impl Reader<'_> {
         };
         value.as_u64().filter(|count| *count > 0).map(Some).ok_or_else(|| {
             let message = "`learnedFrom` is not a number of results: a whole number above zero";
-            fault(self.text, &format!("{place}/learnedFrom"), message)
+            self.fault(&format!("{place}/learnedFrom"), message)
         })
     }
 
     fn object<'v>(&self, value: &'v Value, place: &str, shown: &str) -> Result<&'v Map<String, Value>, FileError> {
-        value.as_object().ok_or_else(|| fault(self.text, place, format!("{shown} is not an object")))
+        value.as_object().ok_or_else(|| self.fault(place, format!("{shown} is not an object")))
     }
 
     fn known_keys(
@@ -135,35 +148,58 @@ impl Reader<'_> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the keys are `{}`", known.join("`, `")),
         };
-        Err(fault(self.text, &format!("{place}/{}", segment(unknown)), message).with_help(help))
+        Err(self.fault(&format!("{place}/{}", segment(unknown)), message).with_help(help))
     }
 
     /// A JSON parser keeps the last of two members of one name.
     fn no_key_twice(&self) -> Result<(), FileError> {
         let parsed = jsonc_parser::parse_to_ast(self.text, &Default::default(), &Default::default());
-        match parsed.ok().and_then(|parsed| repeated(&parsed.value?)) {
-            Some((key, offset)) => {
-                let (line, column) = line_and_column(self.text, offset);
-                Err(FileError::new(format!("key `{}` stands twice in one object", printable(&key))).at(line, column))
+        let Some(found) = parsed.ok().and_then(|parsed| repeated(&parsed.value?)) else {
+            return Ok(());
+        };
+        let (line, column) = line_and_column(self.text, found.offset);
+        let message = format!("key `{}` stands twice in one object", printable(&found.key));
+        let error = FileError::new(message).at(line, column);
+        // Innermost first.
+        let mut path = found.path.iter().rev();
+        match (path.next().map(String::as_str), path.next()) {
+            (Some("tools"), Some(tool)) => {
+                let below: String = path.map(|key| format!("/{}", segment(key))).collect();
+                Err(error.inside(inside(tool, &format!("{below}/{}", segment(&found.key)))))
             }
-            None => Ok(()),
+            _ => Err(error),
         }
     }
 }
 
-/// The first key that an object has for the second time, and where that begins. What was read as JSON already is not
-/// nested deep.
-fn repeated(value: &ast::Value<'_>) -> Option<(String, usize)> {
+/// A key that an object has for the second time.
+struct Repeated {
+    key: String,
+    offset: usize,
+    /// The keys and places that lead to the object, the innermost first.
+    path: Vec<String>,
+}
+
+/// The first key that stands twice. What was read as JSON already is not nested deep.
+fn repeated(value: &ast::Value<'_>) -> Option<Repeated> {
+    let below = |step: String, value| {
+        repeated(value).map(|mut found| {
+            found.path.push(step);
+            found
+        })
+    };
     match value {
-        ast::Value::Array(array) => array.elements.iter().find_map(repeated),
+        ast::Value::Array(array) => {
+            array.elements.iter().enumerate().find_map(|(place, element)| below(place.to_string(), element))
+        }
         ast::Value::Object(object) => {
             let mut seen = BTreeSet::new();
             object.properties.iter().find_map(|property| {
                 let key = property.name.as_str();
                 if !seen.insert(key) {
-                    return Some((key.to_owned(), property.range().start));
+                    return Some(Repeated { key: key.to_owned(), offset: property.range().start, path: Vec::new() });
                 }
-                repeated(&property.value)
+                below(key.to_owned(), &property.value)
             })
         }
         _ => None,
