@@ -176,6 +176,13 @@ fn a_changed_override_rebuilds_the_crate_that_uses_it_and_nothing_else() {
     std::fs::remove_file(package.path("mcp/github.overrides.json")).expect("the file can be removed");
     assert_eq!(stale(&build()), ["stranger-overriding"], "the overrides are gone");
     assert_eq!(stale(&build()), [""; 0]);
+
+    // As the README says: rustc cannot be told of a file that is not there.
+    package.write("mcp/github.overrides.json", &overriding("string"));
+    assert_eq!(stale(&build()), [""; 0], "new overrides alone");
+    let snapshot = std::fs::File::options().append(true).open(package.path("mcp/github.json")).expect("the snapshot");
+    snapshot.set_modified(std::time::SystemTime::now()).expect("the file can be touched");
+    assert_eq!(stale(&build()), ["stranger-overriding"], "a file that the macro reads is touched");
 }
 
 #[test]

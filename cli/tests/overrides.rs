@@ -88,7 +88,7 @@ fn everything_that_does_not_fit_is_told() {
         "{ \"tools\": { \"list_issues\": { \"outputSchema\": { \"type\": \"lst\" } } } }",
     );
     project.run(&["list"]).exits_with(1).says(
-        "error: the type is not a JSON type: `lst`\n --> mcp/github.overrides.json:1:50 (tool list_issues, \
+        "error: the type is not a JSON type: `lst`\n --> mcp/github.overrides.json:1:48 (tool list_issues, \
          /outputSchema/type)\n  = help: an override has to be a JSON Schema\n",
     );
 }
@@ -146,8 +146,8 @@ fn a_server_that_changes_under_its_overrides_is_told_before_and_after() {
     project.run(&["list"]).exits_with(0);
 
     let misfits = [
-        "error: github has changed under its overrides: the patch of tool `create_issue` speaks of `urgent`, which is not there\n",
-        "error: github has changed under its overrides: there is no tool `star` to override\n",
+        "error: the overrides of github do not hold for what it offers now: the patch of tool `create_issue` speaks of `urgent`, which is not there\n",
+        "error: the overrides of github do not hold for what it offers now: there is no tool `star` to override\n",
     ];
     let check = project.run(&["check"]).exits_with(4).says(misfits[0]).says(misfits[1]);
     assert!(check.stderr.contains(" --> mcp/github.overrides.json:"), "{}", check.stderr);

@@ -17,7 +17,7 @@ use serde_json::Value;
 /// let snapshot = Snapshot::parse(r#"{ "tools": [{ "name": "count", "inputSchema": { "type": "object" } }] }"#)?;
 /// let overrides = Overrides::parse(r#"{ "tools": { "count": { "outputSchema": { "type": "int" } } } }"#)?;
 /// let faults = apply_overrides(&snapshot, &overrides).unwrap_err();
-/// assert_eq!(faults[0].message, "the type is not a JSON type: \"int\"");
+/// assert_eq!(faults[0].message, "the type is not a JSON type: `int`");
 /// # Ok::<(), mcp_model::FileError>(())
 /// ```
 pub fn apply_overrides(snapshot: &Snapshot, overrides: &Overrides) -> Result<Snapshot, Vec<FileError>> {

@@ -148,7 +148,7 @@ impl State {
 /// Tells what of the overrides does not fit what the server says now.
 pub(crate) fn tell_misfits(server: &str, misfits: &[String], output: &mut Output) {
     for misfit in misfits {
-        output.error(&format!("{server} has changed under its overrides: {misfit}"));
+        output.error(&format!("the overrides of {server} do not hold for what it offers now: {misfit}"));
     }
 }
 
