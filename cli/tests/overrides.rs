@@ -88,7 +88,7 @@ fn everything_that_does_not_fit_is_told() {
         "{ \"tools\": { \"list_issues\": { \"outputSchema\": { \"type\": \"lst\" } } } }",
     );
     project.run(&["list"]).exits_with(1).says(
-        "error: the type is not a JSON type: `lst`\n --> mcp/github.overrides.json:1:48 (tool list_issues, \
+        "error: the type is not a JSON type: `lst`\n --> mcp/github.overrides.json:1:49 (tool list_issues, \
          /outputSchema/type)\n  = help: an override has to be a JSON Schema\n",
     );
 }
