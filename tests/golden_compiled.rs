@@ -41,3 +41,5 @@ include_golden![
     "union_untagged",
     "wrapped",
 ];
+
+include!("../fixtures/overrides/github.rs");
