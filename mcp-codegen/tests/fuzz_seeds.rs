@@ -59,13 +59,11 @@ fn mutated_overrides_are_applied() {
         // Parts of schemas come from the lists.
         1..4 => mutation(random.pick(&values).unwrap().clone(), &lists.values, random).to_string(),
         _ => {
-            let mut said = random.pick(&values).unwrap().clone();
-            let tools = said["tools"].as_object_mut().unwrap();
-            let tool = tools.keys().nth(random.below(tools.len())).unwrap().clone();
+            let tools = random.pick(&values).unwrap()["tools"].as_object().unwrap();
+            let tool = tools.keys().nth(random.below(tools.len())).unwrap();
             let schema = somewhere(random.pick(&lists.values).unwrap(), random).clone();
-            let is_schema = schema.is_object();
-            tools[&tool] = json!({ "outputSchema": if is_schema { schema } else { json!({ "items": schema }) } });
-            said.to_string()
+            let schema = if schema.is_object() { schema } else { json!({ "items": schema }) };
+            json!({ "tools": { tool: { "outputSchema": schema } } }).to_string()
         }
     });
 }

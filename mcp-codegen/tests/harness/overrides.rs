@@ -34,15 +34,19 @@ fn over(snapshot: &Snapshot, overrides: &Overrides) -> bool {
     fitting
         .tools
         .retain(|name, _| snapshot.tools.iter().any(|tool| tool.get("name").is_some_and(|found| found == name)));
+    if fitting.tools.is_empty() {
+        return false;
+    }
     match apply_overrides(snapshot, &fitting) {
         Ok(mended) => {
             assert_eq!(mended.overridden.len(), fitting.tools.len());
-            let (tokens, diagnostics) = Bindings::generate(&mended, &Options::new("server"));
+            let (tokens, diagnostics) =
+                Bindings::generate(&mended, &Options::new("server").tools(fitting.tools.keys().cloned()));
             format(tokens).expect("generated code is Rust");
             for diagnostic in &diagnostics {
                 assert!(!diagnostic.to_string().contains(char::is_control), "{diagnostic:?}");
             }
-            !fitting.tools.is_empty()
+            true
         }
         Err(faults) => {
             assert!(!faults.is_empty());
