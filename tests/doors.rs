@@ -8,8 +8,8 @@ use std::{fs, io};
 
 use mcp_codegen::build_script::Builder;
 use mcp_codegen::project::expand_macro;
-use mcp_codegen::{Bindings, Options, Severity, format};
-use mcp_model::{Config, Snapshot, write_if_changed};
+use mcp_codegen::{Bindings, Options, Severity, apply_overrides, format};
+use mcp_model::{Config, Overrides, Snapshot, write_if_changed};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -47,6 +47,11 @@ impl Project {
     fn watched(&self, file: &str) -> String {
         format!("cargo::rerun-if-changed={}", self.path().join(file).display())
     }
+
+    /// The line that makes cargo watch for overrides that a server does not have yet.
+    fn awaited(&self, server: &str) -> Option<String> {
+        cfg!(unix).then(|| self.watched(&format!("out/mcp_bindgen/absent/{server}")))
+    }
 }
 
 /// The tokens that make cargo watch a file.
@@ -78,6 +83,9 @@ fn every_list_gives_the_same_source_through_a_build_script() {
         assert!(built == source(&stem, expected), "{stem}: the build script writes something else");
         let mut lines = said.lines();
         assert_eq!(lines.next(), Some(&*project.watched("list.json")), "{stem}");
+        if let Some(awaited) = project.awaited(&stem) {
+            assert_eq!(lines.next(), Some(&*awaited), "{stem}");
+        }
         let warnings = diagnostics.iter().filter(|said| said.code.severity >= Severity::Warning).count();
         let lines: Vec<&str> = lines.collect();
         assert_eq!(lines.len(), warnings, "{stem}: {lines:#?}");
@@ -104,7 +112,70 @@ fn a_configuration_holds_for_the_macro_and_the_build_script() {
     let (built, said) = project.build("github", Builder::new().server("github"));
     assert!(built == source("github", expected), "the build script writes something else");
     let lines: Vec<&str> = said.lines().collect();
-    assert_eq!(lines, [project.watched("mcp.toml"), project.watched("mcp/github.json")]);
+    let awaited = project.awaited("github");
+    let watched = [project.watched("mcp.toml"), project.watched("mcp/github.json")];
+    assert_eq!(lines, watched.iter().chain(&awaited).collect::<Vec<_>>());
+}
+
+#[test]
+fn overrides_hold_for_the_macro_and_the_build_script() {
+    let text = include_str!("../fixtures/overrides/github.json");
+    let overriding = include_str!("../fixtures/overrides/github.overrides.json");
+    let project = Project::new(&[("mcp/github.json", text), ("mcp/github.overrides.json", overriding)]);
+    let overrides = Overrides::parse(overriding).expect("the overrides can be read");
+    let mended = apply_overrides(&snapshot(text), &overrides).expect("the overrides fit");
+    let expected = Bindings::generate(&mended, &Options::new("github")).0;
+    assert_ne!(expected.to_string(), Bindings::generate(&snapshot(text), &Options::new("github")).0.to_string());
+
+    let (list, mend) = (tracked("mcp/github.json"), tracked("mcp/github.overrides.json"));
+    let expanded = project.expand(quote!("github"));
+    assert!(expanded == quote!(#list #mend #expected).to_string(), "the macro expands to something else");
+
+    let (built, said) = project.build("github", Builder::new().server("github"));
+    assert!(built == source("github", expected), "the build script writes something else");
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines, [project.watched("mcp/github.json"), project.watched("mcp/github.overrides.json")]);
+}
+
+#[test]
+fn overrides_that_are_wrong_stop_both_doors_and_name_their_place() {
+    let text = include_str!("../fixtures/overrides/github.json");
+    for (overriding, expected) in [
+        (
+            r#"{"tools": {"create_issues": {"outputSchema": {}}}}"#,
+            "mcp/github.overrides.json:1:12 (tool create_issues)",
+        ),
+        (
+            r#"{"tools": {"create_issue": {"outputSchema": {"properties": {"n": {"type": "int"}}}}}}"#,
+            "mcp/github.overrides.json:1:67 (tool create_issue, /outputSchema/properties/n/type)",
+        ),
+        (
+            r#"{"tools": {"create_issue": {"patch": {"inputSchema": {"properties": {"labels": {"items": "text"}}}}}}}"#,
+            "mcp/github.overrides.json:1:81 (tool create_issue, /inputSchema/properties/labels/items)",
+        ),
+        (
+            r##"{"tools": {"create_issue": {"outputSchema": {"$ref": "#/$defs/Gone"}}}}"##,
+            "mcp/github.overrides.json:1:46 (tool create_issue, /outputSchema/$ref)",
+        ),
+    ] {
+        let project = Project::new(&[("mcp/github.json", text), ("mcp/github.overrides.json", overriding)]);
+        let expanded = project.expand(quote!("github"));
+        assert!(expanded.contains("compile_error") && expanded.contains(expected), "{overriding}: {expanded:.300}");
+        let refused =
+            Builder::new().server("github").compile_in(project.path(), &project.path().join("out"), &mut Vec::new());
+        let message = refused.map_err(|error| error.to_string()).expect_err("they do not fit");
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn what_there_is_to_say_of_an_override_stands_in_its_file() {
+    let text = include_str!("../fixtures/overrides/github.json");
+    let overriding = r#"{"tools": {"create_issue": {"outputSchema": {"$ref": "https://example.com/issue.json"}}}}"#;
+    let project = Project::new(&[("mcp/github.json", text), ("mcp/github.overrides.json", overriding)]);
+    let (_, said) = project.build("github", Builder::new().server("github"));
+    let place = "--> mcp/github.overrides.json:1:46 (tool create_issue, /outputSchema/$ref)";
+    assert!(said.contains("cargo::warning=warning[MCP0008]") && said.contains(place), "{said}");
 }
 
 #[test]

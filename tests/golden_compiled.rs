@@ -41,4 +41,7 @@ include_golden![
     "union_of_required",
     "union_tagged",
     "union_untagged",
+    "wrapped",
 ];
+
+include!("../fixtures/overrides/github.rs");

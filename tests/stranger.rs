@@ -142,6 +142,96 @@ fn a_build_script_rebuilds_when_its_files_change() {
     assert_eq!(stale(&build()), ["stranger-scripted"], "the snapshot changed");
 }
 
+/// What `create_issue` of GitHub's tools answers.
+fn overriding(kind: &str) -> String {
+    format!(r#"{{"tools": {{"create_issue": {{"outputSchema": {{"type": "{kind}"}}}}}}}}"#)
+}
+
+#[test]
+fn a_changed_override_rebuilds_the_crate_that_uses_it_and_nothing_else() {
+    let package = Crate::new(
+        "stranger-overriding",
+        "2024",
+        &format!(
+            "[workspace]\nmembers = [\"other\"]\n[dependencies]\nmcp-bindgen = {0}\nstranger-beside = {{ path = \"other\" }}",
+            dependency(".")
+        ),
+    );
+    package.write("mcp.toml", "[servers.github]\ncommand = \"x\"\n[servers.beside]\ncommand = \"x\"\n");
+    package.write("mcp/github.json", &github());
+    package.write("mcp/beside.json", &github());
+    package.write("mcp/github.overrides.json", &overriding("string"));
+    package.write("src/main.rs", "mcp_bindgen::mcp_tools!(\"github\", tools = [\"create_issue\"]);\nfn main() {}\n");
+    let manifest = "[package]\nname = \"stranger-beside\"\nversion = \"0.1.0\"\nedition = \"2024\"\n[dependencies]\nmcp-bindgen = ";
+    package.write("other/Cargo.toml", &format!("{manifest}{}\n", dependency(".")));
+    package.write("other/src/lib.rs", "mcp_bindgen::mcp_tools!(\"beside\", tools = [\"create_issue\"]);\n");
+    let build = || package.run(&["build", "--message-format=json"]).succeeds();
+    assert!(stale(&build()).contains(&"stranger-overriding".to_owned()));
+    assert_eq!(stale(&build()), [""; 0], "nothing changed");
+
+    package.write("mcp/github.overrides.json", &overriding("integer"));
+    assert_eq!(stale(&build()), ["stranger-overriding"], "the overrides changed");
+    assert_eq!(stale(&build()), [""; 0]);
+
+    std::fs::remove_file(package.path("mcp/github.overrides.json")).expect("the file can be removed");
+    assert_eq!(stale(&build()), ["stranger-overriding"], "the overrides are gone");
+    assert_eq!(stale(&build()), [""; 0]);
+
+    // As the README says: rustc cannot be told of a file that is not there.
+    package.write("mcp/github.overrides.json", &overriding("string"));
+    assert_eq!(stale(&build()), [""; 0], "new overrides alone");
+    let snapshot = std::fs::File::options().append(true).open(package.path("mcp/github.json")).expect("the snapshot");
+    snapshot.set_modified(std::time::SystemTime::now()).expect("the file can be touched");
+    assert_eq!(stale(&build()), ["stranger-overriding"], "a file that the macro reads is touched");
+}
+
+#[test]
+fn a_build_script_notices_overrides_that_change_come_and_go() {
+    let tables = |more: &str| {
+        let library = dependency(".");
+        let codegen = dependency("mcp-codegen");
+        format!("[dependencies]\nmcp-bindgen = {library}\n{more}[build-dependencies]\nmcp-codegen = {codegen}\n")
+    };
+    let script = |server: &str| {
+        format!(
+            "fn main() -> Result<(), mcp_codegen::build_script::BuildError> {{\n    \
+             mcp_codegen::build_script::Builder::new().server(\"{server}\").tools([\"create_issue\"]).compile()\n}}\n"
+        )
+    };
+    let library = |server: &str| format!("mcp_bindgen::include_bindings!(\"{server}\");\n");
+    let beside = "stranger-scripted-beside = { path = \"other\" }\n";
+    let tables_here = format!("[workspace]\nmembers = [\"other\"]\n{}", tables(beside));
+    let package = Crate::new("stranger-scripted-overriding", "2024", &tables_here);
+    package.write("mcp.toml", "[servers.github]\ncommand = \"x\"\n[servers.beside]\ncommand = \"x\"\n");
+    package.write("mcp/github.json", &github());
+    package.write("mcp/beside.json", &github());
+    package.write("build.rs", &script("github"));
+    package.write("src/lib.rs", &library("github"));
+    let manifest = "[package]\nname = \"stranger-scripted-beside\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+    package.write("other/Cargo.toml", &format!("{manifest}{}", tables("")));
+    package.write("other/build.rs", &script("beside"));
+    package.write("other/src/lib.rs", &library("beside"));
+    let build = || package.run(&["build", "--message-format=json"]).succeeds();
+    assert!(stale(&build()).contains(&"stranger-scripted-overriding".to_owned()));
+    assert_eq!(stale(&build()), [""; 0], "nothing changed");
+
+    let change = |text: Option<String>, what: &str| {
+        let path = package.path("mcp/github.overrides.json");
+        match text {
+            Some(text) => package.write("mcp/github.overrides.json", &text),
+            None => std::fs::remove_file(path).expect("the file can be removed"),
+        }
+        assert_eq!(stale(&build()), ["stranger-scripted-overriding"], "{what}");
+        assert_eq!(stale(&build()), [""; 0], "nothing changed after: {what}");
+    };
+    if cfg!(unix) {
+        change(Some(overriding("string")), "there are overrides");
+        change(Some(overriding("integer")), "they changed");
+        change(None, "they are gone");
+        change(Some(overriding("string")), "they are there again");
+    }
+}
+
 #[test]
 fn what_a_configuration_does_not_do_is_a_warning_that_breaks_no_build() {
     let package = stranger("stranger-warned", "");

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use mcp_codegen::{Diagnostic, Severity};
-use mcp_model::{DiagnosticLevels, locate, printable};
+use mcp_model::{DiagnosticLevels, Overrides, printable};
 use serde_json::{Value, json};
 
 use crate::output::Output;
@@ -14,10 +14,32 @@ const WIDTH: usize = 100;
 /// How much of it before the place in question.
 const BEFORE: usize = 40;
 
-/// A snapshot that diagnostics speak of.
+/// A snapshot that diagnostics speak of, and what overrides it.
 pub(crate) struct SnapshotText<'a> {
     pub(crate) path: &'a Path,
     pub(crate) text: &'a str,
+    pub(crate) overrides: Option<&'a Overrides>,
+}
+
+/// The file that a diagnostic is about, its text, and line and column in it.
+struct Place<'a> {
+    path: &'a Path,
+    text: &'a str,
+    position: Option<(usize, usize)>,
+}
+
+impl<'a> SnapshotText<'a> {
+    fn place(&self, diagnostic: &Diagnostic) -> Place<'a> {
+        let overridden = self.overrides.and_then(|overrides| {
+            let position = overrides.position(&diagnostic.tool, &diagnostic.pointer)?;
+            Some(Place { path: overrides.path()?, text: overrides.source(), position: Some(position) })
+        });
+        overridden.unwrap_or_else(|| Place {
+            path: self.path,
+            text: self.text,
+            position: diagnostic.position(self.text),
+        })
+    }
 }
 
 /// Whether the configuration does not want to hear of it.
@@ -49,25 +71,20 @@ pub(crate) fn show<'a>(
     denied
 }
 
-fn position(diagnostic: &Diagnostic, text: &str) -> Option<(usize, usize)> {
-    ["/tools", "/result/tools"]
-        .into_iter()
-        .find_map(|tools| locate(text, &format!("{tools}/{}{}", diagnostic.index, diagnostic.pointer)))
-}
-
 fn rendered(diagnostic: &Diagnostic, snapshot: &SnapshotText<'_>) -> String {
     let mut shown = diagnostic.code.title.to_owned();
     if !diagnostic.message.is_empty() {
         let _ = write!(shown, ": {}", printable(&diagnostic.message));
     }
-    let path = snapshot.path.display();
+    let Place { path, text, position } = snapshot.place(diagnostic);
+    let path = path.display();
     let (tool, pointer) = (printable(&diagnostic.tool), printable(&diagnostic.pointer));
     let inside = if pointer.is_empty() { format!("tool {tool}") } else { format!("tool {tool}, {pointer}") };
-    match position(diagnostic, snapshot.text) {
+    match position {
         Some((line, column)) => {
             let margin = " ".repeat(line.to_string().len());
             let _ = write!(shown, "\n{margin}--> {path}:{line}:{column} ({inside})");
-            if let Some((excerpt, caret)) = excerpt(snapshot.text, line, column) {
+            if let Some((excerpt, caret)) = excerpt(text, line, column) {
                 let _ = write!(shown, "\n{margin} |\n{line} | {excerpt}\n{margin} | {caret}");
             }
             let _ = write!(shown, "\n{margin} = help: {}", diagnostic.code.help);
@@ -97,7 +114,7 @@ fn excerpt(text: &str, line: usize, column: usize) -> Option<(String, String)> {
 
 /// A diagnostic for machines.
 pub(crate) fn to_json(diagnostic: &Diagnostic, snapshot: &SnapshotText<'_>) -> Value {
-    let (line, column) = position(diagnostic, snapshot.text).unzip();
+    let (line, column) = snapshot.place(diagnostic).position.unzip();
     json!({
         "code": diagnostic.code.id,
         "severity": diagnostic.code.severity.to_string(),

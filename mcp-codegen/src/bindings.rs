@@ -5,7 +5,7 @@ use crate::emit;
 use crate::names::ident;
 use crate::options::Options;
 use crate::patterns::tool_names;
-use crate::plan::{AlikeShapes, Plan};
+use crate::plan::{AlikeShapes, Declared, Plan};
 use crate::rules::RuleFault;
 use crate::typify::replace_types;
 use mcp_schema::diagnostics::{Diagnostic, Diagnostics};
@@ -40,8 +40,30 @@ pub struct ToolBinding {
     pub method: String,
     /// The variant of the call type.
     pub variant: String,
+    /// What overrides changed of it, if anything.
+    pub overridden: Option<OverrideBinding>,
     /// What there is to say about the tool.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What overrides changed of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OverrideBinding {
+    /// Whether the `inputSchema` is another than the server's.
+    pub input_schema: bool,
+    /// Whether the `outputSchema` is another than the server's.
+    pub output_schema: bool,
+    /// From how many results the `outputSchema` was learned.
+    pub learned_from: Option<u64>,
+}
+
+impl OverrideBinding {
+    fn of(declared: Declared<'_>) -> Option<Self> {
+        let Declared { input, output, learned_from } = declared;
+        let binding = Self { input_schema: input.is_some(), output_schema: output.is_some(), learned_from };
+        (binding.input_schema || binding.output_schema).then_some(binding)
+    }
 }
 
 /// How many properties with a declared `type` have one in Rust.
@@ -99,6 +121,7 @@ impl Bindings {
                     handler: ident(&tool.idents.handler).to_string(),
                     method: ident(&tool.idents.method).to_string(),
                     variant: ident(&tool.idents.variant).to_string(),
+                    overridden: OverrideBinding::of(tool.declared),
                     diagnostics,
                 });
             }

@@ -6,11 +6,12 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use mcp_model::{FileError, Prefix, Types, UnknownKeys, write_if_changed};
+use mcp_model::{FileError, Overrides, Prefix, Types, UnknownKeys, write_if_changed};
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::parse::Parser;
 
+use crate::absent::watch_absent;
 use crate::bindings::Bindings;
 use crate::format;
 use crate::options::{Options, is_module_name};
@@ -206,7 +207,7 @@ impl Builder {
             writeln!(cargo, "{line}").map_err(|error| FileError::new(format!("cannot talk to cargo: {error}")))
         };
         if let Some(config) = project.config_path() {
-            say(format!("cargo::rerun-if-changed={}", config.display()))?;
+            say(rerun_if_changed(config))?;
         }
         let servers = self.resolved(&project)?;
         let names: Vec<&str> = servers.iter().map(|(name, _)| name.as_str()).collect();
@@ -216,7 +217,14 @@ impl Builder {
         let mut sources = Vec::new();
         for (name, settings) in &servers {
             let mut source = project.read(name, settings.path.as_deref())?;
-            say(format!("cargo::rerun-if-changed={}", source.path.display()))?;
+            for file in source.files() {
+                say(rerun_if_changed(file))?;
+            }
+            if source.overrides.is_none()
+                && let Some(watch) = watch_absent(&Overrides::beside(&source.path), &out_dir.join("mcp_bindgen"), name)
+            {
+                say(rerun_if_changed(&watch))?;
+            }
             source.check_configured(&project)?;
             source.options = settings.without_tools(source.options)?;
             sources.push(source);
@@ -297,6 +305,10 @@ impl Builder {
         }
         Ok(())
     }
+}
+
+fn rerun_if_changed(file: &Path) -> String {
+    format!("cargo::rerun-if-changed={}", file.display())
 }
 
 fn as_warning(text: &str) -> String {

@@ -3,6 +3,8 @@
 //! [`Bindings::generate`] is what the macro, build scripts and the command line call: the same snapshot and options give
 //! the same tokens. Programs use this crate through `mcp-bindgen`.
 
+#[cfg(feature = "build-script")]
+mod absent;
 mod bindings;
 #[cfg(feature = "build-script")]
 pub mod build_script;
@@ -12,6 +14,7 @@ mod format;
 mod markdown;
 mod names;
 mod options;
+mod overrides;
 mod paths;
 mod patterns;
 mod place;
@@ -21,11 +24,12 @@ mod rules;
 mod rust_path;
 mod typify;
 
-pub use bindings::{Bindings, Coverage, ToolBinding};
+pub use bindings::{Bindings, Coverage, OverrideBinding, ToolBinding};
 #[cfg(feature = "format")]
 pub use format::{format, format_file};
 pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Severity};
 pub use options::{Options, is_module_name};
+pub use overrides::apply_overrides;
 #[doc(hidden)]
 pub use paths::relative;
 pub use patterns::{Idle, IdlePattern};

@@ -50,6 +50,25 @@ fn mutated_lists_are_compared() {
 }
 
 #[test]
+fn mutated_overrides_are_applied() {
+    let lists = Seeds::of_lists();
+    let texts = [include_str!("../../fixtures/overrides/github.overrides.json"), OVERRIDES].map(ToOwned::to_owned);
+    let values: Vec<Value> = texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect();
+    fuzz("overrides", harness::overrides::check, |random| match random.below(8) {
+        0 => damaged(random.pick(&texts).unwrap().as_str(), random),
+        // Parts of schemas come from the lists.
+        1..4 => mutation(random.pick(&values).unwrap().clone(), &lists.values, random).to_string(),
+        _ => {
+            let tools = random.pick(&values).unwrap()["tools"].as_object().unwrap();
+            let tool = tools.keys().nth(random.below(tools.len())).unwrap();
+            let schema = somewhere(random.pick(&lists.values).unwrap(), random).clone();
+            let schema = if schema.is_object() { schema } else { json!({ "items": schema }) };
+            json!({ "tools": { tool: { "outputSchema": schema } } }).to_string()
+        }
+    });
+}
+
+#[test]
 fn planted_secrets_are_never_shown() {
     let texts: Vec<String> = CONFIGURATIONS.iter().chain(TEXTS).map(ToString::to_string).collect();
     fuzz("texts beside a secret", harness::secrets::check, |random| {
@@ -121,6 +140,14 @@ const CONFIGURATIONS: &[&str] = &[
     "deny = [\"MCP0001\"]\nallow = []\n[servers.docs]\nurl = \"https://example.com\"\nheaders = { X = \"y\" }\n\
      [servers.b]\ncommand = \"c\"\nargs = [\"--x=1\"]\nprefix = \"p\"\ntimeout = \"1m\"\n",
 ];
+
+/// Over the tools of `features/output.json`.
+const OVERRIDES: &str = r##"{"format": 1, "tools": {
+    "structured": {"patch": {"inputSchema": {"properties": {"q": {"type": "string"}}}, "outputSchema": {"properties":
+        {"id": {"type": ["integer", "null"]}, "tags": {"items": {"minLength": 1}}}, "required": null}}},
+    "plain": {"outputSchema": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"$ref": "#"}}]}, "learnedFrom": 3},
+    "text_root": {"patch": {"outputSchema": null}}
+}}"##;
 
 const TEXTS: &[&str] =
     &["", "--header", "--token", "Authorization:", "${A:-${B}}", "\u{202e}\u{1b}[2J", "a=b&c=d", "//@:?#"];

@@ -18,8 +18,9 @@ use proc_macro::TokenStream;
 /// mcp_tools!();                                           // every server of mcp.toml
 /// ```
 ///
-/// It reads `mcp.toml` (or `.mcp.json`) beside `Cargo.toml` or at the workspace root, and the snapshot that it names,
-/// and touches nothing else. Changing either file rebuilds the crate.
+/// It reads `mcp.toml` (or `.mcp.json`) beside `Cargo.toml` or at the workspace root, the snapshot that it names and the
+/// overrides beside that, and touches nothing else. Changing one of these files rebuilds the crate; overrides that are
+/// new are seen with the next change of any of them.
 ///
 /// What in the configuration is worth mending is a warning at the literal. `#[deny(warnings)]` does not make it an error;
 /// `#[allow(deprecated)]` on a module around the macro silences it.

@@ -24,6 +24,8 @@ pub struct FileError {
     pub path: Option<PathBuf>,
     /// Line and column, both from 1; columns count characters.
     pub position: Option<(usize, usize)>,
+    /// What it is about inside the file: `tool create_issue, /inputSchema`.
+    pub inside: Option<String>,
     /// What to do next.
     pub help: Option<String>,
 }
@@ -31,7 +33,7 @@ pub struct FileError {
 impl FileError {
     /// An error with a message and nothing else.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), path: None, position: None, help: None }
+        Self { message: message.into(), path: None, position: None, inside: None, help: None }
     }
 
     /// Names the file.
@@ -45,6 +47,13 @@ impl FileError {
     #[must_use]
     pub fn at(mut self, line: usize, column: usize) -> Self {
         self.position = Some((line, column));
+        self
+    }
+
+    /// Says what it is about inside the file.
+    #[must_use]
+    pub fn inside(mut self, inside: impl Into<String>) -> Self {
+        self.inside = Some(inside.into());
         self
     }
 
@@ -66,6 +75,9 @@ impl fmt::Display for FileError {
             }
         } else if let Some((line, column)) = self.position {
             write!(f, "\n --> line {line}, column {column}")?;
+        }
+        if let Some(inside) = self.inside.as_ref().filter(|_| self.path.is_some() || self.position.is_some()) {
+            write!(f, " ({inside})")?;
         }
         if let Some(help) = &self.help {
             write!(f, "\n  = help: {help}")?;

@@ -1,4 +1,5 @@
-//! What an MCP server is: its configuration (`mcp.toml`, `.mcp.json`, `MCP_SERVERS`), and the snapshot of what it offers.
+//! What an MCP server is: its configuration (`mcp.toml`, `.mcp.json`, `MCP_SERVERS`), the snapshot of what it offers,
+//! and what overrides say that it should have said.
 //!
 //! This crate is the part that the macro, the command line and the runtime share. Programs use it through `mcp-bindgen`.
 
@@ -8,9 +9,11 @@ mod duration;
 mod error;
 #[cfg(feature = "write")]
 mod files;
+mod json_text;
 mod lenient;
 mod locate;
 mod matching;
+mod overrides;
 mod placeholder;
 mod secrets;
 mod server;
@@ -29,6 +32,7 @@ pub use files::write_if_changed;
 pub use lenient::{Lenient, TOO_DEEP, is_beyond_doubles, parse_leniently};
 pub use locate::locate;
 pub use matching::{matches_glob, nearest};
+pub use overrides::{Overridden, Overrides, ToolOverride};
 pub use server::{
     ConfigPlace, Drift, Prefix, RustConfig, RustRule, ServerConfig, Transport, Types, UnknownKeys, is_server_name,
 };

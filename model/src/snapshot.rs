@@ -1,14 +1,17 @@
 //! What a server offers, as a file that is kept with the code.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::error::Category;
 use serde_json::{Map, Value};
 
+use crate::json_text::{check_format, check_not_empty, fault, not_json, placed};
 use crate::text::without_byte_order_mark;
-use crate::{FileError, canonical_json, locate, parse_leniently, read_text};
+use crate::{FileError, Overridden, canonical_json, parse_leniently, read_text};
 
 const FORMAT: u32 = 1;
+/// The file in messages.
+const WHAT: &str = "the snapshot";
 
 /// What a server offers: the file `mcp/<server>.json`.
 ///
@@ -42,6 +45,8 @@ pub struct Snapshot {
     pub prompts: Vec<Value>,
     /// The resource templates, each as the server sent it.
     pub resource_templates: Vec<Value>,
+    /// What overrides changed, by the name of the tool; `tools` are then as they should be. No part of the file.
+    pub overridden: BTreeMap<String, Overridden>,
 }
 
 impl Default for Snapshot {
@@ -57,6 +62,7 @@ impl Default for Snapshot {
             tools: Vec::new(),
             prompts: Vec::new(),
             resource_templates: Vec::new(),
+            overridden: BTreeMap::new(),
         }
     }
 }
@@ -94,6 +100,7 @@ impl Snapshot {
             })?,
             prompts: file.list("prompts")?.unwrap_or_default(),
             resource_templates: file.list("resourceTemplates")?.unwrap_or_default(),
+            overridden: BTreeMap::new(),
         })
     }
 
@@ -149,33 +156,8 @@ fn sorted(list: &[Value]) -> Value {
 }
 
 fn json(text: &str) -> Result<Value, FileError> {
-    if text.trim().is_empty() {
-        return Err(FileError::new("the snapshot is empty").at(1, 1));
-    }
-    parse_leniently(text).map(|read| read.value).map_err(|error| {
-        let message = match error.classify() {
-            Category::Eof => "the snapshot is cut off",
-            _ => "the snapshot is not valid JSON",
-        };
-        let reason = error.to_string();
-        let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
-        FileError::new(format!("{message}: {reason}")).at(error.line().max(1), characters(text, &error))
-    })
-}
-
-/// The column in characters: `serde_json` counts bytes.
-fn characters(text: &str, error: &serde_json::Error) -> usize {
-    let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
-    let before = line.char_indices().take_while(|(index, _)| index + 1 < error.column()).count();
-    before + 1
-}
-
-fn fault(text: &str, pointer: &str, message: impl Into<String>) -> FileError {
-    let error = FileError::new(message);
-    match locate(text, pointer) {
-        Some((line, column)) => error.at(line, column),
-        None => error,
-    }
+    check_not_empty(WHAT, text)?;
+    parse_leniently(text).map(|read| read.value).map_err(|error| not_json(WHAT, text, &error))
 }
 
 /// The members of a snapshot while they are taken out of it.
@@ -222,18 +204,8 @@ impl File<'_> {
         let Some(format) = self.value("format") else {
             return Ok(FORMAT);
         };
-        match format.as_u64() {
-            Some(format) if format == u64::from(FORMAT) => Ok(FORMAT),
-            // Format N came with version 0.N.
-            Some(newer) if newer > u64::from(FORMAT) => {
-                let message = format!(
-                    "the snapshot has format {newer}; mcp-bindgen {} reads format {FORMAT}",
-                    env!("CARGO_PKG_VERSION")
-                );
-                let help = format!("install mcp-bindgen 0.{newer} or later, in Cargo.toml and on the command line");
-                Err(self.fault("format", message).with_help(help))
-            }
-            _ => Err(self.fault("format", format!("`format` is not {FORMAT}"))),
-        }
+        let pointer = format!("{}/format", self.inside);
+        check_format(WHAT, format.as_u64(), FORMAT).map_err(|error| placed(error, self.text, &pointer))?;
+        Ok(FORMAT)
     }
 }

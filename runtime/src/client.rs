@@ -186,8 +186,8 @@ impl Client {
         patience: Duration,
     ) -> Result<Value, RequestError> {
         if let (Some(headers), Some(spec)) = (&connection.link.param_headers, call.spec)
-            && spec.input_schema.contains("x-mcp-header")
-            && let Ok(schema) = serde_json::from_str(spec.input_schema)
+            && spec.declared_input_schema().contains("x-mcp-header")
+            && let Ok(schema) = serde_json::from_str(spec.declared_input_schema())
         {
             headers.learn(&call.tool, &schema).map_err(RequestError::Refused)?;
         }

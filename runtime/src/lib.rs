@@ -10,6 +10,7 @@ mod call_value;
 mod client;
 mod connection;
 mod conversions;
+mod decode;
 mod error;
 mod establish;
 mod format;
@@ -31,6 +32,7 @@ pub use arguments::AsArguments;
 #[doc(hidden)]
 pub use call_value::{deserialize_call, serialize_call};
 pub use client::Client;
+pub use decode::{decode, decode_wrapped};
 pub use error::{CallError, ConnectError, ConnectErrorKind};
 pub use handler::{ElicitationAnswer, ElicitationRequest};
 pub use options::ClientOptions;

@@ -79,7 +79,7 @@ pub struct Annotations {
     pub open_world: Option<bool>,
 }
 
-/// A tool as its server declared it.
+/// A tool as its server declared it, and as overrides mend it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolSpec {
@@ -92,12 +92,20 @@ pub struct ToolSpec {
     pub title: Option<&'static str>,
     /// The description, as sent.
     pub description: Option<&'static str>,
-    /// `inputSchema` as JSON text.
+    /// `inputSchema` as JSON text: the bindings', as overrides have it.
     pub input_schema: &'static str,
-    /// `outputSchema` as JSON text.
+    /// `outputSchema` as JSON text: the bindings', as overrides have it.
     pub output_schema: Option<&'static str>,
     /// Hints about behaviour.
     pub annotations: Annotations,
+    /// What the server declares, where overrides changed it.
+    declared: Declared,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Declared {
+    input: Option<&'static str>,
+    output: Option<Option<&'static str>>,
 }
 
 impl ToolSpec {
@@ -111,6 +119,7 @@ impl ToolSpec {
             input_schema,
             output_schema: None,
             annotations: Annotations { read_only: None, destructive: None, idempotent: None, open_world: None },
+            declared: Declared { input: None, output: None },
         }
     }
 
@@ -136,6 +145,36 @@ impl ToolSpec {
     pub const fn output_schema(mut self, schema: &'static str) -> Self {
         self.output_schema = Some(schema);
         self
+    }
+
+    /// Sets the `inputSchema` that the server declares, where overrides changed it.
+    pub const fn with_declared_input_schema(mut self, schema: &'static str) -> Self {
+        self.declared.input = Some(schema);
+        self
+    }
+
+    /// Sets the `outputSchema` that the server declares, or that it declares none, where overrides changed it.
+    pub const fn with_declared_output_schema(mut self, schema: Option<&'static str>) -> Self {
+        self.declared.output = Some(schema);
+        self
+    }
+
+    /// The `inputSchema` that the server declares, which digests are about.
+    #[must_use]
+    pub const fn declared_input_schema(&self) -> &'static str {
+        match self.declared.input {
+            Some(schema) => schema,
+            None => self.input_schema,
+        }
+    }
+
+    /// The `outputSchema` that the server declares, which digests are about.
+    #[must_use]
+    pub const fn declared_output_schema(&self) -> Option<&'static str> {
+        match self.declared.output {
+            Some(schema) => schema,
+            None => self.output_schema,
+        }
     }
 
     /// Sets `readOnlyHint`.
@@ -267,23 +306,6 @@ pub async fn call_untyped<P: Tool>(client: &(impl CallTool + ?Sized), params: &P
     client.call_tool(ToolCall::of(params)?).await?.success()
 }
 
-/// Reads the structured content of a result; where there is none, its text as JSON, which servers are to send as well.
-///
-/// # Errors
-/// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result does not fit; both with
-/// the result as it came.
-pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
-    let result = result.success()?;
-    let read = match &result.structured {
-        Some(structured) => from_value(structured).map_err(|error| (error.pointer(), error.message().into_owned())),
-        None => match serde_json::from_str::<Value>(&result.text()) {
-            Ok(text) => from_value(&text).map_err(|error| (error.pointer(), error.message().into_owned())),
-            Err(_) => Err((String::new(), "there is no structured content".to_owned())),
-        },
-    };
-    read.map_err(|(pointer, message)| CallError::Decode { pointer, message, result: Box::new(result) })
-}
-
 /// Reads the arguments of a tool.
 ///
 /// # Errors
@@ -358,7 +380,7 @@ macro_rules! __tool {
     };
     ($params:ident -> $inner:ty = $output:ident.$field:ident of $server:ident: $spec:expr) => {
         $crate::__tool!(@impl $params [$inner] $server $spec, result => {
-            $crate::decode(result).map(|output: $output| output.$field)
+            $crate::decode_wrapped(result).map(|output: $output| output.$field)
         });
     };
 }

@@ -36,6 +36,14 @@ pub struct Code {
     pub help: &'static str,
 }
 
+impl Code {
+    /// Whether what stands there is no schema, rather than one that types cannot express.
+    #[must_use]
+    pub fn is_malformed(&self) -> bool {
+        [MALFORMED_INPUT, MALFORMED_OUTPUT, MALFORMED_KEYWORD, UNKNOWN_TYPE, DANGLING_REF, CIRCULAR_REF].contains(self)
+    }
+}
+
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $id:literal $severity:ident $title:literal $help:literal;)*) => {
         $($(#[$doc])* pub const $name: Code = Code { id: $id, severity: Severity::$severity, title: $title, help: $help };)*

@@ -7,7 +7,7 @@ use mcp_schema::drift::{self, Class, Witness};
 use serde_json::{Value, json};
 use similar::TextDiff;
 
-use super::faults;
+use super::{faults, source};
 use crate::args::Servers;
 use crate::exit::{Exit, Failure};
 use crate::live::{self, Found};
@@ -64,6 +64,8 @@ enum State {
         path: String,
         changes: Vec<drift::Change>,
         diff: String,
+        /// What of the overrides would not fit a new snapshot, and fits this one.
+        misfits: Vec<String>,
     },
 }
 
@@ -85,12 +87,15 @@ fn compare(config: &Config, found: Found) -> Result<State, Failure> {
         }
         return Ok(State::Broken { path: shown, error });
     }
+    let told = found.known.as_ref().map(|known| source::override_faults(&path, known)).unwrap_or_default();
+    let misfits = source::override_faults(&path, &live);
+    let misfits = misfits.iter().filter(|fault| !told.contains(fault)).map(ToString::to_string).collect();
     let changes = found.known.map(|known| drift::diff(&known, &live)).unwrap_or_default();
     let diff = TextDiff::from_lines(current.as_str(), live_text.as_str())
         .unified_diff()
         .header(&format!("{shown} (snapshot)"), &format!("{} (live)", found.server.name))
         .to_string();
-    Ok(State::Differs { path: shown, changes, diff: lines_printable(diff.trim_end()) })
+    Ok(State::Differs { path: shown, changes, diff: lines_printable(diff.trim_end()), misfits })
 }
 
 impl State {
@@ -118,18 +123,32 @@ impl State {
                 output.error(&format!("{server}: {error}"));
                 ("broken", path, &[][..])
             }
-            Self::Differs { path, changes, diff } => {
+            Self::Differs { path, changes, diff, misfits } => {
                 if !output.json() {
                     output.data(diff)?;
                 }
                 output.error(&format!("{server} is not what its snapshot says\n --> {path}"));
                 tell_changes(changes, output);
+                tell_misfits(server, misfits, output);
                 output.status("", &format!("review the changes and run `mcp-bindgen sync {server}`"));
                 ("out-of-date", path, changes.as_slice())
             }
         };
         let changes: Value = changes.iter().map(change_json).collect();
-        Ok(json!({ "server": server, "status": status, "path": path, "changes": changes }))
+        let mut entry = json!({ "server": server, "status": status, "path": path, "changes": changes });
+        if let (Self::Differs { misfits, .. }, Value::Object(entry)) = (self, &mut entry)
+            && !misfits.is_empty()
+        {
+            entry.insert("misfits".to_owned(), json!(misfits));
+        }
+        Ok(entry)
+    }
+}
+
+/// Tells what of the overrides does not fit what the server says now.
+pub(crate) fn tell_misfits(server: &str, misfits: &[String], output: &mut Output) {
+    for misfit in misfits {
+        output.error(&format!("the overrides of {server} do not hold for what it offers now: {misfit}"));
     }
 }
 

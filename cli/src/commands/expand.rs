@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::source::{self, Bound};
 use crate::args;
-use crate::diagnostics::{self, SnapshotText};
+use crate::diagnostics;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::project;
@@ -23,8 +23,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Expand, output: &mut 
     for bound in source::read(config, &arguments.source, arguments.output.as_deref(), output)? {
         let bound = bound?;
         let (tokens, said) = Bindings::generate(&bound.snapshot, &bound.options);
-        let snapshot = SnapshotText { path: &bound.path, text: &bound.text };
-        if diagnostics::show(&said, &bound.levels, &snapshot, output) {
+        if diagnostics::show(&said, &bound.levels, &bound.texts(), output) {
             return Ok(Exit::Failed);
         }
         let format = if arguments.output.is_some() { format_file } else { format };

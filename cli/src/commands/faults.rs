@@ -6,7 +6,7 @@ use mcp_codegen::{Bindings, Options};
 use mcp_model::{Config, FileError, ServerConfig};
 
 use super::source;
-use crate::diagnostics::{self, SnapshotText};
+use crate::diagnostics;
 use crate::output::Output;
 
 /// Tells the faults of each server, and gives them by its name.
@@ -26,7 +26,11 @@ pub(super) fn tell(config: &Config, servers: &[ServerConfig], output: &mut Outpu
         }
         modules.entry(module).or_insert(name);
         // A snapshot that cannot be read is told where it is compared.
-        let bound = source::bound(config, name, config.snapshot_path(name), None).ok();
+        let path = config.snapshot_path(name);
+        if let Ok((_, snapshot)) = source::load(&path) {
+            found.extend(source::override_faults(&path, &snapshot).iter().map(ToString::to_string));
+        }
+        let bound = source::bound(config, name, path, None).ok();
         found.extend(bound.iter().flat_map(|bound| source::unusable(bound, name)).map(|error| error.to_string()));
         for fault in &found {
             output.error(fault);
@@ -34,7 +38,7 @@ pub(super) fn tell(config: &Config, servers: &[ServerConfig], output: &mut Outpu
         if let Some(bound) = bound {
             let (_, said) = Bindings::generate(&bound.snapshot, &bound.options);
             let denied = || said.iter().filter(|said| diagnostics::is_denied(said, &bound.levels));
-            diagnostics::show(denied(), &bound.levels, &SnapshotText { path: &bound.path, text: &bound.text }, output);
+            diagnostics::show(denied(), &bound.levels, &bound.texts(), output);
             found.extend(denied().map(ToString::to_string));
         }
         if !found.is_empty() {

@@ -24,7 +24,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &Selection, output: &mut Output
                 continue;
             }
         };
-        let snapshot = SnapshotText { path: &bound.path, text: &bound.text };
+        let snapshot = bound.texts();
         let (tools, said) = Bindings::describe(&bound.snapshot, &bound.options);
         if output.json() {
             listed.extend(tools.iter().map(|tool| to_json(tool, &bound.levels, &snapshot)));
@@ -43,7 +43,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &Selection, output: &mut Output
 
 fn to_json(tool: &ToolBinding, levels: &DiagnosticLevels, snapshot: &SnapshotText<'_>) -> Value {
     let said = tool.diagnostics.iter().filter(|said| !diagnostics::is_allowed(said, levels));
-    json!({
+    let mut json = json!({
         "server": tool.server,
         "tool": tool.tool,
         "prefixed": tool.prefixed,
@@ -55,7 +55,30 @@ fn to_json(tool: &ToolBinding, levels: &DiagnosticLevels, snapshot: &SnapshotTex
         "method": tool.method,
         "variant": tool.variant,
         "diagnostics": said.map(|said| diagnostics::to_json(said, snapshot)).collect::<Value>(),
-    })
+    });
+    if let (Some(overridden), Value::Object(json)) = (&tool.overridden, &mut json) {
+        let overridden = json!({
+            "inputSchema": overridden.input_schema,
+            "outputSchema": overridden.output_schema,
+            "learnedFrom": overridden.learned_from,
+        });
+        json.insert("override".to_owned(), overridden);
+    }
+    json
+}
+
+/// What of a tool is not as its server says.
+fn overridden(tool: &ToolBinding) -> String {
+    let Some(overridden) = &tool.overridden else {
+        return String::new();
+    };
+    let learned = overridden.learned_from.map(|count| match count {
+        1 => ", learned from 1 result".to_owned(),
+        count => format!(", learned from {count} results"),
+    });
+    let parts = [("parameters", overridden.input_schema), ("result", overridden.output_schema)];
+    let parts: Vec<&str> = parts.iter().filter(|(_, is_changed)| *is_changed).map(|(part, _)| *part).collect();
+    format!("  ({} by override{})", parts.join(" and "), learned.unwrap_or_default())
 }
 
 /// Two columns: the wire name, and the handler with its types.
@@ -67,7 +90,8 @@ fn table(tools: &[ToolBinding]) -> String {
         .zip(&names)
         .map(|(tool, name)| {
             let ToolBinding { module, handler, params_type, returns, .. } = tool;
-            format!("{name:<width$}  {module}::{handler}({params_type}) -> {returns}")
+            let overridden = overridden(tool);
+            format!("{name:<width$}  {module}::{handler}({params_type}) -> {returns}{overridden}")
         })
         .collect();
     lines.join("\n")

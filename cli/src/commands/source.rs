@@ -1,11 +1,12 @@
-//! The snapshots that `list` and `expand` read.
+//! The snapshots that `list` and `expand` read, with their overrides.
 
 use std::path::{Path, PathBuf};
 
-use mcp_codegen::{Bindings, Idle, IdlePattern, Options};
-use mcp_model::{Config, DiagnosticLevels, FileError, Snapshot, is_server_name, printable, read_text};
+use mcp_codegen::{Bindings, Idle, IdlePattern, Options, apply_overrides};
+use mcp_model::{Config, DiagnosticLevels, FileError, Overrides, Snapshot, is_server_name, printable, read_text};
 
 use crate::args::Selection;
+use crate::diagnostics::SnapshotText;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::project;
@@ -14,9 +15,42 @@ use crate::project;
 pub(crate) struct Bound {
     pub(crate) path: PathBuf,
     pub(crate) text: String,
+    /// As its overrides have it.
     pub(crate) snapshot: Snapshot,
+    pub(crate) overrides: Option<Overrides>,
     pub(crate) options: Options,
     pub(crate) levels: DiagnosticLevels,
+}
+
+impl Bound {
+    fn new(path: PathBuf, options: Options, levels: DiagnosticLevels) -> Result<Self, Failure> {
+        let (text, snapshot) = load(&path)?;
+        let overrides = Overrides::load_beside(&path)?;
+        let snapshot = match &overrides {
+            Some(overrides) => apply_overrides(&snapshot, overrides).map_err(misfits)?,
+            None => snapshot,
+        };
+        Ok(Self { path, text, snapshot, overrides, options, levels })
+    }
+
+    /// What diagnostics speak of.
+    pub(crate) fn texts(&self) -> SnapshotText<'_> {
+        SnapshotText { path: &self.path, text: &self.text, overrides: self.overrides.as_ref() }
+    }
+}
+
+/// All that does not fit, as one failure.
+fn misfits(faults: Vec<FileError>) -> Failure {
+    let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    Failure::new(faults.join("\nerror: "))
+}
+
+/// What of a server's overrides does not fit a snapshot, or that they cannot be read.
+pub(super) fn override_faults(path: &Path, snapshot: &Snapshot) -> Vec<FileError> {
+    match Overrides::load_beside(path) {
+        Ok(overrides) => overrides.and_then(|said| apply_overrides(snapshot, &said).err()).unwrap_or_default(),
+        Err(error) => vec![error],
+    }
 }
 
 /// The snapshot of one server or of all, each as it could be read. `file` is where the bindings are to go.
@@ -52,9 +86,8 @@ fn of_server(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound
 
 /// The snapshot of a server, whatever its patterns do.
 pub(super) fn bound(config: &Config, server: &str, path: PathBuf, file: Option<&Path>) -> Result<Bound, Failure> {
-    let (text, snapshot) = load(&path)?;
     let options = project::options(config, server, file)?;
-    Ok(Bound { path, text, snapshot, options, levels: config.diagnostics.clone() })
+    Bound::new(path, options, config.diagnostics.clone())
 }
 
 /// The errors of patterns of the configuration that do nothing, and of rules that cannot hold.
@@ -74,7 +107,7 @@ pub(super) fn unusable(bound: &Bound, server: &str) -> Vec<FileError> {
 }
 
 fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {
-    let (text, snapshot) = load(path)?;
+    let (_, snapshot) = load(path)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     let name = match name {
         Some(name) if is_server_name(name) => name,
@@ -83,11 +116,11 @@ fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {
             || Failure::usage(format!("{} does not say whose snapshot it is: add `--server NAME`", path.display())),
         )?,
     };
-    let options = Options::new(name);
-    Ok(Bound { path: path.to_owned(), text, snapshot, options, levels: DiagnosticLevels::default() })
+    Bound::new(path.to_owned(), Options::new(name), DiagnosticLevels::default())
 }
 
-fn load(path: &Path) -> Result<(String, Snapshot), FileError> {
+/// A snapshot as the server's, without its overrides.
+pub(super) fn load(path: &Path) -> Result<(String, Snapshot), FileError> {
     let text = read_text(path)?;
     let snapshot = Snapshot::parse(&text).map_err(|error| error.in_file(path))?;
     Ok((text, snapshot))

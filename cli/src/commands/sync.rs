@@ -6,7 +6,8 @@ use mcp_model::{Config, FileError, Snapshot, read_text};
 use mcp_schema::drift;
 use serde_json::{Value, json};
 
-use super::check::{change_json, tell_changes};
+use super::check::{change_json, tell_changes, tell_misfits};
+use super::source;
 use crate::args::Servers;
 use crate::exit::{Exit, Failure};
 use crate::live::{self, Found};
@@ -21,7 +22,11 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
     live::snapshots(&config, servers, output, |output, found| {
         let name = found.server.name.clone();
         let entry = match save(&config, found) {
-            Ok(saved) => saved.tell(&name, output),
+            Ok(saved) => {
+                // They stop the next build.
+                exits.extend((!saved.misfits.is_empty()).then_some(Exit::Failed));
+                saved.tell(&name, output)
+            }
             Err(failure) => {
                 output.error(&failure.message);
                 exits.push(failure.exit);
@@ -45,6 +50,8 @@ struct Saved {
     existed: bool,
     written: bool,
     changes: Vec<drift::Change>,
+    /// What of the overrides does not fit the new snapshot.
+    misfits: Vec<String>,
 }
 
 fn save(config: &Config, found: Found) -> Result<Saved, Failure> {
@@ -63,6 +70,7 @@ fn save(config: &Config, found: Found) -> Result<Saved, Failure> {
         existed: current.is_some(),
         changes: found.known.as_ref().map(|known| drift::diff(known, &live)).unwrap_or_default(),
         written: live.save(&path)?,
+        misfits: source::override_faults(&path, &live).iter().map(ToString::to_string).collect(),
         path: path.display().to_string(),
     })
 }
@@ -77,7 +85,14 @@ impl Saved {
         };
         output.status(word, &format!("{path} ({tools} tools of {server})"));
         tell_changes(&self.changes, output);
+        tell_misfits(server, &self.misfits, output);
         let changes: Value = self.changes.iter().map(change_json).collect();
-        json!({ "server": server, "status": status, "path": path, "tools": tools, "changes": changes })
+        let mut entry = json!({ "server": server, "status": status, "path": path, "tools": tools, "changes": changes });
+        if let Value::Object(entry) = &mut entry
+            && !self.misfits.is_empty()
+        {
+            entry.insert("misfits".to_owned(), json!(self.misfits));
+        }
+        entry
     }
 }

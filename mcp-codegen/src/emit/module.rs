@@ -33,6 +33,8 @@ pub(crate) fn module(
         quote!(.client_capabilities(#capabilities))
     });
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
+    let mended = if snapshot.overridden.is_empty() { "" } else { " and overrides mend it" };
+    let tools_doc = docs::lines(vec![format!("Every bound tool, as the server declared it{mended}.")]);
     let client = client(plan, replaced);
     let call = call(plan, krate);
     let format = Literal::u32_unsuffixed(FORMAT);
@@ -44,7 +46,7 @@ pub(crate) fn module(
             /// The server, and how to reach it.
             pub const SERVER: ServerSpec = ServerSpec::new(#name) #config #folder #version #capabilities .tools(TOOLS);
 
-            /// Every bound tool, as the server declared it.
+            #tools_doc
             pub const TOOLS: &[ToolSpec] = &[#(*<#params as Tool>::SPEC),*];
 
             #client

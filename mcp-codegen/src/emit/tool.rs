@@ -13,6 +13,8 @@ use mcp_schema::{Shape, Slot};
 /// The key by which FastMCP says that it has wrapped a result in an object with one field.
 const WRAPPER_KEY: &str = "x-fastmcp-wrap-result";
 const WRAPPER_FIELD: &str = "result";
+/// How the titles of the official Python SDK's wrappers end.
+const WRAPPER_TITLE: &str = "Output";
 
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.
@@ -23,6 +25,7 @@ impl ToolPlan<'_> {
             .types(tokens);
         if let Some(schema) = &self.output {
             let root_doc = docs::lines(vec![format!("Structured result of {}.", docs::code(self.wire))]);
+            let root_doc = root_doc.and(&self.output_said().into_iter().collect::<Vec<_>>());
             TypeEmitter { schema, replacement: replaced.output.as_ref(), krate, root_doc }.types(tokens);
         }
         let spec = self.spec(prefixed);
@@ -74,7 +77,17 @@ impl ToolPlan<'_> {
             let hint = self.hint(key)?;
             Some(quote!(.#setter(#hint)))
         });
-        quote!(ToolSpec::new(#wire, #input) #prefixed #title #description #output #(#hints)*)
+        let declared_input = self.declared.input.map(|schema| {
+            let schema = json_literal(schema);
+            quote!(.with_declared_input_schema(#schema))
+        });
+        let declared_output = self.declared.output.map(|schema| match schema.map(json_literal) {
+            Some(schema) => quote!(.with_declared_output_schema(Option::Some(#schema))),
+            None => quote!(.with_declared_output_schema(Option::None)),
+        });
+        quote! {
+            ToolSpec::new(#wire, #input) #prefixed #title #description #output #(#hints)* #declared_input #declared_output
+        }
     }
 
     fn hint(&self, key: &str) -> Option<bool> {
@@ -108,9 +121,9 @@ impl ToolPlan<'_> {
         }
     }
 
-    /// The only field of FastMCP's wrapper.
+    /// The only field of the wrapper that FastMCP, or the official Python SDK, puts around a result that is no object.
     fn wrapped(&self) -> Option<(String, Slot)> {
-        self.output_schema?.get(WRAPPER_KEY).filter(|flag| **flag == Value::Bool(true))?;
+        Some(self.output_schema?).filter(|schema| is_flagged(schema) || is_titled(schema))?;
         let schema = self.output.as_ref()?;
         match schema.document.shapes.get(schema.document.root) {
             Shape::Struct(object) => match object.fields.as_slice() {
@@ -136,8 +149,25 @@ impl ToolPlan<'_> {
         }
     }
 
+    /// Whose word the type of the result is, where it is not the server's.
+    fn output_said(&self) -> Option<String> {
+        let learned = match self.declared.learned_from {
+            Some(1) => ", learned from 1 result".to_owned(),
+            Some(count) => format!(", learned from {count} results"),
+            None => String::new(),
+        };
+        self.declared.output.map(|declared| match declared {
+            Some(_) => format!("The type comes from an override{learned}: the server declares another."),
+            None => format!("The type comes from an override{learned}: the server declares none."),
+        })
+    }
+
     fn params_doc(&self) -> docs::Docs {
         let mut lines = vec![format!("Parameters of {}.", docs::code(self.wire))];
+        if self.declared.input.is_some() {
+            lines.push(String::new());
+            lines.push("An override changes what the server declares of them.".to_owned());
+        }
         if !self.said.is_empty() {
             lines.push(String::new());
             lines.extend(self.said.iter().cloned());
@@ -175,6 +205,17 @@ impl ToolPlan<'_> {
     pub(super) fn is_deprecated(&self) -> bool {
         docs::is_deprecated(&self.input.document.schemas, self.input.origin(self.input.document.root))
     }
+}
+
+fn is_flagged(schema: &Value) -> bool {
+    schema.get(WRAPPER_KEY) == Some(&Value::Bool(true))
+}
+
+/// The SDK says only in the title that it has made a model for the result, `list_labelsOutput`, and lets nothing else in.
+fn is_titled(schema: &Value) -> bool {
+    let title = schema.get("title").and_then(Value::as_str);
+    let is_closed = matches!(schema.get("additionalProperties"), None | Some(Value::Bool(false)));
+    is_closed && title.is_some_and(|title| title.ends_with(WRAPPER_TITLE))
 }
 
 /// JSON text as a literal: raw where that reads as it is, which is nearly always.

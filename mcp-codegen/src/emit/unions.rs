@@ -70,7 +70,7 @@ impl TypeEmitter<'_, '_> {
         for (branch, ((payload, text), variant)) in union.branches.iter().zip(payloads.iter().zip(&texts).zip(variants))
         {
             // A type of the user's may be another name of any other.
-            let is_opaque = matches!(self.schema.document.shapes.get(branch.shape), Shape::Opaque(..));
+            let is_opaque = matches!(self.schema.document.shapes.get(branch.shape), Shape::Opaque);
             if is_opaque || counts.get(text.as_str()) != Some(&1) {
                 continue;
             }

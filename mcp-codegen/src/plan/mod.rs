@@ -2,6 +2,7 @@
 
 mod alike;
 mod alike_shapes;
+mod declared;
 mod derives;
 mod extern_types;
 mod located;
@@ -13,7 +14,6 @@ mod shared;
 mod tool_idents;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::LazyLock;
 
 use mcp_model::{Snapshot, UnknownKeys, canonical_json};
 use mcp_schema::Role;
@@ -25,6 +25,8 @@ use serde_json::{Map, Value};
 
 use alike::TypeAt;
 pub use alike_shapes::{AlikePlace, AlikeShapes};
+pub(crate) use declared::Declared;
+use declared::{FREE_FORM, input_schema, output_schema};
 pub(crate) use derives::Standard;
 pub(crate) use extern_types::ExternTypes;
 pub(crate) use naming::{Spot, branch_labels};
@@ -78,10 +80,9 @@ pub(crate) struct ToolPlan<'s> {
     pub(crate) output_schema: Option<&'s Value>,
     pub(crate) input: SchemaPlan<'s>,
     pub(crate) output: Option<SchemaPlan<'s>>,
+    /// What the server itself declares, where overrides changed it.
+    pub(crate) declared: Declared<'s>,
 }
-
-static FREE_FORM: LazyLock<Value> =
-    LazyLock::new(|| Value::Object(Map::from_iter([("type".to_owned(), "object".into())])));
 
 impl<'s> Plan<'s> {
     pub(crate) fn new(snapshot: &'s Snapshot, options: &Options) -> Self {
@@ -99,7 +100,10 @@ impl<'s> Plan<'s> {
         let mut tools: Vec<ToolPlan<'s>> = entries
             .into_iter()
             .zip(idents)
-            .map(|(entry, idents)| ToolPlan::new(entry, idents, &extern_types, &mut diagnostics))
+            .map(|(entry, idents)| {
+                let declared = Declared::of(entry.tool, snapshot.overridden.get(entry.wire));
+                ToolPlan::new(entry, idents, declared, &extern_types, &mut diagnostics)
+            })
             .collect();
         faults.extend(extern_types.idle(&tools));
         let own = [client_type.as_str(), &call_type];
@@ -205,12 +209,17 @@ fn tell_apart(entries: &mut [Entry<'_>], twins: BTreeMap<&str, Vec<usize>>) {
 }
 
 impl<'s> ToolPlan<'s> {
-    fn new(entry: Entry<'s>, idents: ToolIdents, extern_types: &ExternTypes, diagnostics: &mut Diagnostics) -> Self {
+    fn new(
+        entry: Entry<'s>,
+        idents: ToolIdents,
+        declared: Declared<'s>,
+        extern_types: &ExternTypes,
+        diagnostics: &mut Diagnostics,
+    ) -> Self {
         let tool = entry.tool;
         let text = |key: &str| tool.get(key).and_then(Value::as_str);
         let annotations = tool.get("annotations").and_then(Value::as_object);
-        let input_schema = tool.get("inputSchema").filter(|schema| schema.is_object());
-        let output_schema = tool.get("outputSchema").filter(|schema| !schema.is_null());
+        let input_schema = input_schema(tool);
         let mut reporter = Reporter::new(entry.wire, entry.index, "/inputSchema");
         if input_schema.is_none() {
             reporter.say(MALFORMED_INPUT, "", if tool.contains_key("inputSchema") { "" } else { "it is missing" });
@@ -219,10 +228,10 @@ impl<'s> ToolPlan<'s> {
         let input = SchemaPlan::new(input_schema, Role::Input, &idents.params, extern_types, &mut reporter);
         diagnostics.append(reporter.finish());
         let mut reporter = Reporter::new(entry.wire, entry.index, "/outputSchema");
-        if output_schema.is_some_and(|schema| !schema.is_object()) {
+        let output_schema = output_schema(tool);
+        if output_schema.is_none() && tool.get("outputSchema").is_some_and(|schema| !schema.is_null()) {
             reporter.say(MALFORMED_OUTPUT, "", "");
         }
-        let output_schema = output_schema.filter(|schema| schema.is_object());
         let output = output_schema
             .map(|schema| SchemaPlan::new(schema, Role::Output, &idents.output, extern_types, &mut reporter));
         diagnostics.append(reporter.finish());
@@ -249,6 +258,7 @@ impl<'s> ToolPlan<'s> {
             output_schema,
             input,
             output,
+            declared,
         }
     }
 

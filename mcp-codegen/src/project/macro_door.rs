@@ -53,7 +53,7 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     let names: Vec<String> = servers.iter().map(LitStr::value).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let warnings = project.warnings(&names).into_iter().map(|warning| warn(first, &warning));
-    let files = project.config_path().into_iter().chain(sources.iter().map(|(_, source)| source.path.as_path()));
+    let files = project.config_path().into_iter().chain(sources.iter().flat_map(|(_, source)| source.files()));
     let tracked = files.map(|path| track(&manifest_dir, path));
     Ok(quote!(#(#tracked)* #(#warnings)* #(#modules)*))
 }

@@ -6,13 +6,14 @@ mod macro_input;
 
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, ConfigWarning, FileError, Snapshot, Types};
+use mcp_model::{Config, ConfigWarning, FileError, Overrides, Snapshot, Types};
 
 use crate::paths::relative;
 pub use macro_door::expand_macro;
 
 use crate::bindings::Bindings;
 use crate::options::Options;
+use crate::overrides::apply_overrides;
 use crate::patterns::{Idle, IdlePattern};
 use crate::rules::RuleFault;
 use mcp_schema::diagnostics::{CODES, Diagnostic, Diagnostics, Severity};
@@ -29,12 +30,14 @@ pub struct Project {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Source {
-    /// The snapshot.
+    /// The snapshot, as its overrides have it.
     pub snapshot: Snapshot,
     /// What the configuration asks for.
     pub options: Options,
     /// The snapshot's file.
     pub path: PathBuf,
+    /// What overrides it, where there is a file of overrides.
+    pub overrides: Option<Overrides>,
     /// The text of the file, to find places in.
     text: String,
     /// The file's name in messages.
@@ -97,10 +100,10 @@ impl Project {
             .is_some_and(|config| config.diagnostics.allow.iter().any(|code| code == diagnostic.code.id))
     }
 
-    /// Reads the snapshot of a server: the given one, or where the configuration says it is.
+    /// Reads the snapshot of a server, the given one or where the configuration says it is, and its overrides.
     ///
     /// # Errors
-    /// Where there is no such server, no snapshot, or not one that can be read.
+    /// Where there is no such server, no snapshot, or not one that can be read; where its overrides do not fit.
     pub fn read(&self, server: &str, path: Option<&str>) -> Result<Source, FileError> {
         if !mcp_model::is_server_name(server) {
             let message = format!("`{}` is no name of a server", mcp_model::printable(server));
@@ -124,7 +127,13 @@ impl Project {
         };
         let text = mcp_model::read_text(&path).map_err(named)?;
         let snapshot = Snapshot::parse(&text).map_err(named)?;
-        Ok(Source { snapshot, options, text, shown, path })
+        let named = |error| shown_from(&self.manifest_dir, error);
+        let overrides = Overrides::load_beside(&path).map_err(named)?;
+        let snapshot = match &overrides {
+            Some(overrides) => apply_overrides(&snapshot, overrides).map_err(|faults| named(first(faults)))?,
+            None => snapshot,
+        };
+        Ok(Source { snapshot, overrides, options, text, shown, path })
     }
 
     /// What the configuration asks for. A snapshot that is named by its path needs no server of the configuration.
@@ -160,6 +169,11 @@ impl Project {
 }
 
 impl Source {
+    /// The files that it was read from.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(self.path.as_path()).chain(self.overrides.as_ref().and_then(Overrides::path))
+    }
+
     /// The error of the first pattern of the configuration that does nothing, or rule of it that cannot hold.
     ///
     /// # Errors
@@ -209,14 +223,20 @@ impl Source {
     /// A diagnostic with its place in the file.
     #[must_use]
     pub fn located(&self, diagnostic: &Diagnostic) -> String {
-        let place =
-            diagnostic.position(&self.text).map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
+        let overridden = self.overrides.as_ref().and_then(|overrides| {
+            Some((Overrides::beside(&self.shown), overrides.position(&diagnostic.tool, &diagnostic.pointer)?))
+        });
+        let (shown, position) = match overridden {
+            Some((path, position)) => (path, Some(position)),
+            None => (self.shown.clone(), diagnostic.position(&self.text)),
+        };
+        let place = position.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
         format!(
             "{}[{}]: {}\n --> {}{place} (tool {}, {})\n  = help: {}",
             diagnostic.code.severity,
             diagnostic.code.id,
             diagnostic.summary(),
-            self.shown.display(),
+            shown.display(),
             mcp_model::printable(&diagnostic.tool),
             mcp_model::printable(&diagnostic.pointer),
             diagnostic.code.help,
@@ -261,6 +281,11 @@ pub(crate) fn check_backend(types: Types, server: &str) -> Result<(), FileError>
     }
     Err(FileError::new(format!("`types = \"typify\"` of server `{server}` needs feature `typify`"))
         .with_help("enable it for mcp-bindgen (macro) or mcp-codegen (build script), or leave `types` out"))
+}
+
+/// A door tells of one fault at a time; the command line tells of all.
+fn first(faults: Vec<FileError>) -> FileError {
+    faults.into_iter().next().unwrap_or_else(|| FileError::new("the overrides do not fit"))
 }
 
 fn no_file(shown: &Path) -> FileError {

@@ -1,10 +1,11 @@
-//! What must hold of every text that claims to be a tool list, a configuration, or two snapshots. The tests and the
+//! What must hold of every text that claims to be a tool list, a configuration, overrides, or two snapshots. The tests and the
 //! fuzz targets in `fuzz/` share it; each uses a part.
 
 #![allow(dead_code)]
 
 pub(crate) mod config;
 pub(crate) mod drift;
+pub(crate) mod overrides;
 pub(crate) mod secrets;
 pub(crate) mod watchdog;
 

@@ -75,7 +75,13 @@ pub struct ConfigPlace {
 impl ConfigPlace {
     /// The error of what stands there.
     pub fn error(&self, message: impl Into<String>) -> FileError {
-        FileError { message: message.into(), path: self.path.clone(), position: self.position, help: None }
+        FileError {
+            message: message.into(),
+            path: self.path.clone(),
+            position: self.position,
+            help: None,
+            inside: None,
+        }
     }
 }
 

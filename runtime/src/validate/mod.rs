@@ -81,11 +81,8 @@ pub fn arguments(spec: &'static ToolSpec, arguments: &Value) -> Result<(), Refus
 /// Where the structured content does not fit or is missing, or the schema cannot be used.
 pub fn result(spec: &'static ToolSpec, result: &ToolResult) -> Result<(), Refusal> {
     let Some(schema) = spec.output_schema.filter(|_| !result.is_error) else { return Ok(()) };
-    match &result.structured {
-        Some(structured) => compiled::check(spec.name, schema, structured),
-        None => match serde_json::from_str(&result.text()) {
-            Ok(text) => compiled::check(spec.name, schema, &text),
-            Err(_) => Err(Violation::missing_structured_content().into()),
-        },
+    match crate::decode::value(result) {
+        Some(value) => compiled::check(spec.name, schema, &value),
+        None => Err(Violation::missing_structured_content().into()),
     }
 }

@@ -1,0 +1,58 @@
+//! Snapshots as they should be.
+
+use mcp_model::{FileError, Overrides, Snapshot, printable};
+use mcp_schema::diagnostics::{Diagnostic, Diagnostics, Reporter};
+use mcp_schema::{Document, Role};
+use serde_json::Value;
+
+/// What overrides make of a snapshot, with the schemas in them read as the generator reads them.
+///
+/// # Errors
+/// Everything of them that does not fit the snapshot, or else every place of theirs that is no schema.
+///
+/// ```
+/// use mcp_codegen::apply_overrides;
+/// use mcp_model::{Overrides, Snapshot};
+///
+/// let snapshot = Snapshot::parse(r#"{ "tools": [{ "name": "count", "inputSchema": { "type": "object" } }] }"#)?;
+/// let overrides = Overrides::parse(r#"{ "tools": { "count": { "outputSchema": { "type": "int" } } } }"#)?;
+/// let faults = apply_overrides(&snapshot, &overrides).unwrap_err();
+/// assert_eq!(faults[0].message, "the type is not a JSON type: `int`");
+/// # Ok::<(), mcp_model::FileError>(())
+/// ```
+pub fn apply_overrides(snapshot: &Snapshot, overrides: &Overrides) -> Result<Snapshot, Vec<FileError>> {
+    let mended = overrides.apply(snapshot).map_err(|_| overrides.misfits(snapshot))?;
+    let mut faults = Vec::new();
+    for (name, overridden) in &mended.overridden {
+        let Some(index) = mended.tools.iter().position(|tool| tool.get("name").is_some_and(|found| found == name))
+        else {
+            continue;
+        };
+        for (role, root) in [(Role::Input, "/inputSchema"), (Role::Output, "/outputSchema")] {
+            let said = |tool: &Value| read(tool, name, index, role, root);
+            let (before, after) = (said(&overridden.declared), mended.tools.get(index).map(said).unwrap_or_default());
+            let is_ours = |said: &&Diagnostic| {
+                said.code.is_malformed()
+                    && (overrides.position(name, &said.pointer).is_some() || !before.iter().any(|known| known == *said))
+            };
+            faults.extend(after.iter().filter(is_ours).map(|said| fault(overrides, said)));
+        }
+    }
+    if faults.is_empty() { Ok(mended) } else { Err(faults) }
+}
+
+/// What there is to say about one schema of a tool.
+fn read(tool: &Value, name: &str, index: usize, role: Role, root: &'static str) -> Diagnostics {
+    let mut reporter = Reporter::new(name, index, root);
+    if let Some(schema) = tool.pointer(root) {
+        let _ = Document::read(schema, role, &mut reporter);
+    }
+    reporter.finish()
+}
+
+fn fault(overrides: &Overrides, said: &Diagnostic) -> FileError {
+    let inside = format!("tool {}, {}", printable(&said.tool), printable(&said.pointer));
+    let position = overrides.position(&said.tool, &said.pointer).or_else(|| overrides.position(&said.tool, ""));
+    let error = FileError::new(said.summary()).inside(inside).with_help("an override has to be a JSON Schema");
+    FileError { path: overrides.path().map(Into::into), position, ..error }
+}

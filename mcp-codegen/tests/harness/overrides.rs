@@ -1,0 +1,63 @@
+//! What must hold of every text that claims to be overrides.
+
+use mcp_codegen::{Bindings, Options, apply_overrides, format};
+use mcp_model::{FileError, Overrides, Snapshot};
+
+use super::{AT_MOST, watchdog};
+
+/// What is overridden: tools without results, and tools whose schemas say most of what schemas can.
+const SNAPSHOTS: [&str; 2] =
+    [include_str!("../../../fixtures/overrides/github.json"), include_str!("../../../fixtures/features/output.json")];
+
+/// Puts a text over snapshots: reading, applying and generating neither panic nor take for ever, what comes out is Rust,
+/// what is read is written the same, and what is said is fit for a terminal. Gives whether it changed bindings.
+pub(crate) fn check(text: &str) -> bool {
+    watchdog::within(AT_MOST, text, || {
+        let overrides = match Overrides::parse(text) {
+            Ok(overrides) => overrides,
+            Err(error) => {
+                printable(&error);
+                return false;
+            }
+        };
+        let written = Overrides::parse(&overrides.to_text()).expect("what is written can be read");
+        assert_eq!(written.tools, overrides.tools);
+        let snapshots = SNAPSHOTS.map(|text| Snapshot::parse(text).expect("the fixture is a snapshot"));
+        snapshots.iter().filter(|snapshot| over(snapshot, &overrides)).count() > 0
+    })
+}
+
+fn over(snapshot: &Snapshot, overrides: &Overrides) -> bool {
+    overrides.misfits(snapshot).iter().for_each(printable);
+    // What is for tools that another list has costs the rest its turn otherwise.
+    let mut fitting = overrides.clone();
+    fitting
+        .tools
+        .retain(|name, _| snapshot.tools.iter().any(|tool| tool.get("name").is_some_and(|found| found == name)));
+    if fitting.tools.is_empty() {
+        return false;
+    }
+    match apply_overrides(snapshot, &fitting) {
+        Ok(mended) => {
+            assert_eq!(mended.overridden.len(), fitting.tools.len());
+            let (tokens, diagnostics) =
+                Bindings::generate(&mended, &Options::new("server").tools(fitting.tools.keys().cloned()));
+            format(tokens).expect("generated code is Rust");
+            for diagnostic in &diagnostics {
+                assert!(!diagnostic.to_string().contains(char::is_control), "{diagnostic:?}");
+            }
+            true
+        }
+        Err(faults) => {
+            assert!(!faults.is_empty());
+            faults.iter().for_each(printable);
+            false
+        }
+    }
+}
+
+fn printable(error: &FileError) {
+    let text = error.to_string();
+    let is_unfit = |char: char| (char.is_control() && char != '\n') || ('\u{202a}'..='\u{202e}').contains(&char);
+    assert!(!text.contains(is_unfit), "{text:?}");
+}

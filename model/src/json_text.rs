@@ -1,0 +1,53 @@
+//! What the readers of JSON files share: errors that know their place in the text.
+
+use serde_json::error::Category;
+
+use crate::{FileError, locate};
+
+/// The error of something at a JSON pointer of the text.
+pub(crate) fn fault(text: &str, pointer: &str, message: impl Into<String>) -> FileError {
+    placed(FileError::new(message), text, pointer)
+}
+
+/// An error with its place in the text.
+pub(crate) fn placed(error: FileError, text: &str, pointer: &str) -> FileError {
+    FileError { position: locate(text, pointer), ..error }
+}
+
+/// The error of a text that holds nothing. `file` is what it should be: `the snapshot`.
+pub(crate) fn check_not_empty(file: &str, text: &str) -> Result<(), FileError> {
+    if text.trim().is_empty() { Err(FileError::new(format!("{file} is empty")).at(1, 1)) } else { Ok(()) }
+}
+
+/// The error of a text that is not JSON.
+pub(crate) fn not_json(file: &str, text: &str, error: &serde_json::Error) -> FileError {
+    let message = match error.classify() {
+        Category::Eof => "cut off",
+        _ => "not valid JSON",
+    };
+    let reason = error.to_string();
+    let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
+    FileError::new(format!("{file} is {message}: {reason}")).at(error.line().max(1), characters(text, error))
+}
+
+/// The column in characters: `serde_json` counts bytes.
+fn characters(text: &str, error: &serde_json::Error) -> usize {
+    let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
+    let before = line.char_indices().take_while(|(index, _)| index + 1 < error.column()).count();
+    before + 1
+}
+
+/// The error of a file whose `format` is not the one that this version reads.
+pub(crate) fn check_format(file: &str, found: Option<u64>, known: u32) -> Result<(), FileError> {
+    match found {
+        Some(format) if format == u64::from(known) => Ok(()),
+        // Format N came with version 0.N.
+        Some(newer) if newer > u64::from(known) => {
+            let version = env!("CARGO_PKG_VERSION");
+            let message = format!("{file} has format {newer}; mcp-bindgen {version} reads format {known}");
+            let help = format!("install mcp-bindgen 0.{newer} or later, in Cargo.toml and on the command line");
+            Err(FileError::new(message).with_help(help))
+        }
+        _ => Err(FileError::new(format!("`format` is not {known}"))),
+    }
+}

@@ -1,0 +1,137 @@
+//! Overrides over the tools of a snapshot.
+
+use serde_json::{Map, Value};
+
+use super::merge::{Misfit, merge};
+use super::{Overrides, ToolOverride, inside, tool_pointer};
+use crate::json_text::placed;
+use crate::{FileError, Snapshot, nearest, printable};
+
+/// A tool of a snapshot that an override changed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Overridden {
+    /// The tool as the server declared it.
+    pub declared: Value,
+    /// From how many results its `outputSchema` was learned.
+    pub learned_from: Option<u64>,
+}
+
+/// What overrides make of a snapshot, and what of them does not fit.
+pub(super) fn apply(overrides: &Overrides, snapshot: &Snapshot) -> (Snapshot, Vec<FileError>) {
+    let mut mended = snapshot.clone();
+    let mut misfits = Vec::new();
+    for (name, said) in &overrides.tools {
+        let target = Target { overrides, name };
+        match target.find(snapshot) {
+            Ok((place, declared)) => {
+                let mut tool = declared.clone();
+                misfits.extend(target.mend(&mut tool, said));
+                if let Some(slot) = mended.tools.get_mut(place) {
+                    *slot = Value::Object(tool);
+                }
+                let declared = Value::Object(declared.clone());
+                let overridden = Overridden { declared, learned_from: said.learned_from };
+                mended.overridden.insert(name.clone(), overridden);
+            }
+            Err(error) => misfits.push(error),
+        }
+    }
+    (mended, misfits)
+}
+
+/// The tool that an override is for.
+struct Target<'a> {
+    overrides: &'a Overrides,
+    name: &'a str,
+}
+
+impl Target<'_> {
+    fn error(&self, below: &str, message: String) -> FileError {
+        let error =
+            placed(FileError::new(message), &self.overrides.text, &format!("{}{below}", tool_pointer(self.name)));
+        let error = error.inside(inside(self.name, below.strip_prefix("/patch").unwrap_or(below)));
+        FileError { path: self.overrides.path.clone(), ..error }
+    }
+
+    /// The place of the tool in the list, and the tool.
+    fn find<'s>(&self, snapshot: &'s Snapshot) -> Result<(usize, &'s Map<String, Value>), FileError> {
+        let named = || {
+            let tools = snapshot.tools.iter().enumerate().filter_map(|(place, tool)| Some((place, tool.as_object()?)));
+            tools.filter_map(|(place, tool)| Some((place, tool, tool.get("name")?.as_str()?)))
+        };
+        let mut found = named().filter(|(_, _, name)| *name == self.name);
+        let shown = printable(self.name);
+        match (found.next(), found.next()) {
+            (Some((place, tool, _)), None) => Ok((place, tool)),
+            (Some(_), Some(_)) => {
+                let message = format!("the server has several tools `{shown}`: an override cannot tell them apart");
+                Err(self.error("", message).with_help("remove it"))
+            }
+            (None, _) => {
+                let near: Vec<String> =
+                    nearest(self.name, named().map(|(_, _, name)| name)).into_iter().map(printable).collect();
+                let help = match near.as_slice() {
+                    [] => "remove it; `mcp-bindgen list` shows the tools of a snapshot".to_owned(),
+                    near => format!("did you mean `{}`?", near.join("`, `")),
+                };
+                Err(self.error("", format!("there is no tool `{shown}` to override")).with_help(help))
+            }
+        }
+    }
+
+    fn mend(&self, tool: &mut Map<String, Value>, said: &ToolOverride) -> Vec<FileError> {
+        let declared = tool.clone();
+        let mut misfits = Vec::new();
+        for (key, patch) in &said.patch {
+            misfits.extend(self.patch(tool, key, patch));
+        }
+        if let Some(schema) = &said.output_schema {
+            tool.insert("outputSchema".to_owned(), schema.clone());
+        }
+        if misfits.is_empty() && *tool == declared {
+            let message =
+                format!("the override of tool `{}` changes nothing: the server says the same", printable(self.name));
+            misfits.push(self.error("", message).with_help("remove it"));
+        }
+        misfits
+    }
+
+    /// Patches one of the two schemas.
+    fn patch(&self, tool: &mut Map<String, Value>, key: &str, patch: &Value) -> Vec<FileError> {
+        let below = format!("/patch/{key}");
+        let Value::Object(patch) = patch else {
+            return match tool.shift_remove(key) {
+                Some(_) => Vec::new(),
+                None => vec![self.misfit(key, "", Misfit::NothingToRemove)],
+            };
+        };
+        if key == "outputSchema" && !tool.contains_key(key) {
+            let message = format!("tool `{}` has no `outputSchema` to patch", printable(self.name));
+            return vec![self.error(&below, message).with_help("give it one whole: `outputSchema` beside `patch`")];
+        }
+        let schema = tool.entry(key).or_insert(Value::Null);
+        merge(schema, patch).into_iter().map(|(pointer, misfit)| self.misfit(key, &pointer, misfit)).collect()
+    }
+
+    fn misfit(&self, key: &str, pointer: &str, misfit: Misfit) -> FileError {
+        let tool = printable(self.name);
+        let below = format!("/patch/{key}{pointer}");
+        match misfit {
+            Misfit::Gone { name, known } => {
+                let message =
+                    format!("the patch of tool `{tool}` speaks of `{}`, which is not there", printable(&name));
+                let mut help = "a patch changes what the server declares; what it does not, add in `allOf`".to_owned();
+                let near = nearest(&name, known.iter().map(String::as_str));
+                if let Some(near) = near.first() {
+                    help = format!("did you mean `{}`? {help}", printable(near));
+                }
+                self.error(&below, message).with_help(help)
+            }
+            Misfit::NothingToRemove => {
+                let message = format!("the patch of tool `{tool}` removes what is not there");
+                self.error(&below, message).with_help("`null` removes; leave the key out")
+            }
+        }
+    }
+}

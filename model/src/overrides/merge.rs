@@ -1,0 +1,145 @@
+//! The JSON merge patch of a schema (RFC 7396), which is stricter than the RFC in one respect: a patch is written for a
+//! schema that somebody read, so a place that it speaks of has to be there still.
+
+use serde_json::{Map, Value};
+
+use super::segment;
+
+/// Why a patch does not fit.
+#[derive(Debug, PartialEq)]
+pub(super) enum Misfit {
+    /// It speaks of a name, as of a property, that is not there; these are.
+    Gone { name: String, known: Vec<String> },
+    /// It removes what is not there.
+    NothingToRemove,
+}
+
+/// What the members of an object are.
+#[derive(Clone, Copy)]
+enum Members {
+    /// Keywords: a schema that is there may be given one that it does not have.
+    Keywords,
+    /// Schemas by name. A patch of a name that is not there was written for another schema.
+    Names,
+    /// They are new with the object that they are in.
+    New,
+}
+
+/// The keywords whose members are schemas by name.
+const OF_NAMES: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+
+/// Patches a schema, or gives what does not fit, with its JSON pointers below the schema. The schema is of no use then.
+pub(super) fn merge(schema: &mut Value, patch: &Map<String, Value>) -> Vec<(String, Misfit)> {
+    let mut merging = Merging { pointer: String::new(), misfits: Vec::new() };
+    let members = if schema.is_object() { Members::Keywords } else { Members::New };
+    merging.object(schema, patch, members);
+    merging.misfits
+}
+
+struct Merging {
+    pointer: String,
+    misfits: Vec<(String, Misfit)>,
+}
+
+impl Merging {
+    fn object(&mut self, target: &mut Value, patch: &Map<String, Value>, members: Members) {
+        if !target.is_object() {
+            *target = Value::Object(Map::new());
+        }
+        let Value::Object(target) = target else { return };
+        for (key, value) in patch {
+            let length = self.pointer.len();
+            self.pointer.push('/');
+            self.pointer.push_str(&segment(key));
+            self.member(target, key, value, members);
+            self.pointer.truncate(length);
+        }
+    }
+
+    fn member(&mut self, target: &mut Map<String, Value>, key: &str, value: &Value, members: Members) {
+        let is_there = target.contains_key(key);
+        match value {
+            _ if !is_there && matches!(members, Members::Names) => {
+                let misfit = Misfit::Gone { name: key.to_owned(), known: target.keys().cloned().collect() };
+                self.misfits.push((self.pointer.clone(), misfit));
+            }
+            // The order of the others stays.
+            Value::Null if is_there => drop(target.shift_remove(key)),
+            Value::Null => self.misfits.push((self.pointer.clone(), Misfit::NothingToRemove)),
+            Value::Object(patch) => {
+                let target = target.entry(key).or_insert(Value::Null);
+                let members = match members {
+                    _ if !target.is_object() => Members::New,
+                    Members::Keywords if OF_NAMES.contains(&key) => Members::Names,
+                    _ => Members::Keywords,
+                };
+                self.object(target, patch, members);
+            }
+            other => drop(target.insert(key.to_owned(), other.clone())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn merged(mut schema: Value, patch: &Value) -> Result<Value, Vec<(String, Misfit)>> {
+        let misfits = merge(&mut schema, patch.as_object().unwrap_or(&Map::new()));
+        if misfits.is_empty() { Ok(schema) } else { Err(misfits) }
+    }
+
+    #[test]
+    fn the_examples_of_the_rfc_that_remove_and_replace() {
+        for (schema, patch, expected) in [
+            (json!({"a": "b"}), json!({"a": "c"}), json!({"a": "c"})),
+            (json!({"a": "b"}), json!({"b": "c"}), json!({"a": "b", "b": "c"})),
+            (json!({"a": "b", "b": "c"}), json!({"a": null}), json!({"b": "c"})),
+            (json!({"a": ["b"]}), json!({"a": "c"}), json!({"a": "c"})),
+            (json!({"a": "c"}), json!({"a": ["b"]}), json!({"a": ["b"]})),
+            (json!({"a": {"b": "c", "d": "e"}}), json!({"a": {"b": "d", "d": null}}), json!({"a": {"b": "d"}})),
+            (json!({"a": [{"b": "c"}]}), json!({"a": [1]}), json!({"a": [1]})),
+            (json!({"e": null}), json!({"a": 1}), json!({"e": null, "a": 1})),
+            (json!([1, 2]), json!({"a": "b"}), json!({"a": "b"})),
+        ] {
+            assert_eq!(merged(schema, &patch), Ok(expected), "{patch}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_keeps_its_order() {
+        let schema = json!({"properties": {"a": {"type": "string", "title": "A", "minLength": 1}, "b": {}}});
+        let patch = json!({"properties": {"a": {"type": null, "maxLength": 2}}});
+        let expected = r#"{"properties":{"a":{"title":"A","minLength":1,"maxLength":2},"b":{}}}"#;
+        assert_eq!(merged(schema, &patch).map(|schema| schema.to_string()), Ok(expected.to_owned()));
+    }
+
+    #[test]
+    fn a_schema_may_be_given_keywords_but_no_names() {
+        let schema = json!({"properties": {"list": {"type": "array"}, "any": {}, "yes": true}});
+        let mended = json!({"properties": {
+            "list": {"items": {"type": "object", "properties": {"a": {"type": "string"}}}},
+            "any": {"properties": {"b": {}}},
+            "yes": {"type": "string"},
+        }});
+        assert!(merged(schema.clone(), &mended).is_ok());
+        let gone = |name: &str, known: &[&str]| Misfit::Gone {
+            name: name.to_owned(),
+            known: known.iter().map(ToString::to_string).collect(),
+        };
+        for (patch, pointer, misfit) in [
+            (json!({"properties": {"lst": {"items": {}}}}), "/properties/lst", gone("lst", &["list", "any", "yes"])),
+            (json!({"properties": {"lst": true}}), "/properties/lst", gone("lst", &["list", "any", "yes"])),
+            (json!({"properties": {"a/b": null}}), "/properties/a~1b", gone("a/b", &["list", "any", "yes"])),
+            (json!({"properties": {"list": {"title": null}}}), "/properties/list/title", Misfit::NothingToRemove),
+            (
+                json!({"properties": {"list": {"items": {"title": null}}}}),
+                "/properties/list/items/title",
+                Misfit::NothingToRemove,
+            ),
+        ] {
+            assert_eq!(merged(schema.clone(), &patch), Err(vec![(pointer.to_owned(), misfit)]), "{patch}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What a server should have said, as a file that is kept with its snapshot.
+
+mod apply;
+mod merge;
+mod parse;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::{FileError, Snapshot, locate, printable, read_text};
+
+pub use apply::Overridden;
+
+const FORMAT: u32 = 1;
+
+/// What a server should have said of its tools: the file `mcp/<server>.overrides.json` beside its snapshot.
+///
+/// ```
+/// use mcp_model::{Overrides, Snapshot};
+///
+/// let snapshot = Snapshot::parse(r#"{ "tools": [{ "name": "count", "inputSchema": { "type": "object" } }] }"#)?;
+/// let overrides = Overrides::parse(r#"{ "format": 1, "tools": { "count": { "outputSchema": { "type": "integer" } } } }"#)?;
+/// let mended = overrides.apply(&snapshot)?;
+/// assert_eq!(mended.tools[0]["outputSchema"]["type"], "integer");
+/// assert_eq!(mended.overridden["count"].declared, snapshot.tools[0]);
+/// # Ok::<(), mcp_model::FileError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Overrides {
+    /// What is said of each tool, by its wire name.
+    pub tools: BTreeMap<String, ToolOverride>,
+    /// The text that it was read from, to find places in.
+    text: String,
+    path: Option<PathBuf>,
+}
+
+/// What is said of one tool.
+///
+/// ```
+/// use mcp_model::{Overrides, ToolOverride};
+///
+/// let mut overrides = Overrides::default();
+/// let mut count = ToolOverride::default();
+/// count.output_schema = Some(serde_json::json!({ "type": "integer" }));
+/// count.learned_from = Some(12);
+/// overrides.tools.insert("count".to_owned(), count);
+/// assert!(overrides.to_text().contains(r#""learnedFrom": 12"#));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ToolOverride {
+    /// A JSON merge patch (RFC 7396) of the tool, whose only members are `inputSchema` and `outputSchema`.
+    pub patch: Map<String, Value>,
+    /// The tool's `outputSchema`, in place of what the server declares.
+    pub output_schema: Option<Value>,
+    /// From how many results `output_schema` was learned.
+    pub learned_from: Option<u64>,
+}
+
+impl Overrides {
+    /// Reads overrides from a file.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and where the file cannot be read.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        let overrides = Self::parse(&read_text(path)?).map_err(|error| error.in_file(path))?;
+        Ok(Self { path: Some(path.to_owned()), ..overrides })
+    }
+
+    /// Reads the overrides of a snapshot, where there are any.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_beside(snapshot: impl AsRef<Path>) -> Result<Option<Self>, FileError> {
+        let path = Self::beside(snapshot);
+        // A link that leads nowhere is something to complain of.
+        if path.symlink_metadata().is_err() { Ok(None) } else { Self::load(path).map(Some) }
+    }
+
+    /// The file of the overrides of a snapshot.
+    ///
+    /// ```
+    /// let path = mcp_model::Overrides::beside("mcp/github.json");
+    /// assert_eq!(path.to_str(), Some("mcp/github.overrides.json"));
+    /// ```
+    #[must_use]
+    pub fn beside(snapshot: impl AsRef<Path>) -> PathBuf {
+        snapshot.as_ref().with_extension("overrides.json")
+    }
+
+    /// The file that they were read from.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The text that they were read from.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.text
+    }
+
+    /// Line and column, both from 1, of what these overrides say of a place of a tool: `/inputSchema/properties/labels`.
+    #[must_use]
+    pub fn position(&self, tool: &str, pointer: &str) -> Option<(usize, usize)> {
+        let tool = tool_pointer(tool);
+        locate(&self.text, &format!("{tool}/patch{pointer}"))
+            .or_else(|| locate(&self.text, &format!("{tool}{pointer}")))
+    }
+
+    /// The text of the file: tools sorted by name, two spaces, line feeds.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let tools: Map<String, Value> =
+            self.tools.iter().map(|(name, tool)| (name.clone(), Value::Object(tool.to_json()))).collect();
+        format!("{:#}\n", json!({ "format": FORMAT, "tools": tools }))
+    }
+
+    /// Writes the file, at once and only where it changes; says whether it did.
+    ///
+    /// # Errors
+    /// Where the file cannot be written; the old one is then still there.
+    #[cfg(feature = "write")]
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<bool, FileError> {
+        crate::write_if_changed(path.as_ref(), self.to_text().as_bytes())
+    }
+
+    /// What these overrides make of a snapshot.
+    ///
+    /// # Errors
+    /// The first of [`misfits`](Self::misfits).
+    pub fn apply(&self, snapshot: &Snapshot) -> Result<Snapshot, FileError> {
+        let (mended, misfits) = apply::apply(self, snapshot);
+        misfits.into_iter().next().map_or(Ok(mended), Err)
+    }
+
+    /// What of these overrides does not fit a snapshot: tools that are gone, patches whose place is gone or that remove
+    /// what is not there, overrides that change nothing.
+    #[must_use]
+    pub fn misfits(&self, snapshot: &Snapshot) -> Vec<FileError> {
+        apply::apply(self, snapshot).1
+    }
+}
+
+impl ToolOverride {
+    fn to_json(&self) -> Map<String, Value> {
+        let mut json = Map::new();
+        if !self.patch.is_empty() {
+            json.insert("patch".to_owned(), self.patch.clone().into());
+        }
+        if let Some(schema) = &self.output_schema {
+            json.insert("outputSchema".to_owned(), schema.clone());
+        }
+        if let Some(count) = self.learned_from {
+            json.insert("learnedFrom".to_owned(), count.into());
+        }
+        json
+    }
+}
+
+/// Where a tool's override stands in the file.
+fn tool_pointer(tool: &str) -> String {
+    format!("/tools/{}", segment(tool))
+}
+
+/// What an error is about: a tool, and a place in it.
+fn inside(tool: &str, pointer: &str) -> String {
+    let tool = printable(tool);
+    if pointer.is_empty() { format!("tool {tool}") } else { format!("tool {tool}, {}", printable(pointer)) }
+}
+
+/// A key as a segment of a JSON pointer.
+fn segment(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}

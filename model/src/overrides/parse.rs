@@ -1,0 +1,207 @@
+//! From the text of the file. Whoever writes it by hand is told of everything that would be ignored.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jsonc_parser::ast;
+use jsonc_parser::common::Ranged;
+use serde_json::{Map, Value};
+
+use super::{FORMAT, Overrides, ToolOverride, inside, segment, tool_pointer};
+use crate::json_text::{check_format, check_not_empty, fault, not_json, placed};
+use crate::text::{line_and_column, without_byte_order_mark};
+use crate::{FileError, nearest, printable};
+
+/// The file in messages.
+const WHAT: &str = "the overrides file";
+const KEYS: [&str; 2] = ["format", "tools"];
+const TOOL_KEYS: [&str; 3] = ["patch", "outputSchema", "learnedFrom"];
+const SCHEMAS: [&str; 2] = ["inputSchema", "outputSchema"];
+
+impl Overrides {
+    /// Reads overrides.
+    ///
+    /// # Errors
+    /// Where the text is not JSON, is of a newer format, has a key twice or one that is not known, or says of a tool
+    /// nothing at all or what makes no sense: line and column.
+    pub fn parse(text: &str) -> Result<Self, FileError> {
+        let text = without_byte_order_mark(text);
+        check_not_empty(WHAT, text)?;
+        let file: Value = serde_json::from_str(text).map_err(|error| not_json(WHAT, text, &error))?;
+        let Value::Object(file) = file else {
+            return Err(fault(text, "", format!("{WHAT} is not a JSON object")));
+        };
+        let reader = Reader { text, tool: None };
+        if let Some(format) = file.get("format") {
+            check_format(WHAT, format.as_u64(), FORMAT).map_err(|error| placed(error, text, "/format"))?;
+        }
+        reader.known_keys(&file, "", &KEYS, "the overrides file")?;
+        reader.no_key_twice()?;
+        let tools = match file.get("tools") {
+            Some(Value::Object(tools)) => tools,
+            Some(_) => return Err(fault(text, "/tools", "`tools` is not an object")),
+            None => {
+                return Err(fault(text, "", "there is no object `tools`")
+                    .with_help("its keys are the names of tools, its values what to override of them"));
+            }
+        };
+        let read = |name, tool| Reader { text, tool: Some(name) }.tool(name, tool);
+        let tools = tools.iter().map(|(name, tool)| Ok((name.clone(), read(name, tool)?)));
+        Ok(Self { tools: tools.collect::<Result<BTreeMap<_, _>, FileError>>()?, text: text.to_owned(), path: None })
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    /// Whose override is read.
+    tool: Option<&'a str>,
+}
+
+impl Reader<'_> {
+    fn fault(&self, place: &str, message: impl Into<String>) -> FileError {
+        let error = fault(self.text, place, message);
+        match self.tool {
+            Some(tool) => error.inside(inside(tool, place.strip_prefix(&tool_pointer(tool)).unwrap_or_default())),
+            None => error,
+        }
+    }
+
+    fn tool(&self, name: &str, value: &Value) -> Result<ToolOverride, FileError> {
+        let place = tool_pointer(name);
+        let shown = format!("the override of tool `{}`", printable(name));
+        let tool = self.object(value, &place, &shown)?;
+        self.known_keys(tool, &place, &TOOL_KEYS, &shown)?;
+        let said = ToolOverride {
+            patch: self.patch(tool, &place, &shown)?,
+            output_schema: tool.get("outputSchema").cloned(),
+            learned_from: self.learned_from(tool, &place)?,
+        };
+        if let Some(schema) = &said.output_schema {
+            self.object(schema, &format!("{place}/outputSchema"), &format!("`outputSchema` in {shown}"))?;
+            if said.patch.contains_key("outputSchema") {
+                let message = format!("{shown} gives an `outputSchema` whole and patches it, too");
+                return Err(self
+                    .fault(&format!("{place}/patch/outputSchema"), message)
+                    .with_help("write the change into `outputSchema`"));
+            }
+        } else if said.learned_from.is_some() {
+            let message = format!("{shown} has `learnedFrom` without an `outputSchema` that was learned");
+            return Err(self.fault(&format!("{place}/learnedFrom"), message));
+        }
+        if said.patch.is_empty() && said.output_schema.is_none() {
+            return Err(self
+                .fault(&place, format!("{shown} changes nothing"))
+                .with_help("remove it, or give it a `patch` or an `outputSchema`"));
+        }
+        Ok(said)
+    }
+
+    fn patch(&self, tool: &Map<String, Value>, place: &str, shown: &str) -> Result<Map<String, Value>, FileError> {
+        let Some(patch) = tool.get("patch") else {
+            return Ok(Map::new());
+        };
+        let (place, shown) = (format!("{place}/patch"), format!("the patch in {shown}"));
+        let patch = self.object(patch, &place, &shown)?;
+        self.known_keys(patch, &place, &SCHEMAS, &shown)?;
+        for (key, value) in patch {
+            let place = format!("{place}/{key}");
+            match value {
+                Value::Null if key == "inputSchema" => {
+                    let message = format!("{shown} removes `inputSchema`, which every tool has");
+                    return Err(self.fault(&place, message));
+                }
+                Value::Null => {}
+                Value::Object(patch) if patch.is_empty() => {
+                    return Err(self.fault(&place, format!("{shown} changes nothing")));
+                }
+                _ => drop(self.object(value, &place, &format!("`{key}` in {shown}"))?),
+            }
+        }
+        Ok(patch.clone())
+    }
+
+    fn learned_from(&self, tool: &Map<String, Value>, place: &str) -> Result<Option<u64>, FileError> {
+        let Some(value) = tool.get("learnedFrom") else {
+            return Ok(None);
+        };
+        value.as_u64().filter(|count| *count > 0).map(Some).ok_or_else(|| {
+            let message = "`learnedFrom` is not a number of results: a whole number above zero";
+            self.fault(&format!("{place}/learnedFrom"), message)
+        })
+    }
+
+    fn object<'v>(&self, value: &'v Value, place: &str, shown: &str) -> Result<&'v Map<String, Value>, FileError> {
+        value.as_object().ok_or_else(|| self.fault(place, format!("{shown} is not an object")))
+    }
+
+    fn known_keys(
+        &self,
+        object: &Map<String, Value>,
+        place: &str,
+        known: &[&str],
+        shown: &str,
+    ) -> Result<(), FileError> {
+        let Some(unknown) = object.keys().find(|key| !known.contains(&key.as_str())) else {
+            return Ok(());
+        };
+        let message = format!("unknown key `{}` in {shown}", printable(unknown));
+        let help = match nearest(unknown, known.iter().copied()).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the keys are `{}`", known.join("`, `")),
+        };
+        Err(self.fault(&format!("{place}/{}", segment(unknown)), message).with_help(help))
+    }
+
+    /// A JSON parser keeps the last of two members of one name.
+    fn no_key_twice(&self) -> Result<(), FileError> {
+        let parsed = jsonc_parser::parse_to_ast(self.text, &Default::default(), &Default::default());
+        let Some(found) = parsed.ok().and_then(|parsed| repeated(&parsed.value?)) else {
+            return Ok(());
+        };
+        let (line, column) = line_and_column(self.text, found.offset);
+        let message = format!("key `{}` stands twice in one object", printable(&found.key));
+        let error = FileError::new(message).at(line, column);
+        // Innermost first.
+        let mut path = found.path.iter().rev();
+        match (path.next().map(String::as_str), path.next()) {
+            (Some("tools"), Some(tool)) => {
+                let below: String = path.map(|key| format!("/{}", segment(key))).collect();
+                Err(error.inside(inside(tool, &format!("{below}/{}", segment(&found.key)))))
+            }
+            _ => Err(error),
+        }
+    }
+}
+
+/// A key that an object has for the second time.
+struct Repeated {
+    key: String,
+    offset: usize,
+    /// The keys and places that lead to the object, the innermost first.
+    path: Vec<String>,
+}
+
+/// The first key that stands twice. What was read as JSON already is not nested deep.
+fn repeated(value: &ast::Value<'_>) -> Option<Repeated> {
+    let below = |step: String, value| {
+        repeated(value).map(|mut found| {
+            found.path.push(step);
+            found
+        })
+    };
+    match value {
+        ast::Value::Array(array) => {
+            array.elements.iter().enumerate().find_map(|(place, element)| below(place.to_string(), element))
+        }
+        ast::Value::Object(object) => {
+            let mut seen = BTreeSet::new();
+            object.properties.iter().find_map(|property| {
+                let key = property.name.as_str();
+                if !seen.insert(key) {
+                    return Some(Repeated { key: key.to_owned(), offset: property.range().start, path: Vec::new() });
+                }
+                below(key.to_owned(), &property.value)
+            })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,310 @@
+//! What a server should have said: reading it, what it makes of a snapshot, and every fault of it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use mcp_model::{Overrides, Snapshot, tool_digest};
+use serde_json::{Value, json};
+
+const SNAPSHOT: &str = r#"{
+  "tools": [
+    {
+      "name": "create_issue",
+      "inputSchema": {
+        "type": "object",
+        "properties": {
+          "title": { "type": "string", "maxLength": 10 },
+          "labels": { "type": "array" }
+        },
+        "required": ["title"]
+      }
+    },
+    { "name": "get/issue", "inputSchema": { "type": "object" }, "outputSchema": { "type": "object", "title": "Issue" } },
+    { "name": "twin", "inputSchema": { "type": "object" } },
+    { "name": "twin", "inputSchema": { "type": "object", "title": "Other" } }
+  ]
+}"#;
+
+fn snapshot() -> Snapshot {
+    Snapshot::parse(SNAPSHOT).unwrap()
+}
+
+/// Overrides with these tools, one a line.
+fn overriding(tools: &str) -> String {
+    format!("{{\n  \"format\": 1,\n  \"tools\": {{\n    {tools}\n  }}\n}}\n")
+}
+
+fn applied(tools: &str) -> Snapshot {
+    Overrides::parse(&overriding(tools)).and_then(|overrides| overrides.apply(&snapshot())).unwrap()
+}
+
+/// What is said of overrides that cannot be read, or do not fit.
+fn said(tools: &str) -> String {
+    said_of(&overriding(tools))
+}
+
+fn said_of(text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let snapshot_path = folder.path().join("gh.json");
+    mcp_model::write_if_changed(&folder.path().join("gh.overrides.json"), text.as_bytes()).unwrap();
+    let read = Overrides::load_beside(snapshot_path).map(|read| read.expect("the file is there"));
+    let error = read.and_then(|overrides| overrides.apply(&snapshot())).expect_err("it does not fit");
+    let said = error.to_string().replace(&format!("{}/", folder.path().display()), "");
+    assert!(said.contains("\n --> gh.overrides.json:"), "it says where: {said}");
+    said
+}
+
+#[test]
+fn a_schema_is_given_whole_or_patched() {
+    let mended = applied(
+        r#""create_issue": {
+             "patch": { "inputSchema": { "properties": { "title": { "maxLength": null }, "labels": { "items": { "type": "string" } } } } },
+             "outputSchema": { "type": "array" }, "learnedFrom": 12 },
+           "get/issue": { "patch": { "outputSchema": { "properties": { "id": { "type": "integer" } } } } }"#,
+    );
+    assert_eq!(
+        mended.tools[0],
+        json!({
+            "name": "create_issue",
+            "inputSchema": {
+                "type": "object",
+                "properties": { "title": { "type": "string" }, "labels": { "type": "array", "items": { "type": "string" } } },
+                "required": ["title"]
+            },
+            "outputSchema": { "type": "array" }
+        })
+    );
+    let expected = json!({ "type": "object", "title": "Issue", "properties": { "id": { "type": "integer" } } });
+    assert_eq!(mended.tools[1]["outputSchema"], expected);
+    assert_eq!(mended.tools[2..], snapshot().tools[2..], "the others are as they were");
+
+    let create = &mended.overridden["create_issue"];
+    assert_eq!((&create.declared, create.learned_from), (&snapshot().tools[0], Some(12)));
+    assert_eq!(mended.overridden["get/issue"].declared, snapshot().tools[1]);
+    assert_eq!(mended.overridden.len(), 2);
+    let digest = |tool: &Value| tool_digest("create_issue", &tool["inputSchema"], tool.get("outputSchema"));
+    assert_eq!(digest(&create.declared), digest(&snapshot().tools[0]), "a digest is of what the server said");
+    assert_ne!(digest(&create.declared), digest(&mended.tools[0]));
+}
+
+#[test]
+fn an_output_schema_can_be_replaced_or_removed() {
+    let replaced = applied(r#""get/issue": { "outputSchema": { "type": "string" } }"#);
+    assert_eq!(replaced.tools[1]["outputSchema"], json!({ "type": "string" }));
+    let removed = applied(r#""get/issue": { "patch": { "outputSchema": null } }"#);
+    assert_eq!(removed.tools[1].get("outputSchema"), None);
+}
+
+#[test]
+fn they_stand_beside_the_snapshot_and_may_be_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let snapshot = folder.path().join("gh.json");
+    assert_eq!(Overrides::load_beside(&snapshot), Ok(None));
+    let overrides = Overrides::parse(&overriding(r#""a": { "outputSchema": {}, "learnedFrom": 3 }"#)).unwrap();
+    let path = Overrides::beside(&snapshot);
+    assert_eq!(overrides.save(&path), Ok(true));
+    assert_eq!(overrides.save(&path), Ok(false), "a file that does not change is not written");
+    let read = Overrides::load_beside(&snapshot).unwrap().unwrap();
+    assert_eq!((read.path(), &read.tools), (Some(path.as_path()), &overrides.tools));
+    let expected = "{\n  \"format\": 1,\n  \"tools\": {\n    \"a\": {\n      \"outputSchema\": {},\n      \"learnedFrom\": 3\n    }\n  }\n}\n";
+    assert_eq!(read.source(), expected);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink("gone.json", folder.path().join("gh.overrides.json")).unwrap();
+    let error = Overrides::load_beside(folder.path().join("gh.json")).unwrap_err();
+    assert_eq!(error.message, "file not found");
+}
+
+#[test]
+fn what_is_no_overrides_file_is_refused_with_its_place() {
+    for (text, expected) in [
+        ("", "the overrides file is empty\n --> gh.overrides.json:1:1"),
+        (
+            "{\"tools\": {\"a\"",
+            "the overrides file is cut off: EOF while parsing an object\n --> gh.overrides.json:1:14",
+        ),
+        ("{\"tools\": {},}", "the overrides file is not valid JSON: trailing comma\n --> gh.overrides.json:1:14"),
+        ("[]", "the overrides file is not a JSON object\n --> gh.overrides.json:1:1"),
+        (
+            "{\"format\": 1}",
+            "there is no object `tools`\n --> gh.overrides.json:1:1\n  = help: its keys are the names of tools, its \
+             values what to override of them",
+        ),
+        ("{\"tools\": []}", "`tools` is not an object\n --> gh.overrides.json:1:2"),
+        ("{\"format\": \"1\", \"tools\": {}}", "`format` is not 1\n --> gh.overrides.json:1:2"),
+        (
+            "{\n\"format\": 3,\n\"new\": true}",
+            "the overrides file has format 3; mcp-bindgen 0.1.0 reads format 1\n --> gh.overrides.json:2:1\n  = help: \
+             install mcp-bindgen 0.3 or later, in Cargo.toml and on the command line",
+        ),
+        (
+            "{\"tolls\": {}, \"tools\": {}}",
+            "unknown key `tolls` in the overrides file\n --> gh.overrides.json:1:2\n  = help: did you mean `tools`?",
+        ),
+    ] {
+        assert_eq!(said_of(text), expected);
+    }
+    assert!(
+        said_of("{\"tools\": {\"a\": {\"outputSchema\": {\"maximum\": 1e999}}}}")
+            .contains("not valid JSON: number out of range")
+    );
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_its_place() {
+    for (tools, expected) in [
+        (
+            r#""create_issue": 1"#,
+            "the override of tool `create_issue` is not an object\n --> gh.overrides.json:4:5 (tool create_issue)",
+        ),
+        (
+            r#""create_issue": {}"#,
+            "the override of tool `create_issue` changes nothing\n --> gh.overrides.json:4:5 (tool create_issue)\n  = help: remove it, or give \
+             it a `patch` or an `outputSchema`",
+        ),
+        (
+            r#""create_issue": { "patch": {} }"#,
+            "the override of tool `create_issue` changes nothing\n --> gh.overrides.json:4:5 (tool create_issue)\n  = help: remove it, or give \
+             it a `patch` or an `outputSchema`",
+        ),
+        (
+            r#""create_issue": { "patch": { "inputSchema": {} } }"#,
+            "the patch in the override of tool `create_issue` changes nothing\n --> gh.overrides.json:4:34 (tool create_issue, /patch/inputSchema)",
+        ),
+        (
+            r#""create_issue": { "outputSchem": {} }"#,
+            "unknown key `outputSchem` in the override of tool `create_issue`\n --> gh.overrides.json:4:23 (tool create_issue, /outputSchem)\n  = help: did \
+             you mean `outputSchema`?",
+        ),
+        (
+            r#""create_issue": { "patch": { "description": "x" } }"#,
+            "unknown key `description` in the patch in the override of tool `create_issue`\n --> \
+             gh.overrides.json:4:34 (tool create_issue, /patch/description)\n  = help: the keys are `inputSchema`, `outputSchema`",
+        ),
+        (
+            r#""create_issue": { "outputSchema": true }"#,
+            "`outputSchema` in the override of tool `create_issue` is not an object\n --> gh.overrides.json:4:23 (tool create_issue, /outputSchema)",
+        ),
+        (
+            r#""create_issue": { "patch": { "inputSchema": ["a"] } }"#,
+            "`inputSchema` in the patch in the override of tool `create_issue` is not an object\n --> gh.overrides.json:4:34 (tool create_issue, /patch/inputSchema)",
+        ),
+        (
+            r#""create_issue": { "patch": { "inputSchema": null } }"#,
+            "the patch in the override of tool `create_issue` removes `inputSchema`, which every tool has\n --> \
+             gh.overrides.json:4:34 (tool create_issue, /patch/inputSchema)",
+        ),
+        (
+            r#""create_issue": { "outputSchema": {}, "patch": { "outputSchema": { "title": "x" } } }"#,
+            "the override of tool `create_issue` gives an `outputSchema` whole and patches it, too\n --> \
+             gh.overrides.json:4:54 (tool create_issue, /patch/outputSchema)\n  = help: write the change into `outputSchema`",
+        ),
+        (
+            r#""create_issue": { "outputSchema": {}, "learnedFrom": 1.5 }"#,
+            "`learnedFrom` is not a number of results: a whole number above zero\n --> gh.overrides.json:4:43 (tool create_issue, /learnedFrom)",
+        ),
+        (
+            r#""create_issue": { "outputSchema": {}, "learnedFrom": 0 }"#,
+            "`learnedFrom` is not a number of results: a whole number above zero\n --> gh.overrides.json:4:43 (tool create_issue, /learnedFrom)",
+        ),
+        (
+            r#""create_issue": { "patch": { "inputSchema": { "title": "x" } }, "learnedFrom": 2 }"#,
+            "the override of tool `create_issue` has `learnedFrom` without an `outputSchema` that was learned\n --> \
+             gh.overrides.json:4:69 (tool create_issue, /learnedFrom)",
+        ),
+        (
+            r#""create_issue": { "outputSchema": {"type": "string", "type": "object"} }"#,
+            "key `type` stands twice in one object\n --> gh.overrides.json:4:58 (tool create_issue, /outputSchema/type)",
+        ),
+    ] {
+        assert_eq!(said(tools), expected, "{tools}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_the_snapshot_is_named_with_its_place() {
+    for (tools, expected) in [
+        (
+            r#""creat_issue": { "outputSchema": {} }"#,
+            "there is no tool `creat_issue` to override\n --> gh.overrides.json:4:5 (tool creat_issue)\n  = help: did you \
+             mean `create_issue`, `get/issue`?",
+        ),
+        (
+            r#""zebra": { "outputSchema": {} }"#,
+            "there is no tool `zebra` to override\n --> gh.overrides.json:4:5 (tool zebra)\n  = help: remove it; \
+             `mcp-bindgen list` shows the tools of a snapshot",
+        ),
+        (
+            r#""twin": { "outputSchema": {} }"#,
+            "the server has several tools `twin`: an override cannot tell them apart\n --> gh.overrides.json:4:5 (tool \
+             twin)\n  = help: remove it",
+        ),
+        (
+            r#""create_issue": { "patch": { "inputSchema": { "properties": { "lables": { "items": {} } } } } }"#,
+            "the patch of tool `create_issue` speaks of `lables`, which is not there\n --> gh.overrides.json:4:67 (tool \
+             create_issue, /inputSchema/properties/lables)\n  = help: did you mean `labels`? a patch changes what the \
+             server declares; what it does not, add in `allOf`",
+        ),
+        (
+            r#""create_issue": { "patch": { "inputSchema": { "properties": { "title": { "pattern": null } } } } }"#,
+            "the patch of tool `create_issue` removes what is not there\n --> gh.overrides.json:4:78 (tool create_issue, \
+             /inputSchema/properties/title/pattern)\n  = help: `null` removes; leave the key out",
+        ),
+        (
+            r#""create_issue": { "patch": { "outputSchema": null } }"#,
+            "the patch of tool `create_issue` removes what is not there\n --> gh.overrides.json:4:34 (tool create_issue, \
+             /outputSchema)\n  = help: `null` removes; leave the key out",
+        ),
+        (
+            r#""create_issue": { "patch": { "outputSchema": { "type": "object" } } }"#,
+            "tool `create_issue` has no `outputSchema` to patch\n --> gh.overrides.json:4:34 (tool create_issue, /outputSchema)\n  = \
+             help: give it one whole: `outputSchema` beside `patch`",
+        ),
+        (
+            r#""get/issue": { "outputSchema": { "type": "object", "title": "Issue" } }"#,
+            "the override of tool `get/issue` changes nothing: the server says the same\n --> gh.overrides.json:4:5 (tool \
+             get/issue)\n  = help: remove it",
+        ),
+    ] {
+        assert_eq!(said(tools), expected, "{tools}");
+    }
+}
+
+#[test]
+fn every_misfit_is_found() {
+    let tools = r#""gone": { "outputSchema": {} },
+        "create_issue": { "patch": { "inputSchema": { "description": null, "properties": { "x": { "type": "string" } } } } }"#;
+    let overrides = Overrides::parse(&overriding(tools)).unwrap();
+    let misfits = overrides.misfits(&snapshot());
+    let messages: Vec<&str> = misfits.iter().map(|misfit| misfit.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "the patch of tool `create_issue` removes what is not there",
+            "the patch of tool `create_issue` speaks of `x`, which is not there",
+            "there is no tool `gone` to override",
+        ]
+    );
+    assert_eq!(overrides.apply(&snapshot()).unwrap_err(), misfits[0]);
+}
+
+#[test]
+fn names_of_strangers_are_shown_harmless() {
+    let said = said("\"a\\u001b[2J\\u202e\": { \"outputSchema\": {} }");
+    assert!(said.contains(r"`a\u{1b}[2J\u{202e}`"), "{said}");
+}
+
+#[test]
+fn a_place_is_found_in_patch_and_schema() {
+    let text = overriding(
+        r#""a/b": { "patch": { "inputSchema": { "title": "x" } },
+             "outputSchema": { "type": "text" } }"#,
+    );
+    let overrides = Overrides::parse(&text).unwrap();
+    assert_eq!(overrides.position("a/b", "/inputSchema/title"), Some((4, 42)));
+    assert_eq!(overrides.position("a/b", "/outputSchema/type"), Some((5, 32)));
+    assert_eq!(overrides.position("a/b", "/inputSchema/type"), None);
+}

@@ -1,0 +1,4 @@
+// An override that says nothing.
+mcp_bindgen::mcp_tools!("changes-nothing");
+
+fn main() {}

@@ -1,0 +1,4 @@
+// JSON keeps only one of two.
+mcp_bindgen::mcp_tools!("key-twice");
+
+fn main() {}

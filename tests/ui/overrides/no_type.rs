@@ -1,0 +1,4 @@
+// A type that JSON does not have.
+mcp_bindgen::mcp_tools!("no-type");
+
+fn main() {}
