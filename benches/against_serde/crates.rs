@@ -140,7 +140,9 @@ impl Crates {
             }
             forms.push((form, best));
         }
-        Ok(Measured { said: said.lines().last().unwrap_or_default().to_owned(), forms })
+        // Criterion's progress is there as well.
+        let said = said.lines().find(|line| line.contains("sample values")).unwrap_or_default();
+        Ok(Measured { said: said.to_owned(), forms })
     }
 
     fn program(&self, package: &str) -> PathBuf {
