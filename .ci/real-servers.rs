@@ -13,7 +13,7 @@ mcp_bindgen::mcp_tools!("clock");
 use clock::{Clock, ClockConvertTimeParams};
 use everything::{Everything, EverythingEchoParams};
 use files::{Files, FilesReadTextFileParams};
-use memory::{Memory, MemoryReadGraphParams};
+use memory::{Memory, MemoryCreateEntitiesParams, MemoryEntity, MemoryReadGraphParams};
 use remote::{Remote, RemoteGetSumParams};
 use vcs::{Vcs, VcsGitLogParams};
 
@@ -49,11 +49,19 @@ async fn main() -> Result<(), Box<dyn Error>> {
             )
         }
         "memory" => {
-            let graph = Memory::connect()
-                .await?
+            // What one tool answers is what another takes.
+            let memory = Memory::connect().await?;
+            let graph = memory
                 .read_graph(MemoryReadGraphParams::default())
                 .await?;
-            (format!("{:?}", graph.entities), "\"ci\"")
+            let entity = graph.entities.into_iter().next().ok_or("no entity")?;
+            let twin = MemoryEntity {
+                name: format!("{} twin", entity.name),
+                ..entity
+            };
+            let params = MemoryCreateEntitiesParams::new(vec![twin]);
+            let created = memory.create_entities(params).await?;
+            (format!("{:?}", created.entities), "\"ci twin\"")
         }
         "vcs" => {
             let params = VcsGitLogParams::new(format!("{folder}/repository"));

@@ -233,6 +233,45 @@ fn a_builder_that_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn rules_of_a_builder_that_cannot_hold_are_refused() {
+    let project = Project::new("[servers.hub]\nnpm = \"x\"\n[servers.git]\nnpm = \"x\"\n");
+    let hub = || Builder::new().server("hub");
+    let said =
+        "in `rename`: `list_isues` leads nowhere: there is no tool `list_isues`\n  = help: did you mean `list_issues`?";
+    project.build_refuses(hub().rename("list_isues", "issues"), said);
+    project.build_refuses(hub().derive(["a b"]), "in `derive`: `a b` is no path");
+    project.build_refuses(hub().exclude(["x_*"]), "no tool matches `x_*`");
+    project.build_refuses(hub().exclude(["*"]), "nothing is left to bind: `*` takes away every tool");
+    project.build_refuses(hub().crate_path("my crate"), "`my crate` is no path of a module");
+    project.build_refuses(
+        hub().types(mcp_model::Types::Typify),
+        "`types = \"typify\"` of server `hub` needs feature `typify`",
+    );
+    let every = Builder::new().rename("list_issues", "issues").server("hub").server("git");
+    project.build_refuses(every, "`rename` is for one server");
+    // What is left out of every server has to be in one, and stays out of those that leave out more.
+    project.build_refuses(Builder::new().exclude(["x_*"]).server("hub").server("git"), "no tool matches `x_*`");
+    let both = Builder::new().exclude(["merge_*"]).server("git").server("hub").prefix(mcp_model::Prefix::None);
+    project.build(both).expect("it can be bound");
+    assert!(project.built("hub").contains("ListIssuesParams") && !project.built("hub").contains("MergeRequestParams"));
+}
+
+#[test]
+fn rules_of_the_configuration_hold_for_macro_and_builder_or_are_refused_by_both() {
+    let project = Project::new("[servers.hub]\nnpm = \"x\"\nrust.rename = { list_issues = \"issues\" }\n");
+    assert!(project.binds(quote!("hub")).contains("pub async fn hub_issues"));
+    // A macro that binds less is no fault of the configuration; what it says itself holds.
+    assert!(!project.binds(quote!("hub", tools = ["merge_*"])).contains("issues ("));
+    let both = project.binds(quote!("hub", rename = { list_issues = "all", merge_request = "merge" }));
+    assert!(both.contains("pub async fn hub_all") && both.contains("pub async fn hub_merge"), "{both}");
+
+    let project = Project::new("[servers.hub]\nnpm = \"x\"\nrust.rename = { list_issue = \"issues\" }\n");
+    let said = "in `rename`: `list_issue` leads nowhere: there is no tool `list_issue`\n --> mcp.toml:3:17";
+    project.refuses(quote!("hub"), &said.replace('\n', "\\n"));
+    project.build_refuses(Builder::new().server("hub"), said);
+}
+
+#[test]
 fn errors_of_build_scripts_are_text() {
     let project = Project::new("[servers.hub]\nnpm = \"x\"\nevn = {}\n");
     let error = project.build(Builder::new().server("hub")).expect_err("a wrong key");

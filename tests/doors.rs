@@ -128,6 +128,44 @@ fn options_mean_the_same_to_the_macro_and_the_build_script() {
 }
 
 #[test]
+fn what_users_say_of_the_code_means_the_same_to_the_macro_and_the_build_script() {
+    let text = include_str!("../fixtures/lists/tracker.json");
+    let project = Project::new(&[("mcp/tracker.json", text)]);
+    let options = Options::new("tracker")
+        .exclude(["search"])
+        .unknown(mcp_model::UnknownKeys::Keep)
+        .derive(["Ord", "crate::Traced"])
+        .rename("create_issue", "open_issue")
+        .rename("create_issue/type", "kind")
+        .crate_path(quote!(crate::mcp));
+    let tokens = Bindings::generate(&snapshot(text), &options).0;
+    let list = tracked("mcp/tracker.json");
+    let expanded = project.expand(quote!(
+        "tracker",
+        exclude = ["search"],
+        types = "native",
+        unknown = "keep",
+        derive = ["Ord", "crate::Traced"],
+        rename = { create_issue = "open_issue", "create_issue/type" = "kind" },
+        crate = crate::mcp,
+    ));
+    assert!(expanded == quote!(#list #tokens).to_string(), "the macro expands to something else: {expanded}");
+    let builder = Builder::new()
+        .derive(["Ord"])
+        .server("tracker")
+        .exclude(["search"])
+        .types(mcp_model::Types::Native)
+        .unknown(mcp_model::UnknownKeys::Keep)
+        .derive(["crate::Traced"])
+        .rename("create_issue", "open_issue")
+        .rename("create_issue/type", "kind")
+        .crate_path("crate::mcp");
+    let built = project.build("tracker", builder).0;
+    assert!(built == source("tracker", tokens), "the build script writes something else");
+    assert!(built.contains("#[derive(Clone, Debug, PartialEq, Eq, Hash, crate::Traced)]"), "{built}");
+}
+
+#[test]
 fn a_module_is_called_as_written() {
     let text = include_str!("../fixtures/lists/git.json");
     let project = Project::new(&[("mcp/git.json", text)]);

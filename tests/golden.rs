@@ -36,6 +36,26 @@ fn every_golden_file_has_a_list_and_is_compiled() {
     assert_eq!(golden, compiled, "golden files, and those that golden_compiled.rs includes");
 }
 
+/// `shared_types.rs` compiles and runs the same.
+#[test]
+fn shared_and_extern_types_generate_their_golden_files() {
+    let memory = Options::new("memory")
+        .shared("Entity", "create_entities/entities/*")
+        .shared("Relation", "create_relations/relations/*")
+        .shared("Graph", "read_graph/$output");
+    let shop = Options::new("shop")
+        .extern_type("#/$defs/Money", "crate::Money")
+        .extern_type("#/$defs/Sku", "crate::numbers::Sku");
+    for (stem, options) in [("memory", memory), ("shop", shop)] {
+        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+        let snapshot = Snapshot::load(fixtures.join(format!("lists/{stem}.json"))).expect("the list can be read");
+        assert!(Bindings::faults(&snapshot, &options).is_empty());
+        let (tokens, _) = Bindings::generate(&snapshot, &options);
+        let text = format(tokens).unwrap_or_else(|error| panic!("{stem}: {error}"));
+        expectorate::assert_contents(fixtures.join(format!("rules/{stem}.rs")), &text);
+    }
+}
+
 fn features() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/features")
 }

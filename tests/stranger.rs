@@ -235,6 +235,62 @@ fn an_older_edition_another_name_and_no_prelude_make_no_difference() {
     assert!(!run.stderr.contains("warning"), "{}", run.stderr);
 }
 
+#[test]
+fn a_derive_of_ones_own_is_on_every_type() {
+    let tables = format!(
+        "[dependencies]\nmcp-bindgen = {}\ntraced = {{ path = \"traced\" }}\n\n[workspace]\nmembers = [\"traced\"]",
+        dependency(".")
+    );
+    let package = Crate::new("stranger-deriving", "2024", &tables);
+    package
+        .write("traced/Cargo.toml", "[package]\nname = \"traced\"\nedition = \"2024\"\n\n[lib]\nproc-macro = true\n");
+    package.write(
+        "traced/src/lib.rs",
+        r#"
+        use proc_macro::{TokenStream, TokenTree};
+
+        #[proc_macro_derive(Traced)]
+        pub fn traced(item: TokenStream) -> TokenStream {
+            let mut words = item.into_iter().filter_map(|token| match token {
+                TokenTree::Ident(word) => Some(word.to_string()),
+                _ => None,
+            });
+            words.find(|word| word == "struct" || word == "enum");
+            let name = words.next().unwrap();
+            format!("impl crate::Traced for {name} {{ const NAME: &'static str = {name:?}; }}").parse().unwrap()
+        }
+        "#,
+    );
+    let config = "[servers.tracker]\ncommand = \"x\"\nrust.derive = [\"::traced::Traced\", \"PartialOrd\"]\n";
+    package.write("mcp.toml", config);
+    package.write("mcp/tracker.json", include_str!("../fixtures/lists/tracker.json"));
+    package.write(
+        "src/main.rs",
+        r#"
+        #![deny(warnings)]
+        pub trait Traced {
+            const NAME: &'static str;
+        }
+        #[allow(non_snake_case)]
+        mod strict {
+            #![no_implicit_prelude]
+            ::mcp_bindgen::mcp_tools!("tracker");
+        }
+        use strict::tracker::*;
+        fn main() {
+            println!("{}", TrackerCreateIssueParams::NAME);
+            println!("{}", TrackerCreateIssueParamsType::NAME);
+            println!("{}", TrackerSearchParamsWhere::NAME);
+            let grams = |grams| TrackerMoveCardParamsWeight { grams };
+            assert!(grams(1.0) < grams(2.0));
+        }
+        "#,
+    );
+    let run = package.run(&["run"]).succeeds();
+    let names: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(names, ["TrackerCreateIssueParams", "TrackerCreateIssueParamsType", "TrackerSearchParamsWhere"]);
+}
+
 /// The packages that a build compiled, in order.
 fn stale(run: &Run) -> Vec<String> {
     let messages = run.messages();

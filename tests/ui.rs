@@ -15,7 +15,7 @@ use common::{Crate, dependency, root};
 use expectorate::assert_contents;
 use serde_json::{Value, json};
 
-const CONFIG: &str = r#"
+const CONFIG: &str = r##"
 deny = ["MCP0007"]
 
 [servers]
@@ -26,7 +26,22 @@ unsynced = { command = "server" }
 truncated = { command = "server" }
 newer = { command = "server" }
 dangling = { command = "server" }
-"#;
+memory = { command = "server" }
+shop = { command = "server" }
+misshared = { command = "server", rust = { shared = { Entity = "create_entity/entities/*" } } }
+misplaced = { command = "server", rust = { extern = { "#/$defs/Money" = "Money" } } }
+
+[servers.renamed]
+command = "server"
+
+[servers.renamed.rust.rename]
+create_issue = "open_issue"
+"create_issue/lables" = "tags"
+
+[servers.traced]
+command = "server"
+rust = { derive = ["crate::Traced"] }
+"##;
 
 #[test]
 fn mistakes_are_explained() {
@@ -37,12 +52,18 @@ fn mistakes_are_explained() {
         ("mcp/github.json", &github),
         ("mcp/small.json", &small),
         ("mcp/narrow.json", &small),
+        ("mcp/renamed.json", &small),
+        ("mcp/traced.json", &small),
         ("mcp/truncated.json", &fixture("broken/truncated.json")),
         ("mcp/newer.json", &fixture("broken/newer_format.json")),
         ("mcp/dangling.json", &fixture("features/ref_elsewhere.json")),
+        ("mcp/memory.json", &fixture("lists/memory.json")),
+        ("mcp/misshared.json", &fixture("lists/memory.json")),
+        ("mcp/shop.json", &fixture("lists/shop.json")),
+        ("mcp/misplaced.json", &fixture("lists/shop.json")),
     ];
     let count = explains("mistaken", "tests/ui", &files);
-    assert!(count > 15, "{count} cases");
+    assert!(count > 43, "{count} cases");
 }
 
 #[test]
@@ -63,7 +84,7 @@ fn no_message_shows_where_the_crate_is() {
             count += 1;
         }
     }
-    assert!(count > 18, "{count} cases");
+    assert!(count > 35, "{count} cases");
 }
 
 /// Builds every case of a folder, in a crate with these files, and compares what rustc says of it with the text beside it.

@@ -35,7 +35,7 @@ pub(crate) enum Command {
     /// Ask servers what they offer and compare it with their snapshots; exit code 4 where they differ.
     Check(Servers),
     /// List tools and the names of their bindings, from snapshots.
-    List(Selection),
+    List(List),
     /// Print the generated Rust, formatted.
     Expand(Expand),
     /// Call a tool.
@@ -60,6 +60,15 @@ pub(crate) struct Selection {
     /// The server's name for the bindings of `--snapshot`; by default the one in the file.
     #[arg(long = "server", value_name = "NAME", id = "name", requires = "snapshot")]
     pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) source: Selection,
+    /// List the places of one shape instead, which `shared` in `[servers.NAME.rust]` can make one type.
+    #[arg(long)]
+    pub(crate) shapes: bool,
 }
 
 #[derive(Debug, Args)]

@@ -70,6 +70,22 @@ fn patterns_that_do_nothing_bind_nothing() {
 }
 
 #[test]
+fn rules_of_the_code_are_followed_or_refused() {
+    let project =
+        offline("[servers.gh]\nnpm = \"x\"\nrust = { rename = { add = \"sum\" }, derive = [\"crate::Own\"] }\n");
+    let listed = project.run(&["list", "--format", "json"]).exits_with(0).stdout;
+    assert!(listed.contains("\"gh_sum\"") && listed.contains("GhSumParams"), "{listed}");
+    let code = project.run(&["expand", "gh"]).exits_with(0).stdout;
+    assert!(code.contains("Default, crate::Own)]\n    pub struct GhSumParams"), "{code}");
+
+    let project = offline("[servers.gh]\nnpm = \"x\"\nrust.rename = { ad = \"sum\" }\n");
+    let said = "error: in `rename`: `ad` leads nowhere: there is no tool `ad`\n --> mcp.toml:3:17\n  = help: did you mean `add`?";
+    for command in [&["list"][..], &["expand", "gh"]] {
+        project.run(command).exits_with(1).says(said);
+    }
+}
+
+#[test]
 fn a_broken_entry_of_mcp_json_is_a_warning_until_it_is_asked_for() {
     let project = offline("");
     fs::remove_file(project.path("mcp.toml")).unwrap();

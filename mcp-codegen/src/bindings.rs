@@ -1,10 +1,12 @@
-use mcp_model::Snapshot;
+use mcp_model::{Snapshot, UnknownKeys};
 use proc_macro2::TokenStream;
 
 use crate::emit;
 use crate::names::ident;
 use crate::options::Options;
-use crate::plan::Plan;
+use crate::patterns::tool_names;
+use crate::plan::{AlikeShapes, Plan};
+use crate::rules::RuleFault;
 use crate::typify::replace_types;
 use mcp_schema::diagnostics::{Diagnostic, Diagnostics};
 
@@ -102,6 +104,37 @@ impl Bindings {
         }
         tools.sort_by_key(|tool| tool.index);
         (tools, plan.diagnostics)
+    }
+
+    /// What of `derive`, `rename`, `extern` and `shared` cannot hold for these tools. [`generate`](Self::generate) does
+    /// without it: macro, build scripts and the command line ask here first, and refuse.
+    #[must_use]
+    pub fn faults(snapshot: &Snapshot, options: &Options) -> Vec<RuleFault> {
+        if options.rules.is_empty() && options.unknown == UnknownKeys::Ignore {
+            return Vec::new();
+        }
+        Plan::new(snapshot, options).faults
+    }
+
+    /// The shapes that stand in several places of a server, which `shared` could make one type, and those that it does.
+    ///
+    /// ```
+    /// use mcp_codegen::{Bindings, Options};
+    /// use mcp_model::Snapshot;
+    ///
+    /// let place = r#"{"type": "object", "properties": {"place": {"type": "object", "properties": {"x": {"type": "number"}}}}}"#;
+    /// let list = format!(r#"{{"tools": [{{"name": "go", "inputSchema": {place}, "outputSchema": {place}}}]}}"#);
+    /// let shapes = Bindings::alike_shapes(&Snapshot::parse(&list)?, &Options::new("demo"));
+    /// assert_eq!(shapes[0].suggested, "Place");
+    /// assert_eq!(shapes[0].places[0].place, "go/place");
+    /// assert_eq!(shapes[0].places[1].place, "go/$output/place");
+    /// # Ok::<(), mcp_model::FileError>(())
+    /// ```
+    #[must_use]
+    pub fn alike_shapes(snapshot: &Snapshot, options: &Options) -> Vec<AlikeShapes> {
+        // Whether undeclared keys are kept makes no difference to what the schemas say.
+        let options = options.clone().unknown(UnknownKeys::Ignore);
+        Plan::new(snapshot, &options).alike_shapes(&options, &tool_names(snapshot))
     }
 
     /// Counts the properties that declare a type, and those that have none in Rust.

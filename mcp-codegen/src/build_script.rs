@@ -6,12 +6,16 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use mcp_model::{FileError, Prefix, write_if_changed};
+use mcp_model::{FileError, Prefix, Types, UnknownKeys, write_if_changed};
+use proc_macro2::TokenStream;
+use quote::ToTokens;
+use syn::parse::Parser;
 
 use crate::bindings::Bindings;
 use crate::format;
 use crate::options::{Options, is_module_name};
-use crate::project::{Project, Source, check_pattern};
+use crate::project::{Project, Source, check_backend, check_excluded, check_pattern};
+use crate::rules::{Rule, Rules};
 use mcp_schema::diagnostics::Severity;
 
 /// Generates bindings in `OUT_DIR`, for `mcp_bindgen::include_bindings!`.
@@ -34,9 +38,14 @@ pub struct Builder {
 #[derive(Clone, Debug, Default)]
 struct Settings {
     tools: Option<Vec<String>>,
+    exclude: Vec<String>,
     module: Option<String>,
     prefix: Option<Prefix>,
     path: Option<String>,
+    crate_path: Option<String>,
+    types: Option<Types>,
+    unknown: Option<UnknownKeys>,
+    rules: Rules,
 }
 
 /// Why a build script generated nothing. `Debug` is the text as well, because that is what cargo shows of an error that
@@ -116,6 +125,60 @@ impl Builder {
         self.set(|settings| settings.path = Some(path))
     }
 
+    /// Leaves out the tools that match one of these patterns. What is left out for every server stays left out.
+    pub fn exclude<S: Into<String>>(self, patterns: impl IntoIterator<Item = S>) -> Self {
+        let patterns: Vec<String> = patterns.into_iter().map(Into::into).collect();
+        self.set(|settings| settings.exclude.extend(patterns))
+    }
+
+    /// The path by which generated code finds this library: `"::mcp_bindgen"` by default.
+    pub fn crate_path(self, path: impl Into<String>) -> Self {
+        let path = path.into();
+        self.set(|settings| settings.crate_path = Some(path))
+    }
+
+    /// What makes the types, see [`Options::types`].
+    pub fn types(self, types: Types) -> Self {
+        self.set(|settings| settings.types = Some(types))
+    }
+
+    /// What types do with properties that a schema neither declares nor mentions.
+    pub fn unknown(self, unknown: UnknownKeys) -> Self {
+        self.set(|settings| settings.unknown = Some(unknown))
+    }
+
+    /// Derives beside the usual ones, see [`Options::derive`].
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), mcp_codegen::build_script::BuildError> {
+    /// use mcp_codegen::build_script::Builder;
+    ///
+    /// Builder::new().server("github").derive(["Ord", "PartialOrd"]).rename("create_issue", "open_issue").compile()
+    /// # }
+    /// ```
+    pub fn derive<S: Into<String>>(self, paths: impl IntoIterator<Item = S>) -> Self {
+        let derive = paths.into_iter().map(|path| Rule::in_code(String::new(), path)).collect();
+        self.set(|settings| settings.rules.add(Rules { derive, ..Rules::default() }))
+    }
+
+    /// Another name for a tool or for the field of a property, see [`Options::rename`].
+    pub fn rename(self, place: impl Into<String>, name: impl Into<String>) -> Self {
+        let rename = vec![Rule::in_code(place, name)];
+        self.set(|settings| settings.rules.add(Rules { rename, ..Rules::default() }))
+    }
+
+    /// A type of yours in place of a definition, see [`Options::extern_type`].
+    pub fn extern_type(self, pointer: impl Into<String>, path: impl Into<String>) -> Self {
+        let extern_types = vec![Rule::in_code(pointer, path)];
+        self.set(|settings| settings.rules.add(Rules { extern_types, ..Rules::default() }))
+    }
+
+    /// One type for every place of this shape, see [`Options::shared`].
+    pub fn shared(self, name: impl Into<String>, place: impl Into<String>) -> Self {
+        let shared = vec![Rule::in_code(name, place)];
+        self.set(|settings| settings.rules.add(Rules { shared, ..Rules::default() }))
+    }
+
     fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
         change(self.servers.last_mut().map_or(&mut self.every, |(_, settings)| settings));
         self
@@ -154,13 +217,21 @@ impl Builder {
         for (name, settings) in &servers {
             let mut source = project.read(name, settings.path.as_deref())?;
             say(format!("cargo::rerun-if-changed={}", source.path.display()))?;
-            source.check_configured()?;
-            source.options = settings.without_tools(source.options);
+            source.check_configured(&project)?;
+            source.options = settings.without_tools(source.options)?;
             sources.push(source);
         }
         self.check_patterns(&sources)?;
-        for ((name, settings), source) in servers.iter().zip(&sources) {
-            let (text, warnings) = settings.generate(&project, source)?;
+        for ((_, settings), source) in servers.iter().zip(&mut sources) {
+            if let Some(tools) = &settings.tools {
+                source.options = source.options.clone().tools(tools.clone());
+            }
+            if let Some(fault) = source.faults().into_iter().next() {
+                return Err(fault.error.into());
+            }
+        }
+        for ((name, _), source) in servers.iter().zip(&sources) {
+            let (text, warnings) = generate(&project, source)?;
             for warning in warnings {
                 say(as_warning(&warning))?;
             }
@@ -184,7 +255,14 @@ impl Builder {
         if let Some((twice, _)) = servers.iter().find(|(name, _)| !seen.insert(name)) {
             return Err(BuildError::Usage(format!("server `{}` is bound twice", mcp_model::printable(twice))));
         }
-        let single = [("module", self.every.module.is_some()), ("path", self.every.path.is_some())];
+        let rules = &self.every.rules;
+        let single = [
+            ("module", self.every.module.is_some()),
+            ("path", self.every.path.is_some()),
+            ("rename", !rules.rename.is_empty()),
+            ("extern_type", !rules.extern_types.is_empty()),
+            ("shared", !rules.shared.is_empty()),
+        ];
         if let Some((option, _)) = single.iter().find(|(_, given)| *given && servers.len() != 1) {
             let message = format!("`{option}` is for one server: call it after the `.server(\"..\")` that it is about");
             return Err(BuildError::Usage(message));
@@ -206,9 +284,15 @@ impl Builder {
             let sharing = sources.iter().enumerate().filter(|(place, _)| own(*place).is_none());
             check_pattern(pattern, sharing.map(|(_, source)| source))?;
         }
+        for pattern in &self.every.exclude {
+            check_excluded(pattern, sources)?;
+        }
         for (place, source) in sources.iter().enumerate() {
             for pattern in own(place).into_iter().flatten() {
                 check_pattern(pattern, [source])?;
+            }
+            for pattern in self.servers.get(place).iter().flat_map(|(_, settings)| &settings.exclude) {
+                check_excluded(pattern, [source])?;
             }
         }
         Ok(())
@@ -221,37 +305,57 @@ fn as_warning(text: &str) -> String {
 
 impl Settings {
     fn or(self, every: &Self) -> Self {
+        let mut rules = every.rules.clone();
+        rules.add(self.rules);
         Self {
             tools: self.tools.or_else(|| every.tools.clone()),
             module: self.module.or_else(|| every.module.clone()),
             prefix: self.prefix.or_else(|| every.prefix.clone()),
             path: self.path.or_else(|| every.path.clone()),
+            crate_path: self.crate_path.or_else(|| every.crate_path.clone()),
+            types: self.types.or(every.types),
+            unknown: self.unknown.or(every.unknown),
+            exclude: [every.exclude.as_slice(), &self.exclude].concat(),
+            rules,
         }
     }
 
-    fn without_tools(&self, mut options: Options) -> Options {
+    fn without_tools(&self, mut options: Options) -> Result<Options, BuildError> {
         if let Some(module) = &self.module {
             options = options.module(module.clone());
         }
         if let Some(prefix) = &self.prefix {
             options = options.prefix(prefix.clone());
         }
-        options
+        if let Some(path) = &self.crate_path {
+            options = options.crate_path(module_path(path)?);
+        }
+        if let Some(types) = self.types {
+            check_backend(types, &options.server)?;
+            options = options.types(types);
+        }
+        if let Some(unknown) = self.unknown {
+            options = options.unknown(unknown);
+        }
+        Ok(options.exclude(self.exclude.clone()).rules(self.rules.clone()))
     }
+}
 
-    /// The source text, and the warnings.
-    fn generate(&self, project: &Project, source: &Source) -> Result<(String, Vec<String>), BuildError> {
-        let mut options = source.options.clone();
-        if let Some(tools) = &self.tools {
-            options = options.tools(tools.clone());
-        }
-        let (tokens, diagnostics) = Bindings::generate(&source.snapshot, &options);
-        let denied = source.denied(project, &diagnostics);
-        if !denied.is_empty() {
-            return Err(BuildError::Denied(denied));
-        }
-        let text = format(tokens).map_err(|error| BuildError::Format(error.to_string()))?;
-        let worth = |said: &&crate::Diagnostic| said.code.severity >= Severity::Warning && !project.allows(said);
-        Ok((text, diagnostics.iter().filter(worth).map(|said| source.located(said)).collect()))
+fn module_path(path: &str) -> Result<TokenStream, BuildError> {
+    let parsed = syn::Path::parse_mod_style.parse_str(path).map_err(|_| {
+        BuildError::Usage(format!("`{}` is no path of a module: write `\"::mcp_bindgen\"`", mcp_model::printable(path)))
+    })?;
+    Ok(parsed.into_token_stream())
+}
+
+/// The source text, and the warnings.
+fn generate(project: &Project, source: &Source) -> Result<(String, Vec<String>), BuildError> {
+    let (tokens, diagnostics) = Bindings::generate(&source.snapshot, &source.options);
+    let denied = source.denied(project, &diagnostics);
+    if !denied.is_empty() {
+        return Err(BuildError::Denied(denied));
     }
+    let text = format(tokens).map_err(|error| BuildError::Format(error.to_string()))?;
+    let worth = |said: &&crate::Diagnostic| said.code.severity >= Severity::Warning && !project.allows(said);
+    Ok((text, diagnostics.iter().filter(worth).map(|said| source.located(said)).collect()))
 }

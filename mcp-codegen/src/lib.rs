@@ -14,8 +14,11 @@ mod names;
 mod options;
 mod paths;
 mod patterns;
+mod place;
 mod plan;
 pub mod project;
+mod rules;
+mod rust_path;
 mod typify;
 
 pub use bindings::{Bindings, Coverage, ToolBinding};
@@ -24,3 +27,5 @@ pub use format::format;
 pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Severity};
 pub use options::{Options, is_module_name};
 pub use patterns::{Idle, IdlePattern};
+pub use plan::{AlikePlace, AlikeShapes};
+pub use rules::RuleFault;

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use mcp_model::{Prefix, ServerConfig, Types, matches_glob};
+use mcp_model::{Prefix, ServerConfig, Types, UnknownKeys, matches_glob};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use serde_json::Value;
 
 use crate::names::{Style, ident, module_name};
 use crate::paths::{in_manifest_dir, relative};
+use crate::rules::{Rule, Rules};
 
 /// Options of [`Bindings::generate`](crate::Bindings::generate).
 ///
@@ -32,6 +33,8 @@ pub struct Options {
     /// Where relative paths of `config` lead, as code.
     pub(crate) folder: Option<TokenStream>,
     pub(crate) types: Types,
+    pub(crate) unknown: UnknownKeys,
+    pub(crate) rules: Rules,
 }
 
 impl Options {
@@ -48,6 +51,8 @@ impl Options {
             config: None,
             folder: None,
             types: Types::Native,
+            unknown: UnknownKeys::Ignore,
+            rules: Rules::default(),
         }
     }
 
@@ -59,6 +64,8 @@ impl Options {
         options.exclude.clone_from(&config.exclude);
         options.approve.clone_from(&config.approve);
         options.types = config.types;
+        options.unknown = config.unknown;
+        options.rules = Rules::from(&config.rust);
         options.config = Some(config.to_json());
         options
     }
@@ -78,6 +85,12 @@ impl Options {
     pub fn module(mut self, name: impl Into<String>) -> Self {
         self.module = Some(name.into());
         self
+    }
+
+    /// The server that they are for.
+    #[must_use]
+    pub fn server_name(&self) -> &str {
+        &self.server
     }
 
     /// The name of the module that these options give.
@@ -102,6 +115,47 @@ impl Options {
     /// Binds only tools that match one of these patterns, beside what was asked for before.
     pub fn tools<S: Into<String>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
         self.tools.push(patterns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Leaves out the tools that match one of these patterns, beside those that were left out before.
+    pub fn exclude<S: Into<String>>(mut self, patterns: impl IntoIterator<Item = S>) -> Self {
+        self.exclude.extend(patterns.into_iter().map(Into::into));
+        self
+    }
+
+    /// What types do with properties that a schema neither declares nor mentions.
+    pub fn unknown(mut self, unknown: UnknownKeys) -> Self {
+        self.unknown = unknown;
+        self
+    }
+
+    /// Derives beside the usual ones: `"Eq"`, `"PartialOrd"` and the like on types that can have them, any other path on
+    /// every type.
+    pub fn derive<S: Into<String>>(self, paths: impl IntoIterator<Item = S>) -> Self {
+        let derive = paths.into_iter().map(|path| Rule::in_code(String::new(), path)).collect();
+        self.rules(Rules { derive, ..Rules::default() })
+    }
+
+    /// Another name for a tool (`"create_issue"`), or for the field of a property (`"create_issue/labels"`,
+    /// `"create_issue/$output/number"`, `"create_entities/entities/*/name"`). Names on the wire stay.
+    pub fn rename(self, place: impl Into<String>, name: impl Into<String>) -> Self {
+        self.rules(Rules { rename: vec![Rule::in_code(place, name)], ..Rules::default() })
+    }
+
+    /// A type of the user's, with serde's traits, in place of a definition: `"#/$defs/Money"`, `"crate::Money"`.
+    pub fn extern_type(self, pointer: impl Into<String>, path: impl Into<String>) -> Self {
+        self.rules(Rules { extern_types: vec![Rule::in_code(pointer, path)], ..Rules::default() })
+    }
+
+    /// One type, of this name, for every place whose shape is that of the given one: `"Entity"`,
+    /// `"create_entities/entities/*"`.
+    pub fn shared(self, name: impl Into<String>, place: impl Into<String>) -> Self {
+        self.rules(Rules { shared: vec![Rule::in_code(name, place)], ..Rules::default() })
+    }
+
+    pub(crate) fn rules(mut self, more: Rules) -> Self {
+        self.rules.add(more);
         self
     }
 

@@ -68,7 +68,7 @@ impl Options {
     /// ```
     #[must_use]
     pub fn idle_patterns(&self, snapshot: &Snapshot) -> Vec<IdlePattern> {
-        let names = names(snapshot);
+        let names = tool_names(snapshot);
         let keyed = |key, patterns| std::iter::repeat(key).zip::<&Vec<String>>(patterns);
         let tools = self.tools.iter().flatten().filter_map(|pattern| self.idle_among(pattern, &names));
         let others = keyed("exclude", &self.exclude).chain(keyed("approve", &self.approve));
@@ -87,7 +87,19 @@ impl Options {
     /// Why one more pattern of `tools` would bind nothing, where it would.
     #[must_use]
     pub fn idle_pattern(&self, pattern: &str, snapshot: &Snapshot) -> Option<IdlePattern> {
-        self.idle_among(pattern, &names(snapshot))
+        self.idle_among(pattern, &tool_names(snapshot))
+    }
+
+    /// Why one more pattern of `exclude` would leave nothing out, or everything, where it would.
+    #[must_use]
+    pub fn idle_exclude(&self, pattern: &str, snapshot: &Snapshot) -> Option<IdlePattern> {
+        let names = tool_names(snapshot);
+        let unused = !names.iter().any(|name| matches_glob(pattern, name));
+        if unused {
+            return Some(self.idle("exclude", pattern, Idle::NoTool, &names));
+        }
+        let left = names.iter().any(|name| self.selects(name) && !matches_glob(pattern, name));
+        (!left).then(|| self.idle("exclude", pattern, Idle::Excluded, &names))
     }
 
     fn idle_among(&self, pattern: &str, names: &[&str]) -> Option<IdlePattern> {
@@ -114,13 +126,14 @@ impl Options {
                 }
             }
             Idle::Excluded | Idle::NotListed => {
-                format!("change `tools` or `exclude` of server `{}` in the configuration", self.server)
+                format!("change `tools` or `exclude` of server `{}`", self.server)
             }
         };
         IdlePattern { key, pattern: pattern.to_owned(), reason, help }
     }
 }
 
-fn names(snapshot: &Snapshot) -> Vec<&str> {
+/// The names of all tools of a snapshot, bound or not.
+pub(crate) fn tool_names(snapshot: &Snapshot) -> Vec<&str> {
     snapshot.tools.iter().filter_map(|tool| tool.get("name").and_then(Value::as_str)).collect()
 }

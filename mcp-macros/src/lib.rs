@@ -12,6 +12,8 @@ use proc_macro::TokenStream;
 /// mcp_tools!("github", mod = gh, prefix = "gh");          // gh::GhCreateIssueParams
 /// mcp_tools!("github", path = "schemas/github.json");     // a snapshot elsewhere
 /// mcp_tools!("github", crate = my_crate::mcp_bindgen);    // the library under another path
+/// mcp_tools!("github", exclude = ["delete_*"], unknown = "keep", derive = ["Ord"]);
+/// mcp_tools!("github", rename = { create_issue = "open_issue", "create_issue/labels" = "tags" });
 /// mcp_tools!("github", "git");                            // several servers
 /// mcp_tools!();                                           // every server of mcp.toml
 /// ```

@@ -29,6 +29,8 @@ pub use files::write_if_changed;
 pub use lenient::{Lenient, TOO_DEEP, is_beyond_doubles, parse_leniently};
 pub use locate::locate;
 pub use matching::{matches_glob, nearest};
-pub use server::{Drift, Prefix, ServerConfig, Transport, Types, is_server_name};
+pub use server::{
+    ConfigPlace, Drift, Prefix, RustConfig, RustRule, ServerConfig, Transport, Types, UnknownKeys, is_server_name,
+};
 pub use snapshot::Snapshot;
 pub use text::{printable, read_text};

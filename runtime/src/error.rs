@@ -29,7 +29,7 @@ pub enum CallError {
         tool: String,
     },
     /// The arguments are not what the tool's `inputSchema` asks for.
-    #[error("{server}: arguments of `{tool}` do not fit at `{pointer}`: {message}")]
+    #[error("{server}: arguments of `{tool}` do not fit{}: {message}", place(.pointer))]
     InvalidArguments {
         /// The server's name.
         server: String,
@@ -98,7 +98,7 @@ pub enum CallError {
     #[error("{}: `{}` answered with an error: {}", .0.server, .0.tool, .0.text())]
     Tool(Box<ToolResult>),
     /// The result is not what the tool's `outputSchema` promised.
-    #[error("{}: the result of `{}` does not fit its outputSchema at `{pointer}`: {message}", .result.server, .result.tool)]
+    #[error("{}: the result of `{}` does not fit its outputSchema{}: {message}", .result.server, .result.tool, place(.pointer))]
     Decode {
         /// Where in the structured result, as a JSON pointer (RFC 6901); empty for the whole.
         pointer: String,
@@ -117,6 +117,11 @@ pub enum CallError {
         /// What changed.
         message: String,
     },
+}
+
+/// Where a value does not fit; nothing where it is the whole.
+pub(crate) fn place(pointer: &str) -> String {
+    if pointer.is_empty() { String::new() } else { format!(" at `{}`", mcp_model::printable(pointer)) }
 }
 
 impl CallError {

@@ -31,7 +31,7 @@ impl Wire for GreetParams {
 
 impl Print for GreetParams {
     fn form(&self) -> Form<'_> {
-        Form::Value(json!({}))
+        Form::value(json!({}))
     }
 }
 

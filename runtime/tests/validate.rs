@@ -303,13 +303,13 @@ struct CountParams(Option<i64>);
 
 impl Wire for CountParams {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        Ok(Self(input.value()["n"].as_i64()))
+        Ok(Self(input.value()?["n"].as_i64()))
     }
 }
 
 impl Print for CountParams {
     fn form(&self) -> Form<'_> {
-        Form::Value(self.0.map_or_else(|| json!({}), |n| json!({"n": n})))
+        Form::value(self.0.map_or_else(|| json!({}), |n| json!({"n": n})))
     }
 }
 

@@ -4,7 +4,7 @@ use crate::diagnostics::Reporter;
 use crate::lower::lower;
 use crate::normalize::Schemas;
 use crate::role::Role;
-use crate::shape::{ShapeId, Shapes};
+use crate::shape::{Shape, ShapeId, Shapes, Slot, Unknown};
 
 /// A schema document that was read: its schemas, and the shapes of its values.
 #[derive(Debug)]
@@ -25,8 +25,42 @@ impl<'a> Document<'a> {
     /// smallest place, and the reporter hears of it.
     #[must_use]
     pub fn read(schema: &'a Value, role: Role, reporter: &mut Reporter) -> Self {
+        Self::read_around(schema, role, &[], reporter)
+    }
+
+    /// As [`read`](Self::read), without looking into the definitions at these JSON pointers: what only refers to one is
+    /// [`Shape::Opaque`](crate::Shape::Opaque). What narrows one, or combines it with others in one type, is read as ever.
+    #[must_use]
+    pub fn read_around(schema: &'a Value, role: Role, definitions: &[&str], reporter: &mut Reporter) -> Self {
         let (mut schemas, root) = Schemas::new(schema, reporter);
-        let (shapes, root) = lower(&mut schemas, root, role, reporter);
+        let opaque = definitions.iter().filter_map(|pointer| schemas.referred(pointer)).collect();
+        let (shapes, root) = lower(&mut schemas, root, role, opaque, reporter);
         Self { schemas, shapes, root, role }
+    }
+
+    /// Makes structs keep what they would otherwise pass over: properties of which the schema says nothing and, where a
+    /// struct is not strict, those that it says there are none of. What a server answers is not read strictly.
+    ///
+    /// ```
+    /// use mcp_schema::diagnostics::Reporter;
+    /// use mcp_schema::{Document, Role, Shape, Unknown};
+    ///
+    /// let schema = serde_json::json!({"type": "object", "properties": {"owner": {"type": "string"}}});
+    /// let mut document = Document::read(&schema, Role::Input, &mut Reporter::new("create_issue", 0, "/inputSchema"));
+    /// document.keep_unknown(|_| true);
+    /// let Shape::Struct(object) = document.shapes.get(document.root) else { panic!("an object with properties") };
+    /// assert!(matches!(object.unknown, Unknown::Keep(_)));
+    /// ```
+    pub fn keep_unknown(&mut self, is_strict: impl Fn(ShapeId) -> bool) {
+        let mut anything = None;
+        for id in self.shapes.ids() {
+            let Shape::Struct(object) = self.shapes.get(id) else { continue };
+            if object.unknown == Unknown::Ignore || (object.unknown == Unknown::Deny && !is_strict(id)) {
+                let mut object = object.clone();
+                let shape = *anything.get_or_insert_with(|| self.shapes.add(Shape::Anything, Vec::new()));
+                object.unknown = Unknown::Keep(Slot { shape, nullable: false });
+                self.shapes.set(id, Shape::Struct(object));
+            }
+        }
     }
 }

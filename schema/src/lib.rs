@@ -12,6 +12,7 @@
 //! assert_eq!(object.fields[0].wire, "owner");
 //! ```
 
+mod alike;
 mod bundle;
 pub mod diagnostics;
 mod document;
@@ -22,6 +23,7 @@ mod normalize;
 mod role;
 mod shape;
 
+pub use alike::{Alike, Class};
 pub use bundle::lookup;
 pub use document::Document;
 pub use normalize::{Kinds, SchemaId, Schemas};

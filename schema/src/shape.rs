@@ -8,6 +8,12 @@ use crate::normalize::{Kinds, SchemaId};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShapeId(usize);
 
+impl ShapeId {
+    pub(crate) fn index(self) -> usize {
+        self.0
+    }
+}
+
 /// A shape and whether `null` may stand in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Slot {
@@ -55,6 +61,9 @@ pub enum Shape {
     Union(UnionShape),
     /// A list, tuple or map with a name, where its type would otherwise contain itself or nest too deep.
     Named(Slot),
+    /// A definition whose values are not looked into: see [`Document::read_around`](crate::Document::read_around). Its
+    /// origin is the definition.
+    Opaque,
 }
 
 /// An object with declared properties.
@@ -98,7 +107,7 @@ pub struct Field {
 }
 
 /// Whether a property has to be there, and what its absence means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Presence {
     /// It has to be there.
     Required,

@@ -27,7 +27,7 @@ pub(super) fn tell(config: &Config, servers: &[ServerConfig], output: &mut Outpu
         modules.entry(module).or_insert(name);
         // A snapshot that cannot be read is told where it is compared.
         let bound = source::bound(config, name, config.snapshot_path(name), None).ok();
-        found.extend(bound.iter().flat_map(|bound| source::idle_patterns(bound, name)).map(|error| error.to_string()));
+        found.extend(bound.iter().flat_map(|bound| source::unusable(bound, name)).map(|error| error.to_string()));
         for fault in &found {
             output.error(fault);
         }

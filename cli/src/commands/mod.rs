@@ -5,6 +5,7 @@ mod check;
 mod expand;
 mod faults;
 mod list;
+mod shapes;
 mod source;
 mod sync;
 
@@ -19,7 +20,8 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     match arguments.command {
         Command::Sync(servers) => until_interrupted(sync::run(config, &servers, output)),
         Command::Check(servers) => until_interrupted(check::run(config, &servers, output)),
-        Command::List(source) => list::run(config, &source, output),
+        Command::List(list) if list.shapes => shapes::run(config, &list.source, output),
+        Command::List(list) => list::run(config, &list.source, output),
         Command::Expand(expand) => expand::run(config, &expand, output),
         Command::Call(call) => {
             let tool_arguments = call::tool_arguments(&call.args)?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_codegen::{Idle, IdlePattern, Options};
+use mcp_codegen::{Bindings, Idle, IdlePattern, Options};
 use mcp_model::{Config, DiagnosticLevels, FileError, Snapshot, is_server_name, printable, read_text};
 
 use crate::args::Selection;
@@ -44,7 +44,7 @@ fn of_server(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound
         return Err(error.into());
     }
     let bound = bound(config, server, path, file)?;
-    match idle_patterns(&bound, server).into_iter().next() {
+    match unusable(&bound, server).into_iter().next() {
         Some(error) => Err(error.into()),
         None => Ok(bound),
     }
@@ -57,8 +57,8 @@ pub(super) fn bound(config: &Config, server: &str, path: PathBuf, file: Option<&
     Ok(Bound { path, text, snapshot, options, levels: config.diagnostics.clone() })
 }
 
-/// The errors of patterns of the configuration that do nothing.
-pub(super) fn idle_patterns(bound: &Bound, server: &str) -> Vec<FileError> {
+/// The errors of patterns of the configuration that do nothing, and of rules that cannot hold.
+pub(super) fn unusable(bound: &Bound, server: &str) -> Vec<FileError> {
     let error = |idle: IdlePattern| {
         let message = match idle.reason {
             Idle::NoTool => {
@@ -69,7 +69,8 @@ pub(super) fn idle_patterns(bound: &Bound, server: &str) -> Vec<FileError> {
         };
         FileError::new(message).in_file(&bound.path).with_help(idle.help)
     };
-    bound.options.idle_patterns(&bound.snapshot).into_iter().map(error).collect()
+    let idle = bound.options.idle_patterns(&bound.snapshot).into_iter().map(error);
+    idle.chain(Bindings::faults(&bound.snapshot, &bound.options).into_iter().map(|fault| fault.error)).collect()
 }
 
 fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {

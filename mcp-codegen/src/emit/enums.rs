@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{TypeEmitter, docs};
 use crate::names::{Style, ident, identifiers};
+use crate::plan::Standard;
 use mcp_schema::ShapeId;
 
 /// The variant of an open enumeration that holds what the schema does not list.
@@ -19,7 +20,7 @@ impl TypeEmitter<'_, '_> {
         let name = self.name(id);
         let docs = self.type_doc(id, &[]);
         // A constant stays one: it tells branches apart.
-        let is_open = self.is_open() && values.len() > 1;
+        let is_open = self.schema.is_answered(id) && values.len() > 1;
         let wires: Vec<&str> = values.iter().map(String::as_str).collect();
         let reserved: &[&str] = if is_open { &[ALL, OTHER] } else { &[ALL] };
         let variants: Vec<_> =
@@ -28,10 +29,11 @@ impl TypeEmitter<'_, '_> {
         let described = wires.iter().map(|wire| docs::literal(wire));
         let allow = lints(wires.len());
         if is_open {
+            let asked = self.asked(id, &[]);
             let other = ident(OTHER);
             return quote! {
                 #docs
-                #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+                #[derive(Clone, Debug, PartialEq, Eq, Hash #asked)]
                 #allow
                 pub enum #name {
                     #(#described #variants,)*
@@ -41,9 +43,10 @@ impl TypeEmitter<'_, '_> {
                 #krate::__string_enum!(#name { #(#variants = #wires,)* } open #other);
             };
         }
+        let asked = self.asked(id, &[Standard::Copy]);
         quote! {
             #docs
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash #asked)]
             #allow
             pub enum #name {
                 #(#described #variants,)*
@@ -64,9 +67,10 @@ impl TypeEmitter<'_, '_> {
         let docs = docs.and(&always(&wires));
         let described = wires.iter().map(|wire| docs::literal(wire));
         let allow = lints(wires.len());
+        let asked = self.asked(id, &[Standard::Copy]);
         quote! {
             #docs
-            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash #asked)]
             #allow
             pub enum #name {
                 #(#described #variants,)*

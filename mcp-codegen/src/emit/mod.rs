@@ -17,7 +17,7 @@ use proc_macro2::TokenStream;
 use crate::names::ident;
 use crate::plan::{SchemaPlan, Spot};
 use crate::typify::Replacement;
-use mcp_schema::{Role, Shape, ShapeId};
+use mcp_schema::{Shape, ShapeId};
 
 /// What the types of one schema are emitted with.
 pub(crate) struct TypeEmitter<'e, 's> {
@@ -67,10 +67,5 @@ impl TypeEmitter<'_, '_> {
             None => docs::Docs::default(),
         };
         docs.and(more)
-    }
-
-    /// Whether values come from the server, which may say more than it declared.
-    fn is_open(&self) -> bool {
-        self.schema.document.role == Role::Output
     }
 }

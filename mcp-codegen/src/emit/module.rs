@@ -45,6 +45,9 @@ pub(crate) fn module(
             #client
             #call
     };
+    for path in plan.extern_types.used(&plan.tools) {
+        items.extend(quote!(#krate::__wire_through_serde!(#path);));
+    }
     for (tool, replaced) in plan.tools.iter().zip(replaced) {
         tool.items(replaced, krate, &mut items);
     }

@@ -5,8 +5,9 @@ use quote::{ToTokens, quote};
 
 use super::docs::Docs;
 use super::{TypeEmitter, docs};
-use crate::names::{Style, first_free, ident, identifiers};
-use mcp_schema::{Field, Presence, Role, Shape, ShapeId, StructShape, Unknown};
+use crate::names::{first_free, ident};
+use crate::plan::Standard;
+use mcp_schema::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
 
 /// clippy's limit for the arguments of a function.
 const MOST_ARGUMENTS: usize = 7;
@@ -32,8 +33,7 @@ impl ToTokens for Member<'_> {
 impl TypeEmitter<'_, '_> {
     pub(super) fn structure(&self, id: ShapeId, object: &StructShape) -> TokenStream {
         let name = self.name(id);
-        let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
-        let idents = identifiers(Style::Snake, &wires, &[], "property");
+        let idents = self.schema.field_names(id, object);
         let extra = Self::kept(object.unknown).map(|slot| {
             (
                 ident(&first_free(&EXTRA, "extra_", |name| idents.iter().any(|ident| ident == name))),
@@ -54,8 +54,9 @@ impl TypeEmitter<'_, '_> {
         let demands: Vec<String> = object.require_any.iter().map(|sets| demand(sets)).collect();
         let docs = self.type_doc(id, &demands);
         let derives = self.derives(id);
-        let default =
-            members.iter().all(|member| member.field.presence != Presence::Required).then(|| quote!(, Default));
+        let has_default = members.iter().all(|member| member.field.presence != Presence::Required);
+        let default = has_default.then(|| quote!(, Default));
+        let asked = self.asked(id, if has_default { &[Standard::Default] } else { &[] });
         let extra_field = extra.iter().map(|(name, ty)| {
             quote! {
                 /// Every other property.
@@ -63,10 +64,10 @@ impl TypeEmitter<'_, '_> {
             }
         });
         let new = self.constructor(id, object, &members, extra.as_ref().map(|(name, _)| name));
-        let wire = self.table(&name, object, &members, extra.as_ref().map(|(name, _)| name));
+        let wire = self.table(id, object, &members, extra.as_ref().map(|(name, _)| name));
         let mut tokens = quote! {
             #docs
-            #[derive(#derives #default)]
+            #[derive(#derives #default #asked)]
             pub struct #name {
                 #(#members)*
                 #(#extra_field)*
@@ -89,7 +90,7 @@ impl TypeEmitter<'_, '_> {
         let mut required: Vec<&Member<'_>> =
             members.iter().filter(|member| member.field.presence == Presence::Required).collect();
         required.sort_by_key(|member| object.required.iter().position(|key| *key == member.field.wire));
-        if required.is_empty() && self.schema.document.role == Role::Output {
+        if required.is_empty() && !self.schema.is_sent(id) {
             return TokenStream::new();
         }
         let arguments = required.iter().map(|Member { name, ty, field, .. }| {
@@ -120,8 +121,8 @@ impl TypeEmitter<'_, '_> {
     }
 
     /// The table of the fields and their keys.
-    fn table(&self, name: &Ident, object: &StructShape, members: &[Member<'_>], extra: Option<&Ident>) -> TokenStream {
-        let krate = self.krate;
+    fn table(&self, id: ShapeId, object: &StructShape, members: &[Member<'_>], extra: Option<&Ident>) -> TokenStream {
+        let (krate, name) = (self.krate, self.name(id));
         let fields = members.iter().map(|Member { name, field, .. }| {
             let key = &field.wire;
             match field.presence {
@@ -134,7 +135,7 @@ impl TypeEmitter<'_, '_> {
         let unknown = match extra {
             Some(extra) => quote!(extra #extra),
             // A server may say more than it declared.
-            None if object.unknown == Unknown::Deny && !self.is_open() => quote!(deny),
+            None if object.unknown == Unknown::Deny && self.schema.is_strict(id) => quote!(deny),
             None => TokenStream::new(),
         };
         let demands = object.require_any.iter().map(|sets| {

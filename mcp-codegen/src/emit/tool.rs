@@ -119,8 +119,8 @@ impl ToolPlan<'_> {
         match schema.document.shapes.get(schema.document.root) {
             Shape::Struct(object) => match object.fields.as_slice() {
                 [field] if field.wire == WRAPPER_FIELD && field.presence == mcp_schema::Presence::Required => {
-                    Some((field.wire.clone(), field.slot))
-                        .filter(|_| !schema.is_boxed(schema.document.root, field.slot.shape))
+                    let name = schema.field_names(schema.document.root, object).pop()?;
+                    Some((name, field.slot)).filter(|_| !schema.is_boxed(schema.document.root, field.slot.shape))
                 }
                 _ => None,
             },
@@ -130,7 +130,7 @@ impl ToolPlan<'_> {
 
     fn schema_impls(&self, krate: &TokenStream) -> TokenStream {
         let params = ident(&self.idents.params);
-        let output = self.output.as_ref().map(|_| {
+        let output = self.output.as_ref().filter(|schema| schema.is_described).map(|_| {
             let output = ident(&self.idents.output);
             quote!(#krate::__json_schema!(#output, output_schema of #params);)
         });

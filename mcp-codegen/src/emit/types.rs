@@ -1,12 +1,11 @@
 //! The Rust type of a shape.
 
-use std::collections::HashSet;
-
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::TypeEmitter;
 use crate::names::ident;
+use crate::plan::Standard;
 use mcp_schema::{Field, Presence, Shape, ShapeId, Slot, Unknown};
 
 impl TypeEmitter<'_, '_> {
@@ -29,6 +28,7 @@ impl TypeEmitter<'_, '_> {
                 quote!(BTreeMap<String, #value>)
             }
             Shape::FreeMap => quote!(Map<String, Value>),
+            Shape::Opaque => self.schema.extern_type(id).cloned().unwrap_or_else(|| quote!(Value)),
             Shape::Tuple(items) => {
                 let items = items.iter().map(|item| self.slot_type(*item));
                 quote!((#(#items,)*))
@@ -61,27 +61,18 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// The derives of a type: floats have no `Eq`.
+    /// The derives of a type: floats have no `Eq`, and of types of the user's nothing more is asked.
     pub(super) fn derives(&self, id: ShapeId) -> TokenStream {
-        if self.has_float(id, &mut HashSet::new()) {
-            quote!(Clone, Debug, PartialEq)
-        } else {
+        if self.schema.can_derive(id, Standard::Eq) {
             quote!(Clone, Debug, PartialEq, Eq, Hash)
+        } else {
+            quote!(Clone, Debug, PartialEq)
         }
     }
 
-    fn has_float(&self, id: ShapeId, seen: &mut HashSet<ShapeId>) -> bool {
-        let mut pending = vec![id];
-        while let Some(id) = pending.pop() {
-            let shape = self.schema.document.shapes.get(id);
-            if matches!(shape, Shape::Number) {
-                return true;
-            }
-            if seen.insert(id) {
-                pending.extend(shape.children());
-            }
-        }
-        false
+    /// What the user asks a type to derive beside [`derives`](Self::derives) and what more it `has`, after a comma each.
+    pub(super) fn asked(&self, id: ShapeId, has: &[Standard]) -> TokenStream {
+        self.schema.asked_derives(id, &[&[Standard::Eq, Standard::Hash], has].concat())
     }
 
     /// A type with one public field, for a value that has no name by itself.
@@ -89,12 +80,13 @@ impl TypeEmitter<'_, '_> {
         let name = self.name(id);
         let docs = self.type_doc(id, &[]);
         let derives = self.derives(id);
+        let asked = self.asked(id, &[]);
         let held = self.held_type(id, inner.shape);
         let held = if inner.nullable { quote!(Option<#held>) } else { held };
         let krate = self.krate;
         quote! {
             #docs
-            #[derive(#derives)]
+            #[derive(#derives #asked)]
             pub struct #name(
                 /// The value.
                 pub #held,

@@ -13,9 +13,10 @@ impl TypeEmitter<'_, '_> {
         let name = self.name(id);
         let docs = self.type_doc(id, &[]);
         let derives = self.derives(id);
+        let asked = self.asked(id, &[]);
         let labels = branch_labels(union);
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-        let reserved: &[&str] = if self.has_other(union) { &["Other"] } else { &[] };
+        let reserved: &[&str] = if self.schema.has_other(id, union) { &["Other"] } else { &[] };
         let variants: Vec<_> =
             identifiers(Style::Pascal, &labels, reserved, "value").iter().map(|name| ident(name)).collect();
         let held: Vec<_> = union.branches.iter().map(|branch| self.held_type(id, branch.shape)).collect();
@@ -24,7 +25,7 @@ impl TypeEmitter<'_, '_> {
                 docs::code(&branch.name)
             })
         });
-        let other = self.has_other(union).then(|| {
+        let other = self.schema.has_other(id, union).then(|| {
             quote! {
                 /// A branch that the schema does not list.
                 Other(Value),
@@ -32,12 +33,12 @@ impl TypeEmitter<'_, '_> {
         });
         let allow = enums::lints(union.branches.len());
         let wire = match &union.tag {
-            Some(tag) => self.tagged_wire(&name, tag, union, &variants),
+            Some(tag) => self.tagged_wire(id, tag, union, &variants),
             None => self.untagged_wire(&name, union, &variants),
         };
         quote! {
             #docs
-            #[derive(#derives)]
+            #[derive(#derives #asked)]
             #allow
             #[allow(clippy::large_enum_variant)]
             pub enum #name {
@@ -48,15 +49,10 @@ impl TypeEmitter<'_, '_> {
         }
     }
 
-    /// A tagged union from the server may grow branches.
-    fn has_other(&self, union: &UnionShape) -> bool {
-        self.is_open() && union.tag.is_some()
-    }
-
-    fn tagged_wire(&self, name: &Ident, tag: &TagKey, union: &UnionShape, variants: &[Ident]) -> TokenStream {
-        let krate = self.krate;
+    fn tagged_wire(&self, id: ShapeId, tag: &TagKey, union: &UnionShape, variants: &[Ident]) -> TokenStream {
+        let (krate, name) = (self.krate, self.name(id));
         let tags = union.branches.iter().filter_map(|branch| branch.tag.as_deref());
-        let open = self.has_other(union).then(|| quote!(Other));
+        let open = self.schema.has_other(id, union).then(|| quote!(Other));
         let key = &tag.name;
         let json = (!tag.is_text).then(|| quote!(json));
         quote!(#krate::__tagged_union!(#name by #json #key { #(#variants = #tags,)* } #open);)

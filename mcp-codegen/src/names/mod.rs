@@ -10,7 +10,7 @@ use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
 use syn::parse::Parser;
 
-pub(crate) use scope::{Identity, Wanted, first_free, identifiers, renamed_types};
+pub(crate) use scope::{Identity, Wanted, first_free, given_or_made, identifiers, renamed_types};
 
 /// How an identifier is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -47,6 +47,27 @@ pub(crate) fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind:
     wires.iter().map(|wire| names.get(wire).cloned().unwrap_or_default()).collect()
 }
 
+/// As [`identifiers`], with given names in the place of some. The others are what they would be without them, unless one
+/// of them is given to another: then it makes way.
+pub(crate) fn given_or_made(
+    style: Style,
+    wires: &[&str],
+    given: &[Option<String>],
+    reserved: &[&str],
+    kind: &str,
+) -> Vec<String> {
+    let or_given = |made: Vec<String>| -> Vec<String> {
+        made.into_iter().zip(given).map(|(made, given)| given.clone().unwrap_or(made)).collect()
+    };
+    let names = or_given(identifiers(style, wires, reserved, kind));
+    let mut seen = HashSet::new();
+    if names.iter().all(|name| seen.insert(name)) {
+        return names;
+    }
+    let reserved: Vec<&str> = reserved.iter().copied().chain(given.iter().flatten().map(String::as_str)).collect();
+    or_given(identifiers(style, wires, &reserved, kind))
+}
+
 /// A type that wants a name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'w> {

@@ -1,14 +1,21 @@
 //! The translation of a whole tool list, before tokens: every tool's shapes and names.
 
+mod alike;
+mod alike_shapes;
+mod derives;
+mod extern_types;
+mod located;
 mod naming;
 mod own_names;
+mod rules;
 mod schema_plan;
+mod shared;
 mod tool_idents;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
-use mcp_model::{Snapshot, canonical_json};
+use mcp_model::{Snapshot, UnknownKeys, canonical_json};
 use mcp_schema::Role;
 use mcp_schema::diagnostics::{
     DUPLICATE_TOOL, Diagnostics, MALFORMED_INPUT, MALFORMED_OUTPUT, MALFORMED_TOOL, RENAMED, Reporter,
@@ -16,14 +23,21 @@ use mcp_schema::diagnostics::{
 use proc_macro2::Ident;
 use serde_json::{Map, Value};
 
+use alike::TypeAt;
+pub use alike_shapes::{AlikePlace, AlikeShapes};
+pub(crate) use derives::Standard;
+pub(crate) use extern_types::ExternTypes;
 pub(crate) use naming::{Spot, branch_labels};
 use own_names::{OwnNames, PRELUDE};
 pub(crate) use schema_plan::SchemaPlan;
+use shared::{Sharing, Wish};
 pub(crate) use tool_idents::ToolIdents;
 
 use crate::markdown::sanitized;
 use crate::names::{Identity, Wanted, fingerprint, renamed_types};
 use crate::options::Options;
+use crate::patterns::tool_names;
+use crate::rules::RuleFault;
 
 /// A tool list, translated.
 #[derive(Debug)]
@@ -36,6 +50,10 @@ pub(crate) struct Plan<'s> {
     pub(crate) call_type: String,
     pub(crate) tools: Vec<ToolPlan<'s>>,
     pub(crate) diagnostics: Diagnostics,
+    /// The user's types in place of definitions.
+    pub(crate) extern_types: ExternTypes,
+    /// What of the user's rules cannot hold.
+    pub(crate) faults: Vec<RuleFault>,
 }
 
 /// A tool, translated.
@@ -67,15 +85,32 @@ impl<'s> Plan<'s> {
     pub(crate) fn new(snapshot: &'s Snapshot, options: &Options) -> Self {
         let mut diagnostics = Diagnostics::default();
         let entries = Entry::collect(snapshot, options, &mut diagnostics);
-        let OwnNames { prefix, client_type, call_type } = OwnNames::new(options);
+        let own_names = OwnNames::new(options);
+        let type_prefix = own_names.type_prefix();
+        let OwnNames { prefix, client_type, call_type } = own_names;
         let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-        let idents = ToolIdents::all(&keys, prefix.as_deref());
+        let mut faults = Vec::new();
+        let given = rules::tool_names(options, &keys, &mut faults);
+        let idents = ToolIdents::all(&keys, &given, prefix.as_deref());
+        let (extern_types, shared) = rules::of_types(options);
+        let extern_types = ExternTypes::new(extern_types, &mut faults);
         let mut tools: Vec<ToolPlan<'s>> = entries
             .into_iter()
             .zip(idents)
-            .map(|(entry, idents)| ToolPlan::new(entry, idents, &mut diagnostics))
+            .map(|(entry, idents)| ToolPlan::new(entry, idents, &extern_types, &mut diagnostics))
             .collect();
-        name_types(&mut tools, &[&client_type, &call_type], &mut diagnostics);
+        faults.extend(extern_types.idle(&tools));
+        let own = [client_type.as_str(), &call_type];
+        let every = if options.rules.is_empty() { Vec::new() } else { tool_names(snapshot) };
+        let wish = Wish { rules: shared, every: &every, prefix: &type_prefix, own: &own };
+        let sharing = Sharing::new(&mut tools, &wish, &mut faults);
+        name_types(&mut tools, &own, &sharing, &mut diagnostics);
+        if options.unknown == UnknownKeys::Keep {
+            tools.iter_mut().flat_map(ToolPlan::schemas_mut).for_each(SchemaPlan::keep_unknown);
+        }
+        if !options.rules.is_empty() || options.unknown == UnknownKeys::Keep {
+            rules::apply(options, &mut tools, &sharing, &every, &mut faults);
+        }
         Self {
             server: options.server.clone(),
             module: options.module_ident(),
@@ -83,6 +118,8 @@ impl<'s> Plan<'s> {
             call_type,
             tools,
             diagnostics,
+            extern_types,
+            faults,
         }
     }
 
@@ -173,7 +210,7 @@ fn tell_apart(entries: &mut [Entry<'_>], twins: BTreeMap<&str, Vec<usize>>) {
 }
 
 impl<'s> ToolPlan<'s> {
-    fn new(entry: Entry<'s>, idents: ToolIdents, diagnostics: &mut Diagnostics) -> Self {
+    fn new(entry: Entry<'s>, idents: ToolIdents, extern_types: &ExternTypes, diagnostics: &mut Diagnostics) -> Self {
         let tool = entry.tool;
         let text = |key: &str| tool.get(key).and_then(Value::as_str);
         let annotations = tool.get("annotations").and_then(Value::as_object);
@@ -184,14 +221,15 @@ impl<'s> ToolPlan<'s> {
             reporter.say(MALFORMED_INPUT, "", if tool.contains_key("inputSchema") { "" } else { "it is missing" });
         }
         let input_schema = input_schema.unwrap_or(&FREE_FORM);
-        let input = SchemaPlan::new(input_schema, Role::Input, &idents.params, &mut reporter);
+        let input = SchemaPlan::new(input_schema, Role::Input, &idents.params, extern_types, &mut reporter);
         diagnostics.append(reporter.finish());
         let mut reporter = Reporter::new(entry.wire, entry.index, "/outputSchema");
         if output_schema.is_some_and(|schema| !schema.is_object()) {
             reporter.say(MALFORMED_OUTPUT, "", "");
         }
         let output_schema = output_schema.filter(|schema| schema.is_object());
-        let output = output_schema.map(|schema| SchemaPlan::new(schema, Role::Output, &idents.output, &mut reporter));
+        let output = output_schema
+            .map(|schema| SchemaPlan::new(schema, Role::Output, &idents.output, extern_types, &mut reporter));
         diagnostics.append(reporter.finish());
         if idents.renamed {
             let mut reporter = Reporter::new(entry.wire, entry.index, "");
@@ -218,13 +256,23 @@ impl<'s> ToolPlan<'s> {
     fn schemas(&self) -> impl Iterator<Item = &SchemaPlan<'s>> {
         std::iter::once(&self.input).chain(&self.output)
     }
+
+    fn schemas_mut(&mut self) -> impl Iterator<Item = &mut SchemaPlan<'s>> {
+        std::iter::once(&mut self.input).chain(&mut self.output)
+    }
 }
 
 /// Names every type of every tool, in one scope.
-fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], diagnostics: &mut Diagnostics) {
-    let every = || tools.iter().flat_map(|tool| tool.schemas().map(move |schema| (tool, schema)));
-    let types: Vec<_> =
-        every().flat_map(|(tool, schema)| schema.order.iter().map(move |id| (tool, schema, *id))).collect();
+fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], sharing: &Sharing, diagnostics: &mut Diagnostics) {
+    let (named, names) = (sharing.named(), sharing.names(tools));
+    let every = || tools.iter().enumerate().flat_map(|(at, tool)| tool.schemas().map(move |schema| (at, tool, schema)));
+    let types: Vec<_> = every()
+        .flat_map(|(at, tool, schema)| schema.order.iter().map(move |id| (at, tool, schema, *id)))
+        .filter(|(tool, _, schema, shape)| {
+            named.is_empty() || !named.contains(&TypeAt { tool: *tool, role: schema.document.role, shape: *shape })
+        })
+        .map(|(_, tool, schema, id)| (tool, schema, id))
+        .collect();
     let wanted: Vec<Wanted<'_>> = types
         .iter()
         .map(|(_, schema, id)| Wanted {
@@ -241,7 +289,7 @@ fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], diagnostics: &mut Diagno
         };
         (depth, format!("{} {role} {path}", tool.key))
     };
-    let reserved: Vec<&str> = PRELUDE.iter().chain(own).copied().collect();
+    let reserved: Vec<&str> = PRELUDE.iter().chain(own).copied().chain(names.iter().map(String::as_str)).collect();
     let mut renamed = renamed_types(&wanted, &reserved, identity);
     renamed.sort();
     let places: Vec<_> = renamed
@@ -252,7 +300,7 @@ fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], diagnostics: &mut Diagno
         })
         .collect();
     let mut renamed = places.into_iter().peekable();
-    for tool in tools {
+    for tool in &mut *tools {
         while let Some((_, role, id, name)) = renamed.next_if(|(index, ..)| *index == tool.index) {
             let schema = if role == Role::Input { Some(&mut tool.input) } else { tool.output.as_mut() };
             let Some(named) = schema.and_then(|schema| schema.types.get_mut(&id)) else { continue };
@@ -261,6 +309,9 @@ fn name_types(tools: &mut [ToolPlan<'_>], own: &[&str], diagnostics: &mut Diagno
             diagnostics.append(reporter.finish());
             named.name = name;
         }
+    }
+    sharing.spread_names(tools);
+    for tool in tools {
         tool.idents.params = tool.input.root_name().to_owned();
         tool.idents.output = tool.output.as_ref().map_or("", SchemaPlan::root_name).to_owned();
     }

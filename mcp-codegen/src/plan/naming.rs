@@ -21,6 +21,18 @@ pub(crate) struct NamedType {
     pub(crate) spot: Option<Spot>,
 }
 
+impl NamedType {
+    /// A type that is called so wherever it stands.
+    pub(super) fn of_name(name: String) -> Self {
+        Self { name, definition: None, spot: None }
+    }
+
+    /// Makes a type, or one at this path inside it, be told apart by a name of the user's, as by a definition.
+    pub(super) fn share_as(&mut self, name: &str, path: &str) {
+        self.definition = Some(format!("shared/{name}{path}"));
+    }
+}
+
 /// The place of a type in the one that holds it.
 #[derive(Debug)]
 pub(crate) struct Spot {
@@ -87,7 +99,16 @@ impl Spot {
 pub(super) fn named_types(schema: &SchemaPlan<'_>, root_name: &str) -> (HashMap<ShapeId, NamedType>, Vec<ShapeId>) {
     let root = schema.document.root;
     let name = Style::Pascal.within_limit(root_name.to_owned(), root_name);
-    let types = HashMap::from([(root, NamedType { name, definition: None, spot: None })]);
+    named_below(schema, HashMap::from([(root, NamedType::of_name(name))]), root, root_name)
+}
+
+/// Names what a type holds, and what that holds. What has a name in `types` keeps it, and is not looked into.
+pub(super) fn named_below(
+    schema: &SchemaPlan<'_>,
+    types: HashMap<ShapeId, NamedType>,
+    root: ShapeId,
+    root_name: &str,
+) -> (HashMap<ShapeId, NamedType>, Vec<ShapeId>) {
     let mut naming = Naming { schema, types, level: Vec::new(), spots: HashMap::new() };
     let mut order = vec![root];
     let mut level = vec![root];

@@ -64,6 +64,11 @@ impl OwnNames {
         let call_type = call(&client_type);
         Self { prefix, client_type, call_type }
     }
+
+    /// What types begin with.
+    pub(super) fn type_prefix(&self) -> String {
+        self.prefix.as_deref().map(|prefix| Style::Pascal.apply(prefix)).unwrap_or_default()
+    }
 }
 
 #[cfg(test)]

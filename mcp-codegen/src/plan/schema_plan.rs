@@ -1,11 +1,17 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use mcp_schema::diagnostics::Reporter;
-use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, Shapes, Slot};
+use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, Shapes, Slot, StructShape};
+use proc_macro2::TokenStream;
 use serde_json::Value;
 
+use super::derives::Derives;
+use super::extern_types::ExternTypes;
 use super::naming::{NamedType, WirePath, named_types, wire_path};
+use super::shared::Uses;
+use crate::names::{Style, given_or_made, identifiers};
 
 /// One of a tool's two schemas, translated.
 #[derive(Debug)]
@@ -17,14 +23,40 @@ pub(crate) struct SchemaPlan<'s> {
     pub(crate) order: Vec<ShapeId>,
     /// Pairs of shapes that hold each other, so that the first has to box the second.
     boxed: HashSet<(ShapeId, ShapeId)>,
+    /// The user's types in place of definitions.
+    extern_types: HashMap<ShapeId, TokenStream>,
+    /// Which ways the values of shared types go; those of others go the way of the document.
+    uses: HashMap<ShapeId, Uses>,
+    /// Whether the type of the whole value has the document as its schema. A type that several tools answer has that of
+    /// one.
+    pub(crate) is_described: bool,
+    /// What the user asks of every type.
+    pub(super) derives: Rc<Derives>,
+    /// What the user calls fields: a struct's, by their places.
+    pub(super) renamed: HashMap<(ShapeId, usize), String>,
 }
 
 impl<'s> SchemaPlan<'s> {
     /// Reads a schema, whose types want names that begin with `root_name`.
-    pub(crate) fn new(schema: &'s Value, role: Role, root_name: &str, reporter: &mut Reporter) -> Self {
-        let document = Document::read(schema, role, reporter);
-        let boxed = cycles(&document.shapes);
-        let mut plan = Self { document, types: HashMap::new(), order: Vec::new(), boxed };
+    pub(crate) fn new(
+        schema: &'s Value,
+        role: Role,
+        root_name: &str,
+        extern_types: &ExternTypes,
+        reporter: &mut Reporter,
+    ) -> Self {
+        let document = Document::read_around(schema, role, &extern_types.pointers(), reporter);
+        let mut plan = Self {
+            types: HashMap::new(),
+            order: Vec::new(),
+            boxed: cycles(&document.shapes),
+            extern_types: extern_types.in_document(&document),
+            uses: HashMap::new(),
+            is_described: true,
+            derives: Rc::default(),
+            renamed: HashMap::new(),
+            document,
+        };
         (plan.types, plan.order) = named_types(&plan, root_name);
         plan
     }
@@ -33,9 +65,57 @@ impl<'s> SchemaPlan<'s> {
         self.boxed.contains(&(holder, held))
     }
 
+    /// Whether values of a type come from the server, which may say more than it declared.
+    pub(crate) fn is_answered(&self, id: ShapeId) -> bool {
+        self.uses.get(&id).map_or(self.document.role == Role::Output, |uses| uses.answered)
+    }
+
+    /// Whether a type that declares all its properties refuses others: not where a server says them all the same.
+    pub(crate) fn is_strict(&self, id: ShapeId) -> bool {
+        self.uses.get(&id).map_or(self.document.role == Role::Input, |uses| !uses.lenient)
+    }
+
+    /// Whether values of a type are sent.
+    pub(crate) fn is_sent(&self, id: ShapeId) -> bool {
+        self.uses.get(&id).map_or(self.document.role == Role::Input, |uses| uses.sent)
+    }
+
+    /// The user's type in place of a shape.
+    pub(crate) fn extern_type(&self, id: ShapeId) -> Option<&TokenStream> {
+        self.extern_types.get(&id)
+    }
+
+    /// The shapes that have one.
+    pub(super) fn opaque(&self) -> impl Iterator<Item = &ShapeId> {
+        self.extern_types.keys()
+    }
+
+    /// Makes structs keep what they would otherwise pass over.
+    pub(super) fn keep_unknown(&mut self) {
+        let strict: HashSet<ShapeId> = self.document.shapes.ids().filter(|id| self.is_strict(*id)).collect();
+        self.document.keep_unknown(|id| strict.contains(&id));
+    }
+
+    /// Makes a type stand for its like elsewhere, which has its values go these ways, and makes it box these shapes.
+    pub(super) fn share(&mut self, id: ShapeId, uses: Uses, boxed: &[ShapeId]) {
+        self.uses.insert(id, uses);
+        self.boxed.extend(boxed.iter().map(|held| (id, *held)));
+    }
+
     /// The name of a shape that has one.
     pub(crate) fn name(&self, id: ShapeId) -> Option<&str> {
         self.types.get(&id).map(|named| named.name.as_str())
+    }
+
+    /// The identifiers of a struct's fields.
+    pub(crate) fn field_names(&self, id: ShapeId, object: &StructShape) -> Vec<String> {
+        let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
+        if self.renamed.is_empty() {
+            return identifiers(Style::Snake, &wires, &[], "property");
+        }
+        let given: Vec<Option<String>> =
+            (0..wires.len()).map(|index| self.renamed.get(&(id, index)).cloned()).collect();
+        given_or_made(Style::Snake, &wires, &given, &[], "property")
     }
 
     /// The name of the whole value's type.

@@ -6,7 +6,7 @@ use quote::{quote, quote_spanned};
 use syn::LitStr;
 
 use super::macro_input::MacroInput;
-use super::{Project, Source, check_pattern};
+use super::{Project, Source, check_backend, check_excluded, check_pattern};
 use crate::bindings::Bindings;
 use crate::paths::{in_manifest_dir, relative};
 
@@ -33,13 +33,23 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     let project = Project::open(&manifest_dir).map_err(|error| at(first, error))?;
     let servers = if input.servers.is_empty() { every_server(&project)? } else { input.servers.clone() };
     let sources = each(&servers, |server| source(&project, server, &input))?;
-    let sources: Vec<(&LitStr, Source)> = servers.iter().zip(sources).collect();
+    let mut sources: Vec<(&LitStr, Source)> = servers.iter().zip(sources).collect();
     each(&input.tools, |pattern| {
         let sources = sources.iter().map(|(_, source)| source);
         check_pattern(&pattern.value(), sources).map_err(|error| at(pattern.span(), error))
     })?;
+    each(&input.exclude, |pattern| {
+        let sources = sources.iter().map(|(_, source)| source);
+        check_excluded(&pattern.value(), sources).map_err(|error| at(pattern.span(), error))
+    })?;
     check_modules(&sources)?;
-    let modules = each(&sources, |(server, source)| module(&project, server, source, &input))?;
+    if !input.tools.is_empty() {
+        for (_, source) in &mut sources {
+            source.options = source.options.clone().tools(input.tools.iter().map(LitStr::value));
+        }
+    }
+    each(&sources, |(server, source)| check_rules(source, server.span()))?;
+    let modules = each(&sources, |(server, source)| module(&project, server, source))?;
     let names: Vec<String> = servers.iter().map(LitStr::value).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let warnings = project.warnings(&names).into_iter().map(|warning| warn(first, &warning));
@@ -79,7 +89,7 @@ fn source(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result
     let path = input.path.as_ref().map(LitStr::value);
     let place = input.path.as_ref().unwrap_or(server).span();
     let mut source = project.read(&server.value(), path.as_deref()).map_err(|error| syn::Error::new(place, error))?;
-    source.check_configured().map_err(|error| syn::Error::new(server.span(), error))?;
+    source.check_configured(project).map_err(|error| syn::Error::new(server.span(), error))?;
     if let Some(module) = &input.module {
         source.options = source.options.module(module.to_string());
     }
@@ -89,7 +99,23 @@ fn source(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result
     if let Some(path) = &input.crate_path {
         source.options = source.options.crate_path(path.clone());
     }
+    if let Some((types, span)) = input.types {
+        check_backend(types, &source.options.server).map_err(|error| syn::Error::new(span, error))?;
+        source.options = source.options.types(types);
+    }
+    if let Some(unknown) = input.unknown {
+        source.options = source.options.unknown(unknown);
+    }
+    source.options.rules.configured_at(server.span());
+    let exclude = input.exclude.iter().map(LitStr::value);
+    source.options = source.options.exclude(exclude).rules(input.rules.clone());
     Ok(source)
+}
+
+/// The errors of rules that cannot hold, each at its literal.
+fn check_rules(source: &Source, server: Span) -> syn::Result<()> {
+    let faults = source.faults();
+    each(&faults, |fault| Err::<(), _>(syn::Error::new(fault.span.unwrap_or(server), &fault.error))).map(drop)
 }
 
 /// The error of a server whose module another one of the macro has.
@@ -106,12 +132,8 @@ fn check_modules(sources: &[(&LitStr, Source)]) -> syn::Result<()> {
     Ok(())
 }
 
-fn module(project: &Project, server: &LitStr, source: &Source, input: &MacroInput) -> syn::Result<TokenStream> {
-    let mut options = source.options.clone();
-    if !input.tools.is_empty() {
-        options = options.tools(input.tools.iter().map(LitStr::value));
-    }
-    let (tokens, diagnostics) = Bindings::generate(&source.snapshot, &options);
+fn module(project: &Project, server: &LitStr, source: &Source) -> syn::Result<TokenStream> {
+    let (tokens, diagnostics) = Bindings::generate(&source.snapshot, &source.options);
     let denied = source.denied(project, &diagnostics);
     if !denied.is_empty() {
         return Err(syn::Error::new(server.span(), denied.join("\n")));

@@ -1,27 +1,35 @@
 //! The grammar of `mcp_tools!`.
 
-use mcp_model::Prefix;
+use mcp_model::{Prefix, Types, UnknownKeys};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
-use syn::{LitBool, LitStr, Token, bracketed};
+use syn::{LitBool, LitStr, Token, braced, bracketed};
 
 use crate::options::is_module_name;
+use crate::rules::{Origin, Rule, Rules};
 
 /// `"github", "git", tools = ["create_issue", "list_*"], mod = gh, prefix = "gh", path = "...", crate = ...`
 #[derive(Default)]
 pub(super) struct MacroInput {
     pub(super) servers: Vec<LitStr>,
     pub(super) tools: Vec<LitStr>,
+    pub(super) exclude: Vec<LitStr>,
     pub(super) module: Option<Ident>,
     pub(super) prefix: Option<Prefix>,
     pub(super) path: Option<LitStr>,
     pub(super) crate_path: Option<TokenStream>,
+    pub(super) types: Option<(Types, Span)>,
+    pub(super) unknown: Option<UnknownKeys>,
+    pub(super) rules: Rules,
 }
 
-const OPTIONS: [&str; 5] = ["tools", "mod", "prefix", "path", "crate"];
+const OPTIONS: [&str; 12] =
+    ["tools", "exclude", "mod", "prefix", "path", "crate", "types", "unknown", "derive", "rename", "extern", "shared"];
+/// What is about one server's tools cannot be said of several.
+const OF_ONE_SERVER: [&str; 5] = ["mod", "path", "rename", "extern", "shared"];
 
 impl Parse for MacroInput {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
@@ -52,7 +60,7 @@ impl Parse for MacroInput {
                 input.parse::<Token![,]>()?;
             }
         }
-        let single = ["mod", "path"].into_iter().find(|option| seen.iter().any(|key| key == option));
+        let single = OF_ONE_SERVER.into_iter().find(|option| seen.iter().any(|key| key == option));
         if let Some(option) = single.filter(|_| parsed.servers.len() != 1) {
             let place = parsed.servers.get(1).map_or_else(Span::call_site, LitStr::span);
             let message = format!("option `{option}` is for one server; give each its own `mcp_tools!`");
@@ -73,17 +81,13 @@ impl MacroInput {
         }
         input.parse::<Token![=]>()?;
         match name.as_str() {
-            "tools" if !input.peek(syn::token::Bracket) => {
-                return Err(input.error("expected a list of patterns: `tools = [\"create_issue\", \"list_*\"]`"));
-            }
             "tools" => {
-                let list;
-                bracketed!(list in input);
-                self.tools = Punctuated::<LitStr, Token![,]>::parse_terminated(&list)?.into_iter().collect();
+                self.tools = list(input, "expected a list of patterns: `tools = [\"create_issue\", \"list_*\"]`")?;
                 if self.tools.is_empty() {
                     return Err(syn::Error::new(key.span(), "`tools` names no tool; leave it out to bind all"));
                 }
             }
+            "exclude" => self.exclude = list(input, "expected a list of patterns: `exclude = [\"delete_*\"]`")?,
             "mod" => {
                 let module = input.call(Ident::parse_any)?;
                 if !is_module_name(&module.to_string()) {
@@ -106,9 +110,75 @@ impl MacroInput {
                 self.prefix = Some(Prefix::Named(prefix.value()));
             }
             "path" => self.path = Some(input.parse()?),
+            "types" => self.types = Some(word(key, input, &Types::ALL.map(|types| (types.name(), types)))?),
+            "unknown" => {
+                self.unknown = Some(word(key, input, &UnknownKeys::ALL.map(|unknown| (unknown.name(), unknown)))?.0);
+            }
+            "derive" => {
+                let paths = list(input, "expected a list of paths: `derive = [\"Eq\", \"crate::Traced\"]`")?;
+                let rule = |path: LitStr| Rule {
+                    key: String::new(),
+                    value: path.value(),
+                    origin: Origin::Macro { key: path.span(), value: path.span() },
+                };
+                self.rules.derive = paths.into_iter().map(rule).collect();
+            }
+            "rename" => self.rules.rename = table(input, "rename = { \"create_issue/labels\" = \"tags\" }")?,
+            "extern" => self.rules.extern_types = table(input, "extern = { \"#/$defs/Money\" = \"crate::Money\" }")?,
+            "shared" => self.rules.shared = table(input, "shared = { Entity = \"create_entities/entities/*\" }")?,
             _ => self.crate_path = Some(path(input)?),
         }
         Ok(())
+    }
+}
+
+fn list(input: ParseStream<'_>, expected: &str) -> syn::Result<Vec<LitStr>> {
+    if !input.peek(syn::token::Bracket) {
+        return Err(input.error(expected));
+    }
+    let list;
+    bracketed!(list in input);
+    Ok(Punctuated::<LitStr, Token![,]>::parse_terminated(&list)?.into_iter().collect())
+}
+
+/// A table as in `mcp.toml`: keys are strings, or words.
+fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<Rule>> {
+    if !input.peek(syn::token::Brace) {
+        return Err(input.error(format!("expected a table: `{example}`")));
+    }
+    let table;
+    braced!(table in input);
+    let mut rules: Vec<Rule> = Vec::new();
+    while !table.is_empty() {
+        let (key, span) = if table.peek(LitStr) {
+            let key: LitStr = table.parse()?;
+            (key.value(), key.span())
+        } else {
+            let key = table.call(Ident::parse_any)?;
+            (key.to_string(), key.span())
+        };
+        if rules.iter().any(|known| known.key == key) {
+            return Err(syn::Error::new(span, format!("`{}` is already given", mcp_model::printable(&key))));
+        }
+        table.parse::<Token![=]>()?;
+        let value: LitStr = table.parse()?;
+        rules.push(Rule { key, value: value.value(), origin: Origin::Macro { key: span, value: value.span() } });
+        if !table.is_empty() {
+            table.parse::<Token![,]>()?;
+        }
+    }
+    Ok(rules)
+}
+
+/// One of a few words, and where it stands.
+fn word<T: Copy>(key: &Ident, input: ParseStream<'_>, known: &[(&str, T)]) -> syn::Result<(T, Span)> {
+    let word: LitStr = input.parse()?;
+    match known.iter().find(|(name, _)| *name == word.value()) {
+        Some((_, value)) => Ok((*value, word.span())),
+        None => {
+            let names: Vec<String> = known.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
+            Err(syn::Error::new(word.span(), format!("`{key}` is {}", names.join(" or "))))
+        }
     }
 }
 

@@ -11,8 +11,10 @@ use mcp_model::{Config, ConfigWarning, FileError, Snapshot, Types};
 use crate::paths::relative;
 pub use macro_door::expand_macro;
 
+use crate::bindings::Bindings;
 use crate::options::Options;
 use crate::patterns::{Idle, IdlePattern};
+use crate::rules::RuleFault;
 use mcp_schema::diagnostics::{CODES, Diagnostic, Diagnostics, Severity};
 
 /// The crate that bindings are generated for.
@@ -131,14 +133,13 @@ impl Project {
             return Ok(Options::new(server));
         };
         match config.server_with_defaults(server) {
-            Ok(server) if server.types == Types::Typify && !cfg!(feature = "typify") => {
-                let message = format!("`types = \"typify\"` of server `{}` needs feature `typify`", server.name);
-                let mut error = FileError::new(message)
-                    .with_help("enable it for mcp-bindgen (macro) or mcp-codegen (build script), or leave `types` out");
-                error.path.clone_from(&config.path);
-                Err(shown_from(&self.manifest_dir, error))
+            Ok(server) => {
+                check_backend(server.types, &server.name).map_err(|error| {
+                    let path = config.path.clone();
+                    shown_from(&self.manifest_dir, FileError { path, ..error })
+                })?;
+                Ok(Options::for_crate(&server, &self.manifest_dir))
             }
-            Ok(server) => Ok(Options::for_crate(&server, &self.manifest_dir)),
             Err(_) if has_path && !config.rejected.contains_key(server) => Ok(Options::new(server)),
             Err(error) => Err(shown_from(&self.manifest_dir, error)),
         }
@@ -159,17 +160,34 @@ impl Project {
 }
 
 impl Source {
-    /// The error of the first pattern of the configuration that does nothing.
+    /// The error of the first pattern of the configuration that does nothing, or rule of it that cannot hold.
     ///
     /// # Errors
     /// Where there is one.
-    pub fn check_configured(&self) -> Result<(), FileError> {
+    pub fn check_configured(&self, project: &Project) -> Result<(), FileError> {
         let Some(idle) = self.options.idle_patterns(&self.snapshot).into_iter().next() else {
-            return Ok(());
+            return self.check_rules(project);
         };
         let place = format!("in `{}` of server `{}` in the configuration: ", idle.key, self.options.server);
         let error = self.idle(&idle);
         Err(FileError { message: format!("{place}{}", error.message), ..error })
+    }
+
+    /// The rules of the configuration that cannot hold.
+    ///
+    /// # Errors
+    /// Where there are any.
+    fn check_rules(&self, project: &Project) -> Result<(), FileError> {
+        let first = Bindings::faults(&self.snapshot, &self.options).into_iter().find(RuleFault::is_configured);
+        first.map_or(Ok(()), |fault| Err(shown_from(&project.manifest_dir, fault.error)))
+    }
+
+    /// The rules of macro or build script that cannot hold; those of the configuration were looked at with what else it
+    /// says.
+    pub(crate) fn faults(&self) -> Vec<RuleFault> {
+        let mut faults = Bindings::faults(&self.snapshot, &self.options);
+        faults.retain(|fault| !fault.is_configured());
+        faults
     }
 
     fn idle(&self, idle: &IdlePattern) -> FileError {
@@ -219,6 +237,30 @@ pub(crate) fn check_pattern<'s>(pattern: &str, sources: impl IntoIterator<Item =
         }
     }
     first.map_or(Ok(()), |(idle, source)| Err(source.idle(&idle)))
+}
+
+/// The error of a pattern that somebody gave to leave out tools of several servers, and that none of them has.
+pub(crate) fn check_excluded<'s>(
+    pattern: &str,
+    sources: impl IntoIterator<Item = &'s Source>,
+) -> Result<(), FileError> {
+    let mut first = None;
+    for source in sources {
+        match source.options.idle_exclude(pattern, &source.snapshot) {
+            None => return Ok(()),
+            Some(idle) => drop(first.get_or_insert((idle, source))),
+        }
+    }
+    first.map_or(Ok(()), |(idle, source)| Err(source.idle(&idle)))
+}
+
+/// The error of a backend that is not built in.
+pub(crate) fn check_backend(types: Types, server: &str) -> Result<(), FileError> {
+    if types == Types::Native || cfg!(feature = "typify") {
+        return Ok(());
+    }
+    Err(FileError::new(format!("`types = \"typify\"` of server `{server}` needs feature `typify`"))
+        .with_help("enable it for mcp-bindgen (macro) or mcp-codegen (build script), or leave `types` out"))
 }
 
 fn no_file(shown: &Path) -> FileError {

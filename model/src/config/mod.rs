@@ -3,6 +3,7 @@
 mod find;
 mod node;
 mod read;
+mod rust;
 mod server;
 mod warning;
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::node::{Entry, Kind, Node, SourceText};
 use super::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::{Drift, FileError, Prefix, Types, duration, nearest};
+use crate::{Drift, FileError, Prefix, Types, UnknownKeys, duration, nearest};
 
 /// Reads one file; collects what is worth a warning.
 pub(super) struct Reader<'a> {
@@ -95,7 +95,12 @@ impl<'a> Reader<'a> {
 
     pub(super) fn types(&self, node: &Node, what: &str) -> Result<Types, FileError> {
         let word = self.text(node, what)?;
-        self.one_of(node, what, &word, &[Types::Native, Types::Typify].map(|types| (types.name(), types)))
+        self.one_of(node, what, &word, &Types::ALL.map(|types| (types.name(), types)))
+    }
+
+    pub(super) fn unknown(&self, node: &Node, what: &str) -> Result<UnknownKeys, FileError> {
+        let word = self.text(node, what)?;
+        self.one_of(node, what, &word, &UnknownKeys::ALL.map(|unknown| (unknown.name(), unknown)))
     }
 
     pub(super) fn prefix(&self, node: &Node, what: &str) -> Result<Prefix, FileError> {

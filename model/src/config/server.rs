@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
+use super::rust;
 use crate::placeholder::variable_name;
 use crate::secrets::{ConfigField, quoted};
 use crate::server::{ServerConfig, Transport, is_server_name};
 use crate::{FileError, nearest};
 
-const KEYS: [&str; 19] = [
+const KEYS: [&str; 21] = [
     "command",
     "args",
     "cwd",
@@ -25,6 +26,8 @@ const KEYS: [&str; 19] = [
     "approve",
     "prefix",
     "types",
+    "unknown",
+    "rust",
     "description",
     "timeout",
     "drift",
@@ -103,6 +106,8 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.approve = table.read("approve", |node, what| reader.texts(node, what))?.unwrap_or_default();
     server.prefix = table.read("prefix", |node, what| reader.prefix(node, what))?.unwrap_or_default();
     server.types = table.read("types", |node, what| reader.types(node, what))?.unwrap_or_default();
+    server.unknown = table.read("unknown", |node, what| reader.unknown(node, what))?.unwrap_or_default();
+    server.rust = table.read("rust", |node, what| rust::read(reader, node, what))?.unwrap_or_default();
     server.description = table.read("description", |node, what| reader.text(node, what))?;
     server.drift = table.read("drift", |node, what| reader.drift(node, what))?;
     // Other programs write numbers here, some in seconds and some in milliseconds: what is meant cannot be known.

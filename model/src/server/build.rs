@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Drift, Prefix, ServerConfig, Transport, Types};
+use super::{Drift, Prefix, RustConfig, ServerConfig, Transport, Types, UnknownKeys};
 
 impl ServerConfig {
     fn new(name: impl Into<String>, transport: Transport) -> Self {
@@ -17,6 +17,8 @@ impl ServerConfig {
             approve: Vec::new(),
             prefix: Prefix::ServerName,
             types: Types::Native,
+            unknown: UnknownKeys::Ignore,
+            rust: RustConfig::default(),
             description: None,
             timeout: None,
             drift: None,
@@ -123,6 +125,20 @@ impl ServerConfig {
     #[must_use]
     pub fn types(mut self, types: Types) -> Self {
         self.types = types;
+        self
+    }
+
+    /// Sets what generated types do with undeclared properties.
+    #[must_use]
+    pub fn unknown(mut self, unknown: UnknownKeys) -> Self {
+        self.unknown = unknown;
+        self
+    }
+
+    /// Sets what else the generated code looks like.
+    #[must_use]
+    pub fn rust(mut self, rust: RustConfig) -> Self {
+        self.rust = rust;
         self
     }
 

@@ -3,6 +3,7 @@
 mod build;
 pub(crate) mod json;
 mod paths;
+mod rust;
 mod show;
 mod values;
 
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use self::rust::{ConfigPlace, RustConfig, RustRule, UnknownKeys};
 use crate::matching::matches_glob;
 
 /// How a server is reached.
@@ -85,7 +87,12 @@ pub enum Types {
 }
 
 impl Types {
-    pub(crate) fn name(self) -> &'static str {
+    /// Every one of them.
+    pub const ALL: [Self; 2] = [Self::Native, Self::Typify];
+
+    /// The word for it in `mcp.toml`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
             Self::Typify => "typify",
@@ -133,6 +140,10 @@ pub struct ServerConfig {
     pub prefix: Prefix,
     /// What makes the types of the bindings.
     pub types: Types,
+    /// What generated types do with undeclared properties.
+    pub unknown: UnknownKeys,
+    /// What else the generated code looks like.
+    pub rust: RustConfig,
     /// What the server is for.
     pub description: Option<String>,
     /// How long a call may take.

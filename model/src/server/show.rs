@@ -20,6 +20,8 @@ impl fmt::Debug for ServerConfig {
             .field("approve", &shown.approve)
             .field("prefix", &shown.prefix)
             .field("types", &shown.types)
+            .field("unknown", &shown.unknown)
+            .field("rust", &shown.rust)
             .field("description", &shown.description)
             .field("timeout", &shown.timeout)
             .field("drift", &shown.drift)

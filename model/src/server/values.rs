@@ -122,6 +122,7 @@ impl ServerConfig {
             tools: self.tools.as_deref().map(|tools| notes("tools", tools)).transpose()?,
             exclude: notes("exclude", &self.exclude)?,
             approve: notes("approve", &self.approve)?,
+            rust: self.rust.map_texts(|text| change(ConfigField::Note("rust"), text))?,
             description: self
                 .description
                 .as_deref()

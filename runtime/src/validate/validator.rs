@@ -93,7 +93,7 @@ pub struct Skipped {
 
 impl fmt::Display for Skipped {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} at `{}`: {}", self.value, mcp_model::printable(&self.pointer), self.reason)
+        write!(formatter, "{}{}: {}", self.value, crate::error::place(&self.pointer), self.reason)
     }
 }
 

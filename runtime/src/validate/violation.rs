@@ -56,7 +56,10 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "at `{}`: {}", mcp_model::printable(&self.pointer), self.reason())
+        match crate::error::place(&self.pointer).trim_start() {
+            "" => formatter.write_str(&self.reason()),
+            place => write!(formatter, "{place}: {}", self.reason()),
+        }
     }
 }
 

@@ -5,15 +5,17 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Unexpecte
 use serde::{Serialize, forward_to_deserialize_any};
 use serde_json::{Number, Value};
 
+use super::recorded::Recorded;
+use super::sink::Scalar;
 use super::tape::Token;
-use super::{Form, Input, Mismatch, Wire};
+use super::{Form, Input, Mismatch};
 
 /// `Wire::read` for a type with `Deserialize`. Unlike `serde_json`'s, errors say where, and never show a value.
 ///
 /// # Errors
 /// Where the value does not fit.
 pub fn read_by_serde<T: DeserializeOwned>(input: Input<'_>) -> Result<T, Mismatch> {
-    T::deserialize(Reading(input))
+    input.recorded(|| None, |value| T::deserialize(Reading(value)))
 }
 
 /// `Print::form` for a type with `Serialize`.
@@ -21,7 +23,7 @@ pub fn form_by_serde<T: Serialize>(value: &T) -> Form<'static> {
     match serde_json::to_value(value) {
         Ok(mut printed) => {
             print_integral_numbers(&mut printed);
-            Form::Value(printed)
+            Form::value(printed)
         }
         Err(error) => Form::Invalid(Mismatch::new(error.to_string())),
     }
@@ -41,22 +43,44 @@ fn print_integral_numbers(value: &mut Value) {
     }
 }
 
-/// `Wire` for a type with `serde`'s traits.
+/// `Wire` for a type with `serde`'s derives: an identifier for those of typify, which need the feature, or a path. The type
+/// is named where its traits are needed, so that rustc points at what the user wrote when it lacks one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __wire_through_serde {
+    ($type:ident) => {
+        $crate::__wire_of_typify!($type);
+    };
     ($type:ty) => {
         impl $crate::wire::Wire for $type {
             fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                $crate::wire::read_by_serde(input)
+                $crate::wire::read_by_serde::<$type>(input)
             }
         }
 
         impl $crate::wire::Print for $type {
             fn form(&self) -> $crate::wire::Form<'_> {
-                $crate::wire::form_by_serde(self)
+                $crate::wire::form_by_serde::<$type>(self)
             }
         }
+    };
+}
+
+#[cfg(feature = "typify")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __wire_of_typify {
+    ($type:ident) => {
+        $crate::__wire_through_serde!(self::$type);
+    };
+}
+
+#[cfg(not(feature = "typify"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __wire_of_typify {
+    ($type:ident) => {
+        ::core::compile_error!("bindings with `types = \"typify\"` need feature `typify` of mcp-bindgen");
     };
 }
 
@@ -99,19 +123,17 @@ fn kind(found: Unexpected<'_>) -> &'static str {
     }
 }
 
-struct Reading<'a>(Input<'a>);
+struct Reading<'a>(Recorded<'a>);
 
 /// `5.0` is an integer in JSON Schema.
 macro_rules! integers {
     ($($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-            if !matches!(self.0.token(), Token::Float(_)) {
-                return self.deserialize_any(visitor);
-            }
-            if let Ok(whole) = i64::read(self.0) {
+            let Some(scalar @ Scalar::Float(_)) = self.0.scalar() else { return self.deserialize_any(visitor) };
+            if let Ok(whole) = scalar.whole("an integer") {
                 return visitor.visit_i64(whole);
             }
-            match u64::read(self.0) {
+            match scalar.whole("an integer") {
                 Ok(whole) => visitor.visit_u64(whole),
                 Err(_) => self.deserialize_any(visitor),
             }
@@ -123,15 +145,15 @@ impl<'de> Deserializer<'de> for Reading<'de> {
     type Error = Mismatch;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        match self.0.token() {
-            Token::Null => visitor.visit_unit(),
-            Token::Bool(value) => visitor.visit_bool(*value),
-            Token::Unsigned(number) => visitor.visit_u64(*number),
-            Token::Signed(number) => visitor.visit_i64(*number),
-            Token::Float(number) => visitor.visit_f64(*number),
-            Token::Number(number) => visit_number(number, visitor),
-            Token::Text(_) | Token::Copied { .. } => visitor.visit_borrowed_str(self.0.text()?),
-            Token::Array { items: length, .. } => {
+        match (self.0.scalar(), self.0.token()) {
+            (Some(Scalar::Null), _) => visitor.visit_unit(),
+            (Some(Scalar::Bool(value)), _) => visitor.visit_bool(value),
+            (Some(Scalar::Unsigned(number)), _) => visitor.visit_u64(number),
+            (Some(Scalar::Signed(number)), _) => visitor.visit_i64(number),
+            (Some(Scalar::Float(number)), _) => visitor.visit_f64(number),
+            (Some(Scalar::Digits(digits)), _) => visit_number(digits, visitor),
+            (Some(Scalar::Text(text)), _) => visitor.visit_borrowed_str(text),
+            (None, Token::Array { items: length, .. }) => {
                 let items = self.0.items()?;
                 let mut reading = Items { items, read: 0 };
                 let value = visitor.visit_seq(&mut reading)?;
@@ -140,7 +162,7 @@ impl<'de> Deserializer<'de> for Reading<'de> {
                     _ => Err(Mismatch::new(format!("expected {} items, found {length}", reading.read))),
                 }
             }
-            Token::Object { .. } => visitor.visit_map(Members { members: self.0.members()?, current: None }),
+            (None, _) => visitor.visit_map(Members { members: self.0.members()?, current: None }),
         }
     }
 
@@ -158,9 +180,9 @@ impl<'de> Deserializer<'de> for Reading<'de> {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Mismatch> {
-        match self.0.token() {
-            Token::Text(_) | Token::Copied { .. } => visitor.visit_enum(BorrowedStrDeserializer::new(self.0.text()?)),
-            Token::Object { .. } => visitor.visit_enum(Tagged(self.0)),
+        match (self.0.scalar(), self.0.token()) {
+            (Some(Scalar::Text(text)), _) => visitor.visit_enum(BorrowedStrDeserializer::new(text)),
+            (_, Token::Object { .. }) => visitor.visit_enum(Tagged(self.0)),
             _ => Err(self.0.expected("a string or an object")),
         }
     }
@@ -185,7 +207,7 @@ impl<'de> Deserializer<'de> for Reading<'de> {
 
     /// `serde` would round an integer.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mismatch> {
-        visitor.visit_f64(f64::read(self.0)?)
+        visitor.visit_f64(self.0.read()?)
     }
 
     forward_to_deserialize_any! {
@@ -195,7 +217,8 @@ impl<'de> Deserializer<'de> for Reading<'de> {
 }
 
 /// What `serde_json` does with a number of more digits than a double keeps.
-fn visit_number<'de, V: Visitor<'de>>(number: &Number, visitor: V) -> Result<V::Value, Mismatch> {
+fn visit_number<'de, V: Visitor<'de>>(digits: &str, visitor: V) -> Result<V::Value, Mismatch> {
+    let number: Number = digits.parse().map_err(|error: serde_json::Error| Mismatch::new(error.to_string()))?;
     number.deserialize_any(visitor).map_err(|error| Mismatch::new(error.to_string()))
 }
 
@@ -204,7 +227,7 @@ struct Items<I> {
     read: usize,
 }
 
-impl<'de, I: ExactSizeIterator<Item = Input<'de>>> de::SeqAccess<'de> for &mut Items<I> {
+impl<'de, I: ExactSizeIterator<Item = Recorded<'de>>> de::SeqAccess<'de> for &mut Items<I> {
     type Error = Mismatch;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Mismatch> {
@@ -221,10 +244,10 @@ impl<'de, I: ExactSizeIterator<Item = Input<'de>>> de::SeqAccess<'de> for &mut I
 
 struct Members<'a, I> {
     members: I,
-    current: Option<(&'a str, Input<'a>)>,
+    current: Option<(&'a str, Recorded<'a>)>,
 }
 
-impl<'de, I: Iterator<Item = (&'de str, Input<'de>)>> de::MapAccess<'de> for Members<'de, I> {
+impl<'de, I: Iterator<Item = (&'de str, Recorded<'de>)>> de::MapAccess<'de> for Members<'de, I> {
     type Error = Mismatch;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Mismatch> {
@@ -241,7 +264,7 @@ impl<'de, I: Iterator<Item = (&'de str, Input<'de>)>> de::MapAccess<'de> for Mem
 }
 
 /// An enum in `serde`'s default form: an object with the variant's name as its only key.
-struct Tagged<'a>(Input<'a>);
+struct Tagged<'a>(Recorded<'a>);
 
 impl<'de> de::EnumAccess<'de> for Tagged<'de> {
     type Error = Mismatch;
@@ -259,14 +282,14 @@ impl<'de> de::EnumAccess<'de> for Tagged<'de> {
 
 struct Content<'a> {
     key: &'a str,
-    input: Input<'a>,
+    input: Recorded<'a>,
 }
 
 impl<'de> de::VariantAccess<'de> for Content<'de> {
     type Error = Mismatch;
 
     fn unit_variant(self) -> Result<(), Mismatch> {
-        <()>::read(self.input).map_err(|error| error.within(self.key.to_owned()))
+        self.input.read::<()>().map_err(|error| error.within(self.key.to_owned()))
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Mismatch> {
@@ -286,7 +309,7 @@ impl<'de> de::VariantAccess<'de> for Content<'de> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "typify"))]
 mod tests {
     use std::collections::BTreeMap;
 
@@ -327,7 +350,7 @@ mod tests {
         Line(Vec<f64>),
     }
 
-    __wire_through_serde!(Issue);
+    __wire_through_serde!(self::Issue);
 
     #[track_caller]
     fn refused(value: &Value, pointer: &str, message: &str) {

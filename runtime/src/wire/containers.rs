@@ -1,15 +1,19 @@
 use std::collections::BTreeMap;
 
 use super::print::{Form, Items, Members, Print, Stopped};
+use super::sink::Sink;
 use super::{Input, Mismatch, Wire};
 
 impl<T: Wire> Wire for Option<T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        if input.is_null() { Ok(None) } else { T::read(input).map(Some) }
+        let mut place = None;
+        input.give(Sink::Nullable(&mut place))?;
+        Ok(place)
     }
 }
 
 impl<T: Print> Print for Option<T> {
+    #[inline]
     fn form(&self) -> Form<'_> {
         self.as_ref().map_or(Form::Null, T::form)
     }
@@ -29,62 +33,64 @@ impl<T: Print> Print for Box<T> {
 
 impl<T: Wire> Wire for Vec<T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        let items = input.items()?;
-        let mut read = Self::with_capacity(items.len());
-        for (index, item) in items.enumerate() {
-            read.push(T::read(item).map_err(|error| error.within_item(index))?);
-        }
-        Ok(read)
+        let mut items = Self::new();
+        input.give(Sink::Items(&mut |item| {
+            items.push(T::read(item)?);
+            Ok(())
+        }))?;
+        Ok(items)
     }
 }
 
 impl<T: Print> Print for Vec<T> {
+    #[inline]
     fn form(&self) -> Form<'_> {
         Form::Array(self, self.len())
     }
 
     fn items(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
-        self.iter().try_for_each(|item| to.item(item))
+        self.iter().try_for_each(|item| to.item(item.form()))
     }
 }
 
 impl<T: Wire> Wire for BTreeMap<String, T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        let read = |(key, value): (&str, Input<'_>)| {
-            input.note_undeclared(1);
-            match T::read(value) {
-                Ok(value) => Ok((key.to_owned(), value)),
-                Err(error) => Err(error.within(key.to_owned())),
-            }
-        };
-        input.members()?.map(read).collect()
+        let mut map = Self::new();
+        input.give(Sink::Members(&mut map))?;
+        Ok(map)
     }
 }
 
 impl<T: Print> Print for BTreeMap<String, T> {
+    #[inline]
     fn form(&self) -> Form<'_> {
         Form::Object(self)
     }
 
     fn members(&self, to: &mut Members<'_>) -> Result<(), Stopped> {
-        self.iter().try_for_each(|(key, value)| to.member(key, value))
+        self.iter().try_for_each(|(key, value)| to.member(key, value.form()))
     }
 }
 
 macro_rules! tuples {
     ($($length:literal: $($name:ident $field:tt),+;)*) => {$(
         impl<$($name: Wire),+> Wire for ($($name,)+) {
+            #[allow(non_snake_case)]
             fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-                let mut items = input.items()?;
-                let found = items.len();
-                let wrong_length = || Mismatch::new(format!("expected {} items, found {found}", $length));
-                if found != $length {
-                    return Err(wrong_length());
+                let mut places: ($(Option<$name>,)+) = Default::default();
+                let mut found = 0;
+                input.give(Sink::Items(&mut |item| {
+                    match found {
+                        $($field => places.$field = Some($name::read(item)?),)+
+                        _ => drop(item.value()?),
+                    }
+                    found += 1;
+                    Ok(())
+                }))?;
+                match places {
+                    ($(Some($name),)+) if found == $length => Ok(($($name,)+)),
+                    _ => Err(Mismatch::new(format!("expected {} items, found {found}", $length))),
                 }
-                Ok(($({
-                    let item = items.next().ok_or_else(wrong_length)?;
-                    $name::read(item).map_err(|error| error.within_item($field))?
-                },)+))
             }
         }
 
@@ -94,7 +100,7 @@ macro_rules! tuples {
             }
 
             fn items(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
-                $(to.item(&self.$field)?;)+
+                $(to.item(self.$field.form())?;)+
                 Ok(())
             }
         }

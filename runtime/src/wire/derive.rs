@@ -17,10 +17,8 @@ macro_rules! __object {
             fn read(
                 input: $crate::wire::Input<'_>,
             ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                #[allow(unused_mut)]
-                let mut object = input.object(&$keys)?;
-                $crate::__object_checks!(object $($rest)*);
-                $crate::__object_value!(object [$($field $presence,)*] $($rest)*)
+                $(let mut $field = ::core::option::Option::None;)*
+                $crate::__object_read!(input $keys [$($field $presence $key)*] $($rest)*)
             }
 
             $crate::__object_keys!($keys $($rest)*);
@@ -37,7 +35,7 @@ macro_rules! __object {
                 to: &mut $crate::wire::Members<'_>,
             ) -> ::core::result::Result<(), $crate::wire::Stopped> {
                 $($crate::__object_print!(to $presence $key, &self.$field);)*
-                $crate::__object_print_extra!(self to $keys $($rest)*)
+                $crate::__object_print_extra!(self to [$($field $presence $key)*] $($rest)*)
             }
         }
 
@@ -47,31 +45,48 @@ macro_rules! __object {
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __object_checks {
-    ($object:ident extra $extra:ident $(any $sets:tt)*) => {
-        $($object.require_any(&$sets)?;)*
-    };
-    ($object:ident deny $(any $sets:tt)*) => {
-        $object.deny_unknown()?;
-        $($object.require_any(&$sets)?;)*
-    };
-    ($object:ident $(any $sets:tt)*) => {
-        $object.ignore_unknown();
-        $($object.require_any(&$sets)?;)*
-    };
+macro_rules! __object_read {
+    ($input:ident $keys:tt $fields:tt extra $extra:ident $($rest:tt)*) => {{
+        let mut extra = ::std::collections::BTreeMap::new();
+        let unknown = $crate::wire::Unknown::Keep(&mut extra);
+        $crate::__object_read!(@impl $input $keys $fields unknown [$extra: extra,] $($rest)*)
+    }};
+    ($input:ident $keys:tt $fields:tt deny $($rest:tt)*) => {{
+        let unknown = $crate::wire::Unknown::Deny;
+        $crate::__object_read!(@impl $input $keys $fields unknown [] $($rest)*)
+    }};
+    ($input:ident $keys:tt $fields:tt $($rest:tt)*) => {{
+        let unknown = $crate::wire::Unknown::Ignore;
+        $crate::__object_read!(@impl $input $keys $fields unknown [] $($rest)*)
+    }};
+    (
+        @impl $input:ident $keys:tt [$($field:ident $presence:ident $key:literal)*] $unknown:ident
+        [$($extra:ident: $kept:ident,)?] $(any $sets:tt)*
+    ) => {{
+        let slots: &mut [$crate::wire::Slot<'_>] = &mut [$($crate::wire::Slot::$presence(&mut $field)),*];
+        let mut fields = $crate::wire::Fields::new(&$keys, slots, $unknown);
+        $input.object(&mut fields)?;
+        $(fields.require_any(&$sets)?;)*
+        #[allow(unused_variables)]
+        let strangers = fields.finish();
+        ::core::result::Result::Ok(Self {
+            $($field: $crate::__object_take!(strangers $presence $key $field),)*
+            $($extra: $kept,)?
+        })
+    }};
 }
 
 #[doc(hidden)]
 #[macro_export]
-macro_rules! __object_value {
-    ($object:ident [$($field:ident $presence:ident,)*] extra $extra:ident $($rest:tt)*) => {
-        ::core::result::Result::Ok(Self {
-            $($field: $object.$presence()?,)*
-            $extra: $object.extra()?,
-        })
+macro_rules! __object_take {
+    ($strangers:ident required $key:literal $field:ident) => {
+        match $field {
+            ::core::option::Option::Some(value) => value,
+            ::core::option::Option::None => return ::core::result::Result::Err($strangers.missing($key)),
+        }
     };
-    ($object:ident [$($field:ident $presence:ident,)*] $($rest:tt)*) => {
-        ::core::result::Result::Ok(Self { $($field: $object.$presence()?,)* })
+    ($strangers:ident $presence:ident $key:literal $field:ident) => {
+        $field
     };
 }
 
@@ -91,7 +106,7 @@ macro_rules! __object_keys {
 #[macro_export]
 macro_rules! __object_print {
     ($to:ident required $key:literal, $value:expr) => {
-        $to.required($key, $value)?
+        $to.member($key, $crate::wire::Print::form($value))?
     };
     ($to:ident $presence:ident $key:literal, $value:expr) => {
         $to.optional($key, $value)?
@@ -101,11 +116,22 @@ macro_rules! __object_print {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_print_extra {
-    ($self:ident $to:ident $keys:tt extra $extra:ident $($rest:tt)*) => {
-        $to.extra(&$keys, &$self.$extra)
+    ($self:ident $to:ident [$($field:ident $presence:ident $key:literal)*] extra $extra:ident $($rest:tt)*) => {
+        $to.extra(&[$(($key, $crate::__object_is_printed!($presence &$self.$field))),*], &$self.$extra)
     };
     ($self:ident $to:ident $keys:tt $($rest:tt)*) => {
         ::core::result::Result::Ok(())
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __object_is_printed {
+    (required $value:expr) => {
+        true
+    };
+    ($presence:ident $value:expr) => {
+        $value.is_some()
     };
 }
 
@@ -125,10 +151,10 @@ macro_rules! __tagged_union {
             fn read(
                 input: $crate::wire::Input<'_>,
             ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                match $crate::wire::read_tag(input, $key, $is_text)?.as_ref() {
-                    $($tag => $crate::wire::Wire::read(input).map(Self::$variant),)*
+                input.recorded(Self::keys, |input| match input.tag($key, $is_text)?.as_ref() {
+                    $($tag => input.read().map(Self::$variant),)*
                     _ => $crate::__tagged_union_rest!(input $key [$($tag),*] $($open)?),
-                }
+                })
             }
 
             $crate::__union_keys!($type [$key] $($variant)*);
@@ -165,7 +191,7 @@ macro_rules! __tagged_union_rest {
         ::core::result::Result::Err($crate::wire::unknown_tag($key, &[$($tag),*]))
     };
     ($input:ident $key:literal [$($tag:literal),*] $open:ident) => {
-        $crate::wire::Wire::read($input).map(Self::$open)
+        $input.read().map(Self::$open)
     };
 }
 
@@ -192,11 +218,13 @@ macro_rules! __untagged_union {
             fn read(
                 input: $crate::wire::Input<'_>,
             ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                #[allow(unused_mut)]
-                let mut pick = $crate::wire::Pick::of(input);
-                $(pick.branch(Self::$variant);)*
-                $(pick.rest(&[$($kind),*], Self::$rest);)?
-                pick.finish()
+                input.recorded(Self::keys, |input| {
+                    #[allow(unused_mut)]
+                    let mut pick = $crate::wire::Pick::of(input);
+                    $(pick.branch(Self::$variant);)*
+                    $(pick.rest(&[$($kind),*], Self::$rest);)?
+                    pick.finish()
+                })
             }
 
             $crate::__union_keys!($type [] $($variant)* $($rest)?);

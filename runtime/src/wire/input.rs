@@ -1,157 +1,180 @@
 use std::cell::{Cell, RefCell};
 
-use serde_json::{Map, Value};
+use serde::de::Error;
+use serde_json::Value;
 
-use super::object::ObjectReader;
-use super::tape::{Tape, Token};
-use super::union::{Counts, Picked, too_many_trials};
-use super::{Mismatch, Wire};
+use super::recorded::{Recorded, Recording};
+use super::sink::Sink;
+use super::tape::Tape;
+use super::union::{Counts, too_many_trials};
+use super::{Fields, Keys, Mismatch};
 
-/// How much work reading may be, for each step of the value. The value may come from a hostile server, and the branches
-/// of unions read it again and again: without an end, for hours.
+/// A JSON value being read: from a text, from another value, from any format that describes itself.
+pub struct Input<'i> {
+    pub(super) stream: &'i mut dyn Stream,
+    pub(super) reading: &'i Reading,
+}
+
+impl std::fmt::Debug for Input<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Input")
+    }
+}
+
+/// A source of one value, which it gives once.
+pub(super) trait Stream {
+    /// Gives the value.
+    fn give(&mut self, sink: Sink<'_>, reading: &Reading) -> Result<(), Mismatch>;
+
+    /// The value, where it lies open already.
+    fn recorded(&self) -> Option<Recorded<'_>> {
+        None
+    }
+
+    /// Lays the value open. The keys are those of a struct.
+    fn record(&mut self, keys: Option<Keys>, reading: &Reading) -> Result<Tape<'_>, Mismatch>;
+}
+
+impl<'i> Input<'i> {
+    /// Gives the value to the place that it goes to.
+    ///
+    /// # Errors
+    /// Where it does not fit.
+    #[inline]
+    pub fn give(self, sink: Sink<'_>) -> Result<(), Mismatch> {
+        self.stream.give(sink, self.reading)
+    }
+
+    /// Gives the value to fields.
+    ///
+    /// # Errors
+    /// Where it is no object, or a member does not fit.
+    pub fn object(self, fields: &mut Fields<'_, '_>) -> Result<(), Mismatch> {
+        fields.is_shown = self.reading.trying.get() == 0;
+        self.stream.give(Sink::Object(fields), self.reading)
+    }
+
+    /// The value, to be looked at more than once.
+    ///
+    /// # Errors
+    /// Those of `read`, and where the source has none.
+    pub fn recorded<T>(
+        self,
+        keys: impl FnOnce() -> Option<Keys>,
+        read: impl FnOnce(Recorded<'_>) -> Result<T, Mismatch>,
+    ) -> Result<T, Mismatch> {
+        if let Some(recorded) = self.stream.recorded() {
+            return read(recorded);
+        }
+        let keys = if self.reading.is_whole.get() { keys() } else { None };
+        let recording = Recording::new(self.stream.record(keys, self.reading)?);
+        self.reading.allow(recording.len());
+        read(recording.root(self.reading))
+    }
+
+    /// The value, as it came.
+    ///
+    /// # Errors
+    /// Where the source has none.
+    pub fn value(self) -> Result<Value, Mismatch> {
+        self.recorded(|| None, |value| Ok(value.value()))
+    }
+}
+
+/// How much work reading may be, for each step of a value that is laid open. It may come from a hostile server, and the
+/// branches of unions read it again and again: without an end, for hours.
 const MOST_WORK: u64 = 64;
 const LEAST_WORK: u64 = 1 << 19;
-
-/// A JSON value being read.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    pub(super) tape: &'a Tape<'a>,
-    pub(super) at: usize,
-    pub(super) reading: &'a Reading,
-}
+/// Text is at most 128 levels deep, but not every value comes from text.
+const DEEPEST: u32 = 160;
 
 /// What is known of a whole value while its parts are read.
 #[derive(Debug)]
 pub(super) struct Reading {
+    /// Whether the whole value is about to be read, by way of `Deserialize`.
+    pub(super) is_whole: Cell<bool>,
+    /// Why a sink refused what it was given, on its way past the errors of a deserializer, which cannot be added to.
+    fault: RefCell<Option<Mismatch>>,
+    pub(super) depth: Cell<u32>,
     work_left: Cell<u64>,
     pub(super) trials: Cell<u64>,
     /// How many branches of unions are being tried, one inside the other.
     pub(super) trying: Cell<u32>,
     /// What became of the value so far, inside the innermost branch that is tried.
     pub(super) counts: Cell<Counts>,
-    pub(super) picked: RefCell<Picked>,
 }
 
-/// Reads the value on a tape.
-pub(super) fn read<T: Wire>(tape: &Tape<'_>) -> Result<T, Mismatch> {
-    let work = LEAST_WORK + MOST_WORK * tape.len() as u64;
-    let reading = Reading {
-        work_left: Cell::new(work),
-        trials: Cell::new(0),
-        trying: Cell::new(0),
-        counts: Cell::default(),
-        picked: RefCell::default(),
-    };
-    T::read(Input { tape, at: 0, reading: &reading })
-}
-
-impl<'a> Input<'a> {
-    /// The value, as it came.
-    #[must_use]
-    pub fn value(self) -> Value {
-        self.tape.value(self.at)
+impl Reading {
+    pub(super) fn new(is_whole: bool) -> Self {
+        Self {
+            is_whole: Cell::new(is_whole),
+            fault: RefCell::new(None),
+            depth: Cell::new(0),
+            work_left: Cell::new(LEAST_WORK),
+            trials: Cell::new(0),
+            trying: Cell::new(0),
+            counts: Cell::default(),
+        }
     }
 
-    /// The value as a text.
-    ///
-    /// # Errors
-    /// Where it is something else.
-    pub fn text(self) -> Result<&'a str, Mismatch> {
-        self.tape.text(self.at).ok_or_else(|| self.expected("a string"))
+    fn allow(&self, steps: usize) {
+        self.work_left.set(self.work_left.get() + MOST_WORK * steps as u64);
     }
 
-    /// The value as a text that no schema lists.
-    ///
-    /// # Errors
-    /// Where it is something else.
-    pub fn unlisted_text(self) -> Result<String, Mismatch> {
-        self.note_undeclared(1);
-        self.text().map(str::to_owned)
-    }
-
-    /// The value as an object with these properties, in the order in which they are asked for.
-    ///
-    /// # Errors
-    /// Where it is something else, or holds one of them twice.
-    pub fn object(self, keys: &'static [&'static str]) -> Result<ObjectReader<'a>, Mismatch> {
-        ObjectReader::new(self, keys)
-    }
-
-    /// The value as an object, whatever it holds.
-    pub(super) fn map(self) -> Result<Map<String, Value>, Mismatch> {
-        let members = self.members()?;
-        self.note_undeclared(self.size() - 1);
-        Ok(members.map(|(key, value)| (key.to_owned(), value.value())).collect())
-    }
-
-    /// The items of the value, an array.
-    pub(super) fn items(self) -> Result<impl ExactSizeIterator<Item = Self>, Mismatch> {
-        let Token::Array { items, .. } = *self.token() else { return Err(self.expected("an array")) };
-        self.work(items)?;
-        let mut places = self.tape.items(self.at);
-        Ok((0..items as usize).map(move |_| self.at(places.next().unwrap_or_default())))
-    }
-
-    /// The keys of the value, an object, and their values.
-    pub(super) fn members(self) -> Result<impl Iterator<Item = (&'a str, Self)>, Mismatch> {
-        let Token::Object { members, .. } = *self.token() else { return Err(self.expected("an object")) };
-        self.work(members)?;
-        Ok(self.tape.members(self.at).map(move |(key, at)| (key, self.at(at))))
-    }
-
-    pub(super) fn token(self) -> &'a Token<'a> {
-        self.tape.token(self.at)
-    }
-
-    pub(super) fn is_null(self) -> bool {
-        matches!(self.token(), Token::Null)
-    }
-
-    pub(super) fn at(self, at: usize) -> Self {
-        Self { at, ..self }
-    }
-
-    /// How many steps the value takes: one for every value and every key in it.
-    pub(super) fn size(self) -> usize {
-        self.tape.end(self.at) - self.at
-    }
-
-    pub(super) fn expected(self, what: &'static str) -> Mismatch {
-        Mismatch::expected(what, describe(self.token()))
-    }
-
-    /// Says that this much of the value is kept without a type.
-    pub(super) fn note_undeclared(self, steps: usize) {
-        let Counts { lost, undeclared } = self.reading.counts.get();
-        self.reading.counts.set(Counts { lost, undeclared: undeclared + steps });
-    }
-
-    /// Says that this much of the value is not kept.
-    pub(super) fn note_lost(self, steps: usize) {
-        let Counts { lost, undeclared } = self.reading.counts.get();
-        self.reading.counts.set(Counts { lost: lost + steps, undeclared });
-    }
-
-    pub(super) fn work(self, steps: u32) -> Result<(), Mismatch> {
-        let left = &self.reading.work_left;
+    pub(super) fn work(&self, steps: u32) -> Result<(), Mismatch> {
+        let left = &self.work_left;
         left.set(left.get().saturating_sub(1 + u64::from(steps)));
         if left.get() == 0 { Err(too_many_trials()) } else { Ok(()) }
     }
 
-    pub(super) fn is_exhausted(self) -> bool {
-        self.reading.work_left.get() == 0
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.work_left.get() == 0
+    }
+
+    /// Says that this much of the value is kept without a type.
+    pub(super) fn note_undeclared(&self, steps: usize) {
+        let Counts { lost, undeclared } = self.counts.get();
+        self.counts.set(Counts { lost, undeclared: undeclared + steps });
+    }
+
+    /// Says that this much of the value is not kept.
+    pub(super) fn note_lost(&self, steps: usize) {
+        let Counts { lost, undeclared } = self.counts.get();
+        self.counts.set(Counts { lost: lost + steps, undeclared });
+    }
+
+    #[cold]
+    pub(super) fn raise<E: Error>(&self, mismatch: Mismatch) -> E {
+        let error = E::custom(&mismatch);
+        self.fault.replace(Some(mismatch));
+        error
+    }
+
+    #[cold]
+    pub(super) fn fault(&self) -> Option<Mismatch> {
+        self.fault.take()
+    }
+
+    /// What went wrong, seen from further out.
+    #[cold]
+    pub(super) fn within(&self, within: impl FnOnce(Mismatch) -> Mismatch) {
+        let fault = self.fault.take();
+        self.fault.replace(fault.map(within));
+    }
+
+    #[inline]
+    pub(super) fn enter<E: Error>(&self) -> Result<(), E> {
+        self.is_whole.set(false);
+        self.depth.set(self.depth.get() + 1);
+        if self.depth.get() <= DEEPEST { Ok(()) } else { Err(self.raise(too_deep())) }
+    }
+
+    #[inline]
+    pub(super) fn leave(&self) {
+        self.depth.set(self.depth.get() - 1);
     }
 }
 
-/// The kind of a value, never its content: arguments may hold secrets.
-fn describe(token: &Token<'_>) -> &'static str {
-    match token {
-        Token::Null => "null",
-        Token::Bool(_) => "a boolean",
-        Token::Signed(_) | Token::Unsigned(_) => "an integer",
-        Token::Float(_) | Token::Number(_) => "a number",
-        Token::Text(_) | Token::Copied { .. } => "a string",
-        Token::Array { .. } => "an array",
-        Token::Object { .. } => "an object",
-    }
+fn too_deep() -> Mismatch {
+    Mismatch::new(format!("more than {DEEPEST} levels deep"))
 }

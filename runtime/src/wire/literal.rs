@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::{Input, Mismatch, Wire, object, same_json, to_value};
+use super::scalars::nothing_read;
+use super::sink::{Scalar, Sink};
+use super::{Input, Mismatch, Recorded, same_json, to_value};
 
 const MOST_LISTED: usize = 12;
 
@@ -18,7 +20,32 @@ pub fn read_text<T>(
     text: fn(&T) -> &'static str,
     variant: fn(&str) -> Option<T>,
 ) -> Result<T, Mismatch> {
-    variant(input.text()?).ok_or_else(|| one_of(variants.iter().map(text)))
+    let mut found = None;
+    input.give(Sink::Look(&mut |given| {
+        found = variant(given);
+        if found.is_some() { Ok(()) } else { Err(one_of(variants.iter().map(text))) }
+    }))?;
+    found.ok_or_else(nothing_read)
+}
+
+/// Reads one of a list of strings, or another.
+///
+/// # Errors
+/// Where the value is not a string.
+pub fn read_open_text<T>(
+    input: Input<'_>,
+    variant: fn(&str) -> Option<T>,
+    other: fn(String) -> T,
+) -> Result<T, Mismatch> {
+    let (mut found, reading) = (None, input.reading);
+    input.give(Sink::Look(&mut |given| {
+        found = Some(variant(given).unwrap_or_else(|| {
+            reading.note_undeclared(1);
+            other(given.to_owned())
+        }));
+        Ok(())
+    }))?;
+    found.ok_or_else(nothing_read)
 }
 
 /// Reads one of a fixed list of JSON values, each given as JSON text.
@@ -26,7 +53,7 @@ pub fn read_text<T>(
 /// # Errors
 /// Where the value is not one of them.
 pub fn read_literal<T: Copy>(input: Input<'_>, variants: &[(T, &'static str)]) -> Result<T, Mismatch> {
-    let value = input.value();
+    let value = input.value()?;
     for (variant, json) in variants {
         if same_json(&write_literal(json)?, &value) {
             return Ok(*variant);
@@ -35,29 +62,27 @@ pub fn read_literal<T: Copy>(input: Input<'_>, variants: &[(T, &'static str)]) -
     Err(one_of(variants.iter().map(|(_, json)| *json)))
 }
 
-/// Prints a JSON value given as JSON text.
-///
-/// # Errors
-/// Where the text is not JSON, which generated code never contains.
-pub fn write_literal(json: &str) -> Result<Value, Mismatch> {
+/// A JSON value given as JSON text, which in generated code it always is.
+pub(super) fn write_literal(json: &str) -> Result<Value, Mismatch> {
     serde_json::from_str(json).map_err(|error| Mismatch::new(error.to_string()))
 }
 
-/// The tag of a union's branch, as a text or as JSON text where tags are no strings.
-///
-/// # Errors
-/// Where it is missing, or of the other kind.
-pub fn read_tag<'a>(input: Input<'a>, key: &'static str, is_text: bool) -> Result<Cow<'a, str>, Mismatch> {
-    let tag = object::tag(input, key)?;
-    match (tag.text(), is_text) {
-        (Ok(text), true) => Ok(Cow::Borrowed(text)),
-        (Err(error), true) => Err(error.within(key)),
-        (Ok(_), false) => Err(tag.expected("a number or a boolean").within(key)),
-        // `1.0` is the tag `1`.
-        (Err(_), false) => match f64::read(tag) {
-            Ok(number) => Ok(Cow::Owned(to_value(&number)?.to_string())),
-            Err(_) => Ok(Cow::Owned(tag.value().to_string())),
-        },
+impl<'a> Recorded<'a> {
+    /// The tag of a union's branch, as a text or as JSON text where tags are no strings.
+    ///
+    /// # Errors
+    /// Where it is missing, or of the other kind.
+    pub fn tag(self, key: &'static str, is_text: bool) -> Result<Cow<'a, str>, Mismatch> {
+        let found = self.members()?.find(|(found, _)| *found == key);
+        let (_, tag) = found.ok_or_else(|| Mismatch::missing(key))?;
+        match (tag.scalar(), is_text) {
+            (Some(Scalar::Text(text)), true) => Ok(Cow::Borrowed(text)),
+            (_, true) => Err(tag.expected("a string").within(key)),
+            (Some(Scalar::Text(_)), false) => Err(tag.expected("a number or a boolean").within(key)),
+            // `1.0` is the tag `1`.
+            (Some(Scalar::Float(number)), false) => Ok(Cow::Owned(to_value(&number)?.to_string())),
+            _ => Ok(Cow::Owned(tag.value().to_string())),
+        }
     }
 }
 
@@ -126,10 +151,14 @@ macro_rules! __string_enum {
 
         impl $crate::wire::Wire for $type {
             fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                ::core::result::Result::Ok(match input.text()? {
-                    $($text => Self::$variant,)*
-                    _ => Self::$other(input.unlisted_text()?),
-                })
+                $crate::wire::read_open_text(
+                    input,
+                    |text| match text {
+                        $($text => ::core::option::Option::Some(Self::$variant),)*
+                        _ => ::core::option::Option::None,
+                    },
+                    Self::$other,
+                )
             }
         }
 

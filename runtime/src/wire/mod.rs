@@ -13,7 +13,10 @@ mod mismatch;
 mod nullable;
 mod object;
 mod print;
+mod recorded;
 mod scalars;
+mod sink;
+mod stream;
 mod tape;
 mod union;
 
@@ -22,19 +25,18 @@ pub mod prelude;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use serde::de::Error as _;
-use serde::{Deserializer, Serialize as _, Serializer};
+use serde::{Deserializer, Serializer};
 use serde_json::{Map, Value};
 
 pub use by_serde::{form_by_serde, read_by_serde};
 pub use input::Input;
-pub use literal::{read_literal, read_tag, read_text, unknown_tag, write_literal};
+pub use literal::{read_literal, read_open_text, read_text, unknown_tag};
 pub use mismatch::Mismatch;
 pub use nullable::Nullable;
-pub use object::ObjectReader;
-use print::Printed;
+pub use object::{Fields, Slot, Unknown};
 pub use print::{Form, Items, Members, Print, Stopped};
-use tape::Tape;
+pub use recorded::Recorded;
+pub use sink::{Fill, Sink};
 pub use union::{Pick, same_json};
 
 /// The keys of a type that is a struct.
@@ -48,6 +50,12 @@ pub trait Wire: Print + Sized {
     /// A [`Mismatch`] that says where and why the value does not fit.
     fn read(input: Input<'_>) -> Result<Self, Mismatch>;
 
+    /// Where a value that is read into this place goes.
+    #[must_use]
+    fn sink(place: &mut Option<Self>) -> Sink<'_> {
+        Sink::Other(place)
+    }
+
     /// The keys that the type takes of an object, where it does not take all.
     #[must_use]
     fn keys() -> Option<Keys> {
@@ -60,7 +68,7 @@ pub trait Wire: Print + Sized {
 /// # Errors
 /// A [`Mismatch`] that says where and why the value does not fit.
 pub fn from_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
-    input::read(&Tape::of_value(value)?)
+    stream::read_value(value)
 }
 
 /// Prints a typed value as JSON.
@@ -68,7 +76,7 @@ pub fn from_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
 /// # Errors
 /// A [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
 pub fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
-    print::to_value(value)
+    print::to_value(value.form())
 }
 
 /// `Serialize::serialize` for a [`Wire`] type.
@@ -76,7 +84,7 @@ pub fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
 /// # Errors
 /// The serializer's own, and a number that JSON cannot hold.
 pub fn serialize<S: Serializer>(value: &dyn Print, serializer: S) -> Result<S::Ok, S::Error> {
-    Printed::root(value).serialize(serializer)
+    print::serialize(&value.form(), serializer)
 }
 
 /// `Deserialize::deserialize` for a [`Wire`] type.
@@ -84,7 +92,7 @@ pub fn serialize<S: Serializer>(value: &dyn Print, serializer: S) -> Result<S::O
 /// # Errors
 /// The deserializer's own, and a value that does not fit.
 pub fn deserialize<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    input::read(&Tape::deserialize(deserializer, T::keys())?).map_err(D::Error::custom)
+    stream::read(deserializer)
 }
 
 /// The keys of a union: those of all its branches, where each has some.

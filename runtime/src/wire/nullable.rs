@@ -53,7 +53,7 @@ impl<T> From<Option<T>> for Nullable<T> {
 
 impl<T: Wire> Wire for Nullable<T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        if input.is_null() { Ok(Self::Null) } else { T::read(input).map(Self::Value) }
+        Option::read(input).map(Self::from)
     }
 }
 

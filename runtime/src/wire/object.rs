@@ -1,148 +1,106 @@
 use std::collections::BTreeMap;
 
-use super::{Input, Mismatch, Wire};
+use super::sink::{Place, Places, Sink};
+use super::{Input, Keys, Mismatch, Wire};
 
-/// How many properties are placed without a list on the heap.
-const FEW: usize = 16;
-/// Beyond so many comparisons, keys are looked up and not compared one after the other.
+/// From this many comparisons of unknown keys on, keys are looked up.
 const MANY: usize = 4096;
-
 /// How many keys are looked at for one that may have been meant.
-const MOST_CANDIDATES: usize = 64;
+const MOST_STRANGERS: usize = 64;
 
-/// Reads the properties of an object, in the order of its type.
-#[derive(Debug)]
-pub struct ObjectReader<'a> {
-    input: Input<'a>,
-    keys: &'static [&'static str],
-    /// Where the value of each key is; 0, where the whole value is, for none.
-    few: [u32; FEW],
-    many: Vec<u32>,
-    /// The key to read next.
-    next: usize,
-    /// Where the keys are that the type does not have.
-    unknown: Vec<usize>,
+/// The place of a field.
+pub struct Slot<'s> {
+    sink: Sink<'s>,
+    /// Whether `null` leaves it empty, because models in strict mode send it.
+    is_optional: bool,
+    is_there: bool,
 }
 
-impl<'a> ObjectReader<'a> {
-    pub(super) fn new(input: Input<'a>, keys: &'static [&'static str]) -> Result<Self, Mismatch> {
-        let mut members = input.members()?;
-        let many = vec![0; if keys.len() > FEW { keys.len() } else { 0 }];
-        let mut reader = Self { input, keys, few: [0; FEW], many, next: 0, unknown: Vec::new() };
-        if input.size().saturating_mul(keys.len()) > MANY {
-            let index: BTreeMap<&str, usize> = keys.iter().enumerate().map(|(place, key)| (*key, place)).collect();
-            members.try_for_each(|(key, value)| reader.put(index.get(key).copied(), value))?;
-        } else {
-            // Servers and models send properties in the order of the schema, or nearly.
-            let mut expected = 0;
-            for (key, value) in members {
-                let (before, after) = keys.split_at_checked(expected).unwrap_or((&[], keys));
-                let found = after.iter().position(|known| *known == key).map(|place| place + before.len());
-                let found = found.or_else(|| before.iter().position(|known| *known == key));
-                expected = found.map_or(expected, |place| place + 1);
-                reader.put(found, value)?;
-            }
-        }
-        Ok(reader)
+impl<'s> Slot<'s> {
+    /// Of a property that has to be there.
+    #[inline]
+    pub fn required<T: Wire>(place: &'s mut Option<T>) -> Self {
+        Self { sink: T::sink(place), is_optional: false, is_there: false }
     }
 
-    fn put(&mut self, place: Option<usize>, value: Input<'a>) -> Result<(), Mismatch> {
-        let Some(place) = place else {
-            self.unknown.push(value.at - 1);
-            return Ok(());
-        };
-        let places = if self.many.is_empty() { self.few.as_mut_slice() } else { self.many.as_mut_slice() };
-        let Some(known) = places.get_mut(place) else { return Ok(()) };
-        if *known != 0 {
-            return Err(Mismatch::new("it is there twice").within(self.keys.get(place).copied().unwrap_or_default()));
-        }
-        // A tape has at most as many steps.
-        *known = u32::try_from(value.at).unwrap_or(u32::MAX);
+    /// Of a property that may be absent; `null` reads as absent.
+    #[inline]
+    pub fn optional<T: Wire>(place: &'s mut Option<T>) -> Self {
+        Self { is_optional: true, ..Self::required(place) }
+    }
+
+    /// Of a property that may be absent and may be `null`, which is not the same.
+    #[inline]
+    pub fn present<T: Wire>(place: &'s mut Option<T>) -> Self {
+        Self::required(place)
+    }
+}
+
+/// What becomes of members that have no field.
+pub enum Unknown<'f> {
+    /// They are passed over.
+    Ignore,
+    /// They are refused.
+    Deny,
+    /// They are kept.
+    Keep(&'f mut dyn Extra),
+}
+
+/// A place for members that have no field.
+pub trait Extra {
+    /// Reads a member.
+    ///
+    /// # Errors
+    /// Where it does not fit.
+    fn member(&mut self, key: &str, input: Input<'_>) -> Result<(), Mismatch>;
+}
+
+impl<T: Wire> Extra for BTreeMap<String, T> {
+    fn member(&mut self, key: &str, input: Input<'_>) -> Result<(), Mismatch> {
+        self.insert(key.to_owned(), T::read(input)?);
         Ok(())
     }
+}
 
-    fn place(&self, key: usize) -> Option<usize> {
-        let places = if self.many.is_empty() { self.few.as_slice() } else { self.many.as_slice() };
-        places.get(key).filter(|place| **place != 0).map(|place| *place as usize)
+/// The fields of an object. Keys without a slot, at the end, are known to whoever reads the object.
+pub struct Fields<'f, 's> {
+    keys: Keys,
+    slots: &'f mut [Slot<'s>],
+    unknown: Unknown<'f>,
+    /// The key that comes next, if they come in order.
+    expected: usize,
+    /// Whether somebody will read what is said of the object.
+    pub(super) is_shown: bool,
+    strange: Option<Box<Strange>>,
+}
+
+/// What is needed where keys have no field.
+#[derive(Debug, Default)]
+struct Strange {
+    misses: usize,
+    /// The places of the keys, once so many were looked for that it pays.
+    index: BTreeMap<&'static str, usize>,
+    keys: Vec<String>,
+}
+
+impl std::fmt::Debug for Fields<'_, '_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Fields").field("keys", &self.keys).finish_non_exhaustive()
     }
+}
 
-    /// The key whose turn it is, and its value.
-    fn advance(&mut self) -> (&'static str, Option<Input<'a>>) {
-        let key = self.keys.get(self.next).copied().unwrap_or_default();
-        let value = self.place(self.next).map(|at| self.input.at(at));
-        self.next += 1;
-        (key, value)
-    }
-
-    /// The next property, which has to be there.
-    ///
-    /// # Errors
-    /// Where it is missing or does not fit.
-    pub fn required<T: Wire>(&mut self) -> Result<T, Mismatch> {
-        match self.advance() {
-            (key, Some(value)) => T::read(value).map_err(|error| error.within(key)),
-            (key, None) => Err(self.missing(key)),
+impl<'f, 's> Fields<'f, 's> {
+    /// The fields under these keys.
+    #[inline]
+    pub fn new(keys: Keys, slots: &'f mut [Slot<'s>], unknown: Unknown<'f>) -> Self {
+        Self {
+            keys,
+            slots,
+            unknown,
+            expected: 0,
+            is_shown: true,
+            strange: None,
         }
-    }
-
-    /// The next property, which may be absent; `null` reads as absent, because models in strict mode send it.
-    ///
-    /// # Errors
-    /// Where it does not fit.
-    pub fn optional<T: Wire>(&mut self) -> Result<Option<T>, Mismatch> {
-        match self.advance() {
-            (_, None) => Ok(None),
-            (_, Some(value)) if value.is_null() => {
-                self.input.note_lost(2);
-                Ok(None)
-            }
-            (key, Some(value)) => T::read(value).map(Some).map_err(|error| error.within(key)),
-        }
-    }
-
-    /// The next property, which may be absent and may be `null`, which is not the same.
-    ///
-    /// # Errors
-    /// Where it does not fit.
-    pub fn present<T: Wire>(&mut self) -> Result<Option<T>, Mismatch> {
-        match self.advance() {
-            (_, None) => Ok(None),
-            (key, Some(value)) => T::read(value).map(Some).map_err(|error| error.within(key)),
-        }
-    }
-
-    /// Every property that the type does not have.
-    ///
-    /// # Errors
-    /// Where one does not fit.
-    pub fn extra<T: Wire>(&self) -> Result<BTreeMap<String, T>, Mismatch> {
-        self.input.note_undeclared(self.unknown.len());
-        self.unknown()
-            .map(|(key, value)| match T::read(value) {
-                Ok(value) => Ok((key.to_owned(), value)),
-                Err(error) => Err(error.within(key.to_owned())),
-            })
-            .collect()
-    }
-
-    /// Passes over the properties that the type does not have.
-    pub fn ignore_unknown(&self) {
-        for (_, value) in self.unknown() {
-            self.input.note_lost(1 + value.size());
-        }
-    }
-
-    /// Refuses the properties that the type does not have.
-    ///
-    /// # Errors
-    /// Where there is one.
-    pub fn deny_unknown(&self) -> Result<(), Mismatch> {
-        let Some((key, _)) = self.unknown().next() else { return Ok(()) };
-        let hint = match self.nearest(key, self.absent()) {
-            Some(near) => format!("; did you mean `{}`?", near.escape_debug()),
-            None => String::new(),
-        };
-        Err(Mismatch::new(format!("no such property{hint}")).within(key.to_owned()))
     }
 
     /// Asks for at least one of several sets of properties.
@@ -150,49 +108,99 @@ impl<'a> ObjectReader<'a> {
     /// # Errors
     /// Where none of the sets is complete.
     pub fn require_any(&self, sets: &[&[&str]]) -> Result<(), Mismatch> {
-        let has = |key: &&str| {
+        let is_there = |key: &&str| {
             let known = self.keys.iter().position(|known| known == key);
-            known.map_or_else(|| self.unknown().any(|(unknown, _)| unknown == *key), |key| self.place(key).is_some())
+            known.is_some_and(|known| self.slots.get(known).is_none_or(|slot| slot.is_there))
         };
-        if sets.iter().any(|set| set.iter().all(has)) {
+        if sets.iter().any(|set| set.iter().all(is_there)) {
             return Ok(());
         }
         let sets: Vec<_> = sets.iter().map(|set| format!("`{}`", set.join("`, `"))).collect();
         Err(Mismatch::new(format!("missing one of: {}", sets.join(" or "))))
     }
 
-    fn unknown(&self) -> impl Iterator<Item = (&'a str, Input<'a>)> {
-        self.unknown.iter().map(|at| (self.input.tape.text(*at).unwrap_or_default(), self.input.at(at + 1)))
+    /// What is known of the keys that have no field.
+    #[inline]
+    pub fn finish(self) -> Strangers {
+        Strangers(self.strange)
     }
 
-    /// The keys that the object does not have.
-    fn absent(&self) -> impl Iterator<Item = &'static str> {
-        self.keys.iter().enumerate().filter(|(place, _)| self.place(*place).is_none()).map(|(_, key)| *key)
+    fn position(&mut self, key: &str) -> Option<usize> {
+        // Servers and models send properties in the order of the schema, or nearly.
+        if self.keys.get(self.expected).is_some_and(|known| *known == key) {
+            return Some(self.expected);
+        }
+        match &self.strange {
+            Some(strange) if !strange.index.is_empty() => strange.index.get(key).copied(),
+            _ => self.keys.iter().position(|known| *known == key),
+        }
     }
 
-    /// The key that may have been meant by another. Nobody reads what is said of a branch that does not fit.
-    fn nearest<'k>(&self, key: &str, candidates: impl Iterator<Item = &'k str>) -> Option<&'k str> {
-        let is_shown = self.input.reading.trying.get() == 0;
-        is_shown.then(|| mcp_model::nearest(key, candidates.take(MOST_CANDIDATES)).first().copied()).flatten()
+    #[cold]
+    fn stranger(&mut self, key: &str) -> Result<Place<'_>, Mismatch> {
+        let is_shown = self.is_shown;
+        let strange = self.strange.get_or_insert_default();
+        strange.misses += 1;
+        if strange.misses * self.keys.len() > MANY && strange.index.is_empty() {
+            strange.index = self.keys.iter().enumerate().map(|(place, key)| (*key, place)).collect();
+        }
+        match &mut self.unknown {
+            Unknown::Keep(extra) => Ok(Place::Extra(&mut **extra)),
+            Unknown::Deny => {
+                let absent = self.keys.iter().zip(&*self.slots).filter(|(_, slot)| !slot.is_there);
+                let absent = absent.map(|(key, _)| *key).filter(|_| is_shown);
+                let hint = match mcp_model::nearest(key, absent).first() {
+                    Some(near) => format!("; did you mean `{}`?", near.escape_debug()),
+                    None => String::new(),
+                };
+                Err(Mismatch::new(format!("no such property{hint}")))
+            }
+            Unknown::Ignore => {
+                if is_shown && strange.keys.len() < MOST_STRANGERS {
+                    strange.keys.push(key.to_owned());
+                }
+                Ok(Place::Lost)
+            }
+        }
+    }
+}
+
+impl Places for Fields<'_, '_> {
+    fn place<'p>(&'p mut self, key: &str) -> Result<Place<'p>, Mismatch> {
+        let Some(found) = self.position(key) else { return self.stranger(key) };
+        self.expected = found + 1;
+        match self.slots.get_mut(found) {
+            None => Ok(Place::Known),
+            Some(slot) if slot.is_there => Err(Mismatch::new("it is there twice")),
+            Some(slot) => {
+                slot.is_there = true;
+                Ok(Place::Field(slot.sink.reborrow(), slot.is_optional))
+            }
+        }
     }
 
-    fn missing(&self, key: &'static str) -> Mismatch {
-        match self.nearest(key, self.unknown().map(|(unknown, _)| unknown)) {
+    fn keys(&self) -> Option<Keys> {
+        if matches!(self.unknown, Unknown::Keep(_)) { None } else { Some(self.keys) }
+    }
+}
+
+/// The keys of an object that its type does not have.
+#[derive(Debug)]
+pub struct Strangers(Option<Box<Strange>>);
+
+impl Strangers {
+    /// The mismatch of a property that is not there; another one may have been meant.
+    #[cold]
+    #[must_use]
+    pub fn missing(&self, key: &'static str) -> Mismatch {
+        let strangers = self.0.iter().flat_map(|strange| &strange.keys).map(String::as_str);
+        match mcp_model::nearest(key, strangers).first() {
             Some(near) => Mismatch::new(format!(
-                "missing property `{}`; there is `{}`: did you mean `{0}`?",
+                "missing property `{0}`; there is `{1}`: did you mean `{0}`?",
                 key.escape_debug(),
                 near.escape_debug()
             )),
             None => Mismatch::missing(key),
         }
     }
-}
-
-/// The property that says which branch of a tagged union a value is.
-///
-/// # Errors
-/// Where it is missing, or the value no object.
-pub(super) fn tag<'a>(input: Input<'a>, key: &'static str) -> Result<Input<'a>, Mismatch> {
-    let found = input.members()?.find(|(found, _)| *found == key);
-    found.map(|(_, value)| value).ok_or_else(|| Mismatch::missing(key))
 }

@@ -1,6 +1,7 @@
 //! Printing: straight into a serializer, or into a [`Value`]. Types say what they are one step at a time, and know of no
 //! serializer, so that there is one copy of their code for all of them.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -34,7 +35,6 @@ pub trait Print {
 }
 
 /// What a value prints as.
-#[derive(Clone)]
 pub enum Form<'a> {
     /// `null`
     Null,
@@ -55,22 +55,22 @@ pub enum Form<'a> {
     /// An object: [`Print::members`] of this value prints what is in it.
     Object(&'a dyn Print),
     /// A value that was made to be printed.
-    Value(Value),
+    Value(Box<Value>),
     /// What has no JSON form, and why.
     Invalid(Mismatch),
 }
 
 impl Form<'_> {
+    /// A value that was made to be printed.
+    #[must_use]
+    pub fn value(value: Value) -> Self {
+        Self::Value(Box::new(value))
+    }
+
     /// A value given as JSON text.
     #[must_use]
     pub fn literal(json: &str) -> Self {
-        write_literal(json).map_or_else(Self::Invalid, Self::Value)
-    }
-}
-
-impl Print for Form<'_> {
-    fn form(&self) -> Form<'_> {
-        self.clone()
+        write_literal(json).map_or_else(Self::Invalid, Self::value)
     }
 }
 
@@ -79,15 +79,10 @@ impl Print for Form<'_> {
 pub struct Stopped;
 
 /// Takes the items of an array.
-pub struct Items<'p>(&'p mut dyn FnMut(&dyn Print) -> Result<(), Stopped>);
+pub struct Items<'p>(&'p mut dyn FnMut(Form<'_>) -> Result<(), Stopped>);
 
 /// Takes the members of an object.
-pub struct Members<'p> {
-    print: &'p mut dyn FnMut(&str, &dyn Print) -> Result<(), Stopped>,
-    /// How many properties there were, and which of them were printed: a bit each.
-    asked: u32,
-    printed: u64,
-}
+pub struct Members<'p>(&'p mut dyn FnMut(&str, Form<'_>) -> Result<(), Stopped>);
 
 impl fmt::Debug for Form<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -112,61 +107,38 @@ impl Items<'_> {
     ///
     /// # Errors
     /// Where it cannot be printed.
-    pub fn item(&mut self, item: &dyn Print) -> Result<(), Stopped> {
+    pub fn item(&mut self, item: Form<'_>) -> Result<(), Stopped> {
         (self.0)(item)
     }
 }
 
-impl<'p> Members<'p> {
-    fn new(print: &'p mut dyn FnMut(&str, &dyn Print) -> Result<(), Stopped>) -> Self {
-        Self { print, asked: 0, printed: 0 }
-    }
-
-    /// A member under any key.
+impl Members<'_> {
+    /// A member.
     ///
     /// # Errors
     /// Where it cannot be printed.
-    pub fn member(&mut self, key: &str, value: &dyn Print) -> Result<(), Stopped> {
-        (self.print)(key, value)
+    #[inline]
+    pub fn member(&mut self, key: &str, value: Form<'_>) -> Result<(), Stopped> {
+        (self.0)(key, value)
     }
 
-    /// The next property, which is always printed.
+    /// A member, if there is a value.
     ///
     /// # Errors
     /// Where it cannot be printed.
-    pub fn required(&mut self, key: &str, value: &dyn Print) -> Result<(), Stopped> {
-        self.printed |= 1_u64.checked_shl(self.asked).unwrap_or_default();
-        self.asked += 1;
-        (self.print)(key, value)
-    }
-
-    /// The next property, which is printed if there is a value.
-    ///
-    /// # Errors
-    /// Where it cannot be printed.
+    #[inline]
     pub fn optional<T: Print>(&mut self, key: &str, value: &Option<T>) -> Result<(), Stopped> {
-        match value {
-            Some(value) => self.required(key, value),
-            None => {
-                self.asked += 1;
-                Ok(())
-            }
-        }
+        value.as_ref().map_or(Ok(()), |value| (self.0)(key, value.form()))
     }
 
-    /// The properties that have no field; those of a field that was printed are left out.
+    /// The members that have no field; those of a field that was printed are left out.
     ///
     /// # Errors
     /// Where one cannot be printed.
-    pub fn extra<T: Print>(&mut self, keys: &[&str], extra: &BTreeMap<String, T>) -> Result<(), Stopped> {
-        for (key, value) in extra {
-            let field = keys.iter().position(|known| known == key);
-            let is_printed = |place: usize| place >= 64 || self.printed & (1 << place) != 0;
-            if !field.is_some_and(is_printed) {
-                (self.print)(key, value)?;
-            }
-        }
-        Ok(())
+    pub fn extra<T: Print>(&mut self, fields: &[(&str, bool)], extra: &BTreeMap<String, T>) -> Result<(), Stopped> {
+        let is_printed = |key: &str| fields.iter().any(|(field, is_printed)| *is_printed && *field == key);
+        let mut left = extra.iter().filter(|(key, _)| !is_printed(key));
+        left.try_for_each(|(key, value)| (self.0)(key, value.form()))
     }
 
     /// The tag of a union's branch, then the branch.
@@ -174,10 +146,10 @@ impl<'p> Members<'p> {
     /// # Errors
     /// Where the branch cannot be printed.
     pub fn tagged(&mut self, key: &str, tag: Form<'_>, branch: &dyn Print) -> Result<(), Stopped> {
-        (self.print)(key, &tag)?;
+        (self.0)(key, tag)?;
         let Form::Object(object) = branch.form() else { return Ok(()) };
-        let print = &mut *self.print;
-        object.members(&mut Members::new(&mut |known, value| if known == key { Ok(()) } else { print(known, value) }))
+        let print = &mut *self.0;
+        object.members(&mut Members(&mut |known, value| if known == key { Ok(()) } else { print(known, value) }))
     }
 }
 
@@ -185,8 +157,8 @@ impl<'p> Members<'p> {
 ///
 /// # Errors
 /// A [`Mismatch`] at a number that JSON cannot hold (NaN, infinity).
-pub(super) fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
-    Ok(match value.form() {
+pub(super) fn to_value(form: Form<'_>) -> Result<Value, Mismatch> {
+    Ok(match form {
         Form::Null => Value::Null,
         Form::Bool(value) => Value::Bool(value),
         Form::Signed(number) => Value::Number(number.into()),
@@ -200,7 +172,7 @@ pub(super) fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
         Form::Array(array, length) => {
             let mut items = Vec::with_capacity(length);
             let mut fault = None;
-            let item = &mut |item: &dyn Print| {
+            let item = &mut |item: Form<'_>| {
                 let value = to_value(item).map_err(|error| {
                     fault = Some(error.within_item(items.len()));
                     Stopped
@@ -215,7 +187,7 @@ pub(super) fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
         Form::Object(object) => {
             let mut members = Map::new();
             let mut fault = None;
-            let member = &mut |key: &str, value: &dyn Print| {
+            let member = &mut |key: &str, value: Form<'_>| {
                 let value = to_value(value).map_err(|error| {
                     fault = Some(error.within(key.to_owned()));
                     Stopped
@@ -223,11 +195,11 @@ pub(super) fn to_value(value: &dyn Print) -> Result<Value, Mismatch> {
                 members.insert(key.to_owned(), value);
                 Ok(())
             };
-            let printed = object.members(&mut Members::new(member));
+            let printed = object.members(&mut Members(member));
             finished(printed, fault)?;
             Value::Object(members)
         }
-        Form::Value(value) => value,
+        Form::Value(value) => *value,
         Form::Invalid(error) => return Err(error),
     })
 }
@@ -244,95 +216,99 @@ fn is_printed_whole(number: f64) -> bool {
     !(number == 0.0 && number.is_sign_negative())
 }
 
-/// Where a value stands in the one that is printed.
-#[derive(Clone, Copy)]
-enum Place<'a> {
-    Root,
-    Key(&'a Place<'a>, &'a str),
-    Index(&'a Place<'a>, usize),
-}
+/// What went wrong, seen from ever further out: the errors of serializers cannot be added to.
+#[derive(Default)]
+pub(super) struct Fault(RefCell<Option<Mismatch>>);
 
-impl Place<'_> {
-    fn of(self, error: Mismatch) -> Mismatch {
-        match self {
-            Self::Root => error,
-            Self::Key(holder, key) => holder.of(error.within(key.to_owned())),
-            Self::Index(holder, index) => holder.of(error.within_item(index)),
-        }
+impl Fault {
+    fn raise<E: Error>(&self, mismatch: Mismatch) -> E {
+        self.0.replace(Some(mismatch));
+        E::custom("")
+    }
+
+    #[cold]
+    fn within(&self, within: impl FnOnce(Mismatch) -> Mismatch) {
+        let mismatch = self.0.take();
+        self.0.replace(mismatch.map(within));
     }
 }
 
 /// A value on its way into a serializer.
-pub(super) struct Printed<'a> {
-    value: &'a dyn Print,
-    place: Place<'a>,
+struct Printed<'a> {
+    form: &'a Form<'a>,
+    fault: &'a Fault,
 }
 
-impl<'a> Printed<'a> {
-    pub(super) fn root(value: &'a dyn Print) -> Self {
-        Self { value, place: Place::Root }
-    }
-
-    fn fault<E: Error>(&self, error: Mismatch) -> E {
-        E::custom(self.place.of(error))
-    }
+/// Prints a value.
+pub(super) fn serialize<S: Serializer>(form: &Form<'_>, serializer: S) -> Result<S::Ok, S::Error> {
+    let fault = Fault::default();
+    let printed = Printed { form, fault: &fault }.serialize(serializer);
+    printed.map_err(|error| fault.0.take().map_or(error, S::Error::custom))
 }
 
 impl Serialize for Printed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.value.form() {
+        let fault = self.fault;
+        match self.form {
+            Form::Text(text) => serializer.serialize_str(text),
             Form::Null => serializer.serialize_unit(),
-            Form::Bool(value) => serializer.serialize_bool(value),
-            Form::Signed(number) => serializer.serialize_i64(number),
-            Form::Unsigned(number) => serializer.serialize_u64(number),
-            Form::Float(number) => match whole_of(number).filter(|_| is_printed_whole(number)) {
+            Form::Bool(value) => serializer.serialize_bool(*value),
+            Form::Signed(number) => serializer.serialize_i64(*number),
+            Form::Unsigned(number) => serializer.serialize_u64(*number),
+            Form::Float(number) => match whole_of(*number).filter(|_| is_printed_whole(*number)) {
                 Some(whole) => match (u64::try_from(whole), i64::try_from(whole)) {
                     (Ok(whole), _) => serializer.serialize_u64(whole),
                     (_, Ok(whole)) => serializer.serialize_i64(whole),
-                    _ => serializer.serialize_f64(number),
+                    _ => serializer.serialize_f64(*number),
                 },
-                None if number.is_finite() => serializer.serialize_f64(number),
-                None => Err(self.fault(Mismatch::new(NOT_FINITE))),
+                None if number.is_finite() => serializer.serialize_f64(*number),
+                None => Err(fault.raise(Mismatch::new(NOT_FINITE))),
             },
             Form::Number(number) => serialize_number(number, serializer),
-            Form::Text(text) => serializer.serialize_str(text),
             Form::Array(array, length) => {
-                let mut items = serializer.serialize_seq(Some(length))?;
-                let mut fault = None;
+                let mut items = serializer.serialize_seq(Some(*length))?;
+                let mut failed = None;
                 let mut index = 0;
-                let item = &mut |value: &dyn Print| {
-                    let place = Place::Index(&self.place, index);
-                    index += 1;
-                    items.serialize_element(&Printed { value, place }).map_err(|error| {
-                        fault = Some(error);
+                let item = &mut |form: Form<'_>| {
+                    let printed = items.serialize_element(&Printed { form: &form, fault });
+                    printed.map_err(|error| {
+                        fault.within(|mismatch| mismatch.within_item(index));
+                        failed = Some(error);
                         Stopped
-                    })
+                    })?;
+                    index += 1;
+                    Ok(())
                 };
                 let printed = array.items(&mut Items(item));
-                match (printed, fault) {
-                    (Ok(()), None) => items.end(),
-                    (_, fault) => Err(fault.unwrap_or_else(|| S::Error::custom("it stopped printing"))),
-                }
+                stopped(printed, failed)?;
+                items.end()
             }
             Form::Object(object) => {
                 let mut members = serializer.serialize_map(None)?;
-                let mut fault = None;
-                let member = &mut |key: &str, value: &dyn Print| {
-                    let place = Place::Key(&self.place, key);
-                    members.serialize_entry(key, &Printed { value, place }).map_err(|error| {
-                        fault = Some(error);
+                let mut failed = None;
+                let member = &mut |key: &str, form: Form<'_>| {
+                    let printed = members.serialize_entry(key, &Printed { form: &form, fault });
+                    printed.map_err(|error| {
+                        fault.within(|mismatch| mismatch.within(key.to_owned()));
+                        failed = Some(error);
                         Stopped
                     })
                 };
-                let printed = object.members(&mut Members::new(member));
-                match (printed, fault) {
-                    (Ok(()), None) => members.end(),
-                    (_, fault) => Err(fault.unwrap_or_else(|| S::Error::custom("it stopped printing"))),
-                }
+                let printed = object.members(&mut Members(member));
+                stopped(printed, failed)?;
+                members.end()
             }
-            Form::Value(value) => Printed { value: &value, place: self.place }.serialize(serializer),
-            Form::Invalid(error) => Err(self.fault(error)),
+            Form::Value(value) => Printed { form: &value.form(), fault }.serialize(serializer),
+            Form::Invalid(mismatch) => Err(fault.raise(mismatch.clone())),
         }
+    }
+}
+
+#[inline]
+fn stopped<E: Error>(printed: Result<(), Stopped>, failed: Option<E>) -> Result<(), E> {
+    match (printed, failed) {
+        (Ok(()), None) => Ok(()),
+        (_, failed) => Err(failed.unwrap_or_else(|| E::custom("it stopped printing"))),
     }
 }
 

@@ -1,60 +1,60 @@
 use serde_json::{Map, Number, Value};
 
 use super::print::{Form, Items, Members, Print, Stopped};
-use super::tape::Token;
+use super::sink::{Scalar, Sink};
 use super::{Input, Mismatch, Wire};
 
 pub(super) const NOT_FINITE: &str = "JSON has no NaN and no infinity";
 
-impl Wire for String {
-    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        input.text().map(str::to_owned)
-    }
-}
+/// `Wire` and `Print` of types that a sink knows.
+macro_rules! scalars {
+    ($($type:ty: $sink:ident, |$value:ident| $form:expr;)*) => {$(
+        impl Wire for $type {
+            fn read(input: Input<'_>) -> Result<Self, Mismatch> {
+                let mut place = None;
+                input.give(Sink::$sink(&mut place))?;
+                place.ok_or_else(nothing_read)
+            }
 
-impl Print for String {
-    fn form(&self) -> Form<'_> {
-        Form::Text(self)
-    }
-}
-
-impl Print for &str {
-    fn form(&self) -> Form<'_> {
-        Form::Text(self)
-    }
-}
-
-impl Wire for bool {
-    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        match input.token() {
-            Token::Bool(value) => Ok(*value),
-            _ => Err(input.expected("a boolean")),
+            #[inline]
+            fn sink(place: &mut Option<Self>) -> Sink<'_> {
+                Sink::$sink(place)
+            }
         }
-    }
+
+        impl Print for $type {
+            #[inline]
+            fn form(&self) -> Form<'_> {
+                let $value = self;
+                $form
+            }
+        }
+    )*};
 }
 
-impl Print for bool {
-    fn form(&self) -> Form<'_> {
-        Form::Bool(*self)
-    }
+scalars! {
+    (): Null, |_value| Form::Null;
+    bool: Bool, |value| Form::Bool(*value);
+    i64: Signed, |value| Form::Signed(*value);
+    u64: Unsigned, |value| Form::Unsigned(*value);
+    f64: Float, |value| Form::Float(*value);
+    String: Text, |value| Form::Text(value);
 }
 
-impl Wire for () {
-    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        if input.is_null() { Ok(()) } else { Err(input.expected("null")) }
-    }
-}
-
-impl Print for () {
-    fn form(&self) -> Form<'_> {
-        Form::Null
-    }
+/// A source that gives a value says so.
+pub(super) fn nothing_read() -> Mismatch {
+    Mismatch::new("there is no value")
 }
 
 impl Wire for Value {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        input.note_undeclared(input.size());
-        Ok(input.value())
+        input.recorded(
+            || None,
+            |input| {
+                input.reading.note_undeclared(input.size());
+                Ok(input.value())
+            },
+        )
     }
 }
 
@@ -72,7 +72,7 @@ impl Print for Value {
 
     fn items(&self, to: &mut Items<'_>) -> Result<(), Stopped> {
         match self {
-            Self::Array(items) => items.iter().try_for_each(|item| to.item(item)),
+            Self::Array(items) => items.iter().try_for_each(|item| to.item(item.form())),
             _ => Ok(()),
         }
     }
@@ -87,7 +87,14 @@ impl Print for Value {
 
 impl Wire for Map<String, Value> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        input.map()
+        input.recorded(
+            || None,
+            |input| {
+                let members = input.members()?;
+                input.reading.note_undeclared(input.size() - 1);
+                Ok(members.map(|(key, value)| (key.to_owned(), value.value())).collect())
+            },
+        )
     }
 }
 
@@ -97,77 +104,66 @@ impl Print for Map<String, Value> {
     }
 
     fn members(&self, to: &mut Members<'_>) -> Result<(), Stopped> {
-        self.iter().try_for_each(|(key, value)| to.member(key, value))
+        self.iter().try_for_each(|(key, value)| to.member(key, value.form()))
     }
 }
 
-impl Wire for i64 {
-    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        match whole(input)? {
-            Some(whole) => whole.try_into().map_err(|_| outside(input, "a 64-bit signed integer")),
-            None => Err(outside(input, "a 64-bit signed integer")),
-        }
-    }
-}
-
-impl Print for i64 {
-    fn form(&self) -> Form<'_> {
-        Form::Signed(*self)
-    }
-}
-
-impl Wire for u64 {
-    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        match whole(input)? {
-            Some(whole) => whole.try_into().map_err(|_| outside(input, "a 64-bit unsigned integer")),
-            None => Err(outside(input, "a 64-bit unsigned integer")),
-        }
-    }
-}
-
-impl Print for u64 {
-    fn form(&self) -> Form<'_> {
-        Form::Unsigned(*self)
-    }
-}
-
-impl Wire for f64 {
-    /// An integer that an `f64` would round is refused. Of a fraction nothing can be told: it was rounded to the
-    /// nearest `f64` when its text was read, as JSON readers do.
-    fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        let exactly = "a number that 64 bits hold exactly";
-        #[allow(clippy::cast_precision_loss)] // what is lost is seen
-        let (rounded, integer) = match input.token() {
-            Token::Float(number) => return Ok(*number),
-            Token::Unsigned(number) => (*number as Self, i128::from(*number)),
-            Token::Signed(number) => (*number as Self, i128::from(*number)),
-            Token::Number(number) => {
-                let is_fraction = number.to_string().contains(['.', 'e', 'E']);
-                return number.as_f64().filter(|_| is_fraction).ok_or_else(|| outside(input, exactly));
-            }
-            _ => return Err(input.expected("a number")),
+impl Scalar<'_> {
+    /// An integer, however it is written.
+    pub(super) fn whole<I: TryFrom<i128>>(self, what: &'static str) -> Result<I, Mismatch> {
+        let whole = match self {
+            Self::Signed(number) => Some(number.into()),
+            Self::Unsigned(number) => Some(number.into()),
+            Self::Float(number) => whole_of(number),
+            _ => None,
         };
-        if whole_of(rounded) == Some(integer) { Ok(rounded) } else { Err(outside(input, exactly)) }
+        whole.and_then(|whole| whole.try_into().ok()).ok_or_else(|| self.outside(what))
+    }
+
+    /// A number that a double holds. An integer that it would round is refused. Of a fraction nothing can be told: it was
+    /// rounded to the nearest double when its text was read, as JSON readers do.
+    pub(super) fn double(self) -> Result<f64, Mismatch> {
+        #[allow(clippy::cast_precision_loss)] // what is lost is seen
+        let (rounded, integer) = match self {
+            Self::Float(number) => return Ok(number),
+            Self::Unsigned(number) => (number as f64, i128::from(number)),
+            Self::Signed(number) => (number as f64, i128::from(number)),
+            Self::Digits(digits) if !is_integer(digits) => {
+                let double = digits.parse().ok().filter(|double: &f64| double.is_finite());
+                return double.ok_or_else(|| self.outside("a 64-bit number"));
+            }
+            _ => return Err(self.outside(EXACTLY)),
+        };
+        if whole_of(rounded) == Some(integer) { Ok(rounded) } else { Err(self.outside(EXACTLY)) }
+    }
+
+    /// Never shows the number: it may be a secret.
+    fn outside(self, what: &'static str) -> Mismatch {
+        let found = match self {
+            Self::Signed(_) => "a negative integer",
+            Self::Unsigned(_) => "a larger integer",
+            Self::Float(number) if number.fract() != 0.0 => "a fraction",
+            Self::Float(number) if whole_of(number).is_some() && number < 0.0 => "a negative integer",
+            Self::Float(number) if whole_of(number).is_some() => "a larger integer",
+            Self::Digits(digits) if !is_integer(digits) => "a fraction",
+            _ => "a larger number",
+        };
+        Mismatch::expected(what, found)
+    }
+
+    /// The kind of a value, never its content: arguments may hold secrets.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Signed(_) | Self::Unsigned(_) => "an integer",
+            Self::Float(_) | Self::Digits(_) => "a number",
+            Self::Text(_) => "a string",
+        }
     }
 }
 
-impl Print for f64 {
-    /// An integral value prints without a fraction, as servers that declare `number` expect of a count.
-    fn form(&self) -> Form<'_> {
-        Form::Float(*self)
-    }
-}
-
-/// The value of an integral number, however it is written, where 64 bits hold it.
-fn whole(input: Input<'_>) -> Result<Option<i128>, Mismatch> {
-    match input.token() {
-        Token::Unsigned(number) => Ok(Some((*number).into())),
-        Token::Signed(number) => Ok(Some((*number).into())),
-        Token::Float(number) => Ok(whole_of(*number)),
-        Token::Number(_) => Ok(None),
-        _ => Err(input.expected("an integer")),
-    }
-}
+const EXACTLY: &str = "a number that 64 bits hold exactly";
 
 pub(super) fn whole_of(value: f64) -> Option<i128> {
     #[allow(clippy::cast_possible_truncation)] // guarded: integral and within 65 bits
@@ -181,7 +177,11 @@ pub(super) fn faithful(number: &Number) -> Option<f64> {
         return Some(double);
     }
     let written = number.to_string();
-    (written.contains(['.', 'e', 'E']) && digits(&written) == digits(&double.to_string())).then_some(double)
+    (!is_integer(&written) && digits(&written) == digits(&double.to_string())).then_some(double)
+}
+
+fn is_integer(written: &str) -> bool {
+    !written.contains(['.', 'e', 'E'])
 }
 
 /// The significant digits of a number, wherever its point is.
@@ -189,20 +189,6 @@ fn digits(number: &str) -> String {
     let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
     digits.trim_matches('0').to_owned()
-}
-
-/// Never shows the number: it may be a secret.
-fn outside(input: Input<'_>, what: &'static str) -> Mismatch {
-    let found = match input.token() {
-        Token::Signed(_) => "a negative integer",
-        Token::Unsigned(_) => "a larger integer",
-        Token::Float(number) if number.fract() != 0.0 => "a fraction",
-        Token::Float(number) if *number < 0.0 && whole_of(*number).is_some() => "a negative integer",
-        Token::Float(number) if whole_of(*number).is_some() => "a larger integer",
-        Token::Number(number) if number.as_f64().is_some_and(|value| value.fract() != 0.0) => "a fraction",
-        _ => "a larger number",
-    };
-    Mismatch::expected(what, found)
 }
 
 #[cfg(test)]

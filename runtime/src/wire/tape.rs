@@ -1,21 +1,22 @@
-//! A JSON value laid out flat, in the order of its text: what reading goes through, whatever the value came from.
+//! A JSON value laid out flat, in the order of its text: for what has to be looked at more than once.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
 
+use super::input::Reading;
 use super::mismatch::Mismatch;
-use super::scalars::faithful;
+use super::scalars::NOT_FINITE;
+use super::sink::Scalar;
+use super::stream::{DIGITS, KeySeed};
 
-/// Text is at most 128 levels deep, but not every value comes from text.
-const DEEPEST: u32 = 160;
-/// The key under which `serde_json` with `arbitrary_precision` gives the digits of a number.
-const DIGITS: &str = "$serde_json::private::Number";
+const TOO_LONG: &str = "an integer of more than 64 bits";
 
 /// A step of a tape.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Token<'t> {
     Null,
     Bool(bool),
@@ -23,8 +24,11 @@ pub(super) enum Token<'t> {
     Signed(i64),
     Unsigned(u64),
     Float(f64),
-    /// What no other number holds: with `arbitrary_precision`, more digits than a double has.
-    Number(Box<Number>),
+    /// What no other number holds: with `arbitrary_precision`, more digits than a double has. As text, like `Copied`.
+    Digits {
+        start: usize,
+        end: usize,
+    },
     Text(&'t str),
     /// A text that the source does not lend: a range of [`Tape::texts`].
     Copied {
@@ -52,41 +56,23 @@ pub(super) struct Tape<'t> {
 }
 
 impl<'t> Tape<'t> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { tokens: Vec::with_capacity(32), texts: String::new() }
-    }
-
-    pub(super) fn of_value(value: &'t Value) -> Result<Self, Mismatch> {
-        let mut tape = Self::new();
-        tape.push_value(value, 0)?;
-        Ok(tape)
-    }
-
-    /// Of whatever describes itself. The keys are those of a struct: what `#[serde(flatten)]` lends it, it consumes.
-    pub(super) fn deserialize<D: Deserializer<'t>>(
-        deserializer: D,
-        keys: Option<&'static [&'static str]>,
-    ) -> Result<Self, D::Error> {
-        let mut tape = Self::new();
-        let recorder = Recorder { tape: &mut tape, depth: 0 };
-        match keys {
-            Some(keys) => deserializer.deserialize_struct("", keys, recorder)?,
-            None => deserializer.deserialize_any(recorder)?,
-        }
-        Ok(tape)
     }
 
     pub(super) fn len(&self) -> usize {
         self.tokens.len()
     }
 
-    pub(super) fn token(&self, at: usize) -> &Token<'t> {
-        self.tokens.get(at).unwrap_or(&Token::Null)
+    #[inline]
+    pub(super) fn token(&self, at: usize) -> Token<'t> {
+        self.tokens.get(at).copied().unwrap_or(Token::Null)
     }
 
     /// The text at a place, which a key always is.
+    #[inline]
     pub(super) fn text(&self, at: usize) -> Option<&str> {
-        match *self.token(at) {
+        match self.token(at) {
             Token::Text(text) => Some(text),
             Token::Copied { start, end } => self.texts.get(start..end),
             _ => None,
@@ -94,27 +80,34 @@ impl<'t> Tape<'t> {
     }
 
     /// Where the value that begins at a place ends.
+    #[inline]
     pub(super) fn end(&self, at: usize) -> usize {
-        match *self.token(at) {
+        match self.token(at) {
             Token::Array { end, .. } | Token::Object { end, .. } => end as usize,
             _ => at + 1,
         }
     }
 
+    /// The value at a place, unless it is an array or an object.
+    pub(super) fn scalar(&self, at: usize) -> Option<Scalar<'_>> {
+        Some(match self.token(at) {
+            Token::Null => Scalar::Null,
+            Token::Bool(value) => Scalar::Bool(value),
+            Token::Signed(number) => Scalar::Signed(number),
+            Token::Unsigned(number) => Scalar::Unsigned(number),
+            Token::Float(number) => Scalar::Float(number),
+            Token::Digits { start, end } => Scalar::Digits(self.texts.get(start..end)?),
+            Token::Text(_) | Token::Copied { .. } => Scalar::Text(self.text(at)?),
+            Token::Array { .. } | Token::Object { .. } => return None,
+        })
+    }
+
     /// The value at a place.
     pub(super) fn value(&self, at: usize) -> Value {
-        match self.token(at) {
-            Token::Null => Value::Null,
-            Token::Bool(value) => Value::Bool(*value),
-            Token::Signed(number) => Value::Number((*number).into()),
-            Token::Unsigned(number) => Value::Number((*number).into()),
-            Token::Float(number) => Number::from_f64(*number).map_or(Value::Null, Value::Number),
-            Token::Number(number) => Value::Number((**number).clone()),
-            Token::Text(_) | Token::Copied { .. } => Value::String(self.text(at).unwrap_or_default().to_owned()),
-            Token::Array { .. } => Value::Array(self.items(at).map(|at| self.value(at)).collect()),
-            Token::Object { .. } => {
-                Value::Object(self.members(at).map(|(key, at)| (key.to_owned(), self.value(at))).collect())
-            }
+        match (self.scalar(at), self.token(at)) {
+            (Some(scalar), _) => scalar.value(),
+            (None, Token::Array { .. }) => Value::Array(self.items(at).map(|at| self.value(at)).collect()),
+            (None, _) => Value::Object(self.members(at).map(|(key, at)| (key.to_owned(), self.value(at))).collect()),
         }
     }
 
@@ -140,51 +133,36 @@ impl<'t> Tape<'t> {
         })
     }
 
+    #[inline]
     fn push(&mut self, token: Token<'t>) -> usize {
         self.tokens.push(token);
         self.tokens.len() - 1
     }
 
-    fn copy(&mut self, text: &str) {
+    /// Keeps a text, and gives its range.
+    fn keep(&mut self, text: &str) -> (usize, usize) {
         let start = self.texts.len();
         self.texts.push_str(text);
-        self.push(Token::Copied { start, end: self.texts.len() });
+        (start, self.texts.len())
     }
 
-    fn push_number(&mut self, number: &Number) {
-        let token = match (number.as_u64(), number.as_i64(), faithful(number)) {
-            (Some(number), ..) => Token::Unsigned(number),
-            (_, Some(number), _) => Token::Signed(number),
-            (.., Some(number)) => Token::Float(number),
-            _ => Token::Number(Box::new(number.clone())),
+    fn copy(&mut self, text: &str) {
+        let (start, end) = self.keep(text);
+        self.push(Token::Copied { start, end });
+    }
+
+    fn number(&mut self, digits: &str) -> Result<(), serde_json::Error> {
+        let number: Number = digits.parse()?;
+        let token = match Scalar::of(&number, digits) {
+            Scalar::Unsigned(number) => Token::Unsigned(number),
+            Scalar::Signed(number) => Token::Signed(number),
+            Scalar::Float(number) => Token::Float(number),
+            _ => {
+                let (start, end) = self.keep(digits);
+                Token::Digits { start, end }
+            }
         };
         self.push(token);
-    }
-
-    fn push_value(&mut self, value: &'t Value, depth: u32) -> Result<(), Mismatch> {
-        match value {
-            Value::Null => drop(self.push(Token::Null)),
-            Value::Bool(value) => drop(self.push(Token::Bool(*value))),
-            Value::Number(number) => self.push_number(number),
-            Value::String(text) => drop(self.push(Token::Text(text))),
-            Value::Array(items) => {
-                let depth = deeper(depth).map_err(Mismatch::new)?;
-                let start = self.push(Token::Array { end: 0, items: 0 });
-                for item in items {
-                    self.push_value(item, depth)?;
-                }
-                self.close(start, items.len()).map_err(Mismatch::new)?;
-            }
-            Value::Object(map) => {
-                let depth = deeper(depth).map_err(Mismatch::new)?;
-                let start = self.push(Token::Object { end: 0, members: 0 });
-                for (key, value) in map {
-                    self.push(Token::Text(key));
-                    self.push_value(value, depth)?;
-                }
-                self.close(start, map.len()).map_err(Mismatch::new)?;
-            }
-        }
         Ok(())
     }
 
@@ -201,14 +179,10 @@ impl<'t> Tape<'t> {
     }
 }
 
-fn deeper(depth: u32) -> Result<u32, String> {
-    if depth < DEEPEST { Ok(depth + 1) } else { Err(format!("more than {DEEPEST} levels deep")) }
-}
-
-/// Writes what a deserializer gives onto a tape.
-struct Recorder<'r, 't> {
-    tape: &'r mut Tape<'t>,
-    depth: u32,
+/// Writes what a deserializer tells of a value onto a tape.
+pub(super) struct Recorder<'r, 't> {
+    pub(super) tape: &'r mut Tape<'t>,
+    pub(super) reading: &'r Reading,
 }
 
 impl<'t> DeserializeSeed<'t> for Recorder<'_, 't> {
@@ -243,17 +217,17 @@ impl<'t> Visitor<'t> for Recorder<'_, 't> {
         deserializer.deserialize_any(self)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<(), E> {
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
         self.tape.push(Token::Bool(value));
         Ok(())
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<(), E> {
+    fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
         self.tape.push(u64::try_from(number).map_or(Token::Signed(number), Token::Unsigned));
         Ok(())
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<(), E> {
+    fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
         self.tape.push(Token::Unsigned(number));
         Ok(())
     }
@@ -262,88 +236,71 @@ impl<'t> Visitor<'t> for Recorder<'_, 't> {
         match (i64::try_from(number), u64::try_from(number)) {
             (Ok(number), _) => self.visit_i64(number),
             (_, Ok(number)) => self.visit_u64(number),
-            _ => Err(E::custom("an integer of more than 64 bits")),
+            _ => Err(self.reading.raise(Mismatch::new(TOO_LONG))),
         }
     }
 
     fn visit_u128<E: Error>(self, number: u128) -> Result<(), E> {
         match u64::try_from(number) {
             Ok(number) => self.visit_u64(number),
-            Err(_) => Err(E::custom("an integer of more than 64 bits")),
+            Err(_) => Err(self.reading.raise(Mismatch::new(TOO_LONG))),
         }
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
         if !number.is_finite() {
-            return Err(E::custom(super::scalars::NOT_FINITE));
+            return Err(self.reading.raise(Mismatch::new(NOT_FINITE)));
         }
         self.tape.push(Token::Float(number));
         Ok(())
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<(), E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
         self.tape.copy(text);
         Ok(())
     }
 
-    fn visit_borrowed_str<E>(self, text: &'t str) -> Result<(), E> {
+    fn visit_borrowed_str<E: Error>(self, text: &'t str) -> Result<(), E> {
         self.tape.push(Token::Text(text));
         Ok(())
     }
 
+    fn visit_bytes<E: Error>(self, _: &[u8]) -> Result<(), E> {
+        Err(self.reading.raise(Mismatch::new("JSON has no bytes")))
+    }
+
     fn visit_seq<A: SeqAccess<'t>>(self, mut items: A) -> Result<(), A::Error> {
-        let depth = deeper(self.depth).map_err(A::Error::custom)?;
-        let start = self.tape.push(Token::Array { end: 0, items: 0 });
+        let Self { tape, reading } = self;
+        reading.enter()?;
+        let start = tape.push(Token::Array { end: 0, items: 0 });
         let mut held = 0;
-        while items.next_element_seed(Recorder { tape: &mut *self.tape, depth })?.is_some() {
+        while items.next_element_seed(Recorder { tape: &mut *tape, reading })?.is_some() {
             held += 1;
         }
-        self.tape.close(start, held).map_err(A::Error::custom)
+        reading.leave();
+        tape.close(start, held).map_err(A::Error::custom)
     }
 
     fn visit_map<A: MapAccess<'t>>(self, mut members: A) -> Result<(), A::Error> {
-        let depth = deeper(self.depth).map_err(A::Error::custom)?;
-        let start = self.tape.push(Token::Object { end: 0, members: 0 });
+        let Self { tape, reading } = self;
+        reading.enter()?;
+        let start = tape.push(Token::Object { end: 0, members: 0 });
         let mut held = 0;
-        while members.next_key_seed(KeyRecorder(&mut *self.tape))?.is_some() {
-            if held == 0 && self.tape.text(start + 1) == Some(DIGITS) {
-                let number: Number = members.next_value::<String>()?.parse().map_err(A::Error::custom)?;
-                self.tape.tokens.truncate(start);
-                self.tape.push_number(&number);
-                return Ok(());
+        while let Some(key) = members.next_key_seed(KeySeed)? {
+            if held == 0 && key == DIGITS {
+                let digits = members.next_value::<String>()?;
+                tape.tokens.truncate(start);
+                reading.leave();
+                return tape.number(&digits).map_err(A::Error::custom);
             }
-            members.next_value_seed(Recorder { tape: &mut *self.tape, depth })?;
+            match key {
+                Cow::Borrowed(key) => drop(tape.push(Token::Text(key))),
+                Cow::Owned(key) => tape.copy(&key),
+            }
+            members.next_value_seed(Recorder { tape: &mut *tape, reading })?;
             held += 1;
         }
-        self.tape.close(start, held).map_err(A::Error::custom)
-    }
-}
-
-/// Writes the key of an object, which is a text in JSON.
-struct KeyRecorder<'r, 't>(&'r mut Tape<'t>);
-
-impl<'t> DeserializeSeed<'t> for KeyRecorder<'_, 't> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'t> Visitor<'t> for KeyRecorder<'_, 't> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a text as the key of an object")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<(), E> {
-        self.0.copy(text);
-        Ok(())
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'t str) -> Result<(), E> {
-        self.0.push(Token::Text(text));
-        Ok(())
+        reading.leave();
+        tape.close(start, held).map_err(A::Error::custom)
     }
 }

@@ -3,15 +3,17 @@ use std::collections::BTreeMap;
 
 use serde_json::{Number, Value};
 
+use super::recorded::Recorded;
 use super::scalars::whole_of;
+use super::sink::Scalar;
 use super::tape::Token;
-use super::{Input, Mismatch, Wire};
+use super::{Mismatch, Wire};
 
 /// Picks the branch of an untagged union that loses nothing: of those that keep all of the value, the first that holds
 /// least of it without a type, or else the one that loses least.
 #[derive(Debug)]
 pub struct Pick<'a, T> {
-    input: Input<'a>,
+    input: Recorded<'a>,
     /// What this value was known to be before.
     known: Option<Known>,
     /// What became of the value around this one.
@@ -54,9 +56,9 @@ const WORTH_KEEPING: u64 = 4;
 impl<'a, T: 'static> Pick<'a, T> {
     /// A choice among branches that are yet to be tried.
     #[must_use]
-    pub fn of(input: Input<'a>) -> Self {
+    pub fn of(input: Recorded<'a>) -> Self {
         let reading = input.reading;
-        let known = reading.picked.borrow().get(&(TypeId::of::<T>(), input.at)).cloned();
+        let known = input.recording.picked.borrow().get(&(TypeId::of::<T>(), input.at)).cloned();
         let (around, trials_before) = (reading.counts.get(), reading.trials.get());
         Self { input, known, around, trials_before, branches: 0, best: None, mismatch: None }
     }
@@ -66,7 +68,7 @@ impl<'a, T: 'static> Pick<'a, T> {
         let branch = self.branches;
         self.branches += 1;
         if self.is_worth(branch) {
-            match self.input.work(1).and_then(|()| B::read(self.input)) {
+            match self.input.reading.work(1).and_then(|()| self.input.read::<B>()) {
                 Ok(value) => self.fits(branch, wrap(value)),
                 Err(mismatch) => self.miss(mismatch),
             }
@@ -109,13 +111,13 @@ impl<'a, T: 'static> Pick<'a, T> {
 
     /// Takes any value of these kinds, if no branch keeps all of it.
     pub fn rest(&mut self, kinds: &[&str], wrap: fn(Value) -> T) {
-        let kind = match self.input.token() {
-            Token::Null => "null",
-            Token::Bool(_) => "boolean",
-            Token::Signed(_) | Token::Unsigned(_) | Token::Float(_) | Token::Number(_) => "number",
-            Token::Text(_) | Token::Copied { .. } => "string",
-            Token::Array { .. } => "array",
-            Token::Object { .. } => "object",
+        let kind = match (self.input.scalar(), self.input.token()) {
+            (Some(Scalar::Null), _) => "null",
+            (Some(Scalar::Bool(_)), _) => "boolean",
+            (Some(Scalar::Text(_)), _) => "string",
+            (Some(_), _) => "number",
+            (None, Token::Array { .. }) => "array",
+            (None, _) => "object",
         };
         let is_exact = self.best.as_ref().is_some_and(|best| best.counts.lost == 0);
         let is_refused = matches!(self.known, Some(Known::Mismatch(_)));
@@ -132,7 +134,7 @@ impl<'a, T: 'static> Pick<'a, T> {
     /// Where no branch fits: the mismatch that lies deepest, for it belongs to the branch that was meant.
     pub fn finish(self) -> Result<T, Mismatch> {
         let reading = self.input.reading;
-        if self.input.is_exhausted() {
+        if reading.is_exhausted() {
             // The best of the branches that were tried may not be the one that was meant.
             return Err(too_many_trials());
         }
@@ -150,7 +152,7 @@ impl<'a, T: 'static> Pick<'a, T> {
                 Ok(best) => Known::Branch(best.branch),
                 Err(mismatch) => Known::Mismatch(mismatch.clone()),
             };
-            reading.picked.borrow_mut().insert((TypeId::of::<T>(), self.input.at), known);
+            self.input.recording.picked.borrow_mut().insert((TypeId::of::<T>(), self.input.at), known);
         }
         result.map(|best| best.value)
     }

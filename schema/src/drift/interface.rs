@@ -233,5 +233,6 @@ fn word(shape: &Shape) -> &'static str {
         Shape::Struct(_) => "an object with declared properties",
         Shape::Union(_) => "one of several alternatives",
         Shape::Named(_) => "a named value",
+        Shape::Opaque => "a value of a definition",
     }
 }

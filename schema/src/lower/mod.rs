@@ -51,12 +51,14 @@ pub(crate) fn lower(
     schemas: &mut Schemas<'_>,
     root: SchemaId,
     role: Role,
+    opaque: HashSet<SchemaId>,
     reporter: &mut Reporter,
 ) -> (Shapes, ShapeId) {
     let mut lowering = Lowering {
         expander: Expander::new(schemas),
         places_left: MOST_PLACES + PLACES_OF_SCHEMA * schemas.len(),
         untyped: None,
+        opaque,
         schemas,
         reporter,
         shapes: Shapes::default(),
@@ -91,6 +93,8 @@ struct Lowering<'l, 'a> {
     places_left: usize,
     /// The shape of what comes after all places are taken.
     untyped: Option<ShapeId>,
+    /// The definitions that are not looked into.
+    opaque: HashSet<SchemaId>,
     pending: VecDeque<Job>,
 }
 
@@ -125,6 +129,9 @@ enum StructMode {
 impl Lowering<'_, '_> {
     fn root(&mut self, root: SchemaId, role: Role) -> Slot {
         let conjunction = vec![root];
+        if self.is_opaque(&self.followed(&conjunction).0) {
+            return self.slot(&conjunction, 0);
+        }
         let mut alternatives = self.allowed(&conjunction);
         if role == Role::Input {
             let objects = std::mem::take(&mut alternatives.objects);
@@ -200,12 +207,30 @@ impl Lowering<'_, '_> {
     fn place_of(&mut self, conjunction: Conjunction, alternatives: &Rc<Alternatives>, depth: usize) -> Slot {
         let only_null = **alternatives == Alternatives { null: true, ..Alternatives::nothing() };
         let nullable = alternatives.null && !only_null && !openness::takes_null(alternatives);
+        if self.is_opaque(&conjunction) {
+            let slot = Slot { shape: self.shapes.add(Shape::Opaque, conjunction.clone()), nullable };
+            self.known.insert(conjunction, slot);
+            return slot;
+        }
         let id = self.shapes.add(Shape::Anything, conjunction.clone());
         let slot = Slot { shape: id, nullable };
         self.known.insert(conjunction.clone(), slot);
         let work = Work::Place(conjunction, Rc::clone(alternatives), nullable);
         self.pending.push_back(Job { id, depth, work });
         slot
+    }
+
+    /// Whether schemas are one definition that is not looked into, and nothing else.
+    fn is_opaque(&self, conjunction: &Conjunction) -> bool {
+        matches!(conjunction.as_slice(), [only] if self.opaque.contains(only))
+    }
+
+    /// The shape of a definition that is not looked into, where a branch of a union is that definition and no less.
+    fn opaque_branch(&mut self, object: &ObjectAlternative) -> Option<ShapeId> {
+        let definition = vec![object.origin.filter(|id| self.opaque.contains(id))?];
+        let allowed = self.expander.all(self.schemas, &definition, self.reporter);
+        let only = Alternatives { objects: vec![object.clone()], null: allowed.null, ..Alternatives::nothing() };
+        (*allowed == only).then(|| self.slot(&definition, 0).shape)
     }
 
     /// References that add nothing are replaced by what they lead to, so that all of them share one shape; and whether

@@ -38,8 +38,14 @@ impl Lowering<'_, '_> {
             let shape = self.later(Work::List(array), place.clone(), depth);
             branches.push(Branch { tag: None, name, shape });
         }
-        let objects = std::mem::take(&mut alternatives.objects);
+        let mut objects = std::mem::take(&mut alternatives.objects);
         let scalars = self.scalars(&alternatives, place, &mut rest);
+        if let [only] = objects.as_slice()
+            && let Some(shape) = self.opaque_branch(only)
+        {
+            branches.insert(0, Branch { tag: None, name: "Object".to_owned(), shape });
+            objects.clear();
+        }
         match self.objects(objects, place, depth) {
             Shape::Union(union) if branches.is_empty() && scalars.is_empty() && rest.is_none() => {
                 return Shape::Union(union);
@@ -99,7 +105,10 @@ impl Lowering<'_, '_> {
                 None => Shape::Anything,
             };
         }
-        if let Some(Tag { key, values }) = self.tag(&objects) {
+        let has_opaque = objects.iter().any(|object| self.opaque_branch(object).is_some());
+        // What is not looked into cannot be told apart by a tag either.
+        let tag = if has_opaque { None } else { self.tag(&objects) };
+        if let Some(Tag { key, values }) = tag {
             share_names(&mut objects);
             let siblings = Siblings::of(&objects);
             let branches = objects
@@ -123,7 +132,9 @@ impl Lowering<'_, '_> {
             .map(|(_, object)| {
                 let name = self.name_of_object(&object, &siblings);
                 let origin = origin_of(&object, place);
-                let shape = self.structure(object, StructMode::Untagged, depth + LAYER, origin);
+                let shape = self.opaque_branch(&object);
+                let shape =
+                    shape.unwrap_or_else(|| self.structure(object, StructMode::Untagged, depth + LAYER, origin));
                 Branch { tag: None, name, shape }
             })
             .collect();

@@ -118,6 +118,11 @@ impl<'a> Schemas<'a> {
         &self.get(id).pointer
     }
 
+    /// The schema at a JSON pointer, where something refers to one.
+    pub(crate) fn referred(&self, pointer: &str) -> Option<SchemaId> {
+        self.by_pointer.get(pointer).copied()
+    }
+
     /// Whether the document has more schemas than are read.
     #[cfg(feature = "drift")]
     pub(crate) fn is_cut(&self) -> bool {

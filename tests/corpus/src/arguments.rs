@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
-use mcp_model::matches_glob;
+use mcp_model::{UnknownKeys, matches_glob};
 use mcp_samples::Fallible;
 
 const USAGE: &str =
-    "usage: mcp-corpus --corpus DIR --suites DIR [--only LIST] [--batch TOOLS] [--keep DIR] [--json FILE]
+    "usage: mcp-corpus --corpus DIR --suites DIR [--only LIST] [--lists COUNT] [--unknown keep] [--batch TOOLS] [--keep DIR] [--json FILE]
   --only LIST    only the lists whose name matches this glob; a suite's are named like draft7-allOf
+  --lists COUNT  only about so many lists, spread over all
+  --unknown keep bindings keep undeclared keys, and such keys are planted into the sample values
   --batch TOOLS  about how many tools are compiled as one crate (default 600)
   --keep DIR     where the crates with the bindings are written (default: corpus in the target folder)
   --json FILE    write figures and findings as JSON too";
@@ -16,6 +18,8 @@ pub(crate) struct Arguments {
     pub(crate) corpus: PathBuf,
     pub(crate) suites: PathBuf,
     pub(crate) only: Option<String>,
+    pub(crate) lists: Option<usize>,
+    pub(crate) unknown: UnknownKeys,
     pub(crate) batch: usize,
     /// Where the crates with the bindings are written.
     pub(crate) scratch: PathBuf,
@@ -32,12 +36,19 @@ impl Arguments {
         let repository = home.join("../..").canonicalize()?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from);
         let (mut corpus, mut suites, mut only, mut batch, mut keep, mut json) = (None, None, None, 600, None, None);
+        let (mut lists, mut unknown) = (None, UnknownKeys::Ignore);
         while let Some(option) = given.next() {
             let mut value = || given.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"));
             match option.as_str() {
                 "--corpus" => corpus = Some(PathBuf::from(value()?)),
                 "--suites" => suites = Some(PathBuf::from(value()?)),
                 "--only" => only = Some(value()?),
+                "--lists" => lists = Some(value()?.parse().map_err(|error| format!("--lists: {error}"))?),
+                "--unknown" => {
+                    let word = value()?;
+                    let known = UnknownKeys::ALL.into_iter().find(|known| known.name() == word);
+                    unknown = known.ok_or_else(|| format!("--unknown cannot be {word}\n{USAGE}"))?;
+                }
                 "--batch" => batch = value()?.parse().map_err(|error| format!("--batch: {error}"))?,
                 "--keep" => keep = Some(PathBuf::from(value()?)),
                 "--json" => json = Some(PathBuf::from(value()?)),
@@ -48,13 +59,27 @@ impl Arguments {
             corpus: corpus.ok_or_else(|| format!("--corpus is missing\n{USAGE}"))?,
             suites: suites.ok_or_else(|| format!("--suites is missing\n{USAGE}"))?,
             only,
+            lists,
+            unknown,
             batch,
-            scratch: keep.unwrap_or_else(|| target.join("corpus")),
+            scratch: keep
+                .unwrap_or_else(|| target.join(if unknown == UnknownKeys::Keep { "corpus-keep" } else { "corpus" })),
             build: target.join("corpus-build"),
             json,
             exceptions: home.join("exceptions.txt"),
             repository,
         })
+    }
+
+    /// Whether some lists are left out.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.only.is_some() || self.lists.is_some()
+    }
+
+    /// As many of the lists as are asked for, from all over them.
+    pub(crate) fn sampled<T>(&self, lists: Vec<T>) -> Vec<T> {
+        let step = self.lists.map_or(1, |count| lists.len().div_ceil(count.max(1)).max(1));
+        lists.into_iter().step_by(step).collect()
     }
 
     pub(crate) fn selects(&self, list: &str) -> bool {

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use mcp_codegen::{Bindings, Coverage, Diagnostics, Options, Severity, format};
-use mcp_model::Snapshot;
+use mcp_model::{Snapshot, UnknownKeys};
 use mcp_samples::corpus::{List, Origin};
 
 use crate::report::{Fault, Report};
@@ -14,6 +14,7 @@ use crate::report::{Fault, Report};
 /// A list with its bindings.
 pub(crate) struct Bound {
     pub(crate) list: List,
+    unknown: UnknownKeys,
     /// The file with the bindings in their crate, and the module that it is.
     pub(crate) file: String,
     pub(crate) source: String,
@@ -35,7 +36,7 @@ struct Generated {
     generating: Duration,
 }
 
-pub(crate) fn run(lists: Vec<List>, report: &mut Report) -> Vec<Bound> {
+pub(crate) fn run(lists: Vec<List>, unknown: UnknownKeys, report: &mut Report) -> Vec<Bound> {
     let mut files = HashSet::new();
     let mut figures = BTreeMap::new();
     let mut bound = Vec::new();
@@ -45,14 +46,14 @@ pub(crate) fn run(lists: Vec<List>, report: &mut Report) -> Vec<Bound> {
         figures.lists += 1;
         figures.tools += list.snapshot.tools.len();
         report.count_tools(&list);
-        match generate(&list, &BTreeSet::new()) {
+        match generate(&list, unknown, &BTreeSet::new()) {
             Ok(generated) => {
                 figures.add(&list, &generated);
                 for index in missing(&list, &generated) {
                     report.fault(&list, index, Fault::NotGenerated("the generator does not bind it".to_owned()));
                 }
                 let Generated { source, tools, .. } = generated;
-                bound.push(Bound { list, file, source, tools });
+                bound.push(Bound { list, unknown, file, source, tools });
             }
             Err(error) => {
                 figures.lost += 1;
@@ -70,22 +71,27 @@ pub(crate) fn run(lists: Vec<List>, report: &mut Report) -> Vec<Bound> {
 
 /// Generates a list again, leaving out some of its tools.
 pub(crate) fn regenerate(bound: &mut Bound, without: &BTreeSet<usize>) -> Result<(), String> {
-    let Generated { source, tools, .. } = generate(&bound.list, without)?;
+    let Generated { source, tools, .. } = generate(&bound.list, bound.unknown, without)?;
     bound.source = source;
     bound.tools = tools;
     Ok(())
 }
 
-fn generate(list: &List, without: &BTreeSet<usize>) -> Result<Generated, String> {
+fn generate(list: &List, unknown: UnknownKeys, without: &BTreeSet<usize>) -> Result<Generated, String> {
     let mut snapshot = list.snapshot.clone();
     let mut index = 0..;
     snapshot.tools.retain(|_| index.next().is_some_and(|index| !without.contains(&index)));
-    catch_unwind(AssertUnwindSafe(|| generate_snapshot(list, without, &snapshot)))
+    catch_unwind(AssertUnwindSafe(|| generate_snapshot(list, unknown, without, &snapshot)))
         .unwrap_or_else(|panic| Err(format!("the generator panics: {}", panic_text(panic.as_ref()))))
 }
 
-fn generate_snapshot(list: &List, without: &BTreeSet<usize>, snapshot: &Snapshot) -> Result<Generated, String> {
-    let options = Options::new(server_name(&list.name));
+fn generate_snapshot(
+    list: &List,
+    unknown: UnknownKeys,
+    without: &BTreeSet<usize>,
+    snapshot: &Snapshot,
+) -> Result<Generated, String> {
+    let options = Options::new(server_name(&list.name)).unknown(unknown);
     let started = Instant::now();
     let (tokens, diagnostics) = Bindings::generate(snapshot, &options);
     let generating = started.elapsed();

@@ -8,6 +8,7 @@ mod compile;
 mod exact;
 mod exceptions;
 mod generate;
+mod plant;
 mod report;
 mod suites;
 mod validate;
@@ -16,6 +17,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
+use mcp_model::UnknownKeys;
 use mcp_samples::Fallible;
 use mcp_samples::corpus::{Origin, lists_with_samples};
 
@@ -38,21 +40,25 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     let mut report = Report::default();
     let mut lists = lists_with_samples(&arguments.corpus, |name| arguments.selects(name))?;
     lists.extend(suites::read(&arguments.suites, arguments)?);
+    lists = arguments.sampled(lists);
     if lists.is_empty() {
         return Err("no list matches".into());
     }
 
-    let mut bound = timed("generate", &mut report, |report| Ok(generate::run(lists, report)))?;
+    let mut bound = timed("generate", &mut report, |report| Ok(generate::run(lists, arguments.unknown, report)))?;
+    if arguments.unknown == UnknownKeys::Keep {
+        timed("plant", &mut report, |report| plant::run(&mut bound, report))?;
+    }
     let scratch = Scratch::new(arguments, &bound)?;
     timed("compile", &mut report, |report| compile::run(&scratch, &mut bound, report))?;
     timed("exact", &mut report, |report| exact::run(&scratch, &bound, report))?;
     timed("validate", &mut report, |report| validate::run(&bound, report))?;
 
-    if arguments.only.is_none() {
+    if !arguments.is_partial() {
         report.require_that_something_ran(Origin::Corpus);
         report.require_that_something_ran(Origin::Suite);
     }
-    report.settle(&exceptions::read(&arguments.exceptions)?, arguments.only.is_some());
+    report.settle(&exceptions::read(&arguments.exceptions)?, arguments.is_partial());
     if let Some(path) = &arguments.json {
         mcp_model::write_if_changed(path, format!("{:#}\n", report.to_json()).as_bytes())?;
     }

@@ -1,0 +1,275 @@
+//! Places in what a server's tools take and answer, as the user writes them: `create_issue` is a tool,
+//! `create_issue/labels` an argument of it, `create_issue/$output/number` a property of its structured result, and `*`
+//! stands for the items of an array or the values of a map: `create_entities/entities/*/name`.
+//!
+//! In a name `~1` is `/` and `~0` is `~`, as in JSON Pointer; a property that is called `*` or `$output` is written `~*` and
+//! `~$output`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use mcp_schema::{Document, Role, Shape, ShapeId, Slot, Unknown};
+
+/// The step into a tool's structured result.
+const OUTPUT: &str = "$output";
+/// The step into every item of an array, and every value of a map.
+const EACH: &str = "*";
+
+/// A place in what a tool takes or answers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Place {
+    /// The wire name of the tool.
+    pub(crate) tool: String,
+    /// Whether the place is in the arguments or in the result.
+    pub(crate) role: Role,
+    /// The way from the whole value.
+    pub(crate) steps: Vec<Step>,
+}
+
+/// One step from a value into it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Step {
+    /// The property of this name.
+    Property(String),
+    /// Every item, or every value of a map.
+    Each,
+}
+
+/// What stands at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// The struct that declares the property, and which of its fields it is; `None` for whole values, items and values of maps.
+    pub(crate) field: Option<(ShapeId, usize)>,
+    /// What can stand there.
+    pub(crate) slot: Slot,
+}
+
+/// A place that leads nowhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lost {
+    /// How many steps lead somewhere.
+    pub(crate) followed: usize,
+    /// The steps that there are instead of the next one, as they are written.
+    pub(crate) known: Vec<String>,
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = text.split('/').peekable();
+        let tool = unescaped(parts.next().unwrap_or_default())?;
+        if tool.is_empty() {
+            return Err("it begins with the name of a tool".to_owned());
+        }
+        let role = if parts.next_if_eq(&OUTPUT).is_some() { Role::Output } else { Role::Input };
+        let step = |part: &str| Ok(if part == EACH { Step::Each } else { Step::Property(unescaped(part)?) });
+        Ok(Self { tool, role, steps: parts.map(step).collect::<Result<_, String>>()? })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&escaped(&self.tool))?;
+        if self.role == Role::Output {
+            write!(formatter, "/{OUTPUT}")?;
+        }
+        self.steps.iter().try_for_each(|step| write!(formatter, "/{step}"))
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Property(name) => formatter.write_str(&escaped(name)),
+            Self::Each => formatter.write_str(EACH),
+        }
+    }
+}
+
+impl Step {
+    /// The name of the property, where it is one.
+    pub(crate) fn property(&self) -> Option<&str> {
+        match self {
+            Self::Property(name) => Some(name),
+            Self::Each => None,
+        }
+    }
+}
+
+/// A name as it is written in a place.
+pub(crate) fn escaped(name: &str) -> String {
+    let mark = if name == EACH || name == OUTPUT { "~" } else { "" };
+    format!("{mark}{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+fn unescaped(part: &str) -> Result<String, String> {
+    let mut name = String::with_capacity(part.len());
+    let mut chars = part.chars();
+    while let Some(char) = chars.next() {
+        name.push(match (char, if char == '~' { chars.next() } else { None }) {
+            ('~', Some('0')) => '~',
+            ('~', Some('1')) => '/',
+            ('~', Some(literal @ ('*' | '$'))) => literal,
+            ('~', _) => return Err("after `~` stands `0` for `~`, `1` for `/`, `*` or `$`".to_owned()),
+            (other, _) => other,
+        });
+    }
+    Ok(name)
+}
+
+impl Place {
+    /// Whether it is a tool, and nothing in it.
+    pub(crate) fn is_tool(&self) -> bool {
+        self.role == Role::Input && self.steps.is_empty()
+    }
+
+    /// The place that its first `count` steps lead to.
+    pub(crate) fn up_to(&self, count: usize) -> Self {
+        Self { steps: self.steps.iter().take(count).cloned().collect(), ..self.clone() }
+    }
+
+    /// What stands at the place in the document of its tool and role: in a union, what any branch has there.
+    pub(crate) fn find(&self, document: &Document<'_>) -> Result<Vec<Found>, Lost> {
+        let mut here = vec![Found { field: None, slot: Slot { shape: document.root, nullable: false } }];
+        for (followed, step) in self.steps.iter().enumerate() {
+            let holders = opened(document, &here);
+            let mut next = Vec::new();
+            for found in holders.iter().flat_map(|holder| below(document, *holder, step)) {
+                if !next.contains(&found) {
+                    next.push(found);
+                }
+            }
+            if next.is_empty() {
+                let mut known: Vec<String> = holders.iter().flat_map(|holder| steps_below(document, *holder)).collect();
+                known.sort();
+                known.dedup();
+                return Err(Lost { followed, known });
+            }
+            here = next;
+        }
+        Ok(here)
+    }
+}
+
+/// The shapes in these slots, with the branches of a union in its place.
+fn opened(document: &Document<'_>, found: &[Found]) -> Vec<ShapeId> {
+    let mut pending: Vec<ShapeId> = found.iter().rev().map(|found| found.slot.shape).collect();
+    let (mut seen, mut holders) = (std::collections::HashSet::new(), Vec::new());
+    while let Some(id) = pending.pop() {
+        if !seen.insert(id) {
+            continue;
+        }
+        match document.shapes.get(id) {
+            Shape::Union(union) => pending.extend(union.branches.iter().rev().map(|branch| branch.shape)),
+            Shape::Named(inner) => pending.push(inner.shape),
+            _ => holders.push(id),
+        }
+    }
+    holders
+}
+
+fn below(document: &Document<'_>, holder: ShapeId, step: &Step) -> Vec<Found> {
+    let plain = |slot: &Slot| Found { field: None, slot: *slot };
+    match (step, document.shapes.get(holder)) {
+        (Step::Property(name), Shape::Struct(object)) => {
+            let fields = object.fields.iter().enumerate().filter(|(_, field)| field.wire == *name);
+            fields.map(|(index, field)| Found { field: Some((holder, index)), slot: field.slot }).collect()
+        }
+        (Step::Each, Shape::List(slot) | Shape::Map(slot)) => vec![plain(slot)],
+        (Step::Each, Shape::Tuple(slots)) => slots.iter().map(plain).collect(),
+        (Step::Each, Shape::Struct(object)) => match &object.unknown {
+            Unknown::Keep(slot) => vec![plain(slot)],
+            Unknown::Ignore | Unknown::Deny => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+fn steps_below(document: &Document<'_>, holder: ShapeId) -> Vec<String> {
+    let mut steps: Vec<String> = match document.shapes.get(holder) {
+        Shape::Struct(object) => object.fields.iter().map(|field| escaped(&field.wire)).collect(),
+        _ => Vec::new(),
+    };
+    if !below(document, holder, &Step::Each).is_empty() {
+        steps.push(EACH.to_owned());
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_schema::diagnostics::Reporter;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn property(name: &str) -> Step {
+        Step::Property(name.to_owned())
+    }
+
+    #[test]
+    fn places_are_read_as_they_are_written() {
+        for (text, tool, role, steps) in [
+            ("create_issue", "create_issue", Role::Input, vec![]),
+            ("create_issue/labels", "create_issue", Role::Input, vec![property("labels")]),
+            ("a/list/*/name", "a", Role::Input, vec![property("list"), Step::Each, property("name")]),
+            ("a/$output", "a", Role::Output, vec![]),
+            ("a/$output/*/x", "a", Role::Output, vec![Step::Each, property("x")]),
+            ("a/x/$output", "a", Role::Input, vec![property("x"), property("$output")]),
+            ("a/~$output", "a", Role::Input, vec![property("$output")]),
+            ("repo~1create/~*", "repo/create", Role::Input, vec![property("*")]),
+            ("a/x~0y/*z", "a", Role::Input, vec![property("x~y"), property("*z")]),
+            ("a/", "a", Role::Input, vec![property("")]),
+        ] {
+            let place: Place = text.parse().unwrap();
+            assert_eq!(place, Place { tool: tool.to_owned(), role, steps }, "{text}");
+            assert_eq!(place.to_string().parse(), Ok(place), "{text}");
+        }
+        for text in ["", "/labels", "a/~2", "a/~"] {
+            assert!(text.parse::<Place>().is_err(), "{text}");
+        }
+    }
+
+    fn found(schema: &Value, place: &str) -> Result<Vec<Option<(String, bool)>>, Lost> {
+        let document = Document::read(schema, Role::Input, &mut Reporter::new("t", 0, "/inputSchema"));
+        let wire = |(holder, index): (ShapeId, usize)| match document.shapes.get(holder) {
+            Shape::Struct(object) => (object.fields[index].wire.clone(), object.tag.is_some()),
+            other => panic!("{other:?}"),
+        };
+        let found = place.parse::<Place>().unwrap().find(&document)?;
+        Ok(found.into_iter().map(|found| found.field.map(wire)).collect())
+    }
+
+    #[test]
+    fn places_lead_through_arrays_maps_references_and_unions() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "entities": {"type": "array", "items": {"$ref": "#/$defs/Entity"}},
+                "by_name": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Entity"}},
+                "shape": {"oneOf": [
+                    {"type": "object", "properties": {"kind": {"const": "a"}, "size": {}}, "required": ["kind"]},
+                    {"type": "object", "properties": {"kind": {"const": "b"}, "size": {}}, "required": ["kind"]},
+                    {"type": "null"},
+                ]},
+            },
+            "$defs": {"Entity": {
+                "type": ["object", "null"],
+                "properties": {"name": {}, "parent": {"$ref": "#/$defs/Entity"}},
+            }},
+        });
+        let field = |name: &str, tagged| Some((name.to_owned(), tagged));
+        assert_eq!(found(&schema, "t"), Ok(vec![None]));
+        assert_eq!(found(&schema, "t/entities/*"), Ok(vec![None]));
+        assert_eq!(found(&schema, "t/entities/*/name"), Ok(vec![field("name", false)]));
+        assert_eq!(found(&schema, "t/by_name/*/parent/parent/name"), Ok(vec![field("name", false)]));
+        assert_eq!(found(&schema, "t/shape/size"), Ok(vec![field("size", true); 2]));
+        let lost = |followed, known: &[&str]| {
+            Err(Lost { followed, known: known.iter().map(|step| (*step).to_owned()).collect() })
+        };
+        assert_eq!(found(&schema, "t/entities/name"), lost(1, &["*"]));
+        assert_eq!(found(&schema, "t/entity"), lost(0, &["by_name", "entities", "shape"]));
+        assert_eq!(found(&schema, "t/entities/*/name/x"), lost(3, &[]));
+    }
+}

@@ -1,0 +1,244 @@
+//! What could be shared: the shapes that stand in several places of a server.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use mcp_schema::{Class, Document, Field, Role, Shape, ShapeId, Unknown};
+
+use super::alike::{AlikeTypes, TypeAt};
+use super::located::locate;
+use super::own_names::{OwnNames, PRELUDE};
+use super::shared::is_type_name;
+use super::{Plan, ToolPlan};
+use crate::names::Style;
+use crate::options::Options;
+use crate::place::{Place, Step};
+
+/// A shape that stands in several places of a server's tools, or has a name in `shared`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AlikeShapes {
+    /// The name that `shared` gives it, without the prefix.
+    pub name: Option<String>,
+    /// What it could be called there: the same where it has a name, and else one that is free.
+    pub suggested: String,
+    /// Where it stands, the place to name in `shared` first; one place for each of its types.
+    pub places: Vec<AlikePlace>,
+}
+
+/// A place, and the type that stands there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AlikePlace {
+    /// The place, as `shared` takes it.
+    pub place: String,
+    /// The name of the type.
+    pub type_name: String,
+}
+
+/// A place, with what it takes to suggest a name for what stands there.
+struct Found<'p> {
+    at: TypeAt,
+    place: Place,
+    text: String,
+    tool: &'p ToolPlan<'p>,
+}
+
+impl Plan<'_> {
+    /// The shapes that stand in several places. `every` names the tools of the snapshot.
+    pub(crate) fn alike_shapes(&self, options: &Options, every: &[&str]) -> Vec<AlikeShapes> {
+        let alike = AlikeTypes::new(&self.tools);
+        let names = self.shared_names(&alike, options, every);
+        let mut groups: Vec<(Option<&str>, Vec<Found<'_>>)> = Vec::new();
+        let mut places: HashMap<Class, Vec<Found<'_>>> = HashMap::new();
+        let mut named: HashSet<&str> = HashSet::new();
+        // Of tools with one name, places lead to the first.
+        let tools = self.tools.iter().enumerate().filter(|(_, tool)| named.insert(tool.wire));
+        for found in tools.flat_map(|(index, tool)| found_in(index, tool)) {
+            let class = alike.class(found.at);
+            if let Some(class) = class.filter(|class| is_clear(&found, *class, &alike)) {
+                places.entry(class).or_default().push(found);
+            }
+        }
+        for (class, mut places) in places {
+            let name = names.get(&class).copied();
+            if name.is_some() || places.len() > 1 {
+                places.sort_by(|left, right| rank(&left.text).cmp(&rank(&right.text)));
+                groups.push((name, places));
+            }
+        }
+        groups.sort_by(|(_, left), (_, right)| {
+            let first = |places: &[Found<'_>]| places.first().map(|found| found.text.clone());
+            first(left).cmp(&first(right))
+        });
+        let mut names = Names::new(self, options, names.into_values());
+        groups.into_iter().map(|(name, places)| self.shapes(name, &places, &mut names)).collect()
+    }
+
+    fn shapes(&self, name: Option<&str>, places: &[Found<'_>], names: &mut Names<'_>) -> AlikeShapes {
+        let suggested = name.map_or_else(|| self.suggestion(places, names), str::to_owned);
+        names.take(&suggested);
+        let place = |found: &Found<'_>| {
+            let name = found.at.schema(&self.tools).and_then(|schema| schema.name(found.at.shape));
+            AlikePlace { place: found.text.clone(), type_name: name.unwrap_or_default().to_owned() }
+        };
+        AlikeShapes { name: name.map(str::to_owned), suggested, places: places.iter().map(place).collect() }
+    }
+
+    /// What the user calls each class.
+    fn shared_names<'o>(&self, alike: &AlikeTypes, options: &'o Options, every: &[&str]) -> HashMap<Class, &'o str> {
+        let class = |place: &str| {
+            let located = locate(&self.tools, every, place).ok()?;
+            let shape = located.found.first()?.slot.shape;
+            alike.class(TypeAt { tool: located.tool, role: located.place.role, shape })
+        };
+        options.rules.shared.iter().filter_map(|rule| Some((class(&rule.value)?, rule.key.as_str()))).collect()
+    }
+
+    /// A definition's name, what the property is called that it stands in, or else the tool.
+    fn suggestion(&self, places: &[Found<'_>], names: &Names<'_>) -> String {
+        let definition = places.iter().find_map(|found| found.at.schema(&self.tools)?.definition(found.at.shape));
+        let first = places.first();
+        let property = first.and_then(|found| found.place.steps.iter().rev().find_map(Step::property));
+        let is_one_of_many = first.is_some_and(|found| found.place.steps.last() == Some(&Step::Each));
+        let tool = first.map(|found| found.tool.idents.variant.clone()).unwrap_or_default();
+        let base = match (definition, property) {
+            (Some((name, _)), _) => Style::Pascal.apply(&name),
+            (None, Some(name)) if is_one_of_many => singular(&Style::Pascal.apply(name)),
+            (None, Some(name)) => Style::Pascal.apply(name),
+            (None, None) => tool.clone(),
+        };
+        let numbered = (2..).map(|number: usize| format!("{tool}{base}Shape{number}"));
+        let mut candidates =
+            [base.clone(), format!("{tool}{base}"), format!("{base}Shape")].into_iter().chain(numbered);
+        candidates.find(|name| names.is_free(name)).unwrap_or(base)
+    }
+}
+
+/// The names that are taken.
+struct Names<'p> {
+    prefix: String,
+    taken: HashSet<Cow<'p, str>>,
+}
+
+impl<'p> Names<'p> {
+    fn new<'o>(plan: &'p Plan<'_>, options: &Options, shared: impl Iterator<Item = &'o str>) -> Self {
+        let prefix = OwnNames::new(options).type_prefix();
+        let types = plan.tools.iter().flat_map(ToolPlan::schemas).flat_map(|schema| schema.types.values());
+        let own = [plan.client_type.as_str(), &plan.call_type];
+        let taken = types.map(|named| named.name.as_str()).chain(own).chain(PRELUDE.iter().copied()).map(Cow::Borrowed);
+        let mut names = Self { taken: taken.collect(), prefix };
+        shared.for_each(|name| names.take(name));
+        names
+    }
+
+    fn is_free(&self, name: &str) -> bool {
+        is_type_name(name) && !self.taken.contains(format!("{}{name}", self.prefix).as_str())
+    }
+
+    fn take(&mut self, name: &str) {
+        self.taken.insert(format!("{}{name}", self.prefix).into());
+    }
+}
+
+/// The places of the types of a tool, one for each.
+fn found_in<'p>(index: usize, tool: &'p ToolPlan<'p>) -> impl Iterator<Item = Found<'p>> {
+    tool.schemas().flat_map(move |schema| {
+        let role = schema.document.role;
+        places(&schema.document).into_iter().map(move |(shape, steps)| {
+            let place = Place { tool: tool.wire.to_owned(), role, steps };
+            Found { at: TypeAt { tool: index, role, shape }, text: place.to_string(), place, tool }
+        })
+    })
+}
+
+/// Whether a place can be written, and leads to the types of this class and no others.
+fn is_clear(found: &Found<'_>, class: Class, alike: &AlikeTypes) -> bool {
+    if found.text.parse().as_ref() != Ok(&found.place) {
+        return false;
+    }
+    let schema = found.tool.schema(found.at.role);
+    let there = schema.and_then(|schema| found.place.find(&schema.document).ok()).unwrap_or_default();
+    !there.is_empty()
+        && there.iter().all(|there| alike.class(TypeAt { shape: there.slot.shape, ..found.at }) == Some(class))
+}
+
+/// The shortest way to each type that can be shared, whatever the order of properties.
+fn places(document: &Document<'_>) -> Vec<(ShapeId, Vec<Step>)> {
+    let mut places: Vec<(ShapeId, Vec<Step>)> = Vec::new();
+    let (mut placed, mut opened) = (HashSet::new(), HashSet::new());
+    let is_arguments = document.role == Role::Input;
+    let mut pending: VecDeque<(ShapeId, Vec<Step>, bool)> =
+        VecDeque::from([(document.root, Vec::new(), !is_arguments)]);
+    while let Some((id, steps, has_place)) = pending.pop_front() {
+        let shape = document.shapes.get(id);
+        if has_place && shape.is_named() && placed.insert(id) {
+            places.push((id, steps.clone()));
+        }
+        if !opened.insert(id) {
+            continue;
+        }
+        let with = |step: Step| steps.iter().cloned().chain([step]).collect::<Vec<_>>();
+        let below: Vec<(ShapeId, Vec<Step>, bool)> = match shape {
+            Shape::List(slot) | Shape::Map(slot) => vec![(slot.shape, with(Step::Each), true)],
+            Shape::Tuple(items) => items.iter().map(|slot| (slot.shape, with(Step::Each), true)).collect(),
+            // Places pass through unions, so none leads to a branch.
+            Shape::Union(union) => union.branches.iter().map(|branch| (branch.shape, steps.clone(), false)).collect(),
+            Shape::Named(slot) => vec![(slot.shape, steps.clone(), false)],
+            Shape::Struct(object) => {
+                let mut fields: Vec<&Field> = object.fields.iter().collect();
+                fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
+                let extra = if let Unknown::Keep(slot) = object.unknown { Some(slot.shape) } else { None };
+                let field = |field: &Field| (field.slot.shape, with(Step::Property(field.wire.clone())), true);
+                let extra = extra.map(|shape| (shape, with(Step::Each), true));
+                fields.into_iter().map(field).chain(extra).collect()
+            }
+            _ => Vec::new(),
+        };
+        pending.extend(below);
+    }
+    places
+}
+
+/// The shortest first: what is in parameters before what is in results.
+fn rank(text: &str) -> (usize, &str) {
+    (text.chars().count(), text)
+}
+
+/// `Entity` of `Entities`. English has more plurals than these; it is a suggestion.
+fn singular(name: &str) -> String {
+    let rest = |ending: &str| name.strip_suffix(ending).filter(|rest| !rest.is_empty());
+    if let Some(rest) = rest("ies").filter(|rest| rest.len() > 1) {
+        return format!("{rest}y");
+    }
+    if let Some(rest) = rest("sses").or_else(|| rest("xes")).or_else(|| rest("ches")).or_else(|| rest("shes")) {
+        return name.get(..name.len() - 2).unwrap_or(rest).to_owned();
+    }
+    match rest("s") {
+        Some(rest) if !rest.ends_with(['s', 'u', 'i']) => rest.to_owned(),
+        _ => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plurals_have_a_singular() {
+        for (plural, one) in [
+            ("Entities", "Entity"),
+            ("Relations", "Relation"),
+            ("Boxes", "Box"),
+            ("Branches", "Branch"),
+            ("Classes", "Class"),
+            ("Status", "Status"),
+            ("Address", "Address"),
+            ("Data", "Data"),
+            ("S", "S"),
+            ("Ties", "Tie"),
+        ] {
+            assert_eq!(singular(plural), one);
+        }
+    }
+}

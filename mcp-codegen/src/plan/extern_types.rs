@@ -1,0 +1,153 @@
+//! Types of the user's in place of definitions.
+
+use std::collections::HashMap;
+
+use mcp_model::{nearest, printable};
+use mcp_schema::{Document, Shape, ShapeId};
+use proc_macro2::{Span, TokenStream};
+use serde_json::Value;
+
+use super::{SchemaPlan, ToolPlan};
+use crate::rules::{Rule, RuleFault};
+use crate::rust_path::RustPath;
+
+/// The types that stand in place of definitions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ExternTypes(Vec<ExternType>);
+
+#[derive(Clone, Debug)]
+struct ExternType {
+    rule: Rule,
+    /// The JSON pointer of the definition.
+    pointer: String,
+    path: TokenStream,
+}
+
+const EXAMPLE: &str = "write `\"#/$defs/Money\" = \"crate::Money\"`";
+
+impl ExternTypes {
+    /// Reads the rules; those that make no sense are told, and left out.
+    pub(super) fn new(rules: &[Rule], faults: &mut Vec<RuleFault>) -> Self {
+        let mut types = Vec::new();
+        for rule in rules {
+            let Some(pointer) = rule.key.strip_prefix('#').filter(|pointer| pointer.starts_with('/')) else {
+                let message = format!("in `extern`: `{}` is no pointer of a definition", printable(&rule.key));
+                faults.push(rule.fault_of_key(message, EXAMPLE));
+                continue;
+            };
+            match type_path(&rule.value, rule.span()) {
+                Some(path) => types.push(ExternType { rule: rule.clone(), pointer: pointer.to_owned(), path }),
+                None => {
+                    let message =
+                        format!("in `extern`: `{}` is no path of a type of this crate", printable(&rule.value));
+                    let help = "write it from the crate's root, as `crate::Money`; a type of another crate goes into a \
+                                newtype";
+                    faults.push(rule.fault_of_value(message, help));
+                }
+            }
+        }
+        Self(types)
+    }
+
+    /// The pointers of the definitions.
+    pub(super) fn pointers(&self) -> Vec<&str> {
+        self.0.iter().map(|found| found.pointer.as_str()).collect()
+    }
+
+    /// The types in place of the shapes of a document that was read around the definitions.
+    pub(super) fn in_document(&self, document: &Document<'_>) -> HashMap<ShapeId, TokenStream> {
+        let is_opaque = |id: &ShapeId| matches!(document.shapes.get(*id), Shape::Opaque);
+        let of_shape = |id: ShapeId| {
+            let pointer = document.schemas.pointer(*document.shapes.origin(id).first()?);
+            let found = self.0.iter().find(|found| found.pointer == pointer)?;
+            Some((id, found.path.clone()))
+        };
+        if self.0.is_empty() {
+            return HashMap::new();
+        }
+        document.shapes.ids().filter(is_opaque).filter_map(of_shape).collect()
+    }
+
+    /// The types that stand somewhere in these tools, each once.
+    pub(crate) fn used(&self, tools: &[ToolPlan<'_>]) -> Vec<&TokenStream> {
+        let mut used: Vec<&ExternType> = self.0.iter().filter(|found| found.stands_in(tools)).collect();
+        used.sort_by_key(|found| found.path.to_string());
+        used.dedup_by_key(|found| found.path.to_string());
+        used.into_iter().map(|found| &found.path).collect()
+    }
+
+    /// The rules whose definition is none, or stands nowhere.
+    pub(super) fn idle(&self, tools: &[ToolPlan<'_>]) -> Vec<RuleFault> {
+        let fault = |found: &ExternType| {
+            let (rule, shown) = (&found.rule, printable(&found.rule.key));
+            if schemas(tools).any(|schema| schema.pointer(&found.pointer).is_some()) {
+                let message =
+                    format!("in `extern`: nothing that is bound has the type of the definition `{shown}` alone");
+                let help = "where other keywords narrow a definition, the type is generated as ever";
+                return rule.fault_of_key(message, help);
+            }
+            let known = definitions(tools);
+            let help = match (nearest(&rule.key, known.iter().map(String::as_str)).first(), known.is_empty()) {
+                (Some(near), _) => format!("did you mean `{}`?", printable(near)),
+                (None, false) => format!("there is {}", listed(&known)),
+                (None, true) => "no schema of these tools has `$defs` or `definitions`".to_owned(),
+            };
+            rule.fault_of_key(format!("in `extern`: no tool that is bound has the definition `{shown}`"), help)
+        };
+        self.0.iter().filter(|found| !found.stands_in(tools)).map(fault).collect()
+    }
+}
+
+impl ExternType {
+    fn stands_in(&self, tools: &[ToolPlan<'_>]) -> bool {
+        let is_it = |schema: &SchemaPlan<'_>, id: &ShapeId| {
+            schema.origin(*id).first().is_some_and(|origin| schema.document.schemas.pointer(*origin) == self.pointer)
+        };
+        tools.iter().flat_map(ToolPlan::schemas).any(|schema| schema.opaque().any(|id| is_it(schema, id)))
+    }
+}
+
+fn schemas<'t>(tools: &'t [ToolPlan<'_>]) -> impl Iterator<Item = &'t Value> {
+    tools.iter().flat_map(|tool| std::iter::once(tool.input_schema).chain(tool.output_schema))
+}
+
+/// The definitions of the schemas, as they are written in a rule.
+fn definitions(tools: &[ToolPlan<'_>]) -> Vec<String> {
+    let of = |schema: &Value, keyword: &str| -> Vec<String> {
+        let names = schema.get(keyword).and_then(Value::as_object).into_iter().flat_map(|map| map.keys());
+        names.map(|name| format!("#/{keyword}/{}", name.replace('~', "~0").replace('/', "~1"))).collect()
+    };
+    let mut all: Vec<String> = schemas(tools)
+        .flat_map(|schema| ["$defs", "definitions"].into_iter().flat_map(|keyword| of(schema, keyword)))
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+fn listed(names: &[String]) -> String {
+    const MOST: usize = 8;
+    let shown: Vec<String> = names.iter().take(MOST).map(|name| format!("`{}`", printable(name))).collect();
+    format!("{}{}", shown.join(", "), if names.len() > MOST { ", .." } else { "" })
+}
+
+/// A path that leads from the crate's root, or from the module around the bindings, to a type; every token at `span`.
+fn type_path(text: &str, span: Span) -> Option<TokenStream> {
+    let path = RustPath::parse(text)?;
+    matches!(path.first(), "crate" | "super").then(|| path.tokens(span))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_to_types_of_the_crate() {
+        for path in ["crate::Money", "crate::money::Money", "super::Money", "super::super::Money", "crate::r#type::T"] {
+            assert!(type_path(path, Span::call_site()).is_some(), "{path}");
+        }
+        for path in ["Money", "crate", "::dep::Money", "std::string::String", "crate::Money<u8>", "self::Money"] {
+            assert!(type_path(path, Span::call_site()).is_none(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The user's rules, held against the plan.
+
+use std::rc::Rc;
+
+use mcp_model::{Types, UnknownKeys, printable};
+use mcp_schema::{Shape, ShapeId};
+
+use super::alike::TypeAt;
+use super::derives::{self, Derives};
+use super::located::{Located, Nowhere, locate};
+use super::shared::Sharing;
+use super::tool_idents::{METHODS, methods};
+use super::{SchemaPlan, ToolPlan};
+use crate::names::{Style, identifiers, module_name};
+use crate::options::Options;
+use crate::place::Place;
+use crate::rules::{Rule, RuleFault};
+
+/// The rules of `extern` and `shared`, which are about the generator's own types.
+pub(super) fn of_types(options: &Options) -> (&[Rule], &[Rule]) {
+    match options.types {
+        Types::Native => (&options.rules.extern_types, &options.rules.shared),
+        _ => (&[], &[]),
+    }
+}
+
+/// What `rename` calls the tools, by their place in the list of keys.
+pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<RuleFault>) -> Vec<Option<String>> {
+    let mut names: Vec<Option<String>> = vec![None; keys.len()];
+    let mut given: Vec<(usize, &Rule)> = Vec::new();
+    for rule in &options.rules.rename {
+        let Some(index) = tool_of(rule).and_then(|tool| keys.iter().position(|key| *key == tool)) else { continue };
+        match identifier(&rule.value) {
+            Ok(name) if METHODS.contains(&name) => {
+                let message = format!("in `rename`: `{name}` is a method that every client has");
+                faults.push(rule.fault_of_value(message, "choose another name"));
+            }
+            Ok(name) => {
+                if let Some(slot) = names.get_mut(index) {
+                    *slot = Some(name.to_owned());
+                    given.push((index, rule));
+                }
+            }
+            Err(nowhere) => faults.push(rule.fault_of_value(nowhere.message, nowhere.help)),
+        }
+    }
+    if given.is_empty() {
+        return names;
+    }
+    let as_written = vec![None; keys.len()];
+    let own = methods(keys, &as_written);
+    for (index, rule) in given {
+        let name = names.get(index).cloned().flatten();
+        let others = names.iter().zip(&own).zip(keys).enumerate().filter(|(other, _)| *other != index);
+        let taken =
+            others.map(|(_, other)| other).find(|((renamed, own), _)| renamed.as_ref().or(Some(own)) == name.as_ref());
+        if let Some((_, key)) = taken {
+            let message =
+                format!("in `rename`: `{}` is what tool `{}` is called", printable(&rule.value), printable(key));
+            faults.push(rule.fault_of_value(message, "choose another name"));
+            if let Some(slot) = names.get_mut(index) {
+                *slot = None;
+            }
+        }
+    }
+    names
+}
+
+/// The tool that a rule gives another name.
+fn tool_of(rule: &Rule) -> Option<String> {
+    let place: Place = rule.key.parse().ok()?;
+    place.is_tool().then_some(place.tool)
+}
+
+/// Renames fields; gives every rule that cannot hold.
+pub(super) fn apply(
+    options: &Options,
+    tools: &mut [ToolPlan<'_>],
+    sharing: &Sharing,
+    every: &[&str],
+    faults: &mut Vec<RuleFault>,
+) {
+    let rules = &options.rules;
+    faults.extend(rename_fields(&rules.rename, tools, sharing, every));
+    faults.extend(derives::faults(&rules.derive, tools));
+    let asked = Rc::new(Derives::new(&rules.derive));
+    for schema in tools.iter_mut().flat_map(ToolPlan::schemas_mut) {
+        schema.derives = Rc::clone(&asked);
+    }
+    if options.types == Types::Typify {
+        faults.extend(without_effect(options));
+    }
+}
+
+/// A rule that gives fields another name, and the fields that it is about: of a shared type, those of all its likes.
+struct FieldRename<'r> {
+    rule: &'r Rule,
+    name: String,
+    fields: Vec<(TypeAt, usize)>,
+}
+
+fn rename_fields(rules: &[Rule], tools: &mut [ToolPlan<'_>], sharing: &Sharing, every: &[&str]) -> Vec<RuleFault> {
+    let mut faults = Vec::new();
+    let mut renames: Vec<FieldRename<'_>> = Vec::new();
+    for rule in rules {
+        match field_rename(rule, tools, sharing, every) {
+            Ok(None) => {}
+            Ok(Some(rename)) => renames.push(rename),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    for FieldRename { rule, name, fields } in &renames {
+        let renamed = |(at, index): &(TypeAt, usize)| at.schema(tools)?.renamed.get(&(at.shape, *index));
+        if let Some(earlier) = fields.iter().find_map(renamed).filter(|earlier| *earlier != name) {
+            let place = printable(&rule.key);
+            let message = format!("in `rename`: `{place}` is the same field as another place, where it is `{earlier}`");
+            let help = "it is one type, which stands in both places: give it one name";
+            faults.push(rule.fault_of_value(message, help));
+            continue;
+        }
+        for (at, index) in fields {
+            if let Some(schema) = at.schema_mut(tools) {
+                schema.renamed.insert((at.shape, *index), name.clone());
+            }
+        }
+    }
+    // Names may be exchanged, so what is taken is known when all are given.
+    for FieldRename { rule, name, fields } in &renames {
+        let taken = |(at, index): &(TypeAt, usize)| beside(at.schema(tools)?, (at.shape, *index), name);
+        if let Some(wire) = fields.iter().find_map(taken) {
+            let message = format!("in `rename`: `{name}` is the field of property `{}` beside it", printable(&wire));
+            faults.push(rule.fault_of_value(message, "choose another name"));
+            for (at, index) in fields {
+                at.schema_mut(tools).map(|schema| schema.renamed.remove(&(at.shape, *index)));
+            }
+        }
+    }
+    faults
+}
+
+/// What a rule says of fields; `None` where it is about a tool.
+fn field_rename<'r>(
+    rule: &'r Rule,
+    tools: &[ToolPlan<'_>],
+    sharing: &Sharing,
+    every: &[&str],
+) -> Result<Option<FieldRename<'r>>, RuleFault> {
+    let Located { place, tool, found } = locate(tools, every, &rule.key)
+        .map_err(|nowhere| rule.fault_of_key(format!("in `rename`: {}", nowhere.message), nowhere.help))?;
+    if place.is_tool() {
+        return Ok(None);
+    }
+    let of_likes = |(shape, index): (ShapeId, usize)| {
+        let at = TypeAt { tool, role: place.role, shape };
+        let wire = at.properties(tools).get(index).copied();
+        let index = move |like: &TypeAt| like.properties(tools).iter().position(|property| Some(*property) == wire);
+        sharing.likes(at).into_iter().filter_map(move |like| Some((like, index(&like)?)))
+    };
+    let fields: Vec<_> = found.iter().filter_map(|found| found.field).flat_map(of_likes).collect();
+    if fields.is_empty() {
+        let message = format!("in `rename`: there is no field at `{}`", printable(&rule.key));
+        return Err(rule.fault_of_key(message, "name a tool, or a property: `TOOL/PROPERTY`, `TOOL/$output/PROPERTY`"));
+    }
+    let name = identifier(&rule.value).map_err(|nowhere| rule.fault_of_value(nowhere.message, nowhere.help))?;
+    Ok(Some(FieldRename { rule, name: name.to_owned(), fields }))
+}
+
+/// The property of the same struct whose field has that name as well.
+fn beside(schema: &SchemaPlan<'_>, (holder, index): (ShapeId, usize), name: &str) -> Option<String> {
+    let Shape::Struct(object) = schema.document.shapes.get(holder) else { return None };
+    let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
+    let made = identifiers(Style::Snake, &wires, &[], "property");
+    let mut others = made.iter().zip(wires).enumerate().filter(|(other, _)| *other != index);
+    let taken = others.find(|(other, (made, _))| schema.renamed.get(&(holder, *other)).unwrap_or(made) == name);
+    taken.map(|(_, (_, wire))| wire.to_owned())
+}
+
+/// A name that is an identifier as it is written, and that rustc's lints have nothing against.
+fn identifier(text: &str) -> Result<&str, Nowhere> {
+    let snake = Style::Snake.apply(text);
+    let Some(name) = module_name(text) else {
+        return Err(Nowhere {
+            message: format!("in `rename`: `{}` cannot be an identifier", printable(text)),
+            help: if module_name(&snake).is_some() && text.chars().any(char::is_alphanumeric) {
+                format!("write `{snake}`")
+            } else {
+                "write a name in snake case: letters, digits and `_`".to_owned()
+            },
+        });
+    };
+    if name.contains(char::is_uppercase)
+        || name.trim_matches('_').contains("__")
+        || name.chars().all(|char| char == '_')
+    {
+        return Err(Nowhere {
+            message: format!("in `rename`: `{}` is not in snake case", printable(text)),
+            help: format!("write `{snake}`"),
+        });
+    }
+    Ok(name)
+}
+
+/// What typify's types do not do, of what is asked.
+fn without_effect(options: &Options) -> Vec<RuleFault> {
+    let rules = &options.rules;
+    let says = |key: &str| format!("`{key}` has no effect with `types = \"typify\"`");
+    let help = "leave one of the two out";
+    let fields = rules.rename.iter().filter(|rule| tool_of(rule).is_none()).map(|rule| (rule, "rename"));
+    let others = [(&rules.derive, "derive"), (&rules.extern_types, "extern"), (&rules.shared, "shared")];
+    let others = others.into_iter().flat_map(|(rules, key)| rules.iter().map(move |rule| (rule, key)));
+    let mut faults: Vec<RuleFault> =
+        fields.chain(others).map(|(rule, key)| rule.fault_of_key(says(key), help)).collect();
+    if options.unknown == UnknownKeys::Keep {
+        faults.push(RuleFault::of_options(says("unknown"), help));
+    }
+    faults
+}

@@ -1,0 +1,369 @@
+//! `shared`: one type for every place of a server that has the shape of a given one, and for what it holds.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use mcp_model::printable;
+use mcp_schema::{Class, Role, Shape, ShapeId, Unknown};
+
+use super::alike::{AlikeTypes, TypeAt};
+use super::located::locate;
+use super::naming::{NamedType, named_below, wire_path};
+use super::own_names::PRELUDE;
+use super::{SchemaPlan, ToolPlan};
+use crate::names::Style;
+use crate::rules::{Rule, RuleFault};
+
+/// What is to be shared, and what may not be called so.
+pub(super) struct Wish<'w> {
+    pub(super) rules: &'w [Rule],
+    /// The tools of the snapshot, bound or not.
+    pub(super) every: &'w [&'w str],
+    /// What types begin with.
+    pub(super) prefix: &'w str,
+    /// The names of the module's own types.
+    pub(super) own: &'w [&'w str],
+}
+
+/// The types that stand for several of a plan.
+#[derive(Debug, Default)]
+pub(super) struct Sharing {
+    groups: Vec<Group>,
+}
+
+/// Types that become one.
+#[derive(Debug)]
+struct Group {
+    /// The one that is generated.
+    kept: TypeAt,
+    /// Every one of them.
+    members: Vec<TypeAt>,
+    /// The user has named it.
+    is_named: bool,
+}
+
+/// What the places of a shared type have the type do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Uses {
+    /// Values are sent somewhere.
+    pub(crate) sent: bool,
+    /// Values come from the server somewhere.
+    pub(crate) answered: bool,
+    /// Somewhere undeclared properties are not refused.
+    pub(crate) lenient: bool,
+}
+
+impl Uses {
+    fn of(tools: &[ToolPlan<'_>], members: &[TypeAt]) -> Self {
+        let has = |role| members.iter().any(|member| member.role == role);
+        let refuses = |member: &TypeAt| {
+            let shape = member.schema(tools).map(|schema| schema.document.shapes.get(member.shape));
+            matches!(shape, Some(Shape::Struct(object)) if object.unknown == Unknown::Deny)
+        };
+        let answered = has(Role::Output);
+        Self { sent: has(Role::Input), answered, lenient: answered || !members.iter().all(refuses) }
+    }
+}
+
+/// A rule that holds.
+struct Named<'w> {
+    rule: &'w Rule,
+    /// The name with its prefix.
+    name: String,
+    at: TypeAt,
+    class: Class,
+}
+
+impl Sharing {
+    /// Names the types that are shared, and leaves only one of each to be generated. Rules that cannot hold are told.
+    pub(super) fn new(tools: &mut [ToolPlan<'_>], wish: &Wish<'_>, faults: &mut Vec<RuleFault>) -> Self {
+        if wish.rules.is_empty() {
+            return Self::default();
+        }
+        let alike = AlikeTypes::new(tools);
+        let mut named = named(tools, &alike, wish, faults);
+        let held: HashSet<Class> = named.iter().flat_map(|named| held(tools, &alike, named.at)).collect();
+        refuse_taken(&mut named, tools, &alike, &held, faults);
+        named.sort_by(|left, right| left.name.cmp(&right.name));
+        let nested = nested_types(tools, &alike, &named);
+        let mut groups = Vec::new();
+        for named in &named {
+            if let Some(found) = named.at.schema_mut(tools).and_then(|schema| schema.types.get_mut(&named.at.shape)) {
+                found.name.clone_from(&named.name);
+                found.share_as(&named.name, "");
+            }
+            groups.push(Group { kept: named.at, members: alike.members(named.class).to_vec(), is_named: true });
+        }
+        for (class, (at, nested)) in nested {
+            if let Some(schema) = at.schema_mut(tools) {
+                schema.types.insert(at.shape, nested);
+            }
+            groups.push(Group { kept: at, members: alike.members(class).to_vec(), is_named: false });
+        }
+        let sharing = Self { groups };
+        sharing.keep_one_of_each(tools, &alike);
+        sharing
+    }
+
+    /// The types whose names are the user's.
+    pub(super) fn named(&self) -> HashSet<TypeAt> {
+        self.groups.iter().filter(|group| group.is_named).map(|group| group.kept).collect()
+    }
+
+    /// Their names.
+    pub(super) fn names(&self, tools: &[ToolPlan<'_>]) -> Vec<String> {
+        self.groups.iter().filter(|group| group.is_named).filter_map(|group| group.name(tools)).collect()
+    }
+
+    /// Calls every type of a group as the one that is generated is called.
+    pub(super) fn spread_names(&self, tools: &mut [ToolPlan<'_>]) {
+        for group in &self.groups {
+            let Some(name) = group.name(tools) else { continue };
+            for member in &group.members {
+                if let Some(found) = member.schema_mut(tools).and_then(|schema| schema.types.get_mut(&member.shape)) {
+                    found.name.clone_from(&name);
+                }
+            }
+        }
+    }
+
+    /// The types that are one with this one, itself among them.
+    pub(super) fn likes(&self, at: TypeAt) -> Vec<TypeAt> {
+        let group = self.groups.iter().find(|group| group.members.contains(&at));
+        group.map_or_else(|| vec![at], |group| group.members.clone())
+    }
+
+    fn keep_one_of_each(&self, tools: &mut [ToolPlan<'_>], alike: &AlikeTypes) {
+        let mut left_out: HashMap<(usize, Role), HashSet<ShapeId>> = HashMap::new();
+        for group in &self.groups {
+            let roots = group.members.iter().filter(|member| member.is_root(tools));
+            // The schema of a type that several tools answer is that of one of them, whatever their order.
+            let wire = |member: &TypeAt| tools.get(member.tool).map(|tool| tool.wire);
+            let with_schema = roots.min_by_key(|member| (**member != group.kept, wire(member))).copied();
+            let uses = Uses::of(tools, &group.members);
+            for member in &group.members {
+                let boxed = member.schema(tools).map(|schema| boxed(schema, alike, *member)).unwrap_or_default();
+                let Some(schema) = member.schema_mut(tools) else { continue };
+                schema.share(member.shape, uses, &boxed);
+                if *member != group.kept {
+                    left_out.entry((member.tool, member.role)).or_default().insert(member.shape);
+                }
+                schema.is_described &= member.shape != schema.document.root || Some(*member) == with_schema;
+            }
+        }
+        for (tool, plan) in tools.iter_mut().enumerate() {
+            for schema in plan.schemas_mut() {
+                if let Some(left_out) = left_out.get(&(tool, schema.document.role)) {
+                    schema.order.retain(|id| !left_out.contains(id));
+                }
+            }
+        }
+    }
+}
+
+impl Group {
+    fn name(&self, tools: &[ToolPlan<'_>]) -> Option<String> {
+        self.kept.schema(tools)?.name(self.kept.shape).map(str::to_owned)
+    }
+}
+
+/// The rules that hold, as far as one sees without the others' names.
+fn named<'w>(
+    tools: &[ToolPlan<'_>],
+    alike: &AlikeTypes,
+    wish: &Wish<'w>,
+    faults: &mut Vec<RuleFault>,
+) -> Vec<Named<'w>> {
+    let mut named: Vec<Named<'w>> = Vec::new();
+    for rule in wish.rules {
+        let (key, place) = (printable(&rule.key), printable(&rule.value));
+        if !is_type_name(&rule.key) {
+            let proper = Style::Pascal.apply(&rule.key);
+            let help = if is_type_name(&proper) && !rule.key.is_empty() {
+                format!("did you mean `{proper}`?")
+            } else {
+                "a name is letters and digits, the first a capital: `Entity`".to_owned()
+            };
+            faults.push(rule.fault_of_key(format!("in `shared`: no type can be called `{key}`"), help));
+            continue;
+        }
+        let name = format!("{}{}", wish.prefix, rule.key);
+        if PRELUDE.contains(&name.as_str()) || wish.own.contains(&name.as_str()) {
+            let message = format!("in `shared`: the bindings have a `{name}` already");
+            faults.push(rule.fault_of_key(message, "choose another name"));
+            continue;
+        }
+        let (at, class) = match type_at(tools, alike, wish, rule) {
+            Ok(found) => found,
+            Err(fault) => {
+                faults.push(*fault);
+                continue;
+            }
+        };
+        if let Some(other) = named.iter().find(|other| other.class == class) {
+            let other = printable(&other.rule.key);
+            let message = format!("in `shared`: `{place}` is shared as `{other}` already, and would be `{key}` too");
+            faults.push(rule.fault_of_key(message, "what has one shape has one name: leave one of them out"));
+            continue;
+        }
+        named.push(Named { rule, name, at, class });
+    }
+    named
+}
+
+/// The type that stands at a rule's place.
+fn type_at(
+    tools: &[ToolPlan<'_>],
+    alike: &AlikeTypes,
+    wish: &Wish<'_>,
+    rule: &Rule,
+) -> Result<(TypeAt, Class), Box<RuleFault>> {
+    let fault = |message: String, help: String| Box::new(rule.fault_of_value(format!("in `shared`: {message}"), help));
+    let shown = printable(&rule.value);
+    let located = locate(tools, wish.every, &rule.value).map_err(|nowhere| fault(nowhere.message, nowhere.help))?;
+    let types: Vec<TypeAt> = located
+        .found
+        .iter()
+        .map(|found| TypeAt { tool: located.tool, role: located.place.role, shape: found.slot.shape })
+        .collect();
+    let nothing = || fault(format!("`{shown}` has no type of its own"), String::new());
+    for at in &types {
+        let schema = at.schema(tools).ok_or_else(nothing)?;
+        let shape = schema.document.shapes.get(at.shape);
+        if at.role == Role::Input && at.is_root(tools) {
+            let help = "what is in them can be shared, and what tools answer".to_owned();
+            return Err(fault(format!("`{shown}` are the arguments of a tool, which are a type of their own"), help));
+        }
+        if matches!(shape, Shape::Opaque) {
+            let help = "every place of the definition has it".to_owned();
+            return Err(fault(format!("`{shown}` is a type of yours, by `extern`"), help));
+        }
+        if !shape.is_named() {
+            let help = match shape {
+                Shape::List(_) | Shape::Map(_) | Shape::Tuple(_) => format!("share what is in it: `{shown}/*`"),
+                _ => "only objects with properties, lists of values and unions have one".to_owned(),
+            };
+            return Err(fault(format!("`{shown}` is {}, which has no type of its own", what(shape)), help));
+        }
+    }
+    let classes: HashSet<Class> = types.iter().filter_map(|at| alike.class(*at)).collect();
+    match (types.first(), classes.iter().next(), classes.len()) {
+        (Some(at), Some(class), 1) => Ok((*at, *class)),
+        _ => {
+            let help = "`mcp-bindgen list --shapes` shows places of one type".to_owned();
+            Err(fault(format!("types of several shapes stand at `{shown}`"), help))
+        }
+    }
+}
+
+fn what(shape: &Shape) -> &'static str {
+    match shape {
+        Shape::Null => "`null`",
+        Shape::Boolean => "a boolean",
+        Shape::I64 | Shape::U64 => "an integer",
+        Shape::Number => "a number",
+        Shape::Text => "a string",
+        Shape::List(_) | Shape::Tuple(_) => "an array",
+        Shape::Map(_) | Shape::FreeMap => "an object with any keys",
+        _ => "any value",
+    }
+}
+
+/// A name that rustc takes without a word.
+pub(super) fn is_type_name(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_uppercase())
+        && name.chars().all(|char| char.is_ascii_alphanumeric())
+        && (name.len() == 1 || name.contains(|char: char| !char.is_ascii_uppercase()))
+}
+
+/// What a type is, and what the types in it are.
+fn held(tools: &[ToolPlan<'_>], alike: &AlikeTypes, at: TypeAt) -> Vec<Class> {
+    let Some(schema) = at.schema(tools) else { return Vec::new() };
+    let mut seen = HashSet::from([at.shape]);
+    let mut pending = vec![at.shape];
+    let mut classes = Vec::new();
+    while let Some(shape) = pending.pop() {
+        classes.extend(alike.class(TypeAt { shape, ..at }));
+        let children = schema.document.shapes.get(shape).children();
+        pending.extend(children.into_iter().filter(|child| seen.insert(*child)));
+    }
+    classes
+}
+
+/// Leaves out names that a type has which is not shared.
+fn refuse_taken(
+    named: &mut Vec<Named<'_>>,
+    tools: &[ToolPlan<'_>],
+    alike: &AlikeTypes,
+    held: &HashSet<Class>,
+    faults: &mut Vec<RuleFault>,
+) {
+    let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
+    let rest = alike.classes().filter(|(class, _)| !held.contains(class)).flat_map(|(_, members)| members);
+    for at in rest {
+        let name = at.schema(tools).and_then(|schema| schema.name(at.shape));
+        if let (Some(name), Some(tool)) = (name, tools.get(at.tool)) {
+            let wire = taken.entry(name).or_insert(tool.wire);
+            *wire = (*wire).min(tool.wire);
+        }
+    }
+    named.retain(|named| {
+        let Some(wire) = taken.get(named.name.as_str()) else { return true };
+        let message = format!("in `shared`: a type of tool `{}` is called `{}` already", printable(wire), named.name);
+        faults.push(named.rule.fault_of_key(message, "choose another name"));
+        false
+    });
+}
+
+/// The types that shared ones hold, named after them; of several names for one type the least deep counts, then the least.
+fn nested_types(
+    tools: &[ToolPlan<'_>],
+    alike: &AlikeTypes,
+    named: &[Named<'_>],
+) -> HashMap<Class, (TypeAt, NamedType)> {
+    let mut best: HashMap<Class, (usize, TypeAt, NamedType)> = HashMap::new();
+    for outer in named {
+        let Some(schema) = outer.at.schema(tools) else { continue };
+        let at = |shape| TypeAt { shape, ..outer.at };
+        let mut types = HashMap::new();
+        if outer.at.role == Role::Input {
+            types.insert(schema.document.root, NamedType::of_name(String::new()));
+        }
+        for shape in &schema.order {
+            let known = named.iter().find(|known| Some(known.class) == alike.class(at(*shape)));
+            types.extend(known.map(|known| (*shape, NamedType::of_name(known.name.clone()))));
+        }
+        let (mut types, order) = named_below(schema, types, outer.at.shape, &outer.name);
+        let inner = order.into_iter().skip(1);
+        let paths: Vec<_> = inner.map(|shape| (shape, wire_path(&types, shape))).collect();
+        for (shape, (depth, path)) in paths {
+            let Some((class, mut nested)) = alike.class(at(shape)).zip(types.remove(&shape)) else { continue };
+            nested.share_as(&outer.name, &path);
+            let found = (depth, at(shape), nested);
+            let rank = |(depth, _, nested): &(usize, TypeAt, NamedType)| (*depth, nested.name.clone());
+            if best.get(&class).is_none_or(|known| rank(&found) < rank(known)) {
+                best.insert(class, found);
+            }
+        }
+    }
+    best.into_iter().map(|(class, (_, at, nested))| (class, (at, nested))).collect()
+}
+
+/// Which of the shapes that a shared type holds directly it has to box: those that hold its like.
+fn boxed(schema: &SchemaPlan<'_>, alike: &AlikeTypes, holder: TypeAt) -> Vec<ShapeId> {
+    let shapes = &schema.document.shapes;
+    let class = |shape: ShapeId| alike.class(TypeAt { shape, ..holder });
+    let leads_back = |held: &ShapeId| {
+        let mut seen = HashSet::from([*held]);
+        let mut pending = vec![*held];
+        while let Some(shape) = pending.pop() {
+            if class(shape) == class(holder.shape) {
+                return true;
+            }
+            pending.extend(shapes.get(shape).inline().into_iter().filter(|inner| seen.insert(*inner)));
+        }
+        false
+    };
+    let is_union = matches!(shapes.get(holder.shape), Shape::Union(_));
+    let is_branch = |held: &ShapeId| is_union && matches!(shapes.get(*held), Shape::Struct(_));
+    shapes.get(holder.shape).inline().into_iter().filter(|held| !is_branch(held) && leads_back(held)).collect()
+}

@@ -1,0 +1,139 @@
+//! What the user says of the generated code: `derive`, `rename`, `extern` and `shared`, and where each was said.
+
+use mcp_model::{ConfigPlace, FileError, RustConfig, RustRule};
+use proc_macro2::Span;
+
+/// The rules of a server, the configuration's first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules {
+    /// Their keys are empty.
+    pub(crate) derive: Vec<Rule>,
+    /// A place, and the name for it.
+    pub(crate) rename: Vec<Rule>,
+    /// The pointer of a definition, and the path of a type.
+    pub(crate) extern_types: Vec<Rule>,
+    /// The name of a type, and a place.
+    pub(crate) shared: Vec<Rule>,
+}
+
+/// One entry.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    pub(crate) key: String,
+    pub(crate) value: String,
+    pub(crate) origin: Origin,
+}
+
+/// Where a rule was written.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// In code: a build script's.
+    Code,
+    /// In the configuration; and the macro's literal that asks for the server.
+    Config(ConfigPlace, Option<Span>),
+    /// As an option of the macro, with its literals.
+    Macro { key: Span, value: Span },
+}
+
+/// A rule that cannot hold.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RuleFault {
+    /// What is wrong, where in the configuration, and what to do next.
+    pub error: FileError,
+    /// The literal of the macro that is wrong.
+    pub(crate) span: Option<Span>,
+    is_configured: bool,
+}
+
+impl RuleFault {
+    /// One that is about the options as a whole.
+    pub(crate) fn of_options(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { error: FileError::new(message).with_help(help), span: None, is_configured: false }
+    }
+
+    /// Whether the rule stands in the configuration.
+    #[must_use]
+    pub fn is_configured(&self) -> bool {
+        self.is_configured
+    }
+}
+
+impl Rule {
+    /// One that was said in code.
+    pub(crate) fn in_code(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { key: key.into(), value: value.into(), origin: Origin::Code }
+    }
+
+    /// What is wrong with the key.
+    pub(crate) fn fault_of_key(&self, message: impl Into<String>, help: impl Into<String>) -> RuleFault {
+        self.fault(message, help, if let Origin::Macro { key, .. } = &self.origin { Some(*key) } else { None })
+    }
+
+    /// What is wrong with the value.
+    pub(crate) fn fault_of_value(&self, message: impl Into<String>, help: impl Into<String>) -> RuleFault {
+        self.fault(message, help, if let Origin::Macro { value, .. } = &self.origin { Some(*value) } else { None })
+    }
+
+    fn fault(&self, message: impl Into<String>, help: impl Into<String>, span: Option<Span>) -> RuleFault {
+        let (error, is_configured) = match &self.origin {
+            Origin::Config(place, _) => (place.error(message), true),
+            Origin::Code | Origin::Macro { .. } => (FileError::new(message), false),
+        };
+        RuleFault { error: error.with_help(help), span, is_configured }
+    }
+
+    /// What code that comes of the rule is said to stand at.
+    pub(crate) fn span(&self) -> Span {
+        match &self.origin {
+            Origin::Macro { value: span, .. } | Origin::Config(_, Some(span)) => *span,
+            Origin::Code | Origin::Config(_, None) => Span::call_site(),
+        }
+    }
+}
+
+impl From<&RustRule> for Rule {
+    fn from(rule: &RustRule) -> Self {
+        Self { key: rule.key.clone(), value: rule.value.clone(), origin: Origin::Config(rule.place.clone(), None) }
+    }
+}
+
+impl From<&RustConfig> for Rules {
+    fn from(config: &RustConfig) -> Self {
+        let rules = |rules: &[RustRule]| rules.iter().map(Rule::from).collect();
+        Self {
+            derive: rules(&config.derive),
+            rename: rules(&config.rename),
+            extern_types: rules(&config.extern_types),
+            shared: rules(&config.shared),
+        }
+    }
+}
+
+impl Rules {
+    pub(crate) fn is_empty(&self) -> bool {
+        [&self.derive, &self.rename, &self.extern_types, &self.shared].into_iter().all(Vec::is_empty)
+    }
+
+    /// The code that comes of the configuration's rules is said to stand at `span`.
+    pub(crate) fn configured_at(&mut self, span: Span) {
+        for rule in [&mut self.derive, &mut self.rename, &mut self.extern_types, &mut self.shared].into_iter().flatten()
+        {
+            if let Origin::Config(_, at) = &mut rule.origin {
+                *at = Some(span);
+            }
+        }
+    }
+
+    /// Adds rules. Of two for one key the later holds.
+    pub(crate) fn add(&mut self, more: Self) {
+        let put = |rules: &mut Vec<Rule>, more: Vec<Rule>| {
+            rules.retain(|rule| !more.iter().any(|later| later.key == rule.key));
+            rules.extend(more);
+        };
+        self.derive.extend(more.derive);
+        put(&mut self.rename, more.rename);
+        put(&mut self.extern_types, more.extern_types);
+        put(&mut self.shared, more.shared);
+    }
+}

@@ -1,0 +1,97 @@
+//! What the generated code of a server looks like: `unknown` and `[servers.x.rust]`. Nothing of it matters at run time, so
+//! none of it is in the configuration that bindings carry.
+
+use std::path::PathBuf;
+
+use crate::FileError;
+
+/// What generated types do with properties that a schema neither declares nor mentions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnknownKeys {
+    /// They are not kept.
+    #[default]
+    Ignore,
+    /// They are kept, in a field `extra`.
+    Keep,
+}
+
+impl UnknownKeys {
+    /// Every one of them.
+    pub const ALL: [Self; 2] = [Self::Ignore, Self::Keep];
+
+    /// The word for it in `mcp.toml`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ignore => "ignore",
+            Self::Keep => "keep",
+        }
+    }
+}
+
+/// `[servers.x.rust]`: what the generated code looks like. Names on the wire never change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RustConfig {
+    /// Derives beside the usual ones; their keys are empty.
+    pub derive: Vec<RustRule>,
+    /// Other names for tools and properties, by place.
+    pub rename: Vec<RustRule>,
+    /// Types of the user's in place of definitions, by pointer.
+    pub extern_types: Vec<RustRule>,
+    /// Places whose shape is one type wherever it stands, by the name of the type.
+    pub shared: Vec<RustRule>,
+}
+
+/// An entry of `[servers.x.rust]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RustRule {
+    /// The key; empty in a list.
+    pub key: String,
+    /// The value.
+    pub value: String,
+    /// Where it stands.
+    pub place: ConfigPlace,
+}
+
+impl RustRule {
+    /// An entry that stands in no file.
+    pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { key: key.into(), value: value.into(), place: ConfigPlace::default() }
+    }
+}
+
+/// Where something stands in a configuration, for what is found to be wrong with it later.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ConfigPlace {
+    /// The file.
+    pub path: Option<PathBuf>,
+    /// Line and column, both from 1.
+    pub position: Option<(usize, usize)>,
+}
+
+impl ConfigPlace {
+    /// The error of what stands there.
+    pub fn error(&self, message: impl Into<String>) -> FileError {
+        FileError { message: message.into(), path: self.path.clone(), position: self.position, help: None }
+    }
+}
+
+impl RustConfig {
+    pub(crate) fn map_texts<E>(&self, mut change: impl FnMut(&str) -> Result<String, E>) -> Result<Self, E> {
+        let mut changed = |rules: &[RustRule]| -> Result<Vec<RustRule>, E> {
+            let rule = |rule: &RustRule| {
+                Ok(RustRule { key: change(&rule.key)?, value: change(&rule.value)?, place: rule.place.clone() })
+            };
+            rules.iter().map(rule).collect()
+        };
+        Ok(Self {
+            derive: changed(&self.derive)?,
+            rename: changed(&self.rename)?,
+            extern_types: changed(&self.extern_types)?,
+            shared: changed(&self.shared)?,
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! Reading from a tape, as often as it takes.
+
+use std::cell::RefCell;
+
+use serde_json::Value;
+
+use super::input::{Input, Reading, Stream};
+use super::sink::{Place, Scalar, Sink};
+use super::tape::{Tape, Token};
+use super::union::Picked;
+use super::{Keys, Mismatch, Wire};
+
+/// A value that lies open, and what is known of its parts.
+#[derive(Debug)]
+pub(super) struct Recording<'t> {
+    tape: Tape<'t>,
+    pub(super) picked: RefCell<Picked>,
+}
+
+impl<'t> Recording<'t> {
+    pub(super) fn new(tape: Tape<'t>) -> Self {
+        Self { tape, picked: RefCell::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tape.len()
+    }
+
+    pub(super) fn root<'a>(&'a self, reading: &'a Reading) -> Recorded<'a> {
+        Recorded { recording: self, reading, at: 0 }
+    }
+}
+
+/// A value that lies open.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<'a> {
+    pub(super) recording: &'a Recording<'a>,
+    pub(super) reading: &'a Reading,
+    pub(super) at: usize,
+}
+
+impl<'a> Recorded<'a> {
+    /// Reads the value.
+    ///
+    /// # Errors
+    /// Where it does not fit.
+    pub fn read<T: Wire>(mut self) -> Result<T, Mismatch> {
+        let reading = self.reading;
+        T::read(Input { stream: &mut self, reading })
+    }
+
+    /// The value, as it came.
+    #[must_use]
+    pub fn value(self) -> Value {
+        self.recording.tape.value(self.at)
+    }
+
+    pub(super) fn token(self) -> Token<'a> {
+        self.recording.tape.token(self.at)
+    }
+
+    /// The value, unless it is an array or an object.
+    pub(super) fn scalar(self) -> Option<Scalar<'a>> {
+        self.recording.tape.scalar(self.at)
+    }
+
+    pub(super) fn is_null(self) -> bool {
+        matches!(self.token(), Token::Null)
+    }
+
+    /// How many steps the value takes: one for every value and every key in it.
+    pub(super) fn size(self) -> usize {
+        self.recording.tape.end(self.at) - self.at
+    }
+
+    /// The items, where the value is an array.
+    pub(super) fn items(self) -> Result<impl ExactSizeIterator<Item = Self>, Mismatch> {
+        let Token::Array { items, .. } = self.token() else { return Err(self.expected("an array")) };
+        self.reading.work(items)?;
+        let mut places = self.recording.tape.items(self.at);
+        Ok((0..items as usize).map(move |_| self.at(places.next().unwrap_or_default())))
+    }
+
+    /// The keys and their values, where the value is an object.
+    pub(super) fn members(self) -> Result<impl Iterator<Item = (&'a str, Self)>, Mismatch> {
+        let Token::Object { members, .. } = self.token() else { return Err(self.expected("an object")) };
+        self.reading.work(members)?;
+        Ok(self.recording.tape.members(self.at).map(move |(key, at)| (key, self.at(at))))
+    }
+
+    fn at(self, at: usize) -> Self {
+        Self { at, ..self }
+    }
+
+    /// The kind of a value, never its content: arguments may hold secrets.
+    #[cold]
+    pub(super) fn expected(self, what: &'static str) -> Mismatch {
+        let found = match (self.scalar(), self.token()) {
+            (Some(scalar), _) => scalar.kind(),
+            (None, Token::Array { .. }) => "an array",
+            (None, _) => "an object",
+        };
+        Mismatch::expected(what, found)
+    }
+}
+
+impl Stream for Recorded<'_> {
+    fn give(&mut self, sink: Sink<'_>, reading: &Reading) -> Result<(), Mismatch> {
+        match sink {
+            Sink::Other(place) => place.fill(Input { stream: self, reading }),
+            Sink::Nullable(_) if self.is_null() => Ok(()),
+            Sink::Nullable(place) => place.fill(Input { stream: self, reading }),
+            Sink::Items(item) => {
+                for (index, mut value) in self.items()?.enumerate() {
+                    let read = item(Input { stream: &mut value, reading });
+                    read.map_err(|mismatch| mismatch.within_item(index))?;
+                }
+                Ok(())
+            }
+            Sink::Members(members) => {
+                for (key, mut value) in self.members()? {
+                    reading.note_undeclared(1);
+                    let read = members.member(key, Input { stream: &mut value, reading });
+                    read.map_err(|mismatch| mismatch.within(key.to_owned()))?;
+                }
+                Ok(())
+            }
+            Sink::Object(places) => {
+                for (key, mut value) in self.members()? {
+                    let read = match places.place(key) {
+                        Ok(Place::Field(_, true)) if value.is_null() => {
+                            reading.note_lost(2);
+                            Ok(())
+                        }
+                        Ok(Place::Field(sink, _)) => value.give(sink, reading),
+                        Ok(Place::Extra(extra)) => {
+                            reading.note_undeclared(1);
+                            extra.member(key, Input { stream: &mut value, reading })
+                        }
+                        Ok(Place::Lost) => {
+                            reading.note_lost(1 + value.size());
+                            Ok(())
+                        }
+                        Ok(Place::Known) => Ok(()),
+                        Err(mismatch) => Err(mismatch),
+                    };
+                    read.map_err(|mismatch| mismatch.within(key.to_owned()))?;
+                }
+                Ok(())
+            }
+            sink => match self.scalar() {
+                Some(scalar) => sink.scalar(scalar),
+                None => Err(self.expected(sink.expected())),
+            },
+        }
+    }
+
+    fn recorded(&self) -> Option<Recorded<'_>> {
+        Some(*self)
+    }
+
+    fn record(&mut self, _: Option<Keys>, _: &Reading) -> Result<Tape<'_>, Mismatch> {
+        Err(Mismatch::new("the value lies open already"))
+    }
+}

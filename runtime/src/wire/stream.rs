@@ -1,0 +1,384 @@
+//! Reading from any deserializer. Only this is generic over it: types know streams and sinks.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use super::input::{Input, Reading, Stream};
+use super::object::Extra;
+use super::scalars::{NOT_FINITE, nothing_read};
+use super::sink::{Place, Scalar, Sink};
+use super::tape::{Recorder, Tape};
+use super::{Keys, Mismatch, Wire};
+
+/// The key under which `serde_json` with `arbitrary_precision` gives the digits of a number.
+pub(super) const DIGITS: &str = "$serde_json::private::Number";
+
+/// Reads a value from a deserializer.
+pub(super) fn read<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    let reading = Reading::new(true);
+    let mut stream = Erased::new(deserializer);
+    T::read(Input { stream: &mut stream, reading: &reading }).map_err(|error| stream.error(error, D::Error::custom))
+}
+
+/// Reads a value from another one.
+pub(super) fn read_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
+    let reading = Reading::new(false);
+    let mut stream = Erased::new(value);
+    T::read(Input { stream: &mut stream, reading: &reading })
+        .map_err(|mismatch| stream.error.map_or(mismatch, |error| Mismatch::new(error.to_string())))
+}
+
+/// A deserializer whose type nobody has to know.
+struct Erased<'de, D: Deserializer<'de>> {
+    deserializer: Option<D>,
+    /// Why the deserializer could not go on; what a sink refused is no error of it.
+    error: Option<D::Error>,
+}
+
+impl<'de, D: Deserializer<'de>> Erased<'de, D> {
+    #[inline]
+    fn new(deserializer: D) -> Self {
+        Self { deserializer: Some(deserializer), error: None }
+    }
+
+    #[cold]
+    fn failed(&mut self, error: D::Error, reading: &Reading) -> Mismatch {
+        reading.fault().unwrap_or_else(|| {
+            self.error = Some(error);
+            nothing_read()
+        })
+    }
+
+    /// The error of the deserializer, or else one that is made of a mismatch.
+    #[cold]
+    fn error(self, mismatch: Mismatch, raise: impl FnOnce(Mismatch) -> D::Error) -> D::Error {
+        self.error.unwrap_or_else(|| raise(mismatch))
+    }
+}
+
+impl<'de, D: Deserializer<'de>> Stream for Erased<'de, D> {
+    fn give(&mut self, sink: Sink<'_>, reading: &Reading) -> Result<(), Mismatch> {
+        let deserializer = self.deserializer.take().ok_or_else(nothing_read)?;
+        let given = match sink {
+            // The keys are those that `#[serde(flatten)]` takes from what it lends.
+            Sink::Object(places) if reading.is_whole.get() => match places.keys() {
+                Some(keys) => deserializer.deserialize_struct("", keys, Giver { sink: Sink::Object(places), reading }),
+                None => deserializer.deserialize_map(Giver { sink: Sink::Object(places), reading }),
+            },
+            sink => give(deserializer, sink, false, reading),
+        };
+        given.map_err(|error| self.failed(error, reading))
+    }
+
+    fn record(&mut self, keys: Option<Keys>, reading: &Reading) -> Result<Tape<'_>, Mismatch> {
+        let deserializer = self.deserializer.take().ok_or_else(nothing_read)?;
+        let mut tape = Tape::new();
+        let recorder = Recorder { tape: &mut tape, reading };
+        let recorded = match keys {
+            Some(keys) => deserializer.deserialize_struct("", keys, recorder),
+            None => deserializer.deserialize_any(recorder),
+        };
+        match recorded {
+            Ok(()) => Ok(tape),
+            Err(error) => Err(self.failed(error, reading)),
+        }
+    }
+}
+
+/// Gives the value of a deserializer to a sink.
+#[inline]
+fn give<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    sink: Sink<'_>,
+    is_optional: bool,
+    reading: &Reading,
+) -> Result<(), D::Error> {
+    match sink {
+        Sink::Nullable(_) => deserializer.deserialize_option(Optional { sink, reading }),
+        sink if is_optional => deserializer.deserialize_option(Optional { sink, reading }),
+        Sink::Other(place) => {
+            let mut stream = Erased::new(deserializer);
+            let filled = place.fill(Input { stream: &mut stream, reading });
+            filled.map_err(|mismatch| stream.error(mismatch, |mismatch| reading.raise(mismatch)))
+        }
+        sink => deserializer.deserialize_any(Giver { sink, reading }),
+    }
+}
+
+/// Gives a value that may be `null`, which leaves the place empty.
+struct Optional<'g, 's> {
+    sink: Sink<'s>,
+    reading: &'g Reading,
+}
+
+impl<'de> Visitor<'de> for Optional<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.sink.expected())
+    }
+
+    fn visit_none<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    #[inline]
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let sink = match self.sink {
+            Sink::Nullable(place) => Sink::Other(place),
+            sink => sink,
+        };
+        give(deserializer, sink, false, self.reading)
+    }
+}
+
+/// Gives what a deserializer tells of a value to a sink.
+struct Giver<'g, 's> {
+    sink: Sink<'s>,
+    reading: &'g Reading,
+}
+
+impl Giver<'_, '_> {
+    #[inline]
+    fn scalar<E: Error>(self, scalar: Scalar<'_>) -> Result<(), E> {
+        self.sink.scalar(scalar).map_err(|mismatch| self.reading.raise(mismatch))
+    }
+
+    #[cold]
+    fn refuse<E: Error>(self, found: &'static str) -> E {
+        self.reading.raise(Mismatch::expected(self.sink.expected(), found))
+    }
+}
+
+impl<'de> Visitor<'de> for Giver<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.sink.expected())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<(), E> {
+        self.scalar(Scalar::Null)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<(), E> {
+        self.scalar(Scalar::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        give(deserializer, self.sink, false, self.reading)
+    }
+
+    fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        give(deserializer, self.sink, false, self.reading)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<(), E> {
+        self.scalar(Scalar::Bool(value))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<(), E> {
+        self.scalar(u64::try_from(number).map_or(Scalar::Signed(number), Scalar::Unsigned))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<(), E> {
+        self.scalar(Scalar::Unsigned(number))
+    }
+
+    fn visit_i128<E: Error>(self, number: i128) -> Result<(), E> {
+        match (i64::try_from(number), u64::try_from(number)) {
+            (Ok(number), _) => self.visit_i64(number),
+            (_, Ok(number)) => self.visit_u64(number),
+            _ => Err(self.refuse("a larger integer")),
+        }
+    }
+
+    fn visit_u128<E: Error>(self, number: u128) -> Result<(), E> {
+        match u64::try_from(number) {
+            Ok(number) => self.visit_u64(number),
+            Err(_) => Err(self.refuse("a larger integer")),
+        }
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<(), E> {
+        if number.is_finite() {
+            self.scalar(Scalar::Float(number))
+        } else {
+            Err(self.reading.raise(Mismatch::new(NOT_FINITE)))
+        }
+    }
+
+    #[inline]
+    fn visit_str<E: Error>(self, text: &str) -> Result<(), E> {
+        self.scalar(Scalar::Text(text))
+    }
+
+    #[inline]
+    fn visit_string<E: Error>(self, text: String) -> Result<(), E> {
+        match self.sink {
+            Sink::Text(place) => {
+                *place = Some(text);
+                Ok(())
+            }
+            sink => Giver { sink, ..self }.scalar(Scalar::Text(&text)),
+        }
+    }
+
+    fn visit_bytes<E: Error>(self, _: &[u8]) -> Result<(), E> {
+        Err(self.refuse("bytes"))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let Self { sink: Sink::Items(item), reading } = self else { return Err(self.refuse("an array")) };
+        reading.enter()?;
+        let mut index = 0;
+        let read = loop {
+            match items.next_element_seed(ItemSeed { item: &mut *item, reading }) {
+                Ok(Some(())) => index += 1,
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        if read.is_err() {
+            reading.within(|mismatch| mismatch.within_item(index));
+        }
+        reading.leave();
+        read
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<(), A::Error> {
+        let reading = self.reading;
+        reading.enter()?;
+        let mut is_first = true;
+        while let Some(key) = members.next_key_seed(KeySeed)? {
+            if is_first && key == DIGITS {
+                let digits = members.next_value::<String>()?;
+                reading.leave();
+                return self.number(&digits);
+            }
+            is_first = false;
+            let read = match &mut self.sink {
+                Sink::Object(places) => match places.place(&key) {
+                    Ok(Place::Field(sink, is_optional)) => {
+                        members.next_value_seed(FieldSeed { sink, is_optional, reading })
+                    }
+                    Ok(Place::Extra(member)) => members.next_value_seed(MemberSeed { member, key: &key, reading }),
+                    Ok(Place::Lost | Place::Known) => members.next_value::<IgnoredAny>().map(drop),
+                    Err(mismatch) => Err(reading.raise(mismatch)),
+                },
+                Sink::Members(member) => {
+                    members.next_value_seed(MemberSeed { member: &mut **member, key: &key, reading })
+                }
+                _ => return Err(self.refuse("an object")),
+            };
+            if let Err(error) = read {
+                reading.within(|mismatch| mismatch.within(key.into_owned()));
+                return Err(error);
+            }
+        }
+        reading.leave();
+        match self.sink {
+            Sink::Object(_) | Sink::Members(_) => Ok(()),
+            _ => Err(self.refuse("an object")),
+        }
+    }
+}
+
+impl Giver<'_, '_> {
+    #[cold]
+    fn number<E: Error>(self, digits: &str) -> Result<(), E> {
+        let number: serde_json::Number = digits.parse().map_err(E::custom)?;
+        self.scalar(Scalar::of(&number, digits))
+    }
+}
+
+struct FieldSeed<'g, 's> {
+    sink: Sink<'s>,
+    is_optional: bool,
+    reading: &'g Reading,
+}
+
+impl<'de> DeserializeSeed<'de> for FieldSeed<'_, '_> {
+    type Value = ();
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        give(deserializer, self.sink, self.is_optional, self.reading)
+    }
+}
+
+struct ItemSeed<'g, 's> {
+    item: &'s mut dyn FnMut(Input<'_>) -> Result<(), Mismatch>,
+    reading: &'g Reading,
+}
+
+impl<'de> DeserializeSeed<'de> for ItemSeed<'_, '_> {
+    type Value = ();
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let mut stream = Erased::new(deserializer);
+        let read = (self.item)(Input { stream: &mut stream, reading: self.reading });
+        read.map_err(|mismatch| stream.error(mismatch, |mismatch| self.reading.raise(mismatch)))
+    }
+}
+
+struct MemberSeed<'g, 's, M: ?Sized> {
+    member: &'s mut M,
+    key: &'s str,
+    reading: &'g Reading,
+}
+
+impl<'de, M: Extra + ?Sized> DeserializeSeed<'de> for MemberSeed<'_, '_, M> {
+    type Value = ();
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        let mut stream = Erased::new(deserializer);
+        let read = self.member.member(self.key, Input { stream: &mut stream, reading: self.reading });
+        read.map_err(|mismatch| stream.error(mismatch, |mismatch| self.reading.raise(mismatch)))
+    }
+}
+
+/// The key of an object, which is a text in JSON.
+pub(super) struct KeySeed;
+
+impl<'de> DeserializeSeed<'de> for KeySeed {
+    type Value = Cow<'de, str>;
+
+    #[inline]
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for KeySeed {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a text as the key of an object")
+    }
+
+    #[inline]
+    fn visit_str<E>(self, text: &str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(text.to_owned()))
+    }
+
+    #[inline]
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    #[inline]
+    fn visit_string<E>(self, text: String) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(text))
+    }
+}

@@ -1,0 +1,157 @@
+//! What users say of generated code: undeclared keys kept, derives beside the usual ones, other names. The wire never
+//! changes.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt::Debug;
+
+use mcp_bindgen::wire::{Wire, from_value, to_value};
+use mcp_bindgen::{CallError, Tool};
+use serde_json::{Value, json};
+
+mod keeping {
+    #![deny(warnings, missing_docs)]
+    mcp_bindgen::mcp_tools!("tracker", path = "fixtures/lists/tracker.json", unknown = "keep");
+}
+mod ignoring {
+    mcp_bindgen::mcp_tools!("tracker", path = "fixtures/lists/tracker.json");
+}
+mod deriving {
+    #![deny(warnings, missing_docs)]
+    mcp_bindgen::mcp_tools!(
+        "tracker",
+        path = "fixtures/lists/tracker.json",
+        exclude = ["search"],
+        derive = ["Ord", "PartialOrd", "std::marker::Copy", "Default", "Eq"],
+    );
+}
+mod renaming {
+    #![deny(warnings, missing_docs)]
+    mcp_bindgen::mcp_tools!(
+        "tracker",
+        path = "fixtures/lists/tracker.json",
+        rename = {
+            create_issue = "open_issue",
+            "search" = "move",
+            "create_issue/type" = "kind",
+            "create_issue/labels" = "tags",
+            "create_issue/watchers/*/login" = "account",
+            "create_issue/$output/reviewer/login" = "reviewed_by",
+            "list_events/$output/result" = "events",
+            "list_events/$output/result/*/by" = "r#type",
+            "search/where/text" = "words",
+        },
+    );
+}
+
+#[track_caller]
+fn round_trips<T: Wire>(value: Value) -> T {
+    let read: T = from_value(&value).unwrap();
+    assert_eq!(to_value(&read).unwrap(), value);
+    read
+}
+
+#[test]
+fn undeclared_keys_are_kept_in_parameters() {
+    use keeping::tracker::{TrackerCreateIssueParams, TrackerMoveCardParams, TrackerSearchParams};
+
+    let value = json!({
+        "title": "t", "urgent": null, "assignee": {"login": "a", "id": 7}, "watchers": [{"login": "b", "x": {}}],
+    });
+    let params: TrackerCreateIssueParams = round_trips(value.clone());
+    assert_eq!(params.extra["urgent"], Value::Null);
+    assert_eq!(params.assignee.unwrap().extra["id"], 7);
+    let call = keeping::tracker::TrackerCall::parse("create_issue", &value).unwrap();
+    assert_eq!(call.arguments(), value);
+
+    round_trips::<TrackerSearchParams>(json!({"where": {"label": "x", "deep": [1]}, "page": 2}));
+    // What is refused is refused as before.
+    for value in
+        [json!({"card": 1, "to": {"x": 1, "y": 2}, "z": 1}), json!({"card": 1, "to": {"x": 1, "y": 2, "z": 3}})]
+    {
+        assert!(from_value::<TrackerMoveCardParams>(&value).is_err(), "{value}");
+    }
+    let built = TrackerCreateIssueParams::new("t");
+    assert_eq!(to_value(&built).unwrap(), json!({"title": "t"}));
+}
+
+#[test]
+fn undeclared_keys_are_kept_in_results() {
+    use keeping::tracker::{TrackerCreateIssueOutput, TrackerListEventsOutput};
+
+    // Servers say more than they declare, also where they declare that they say nothing more.
+    let answer = json!({"number": 1, "url": "u", "reviewer": {"login": "a", "id": 7}});
+    let output: TrackerCreateIssueOutput = round_trips(answer.clone());
+    assert_eq!(output.reviewer.unwrap().extra["id"], 7);
+    let ignored: ignoring::tracker::TrackerCreateIssueOutput = from_value(&answer).unwrap();
+    assert_eq!(to_value(&ignored).unwrap(), json!({"number": 1, "reviewer": {"login": "a"}}));
+
+    let events =
+        json!({"result": [{"event": "moved", "steps": 1, "to": "x"}, {"event": "closed", "at": 0}], "next": "c"});
+    assert_eq!(round_trips::<TrackerListEventsOutput>(events).result.len(), 2);
+}
+
+#[test]
+fn a_wrapped_result_is_unwrapped_as_before() {
+    fn items<T: Tool<Output = Vec<I>>, I>() {}
+    items::<keeping::tracker::TrackerListEventsParams, keeping::tracker::TrackerListEventsOutputResultItem>();
+    items::<renaming::tracker::TrackerListEventsParams, renaming::tracker::TrackerListEventsOutputResultItem>();
+}
+
+#[test]
+fn derives_are_there_where_they_hold() {
+    fn ordered<T: Ord + PartialOrd + Eq + std::hash::Hash>() {}
+    fn partly_ordered<T: PartialOrd>() {}
+    fn copied<T: Copy>() {}
+    fn by_default<T: Default + Debug>() -> T {
+        T::default()
+    }
+    use deriving::tracker;
+
+    ordered::<tracker::TrackerCreateIssueParams>();
+    ordered::<tracker::TrackerCreateIssueParamsType>();
+    ordered::<tracker::TrackerCreateIssueOutputState>();
+    partly_ordered::<tracker::TrackerMoveCardParamsWeight>();
+    copied::<tracker::TrackerMoveCardParams>();
+    copied::<tracker::TrackerMoveCardParamsTo>();
+    let title = by_default::<tracker::TrackerCreateIssueParams>().title;
+    assert_eq!(title, "");
+    assert_eq!(by_default::<tracker::TrackerMoveCardParams>().to.x, 0);
+    let sorted: BTreeSet<_> =
+        [2, 1].map(|y| tracker::TrackerMoveCardParamsTo { y, ..Default::default() }).into_iter().collect();
+    assert_eq!(sorted.first().map(|to| to.y), Some(1));
+    assert_eq!(sorted.iter().collect::<HashSet<_>>().len(), 2);
+}
+
+#[test]
+fn what_is_renamed_keeps_its_name_on_the_wire() {
+    use renaming::tracker::{
+        self, TrackerCall, TrackerListEventsOutputResultItem as Event, TrackerOpenIssueOutput, TrackerOpenIssueParams,
+    };
+
+    assert_eq!(TrackerOpenIssueParams::NAME, "create_issue");
+    let mut params = TrackerOpenIssueParams::new("t");
+    params.tags = Some(vec!["bug".to_owned()]);
+    params.kind = Some(tracker::TrackerOpenIssueParamsType::Wish);
+    // One type in two places has one name for its field.
+    params.assignee = Some(tracker::TrackerOpenIssueParamsPerson { account: "a".to_owned(), note: None });
+    let value = json!({"title": "t", "type": "wish", "labels": ["bug"], "assignee": {"login": "a"}});
+    assert_eq!(to_value(&params).unwrap(), value);
+
+    let call = TrackerCall::parse("create_issue", &value).unwrap();
+    assert_eq!(call, TrackerCall::OpenIssue(params));
+    assert_eq!(call.name(), "create_issue");
+    assert_eq!(TrackerCall::parse("tracker_open_issue", &value).unwrap(), call);
+    assert!(matches!(TrackerCall::parse("open_issue", &value), Err(CallError::ToolNotFound { .. })));
+    assert!(matches!(TrackerCall::parse("search", json!({"where": {"text": "x"}})), Ok(TrackerCall::Move(_))));
+
+    let output: TrackerOpenIssueOutput = round_trips(json!({"number": 1, "reviewer": {"login": "b"}}));
+    assert_eq!(output.reviewer.unwrap().reviewed_by, "b");
+    let event: Event = round_trips(json!({"event": "opened", "by": "c"}));
+    assert!(matches!(event, Event::Opened(opened) if opened.r#type == "c"));
+    assert!(matches!(
+        round_trips(json!({"where": {"text": "x"}})),
+        tracker::TrackerMoveParams { r#where: tracker::TrackerMoveParamsWhere::WithText(found), .. } if found.words == "x"
+    ));
+}

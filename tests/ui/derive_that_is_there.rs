@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_tools!("small", derive = ["Eq", "serde::Serialize"]);
+
+fn main() {}

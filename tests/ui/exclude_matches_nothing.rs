@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_tools!("github", exclude = ["delete_everything"]);
+
+fn main() {}

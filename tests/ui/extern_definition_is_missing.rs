@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_tools!("shop", extern = { "#/$defs/Mony" = "crate::Money" });
+
+fn main() {}

@@ -1,0 +1,5 @@
+mcp_bindgen::mcp_tools!("shop", extern = { "#/$defs/Money" = "crate::Mony" });
+
+pub struct Money;
+
+fn main() {}

@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_tools!("memory", shared = { entity = "create_entities/entities/*" });
+
+fn main() {}

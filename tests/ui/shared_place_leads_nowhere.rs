@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_tools!("memory", shared = { Entity = "create_entities/entitys/*" });
+
+fn main() {}
