@@ -93,14 +93,7 @@ impl<'f, 's> Fields<'f, 's> {
     /// The fields under these keys.
     #[inline]
     pub fn new(keys: Keys, slots: &'f mut [Slot<'s>], unknown: Unknown<'f>) -> Self {
-        Self {
-            keys,
-            slots,
-            unknown,
-            expected: 0,
-            is_shown: true,
-            strange: None,
-        }
+        Self { keys, slots, unknown, expected: 0, is_shown: true, strange: None }
     }
 
     /// Asks for at least one of several sets of properties.
