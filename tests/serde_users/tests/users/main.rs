@@ -70,7 +70,7 @@ pub(crate) fn reprinted<T: Serialize + DeserializeOwned>(text: &str) -> Option<S
 /// Whether `serde_json` keeps numbers as text. Then serde's derives read no double below a tag, nor beside a flattened
 /// field: it comes to them as a map.
 pub(crate) fn keeps_numbers_as_text() -> bool {
-    json("1.10").to_string() == "1.10"
+    json("1.10").to_string().len() == "1.10".len()
 }
 
 /// Both types take the same of these texts, and print the same JSON: numbers by value, and each key once.
