@@ -77,7 +77,9 @@ fn calls_are_what_mcp_sends() {
         read(json!({"_meta": {"progressToken": 1}, "name": "fixture_make_report"})),
         Ok(FixtureCall::MakeReport(FixtureMakeReportParams::new()))
     );
-    assert!(read(json!({"name": "add", "arguments": {"a": 1}})).unwrap_err().contains("`b`"));
+    // Feature `validate` has another word for it.
+    let without_b = read(json!({"name": "add", "arguments": {"a": 1}})).unwrap_err();
+    assert!(["`b`", "\"b\""].iter().any(|b| without_b.contains(b)), "{without_b}");
     assert!(read(json!({"name": "subtract"})).unwrap_err().contains("no tool `subtract`"));
     for odd in [json!({}), json!("add"), json!({"name": 1}), json!(null)] {
         assert!(read(odd).unwrap_err().contains("`name` of a tool"));

@@ -243,10 +243,6 @@ fn rules_of_a_builder_that_cannot_hold_are_refused() {
     project.build_refuses(hub().exclude(["x_*"]), "no tool matches `x_*`");
     project.build_refuses(hub().exclude(["*"]), "nothing is left to bind: `*` takes away every tool");
     project.build_refuses(hub().crate_path("my crate"), "`my crate` is no path of a module");
-    project.build_refuses(
-        hub().types(mcp_model::Types::Typify),
-        "`types = \"typify\"` of server `hub` needs feature `typify`",
-    );
     let every = Builder::new().rename("list_issues", "issues").server("hub").server("git");
     project.build_refuses(every, "`rename` is for one server");
     // What is left out of every server has to be in one, and stays out of those that leave out more.

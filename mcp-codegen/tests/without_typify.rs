@@ -27,3 +27,12 @@ fn a_configuration_that_asks_for_it_is_refused() {
     assert!(error.contains("`types = \"typify\"` of server `demo` needs feature `typify`"), "{error}");
     assert!(error.contains("mcp.toml"), "{error}");
 }
+
+#[test]
+fn a_macro_that_asks_for_it_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    write_if_changed(&folder.path().join("mcp/demo.json"), b"{\"tools\": []}").unwrap();
+    let input = quote::quote!("demo", types = "typify");
+    let said = mcp_codegen::project::expand_macro(input, Some(folder.path().to_owned())).to_string();
+    assert!(said.contains("compile_error") && said.contains("of server `demo` needs feature `typify`"), "{said}");
+}

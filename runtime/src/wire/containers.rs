@@ -64,7 +64,7 @@ impl<T: Wire> Wire for BTreeMap<String, T> {
 impl<T: Print> Print for BTreeMap<String, T> {
     #[inline]
     fn form(&self) -> Form<'_> {
-        Form::Object(self)
+        Form::object(self, self.len())
     }
 
     fn members(&self, to: &mut Members<'_>) -> Result<(), Stopped> {

@@ -26,7 +26,7 @@ macro_rules! __object {
 
         impl $crate::wire::Print for $type {
             fn form(&self) -> $crate::wire::Form<'_> {
-                $crate::wire::Form::Object(self)
+                $crate::wire::Form::Object(self, $crate::__object_length!(self [$($field $presence)*] $($rest)*))
             }
 
             #[allow(unused_variables)]
@@ -102,6 +102,18 @@ macro_rules! __object_keys {
     };
 }
 
+/// How many members print, where no others may.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __object_length {
+    ($self:ident $fields:tt extra $($rest:tt)*) => {
+        ::core::option::Option::None
+    };
+    ($self:ident [$($field:ident $presence:ident)*] $($rest:tt)*) => {
+        ::core::option::Option::Some(0 $(+ u32::from($crate::__object_is_printed!($presence &$self.$field)))*)
+    };
+}
+
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_print {
@@ -151,7 +163,7 @@ macro_rules! __tagged_union {
             fn read(
                 input: $crate::wire::Input<'_>,
             ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                input.recorded(Self::keys, |input| match input.tag($key, $is_text)?.as_ref() {
+                input.recorded(Self::keys, |input| match &*input.tag($key, $is_text)? {
                     $($tag => input.read().map(Self::$variant),)*
                     _ => $crate::__tagged_union_rest!(input $key [$($tag),*] $($open)?),
                 })
@@ -165,7 +177,7 @@ macro_rules! __tagged_union {
                 #[allow(unreachable_patterns)]
                 match self {
                     $(Self::$open(value) => $crate::wire::Print::form(value),)?
-                    _ => $crate::wire::Form::Object(self),
+                    _ => $crate::wire::Form::Object(self, ::core::option::Option::None),
                 }
             }
 

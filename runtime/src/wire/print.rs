@@ -52,15 +52,20 @@ pub enum Form<'a> {
     Text(&'a str),
     /// An array of so many items: [`Print::items`] of this value prints them.
     Array(&'a dyn Print, usize),
-    /// An object: [`Print::members`] of this value prints what is in it.
-    Object(&'a dyn Print),
+    /// An object: [`Print::members`] of this value prints what is in it, so many members where that is known.
+    Object(&'a dyn Print, Option<u32>),
     /// A value that was made to be printed.
     Value(Box<Value>),
     /// What has no JSON form, and why.
     Invalid(Mismatch),
 }
 
-impl Form<'_> {
+impl<'a> Form<'a> {
+    /// An object of so many members.
+    pub(super) fn object(members: &'a dyn Print, length: usize) -> Self {
+        Self::Object(members, u32::try_from(length).ok())
+    }
+
     /// A value that was made to be printed.
     #[must_use]
     pub fn value(value: Value) -> Self {
@@ -147,7 +152,7 @@ impl Members<'_> {
     /// Where the branch cannot be printed.
     pub fn tagged(&mut self, key: &str, tag: Form<'_>, branch: &dyn Print) -> Result<(), Stopped> {
         (self.0)(key, tag)?;
-        let Form::Object(object) = branch.form() else { return Ok(()) };
+        let Form::Object(object, _) = branch.form() else { return Ok(()) };
         let print = &mut *self.0;
         object.members(&mut Members(&mut |known, value| if known == key { Ok(()) } else { print(known, value) }))
     }
@@ -184,8 +189,8 @@ pub(super) fn to_value(form: Form<'_>) -> Result<Value, Mismatch> {
             finished(printed, fault)?;
             Value::Array(items)
         }
-        Form::Object(object) => {
-            let mut members = Map::new();
+        Form::Object(object, length) => {
+            let mut members = Map::with_capacity(length.unwrap_or_default() as usize);
             let mut fault = None;
             let member = &mut |key: &str, value: Form<'_>| {
                 let value = to_value(value).map_err(|error| {
@@ -283,8 +288,8 @@ impl Serialize for Printed<'_> {
                 stopped(printed, failed)?;
                 items.end()
             }
-            Form::Object(object) => {
-                let mut members = serializer.serialize_map(None)?;
+            Form::Object(object, length) => {
+                let mut members = serializer.serialize_map(length.map(|length| length as usize))?;
                 let mut failed = None;
                 let member = &mut |key: &str, form: Form<'_>| {
                     let printed = members.serialize_entry(key, &Printed { form: &form, fault });

@@ -66,7 +66,7 @@ impl Print for Value {
             Self::Number(number) => Form::Number(number),
             Self::String(text) => Form::Text(text),
             Self::Array(items) => Form::Array(self, items.len()),
-            Self::Object(_) => Form::Object(self),
+            Self::Object(map) => Form::object(self, map.len()),
         }
     }
 
@@ -100,7 +100,7 @@ impl Wire for Map<String, Value> {
 
 impl Print for Map<String, Value> {
     fn form(&self) -> Form<'_> {
-        Form::Object(self)
+        Form::object(self, self.len())
     }
 
     fn members(&self, to: &mut Members<'_>) -> Result<(), Stopped> {

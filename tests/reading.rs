@@ -1,0 +1,172 @@
+//! Reading from text and from values: what is refused, where, and in which words.
+
+#![allow(clippy::panic, clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use mcp_bindgen::wire::{from_value, to_value};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+#[derive(Clone, Debug, PartialEq)]
+struct File {
+    path: String,
+    size: Option<u64>,
+}
+mcp_bindgen::__object!(File { path: required "path", size: optional "size", });
+
+#[derive(Clone, Debug, PartialEq)]
+struct Strict {
+    path: String,
+}
+mcp_bindgen::__object!(Strict { path: required "path", } deny);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Folder {
+    files: Vec<File>,
+    extra: BTreeMap<String, Value>,
+}
+mcp_bindgen::__object!(Folder { files: required "files", } extra extra);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Circle {
+    radius: f64,
+}
+mcp_bindgen::__object!(Circle { radius: required "radius", } tag "kind");
+
+#[derive(Clone, Debug, PartialEq)]
+enum Shape {
+    Circle(Circle),
+    Other(Value),
+}
+mcp_bindgen::__tagged_union!(Shape by "kind" { Circle = "circle", } Other);
+
+#[derive(Clone, Debug, PartialEq)]
+enum Event {
+    Known(Change),
+    Gone(Gone),
+}
+#[rustfmt::skip] // the table ends with a comma
+mcp_bindgen::__untagged_union!(Event { Known, Gone, });
+
+#[derive(Clone, Debug, PartialEq)]
+struct Change {
+    event: Word,
+}
+mcp_bindgen::__object!(Change { event: required "event", });
+
+#[derive(Clone, Debug, PartialEq)]
+enum Word {
+    Created,
+    Updated,
+    Other(String),
+}
+mcp_bindgen::__string_enum!(Word { Created = "created", Updated = "updated", } open Other);
+
+#[derive(Clone, Debug, PartialEq)]
+struct Gone {
+    event: Deleted,
+}
+mcp_bindgen::__object!(Gone { event: required "event", });
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Deleted {
+    Deleted,
+}
+mcp_bindgen::__string_enum!(Deleted { Deleted = "deleted", });
+
+#[track_caller]
+fn refused<'t, T: Deserialize<'t> + std::fmt::Debug>(text: &'t str) -> String {
+    serde_json::from_str::<T>(text).unwrap_err().to_string()
+}
+
+#[test]
+fn a_key_that_may_have_been_meant_is_named() {
+    assert_eq!(refused::<File>(r#"{"pth": "a"}"#), "missing property `path`; there is `pth`: did you mean `path`?");
+    assert_eq!(refused::<File>(r#"{"colour": "a"}"#), "missing property `path`");
+    assert_eq!(refused::<Strict>(r#"{"pth": "a"}"#), "no such property; did you mean `path`? at `/pth`");
+    assert_eq!(refused::<Strict>(r#"{"path": "a", "pth": "a"}"#), "no such property at `/pth`");
+    assert_eq!(
+        refused::<Folder>(r#"{"files": [{"path": "a"}, {"paht": "b"}]}"#),
+        "missing property `path`; there is `paht`: did you mean `path`? at `/files/1`"
+    );
+}
+
+#[test]
+fn a_property_that_is_there_twice_is_refused() {
+    assert_eq!(refused::<File>(r#"{"path": "a", "path": "b"}"#), "it is there twice at `/path`");
+}
+
+#[test]
+fn what_does_not_fit_is_told_by_its_place_and_never_by_its_value() {
+    for (text, expected) in [
+        (r#"{"files": [{"path": 1}]}"#, "expected a string, found an integer at `/files/0/path`"),
+        (
+            r#"{"files": [{"path": "a", "size": -1}]}"#,
+            "expected a 64-bit unsigned integer, found a negative integer at `/files/0/size`",
+        ),
+        (r#"{"files": ["hidden"]}"#, "expected an object, found a string at `/files/0`"),
+        (r#"{"files": {"hidden": 1}}"#, "expected an array, found an object at `/files`"),
+    ] {
+        assert_eq!(refused::<Folder>(text), expected);
+        let value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(from_value::<Folder>(&value).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn what_the_text_has_wrong_stays_its_own_error() {
+    let cut_off = serde_json::from_str::<Folder>("{\"files\": [\n  {\"path\": \"a\"},").unwrap_err();
+    assert!(cut_off.is_eof());
+    assert_eq!(cut_off.line(), 2);
+    let misspelt = serde_json::from_str::<Folder>("{\"files\": [\n  {\"path\": \"a\"} x").unwrap_err();
+    assert!(misspelt.is_syntax());
+    assert_eq!((misspelt.line(), misspelt.column()), (2, 17));
+    let in_a_union = serde_json::from_str::<Shape>("{\"kind\": \"circle\",\n x").unwrap_err();
+    assert!(in_a_union.is_syntax());
+    assert_eq!(in_a_union.line(), 2);
+}
+
+#[test]
+fn a_word_that_no_schema_lists_is_undeclared() {
+    assert!(matches!(from_value(&json!({"event": "deleted"})).unwrap(), Event::Gone(_)));
+    assert!(matches!(from_value(&json!({"event": "updated"})).unwrap(), Event::Known(_)));
+    assert!(matches!(from_value(&json!({"event": "moved"})).unwrap(), Event::Known(_)));
+}
+
+#[test]
+fn flattened_types_take_what_is_theirs() {
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Both {
+        #[serde(flatten)]
+        file: File,
+        #[serde(flatten)]
+        shape: Shape,
+        #[serde(flatten)]
+        rest: BTreeMap<String, Value>,
+    }
+    let text = r#"{"path":"a","kind":"circle","radius":2,"more":[1]}"#;
+    let both: Both = serde_json::from_str(text).unwrap();
+    assert_eq!(both.rest, BTreeMap::from([("more".to_owned(), json!([1]))]));
+    assert_eq!(serde_json::to_string(&both).unwrap(), text);
+}
+
+#[test]
+fn null_leaves_what_is_optional_empty() {
+    let file: File = serde_json::from_str(r#"{"size": null, "path": "a"}"#).unwrap();
+    assert_eq!(file, File { path: "a".to_owned(), size: None });
+    assert_eq!(to_value(&file).unwrap(), json!({"path": "a"}));
+    assert_eq!(refused::<File>(r#"{"path": null}"#), "expected a string, found null at `/path`");
+}
+
+#[test]
+fn an_object_of_many_unknown_keys_costs_little() {
+    let mut object: serde_json::Map<String, Value> =
+        (0..200_000).map(|index| (format!("key{index}"), Value::Null)).collect();
+    object.insert("path".to_owned(), "a".into());
+    let value = Value::Object(object);
+    let started = Instant::now();
+    from_value::<File>(&value).unwrap();
+    assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
+}
