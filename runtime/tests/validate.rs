@@ -303,7 +303,7 @@ struct CountParams(Option<i64>);
 
 impl Wire for CountParams {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
-        Ok(Self(input.value()?["n"].as_i64()))
+        Ok(Self(input.value()?.get("n").and_then(Value::as_i64)))
     }
 }
 

@@ -309,7 +309,9 @@ impl<'de> de::VariantAccess<'de> for Content<'de> {
     }
 }
 
-#[cfg(all(test, feature = "typify"))]
+// The derives come with the feature.
+#[cfg(feature = "typify")]
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
