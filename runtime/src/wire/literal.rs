@@ -73,8 +73,12 @@ impl<'a> Recorded<'a> {
     /// # Errors
     /// Where it is missing, or of the other kind.
     pub fn tag(self, key: &'static str, is_text: bool) -> Result<Cow<'a, str>, Mismatch> {
-        let found = self.members()?.find(|(found, _)| *found == key);
-        let (_, tag) = found.ok_or_else(|| Mismatch::missing(key))?;
+        let mut found = self.members()?.filter(|(found, _)| *found == key);
+        let (_, tag) = found.next().ok_or_else(|| Mismatch::missing(key))?;
+        // Other readers may take the other one.
+        if found.next().is_some() {
+            return Err(Mismatch::twice().within(key));
+        }
         match (tag.scalar(), is_text) {
             (Some(Scalar::Text(text)), true) => Ok(Cow::Borrowed(text)),
             (_, true) => Err(tag.expected("a string").within(key)),
@@ -94,7 +98,7 @@ pub fn unknown_tag(key: &'static str, known: &[&str]) -> Mismatch {
 
 fn one_of<'v>(values: impl ExactSizeIterator<Item = &'v str>) -> Mismatch {
     let more = values.len().saturating_sub(MOST_LISTED);
-    let listed: Vec<_> = values.take(MOST_LISTED).map(|value| value.escape_debug().to_string()).collect();
+    let listed: Vec<_> = values.take(MOST_LISTED).map(mcp_model::printable).collect();
     let rest = if more == 0 { String::new() } else { format!(" or {more} more") };
     Mismatch::new(format!("expected one of `{}`{rest}", listed.join("`, `")))
 }

@@ -164,7 +164,7 @@ impl Places for Fields<'_, '_> {
         self.expected = found + 1;
         match self.slots.get_mut(found) {
             None => Ok(Place::Known),
-            Some(slot) if slot.is_there => Err(Mismatch::new("it is there twice")),
+            Some(slot) if slot.is_there => Err(Mismatch::twice()),
             Some(slot) => {
                 slot.is_there = true;
                 Ok(Place::Field(slot.sink.reborrow(), slot.is_optional))
