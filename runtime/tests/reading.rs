@@ -111,3 +111,38 @@ fn values_are_listed_as_json_has_them() {
     let error = from_value::<Size>(&json!("large")).unwrap_err();
     assert_eq!(error.to_string(), r#"expected one of `"small"`, `1`"#);
 }
+
+#[test]
+fn a_tag_that_is_misspelt_is_named() {
+    let said = |value: Value| from_value::<Shape>(&value).unwrap_err().to_string();
+    assert_eq!(
+        said(json!({"radius": 1, "knd": "circle"})),
+        "missing property `kind`; there is `knd`: did you mean `kind`?"
+    );
+    assert_eq!(said(json!({"radius": 1})), "missing property `kind`");
+}
+
+#[test]
+fn no_error_shows_a_value_that_is_no_object() {
+    for (value, found) in [
+        (json!("hunter2"), "a string"),
+        (json!(4_711), "an integer"),
+        (json!(47.11), "a number"),
+        (json!(true), "a boolean"),
+        (json!(null), "null"),
+        (json!(["hunter2"]), "an array"),
+    ] {
+        let expected = format!("expected an object, found {found}");
+        for error in [
+            serde_json::from_value::<Drawing>(value.clone()).unwrap_err(),
+            serde_json::from_value::<Shape>(value.clone()).unwrap_err(),
+            Drawing::deserialize(&value).unwrap_err(),
+        ] {
+            assert_eq!(error.to_string(), expected, "{value}");
+        }
+        let error = serde_json::from_str::<Drawing>(&value.to_string()).unwrap_err();
+        assert!(error.to_string().starts_with(&expected) && error.line() == 1, "{error}");
+        let error = serde_json::from_str::<Shape>(&value.to_string()).unwrap_err();
+        assert!(error.to_string().starts_with(&expected), "{error}");
+    }
+}

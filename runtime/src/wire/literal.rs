@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::object::{MOST_STRANGERS, missing_among};
 use super::scalars::nothing_read;
 use super::sink::{Scalar, Sink};
 use super::{Input, Mismatch, Recorded, same_json, to_value};
@@ -74,7 +75,7 @@ impl<'a> Recorded<'a> {
     /// Where it is missing, or of the other kind.
     pub fn tag(self, key: &'static str, is_text: bool) -> Result<Cow<'a, str>, Mismatch> {
         let mut found = self.members()?.filter(|(found, _)| *found == key);
-        let (_, tag) = found.next().ok_or_else(|| Mismatch::missing(key))?;
+        let Some((_, tag)) = found.next() else { return Err(self.without_tag(key)) };
         // Other readers may take the other one.
         if found.next().is_some() {
             return Err(Mismatch::twice().within(key));
@@ -86,6 +87,17 @@ impl<'a> Recorded<'a> {
             // `1.0` is the tag `1`.
             (Some(Scalar::Float(number)), false) => Ok(Cow::Owned(to_value(&number)?.to_string())),
             _ => Ok(Cow::Owned(tag.value().to_string())),
+        }
+    }
+
+    /// The branches of a union around this one fail often, and nobody sees it.
+    #[cold]
+    fn without_tag(self, key: &'static str) -> Mismatch {
+        match self.members() {
+            Ok(members) if self.reading.trying.get() == 0 => {
+                missing_among(key, members.map(|(key, _)| key).take(MOST_STRANGERS))
+            }
+            _ => Mismatch::missing(key),
         }
     }
 }

@@ -47,6 +47,29 @@ fn position(error: &str) -> Option<String> {
     (is_number(line) && is_number(column)).then(|| format!(" at line {line} column {column}"))
 }
 
+/// What is wrong with a value that is no object. Where a struct is asked for, deserializers say it by themselves, and show
+/// the value: it may be a secret.
+#[cold]
+fn unasked(error: &impl fmt::Display, reading: &Reading) -> Option<Mismatch> {
+    if !reading.is_whole.get() {
+        return None;
+    }
+    let error = error.to_string();
+    let found = error.strip_prefix("invalid type: ")?;
+    let kinds = [
+        ("string", "a string"),
+        ("boolean", "a boolean"),
+        ("integer", "an integer"),
+        ("floating point", "a number"),
+        ("number", "a number"),
+        ("sequence", "an array"),
+        ("null", "null"),
+        ("unit value", "null"),
+    ];
+    let kind = kinds.iter().find(|(kind, _)| found.starts_with(kind)).map_or("something else", |(_, kind)| kind);
+    Some(Mismatch::expected("an object", kind))
+}
+
 /// Reads a value from another one.
 pub(super) fn read_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
     let reading = Reading::new(false);
@@ -74,7 +97,7 @@ impl<'de, D: Deserializer<'de>> Erased<'de, D> {
 
     #[cold]
     fn failed(&mut self, error: D::Error, reading: &Reading) -> Mismatch {
-        let fault = reading.fault();
+        let fault = reading.fault().or_else(|| unasked(&error, reading));
         self.error = Some(error);
         self.is_refused = fault.is_some();
         fault.unwrap_or_else(nothing_read)
