@@ -74,8 +74,8 @@ pub fn arguments(spec: &'static ToolSpec, arguments: &Value) -> Result<(), Refus
 }
 
 /// Checks the structured content of a result against the tool's `outputSchema`, which is compiled once; where there is
-/// no structured content, its text, in each of the ways in which [`decode`](crate::decode()) reads it. A result that is an error always fits, and so does any where the tool
-/// declares no `outputSchema`.
+/// no structured content, its text, in each of the ways in which [`decode`](crate::decode()) reads it. A result that is an
+/// error always fits, and so does any where the tool declares no `outputSchema`.
 ///
 /// # Errors
 /// Where the structured content does not fit or is missing, or the schema cannot be used.
