@@ -81,9 +81,17 @@ fn calls_are_what_mcp_sends() {
     let without_b = read(json!({"name": "add", "arguments": {"a": 1}})).unwrap_err();
     assert!(["`b`", "\"b\""].iter().any(|b| without_b.contains(b)), "{without_b}");
     assert!(read(json!({"name": "subtract"})).unwrap_err().contains("no tool `subtract`"));
-    for odd in [json!({}), json!("add"), json!({"name": 1}), json!(null)] {
-        assert!(read(odd).unwrap_err().contains("`name` of a tool"));
+    for (odd, expected) in [
+        (json!({}), "missing property `name`"),
+        (json!("add"), "expected an object, found a string"),
+        (json!({"name": 1}), "expected a string, found an integer at `/name`"),
+        (json!(null), "expected an object, found null"),
+    ] {
+        assert_eq!(read(odd), Err(expected.to_owned()));
     }
+    let twice = r#"{"name": "add", "arguments": {"a": 1, "b": 2}, "name": "fixture_make_report"}"#;
+    let error = serde_json::from_str::<FixtureCall>(twice).unwrap_err().to_string();
+    assert!(error.starts_with("it is there twice at `/name`"), "another reader sees another call: {error}");
 }
 
 #[test]

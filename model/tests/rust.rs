@@ -70,6 +70,10 @@ fn mistakes_are_named_with_their_place() {
             "rust = { derives = [] }",
             "unknown key `derives` in `rust` of server `github`\n --> mcp.toml:3:10\n  = help: did you mean `derive`?",
         ),
+        (
+            "shared = { Entity = \"a/b\" }",
+            "unknown key `shared` in server `github`\n --> mcp.toml:3:1\n  = help: it belongs in `[servers.github.rust]`",
+        ),
         ("rust = [\"Eq\"]", "`rust` of server `github` must be a table, not an array\n --> mcp.toml:3:8"),
         (
             "rust.derive = \"Eq\"",

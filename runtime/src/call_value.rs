@@ -1,7 +1,7 @@
 //! The JSON form of a call that is a value: `{"name": .., "arguments": {..}}`, the `params` of MCP's `tools/call`.
 
 use serde::de::Error as _;
-use serde::ser::{Error as _, SerializeStruct};
+use serde::ser::{Error as _, SerializeMap};
 use serde::{Deserialize, Deserializer, Serializer};
 use serde_json::Value;
 
@@ -16,9 +16,10 @@ pub fn serialize_call<S: Serializer>(name: &'static str, arguments: &Value, seri
     if !arguments.is_object() {
         return Err(S::Error::custom(format!("the arguments of `{name}` have no JSON form")));
     }
-    let mut call = serializer.serialize_struct("Call", 2)?;
-    call.serialize_field("name", name)?;
-    call.serialize_field("arguments", arguments)?;
+    // Formats without names of fields print a struct as a list, which is no call.
+    let mut call = serializer.serialize_map(Some(2))?;
+    call.serialize_entry("name", name)?;
+    call.serialize_entry("arguments", arguments)?;
     call.end()
 }
 
@@ -31,12 +32,16 @@ pub fn deserialize_call<'de, T, D: Deserializer<'de>>(
     deserializer: D,
     parse: impl FnOnce(&str, Option<&Value>) -> Result<T, CallError>,
 ) -> Result<T, D::Error> {
-    let call = Value::deserialize(deserializer)?;
-    match call.get("name") {
-        Some(Value::String(name)) => parse(name, call.get("arguments")).map_err(D::Error::custom),
-        _ => Err(D::Error::custom("a call is an object with the `name` of a tool, and `arguments`")),
-    }
+    let call = CallParams::deserialize(deserializer)?;
+    parse(&call.name, call.arguments.as_ref()).map_err(D::Error::custom)
 }
+
+struct CallParams {
+    name: String,
+    arguments: Option<Value>,
+}
+
+crate::__object!(CallParams { name: required "name", arguments: optional "arguments", });
 
 /// `Serialize` and `Deserialize` for the type of a server's calls.
 #[doc(hidden)]

@@ -52,17 +52,21 @@ pub fn decode_wrapped<T: Wire>(result: ToolResult) -> Result<T, CallError> {
     read.map_err(|mismatch| unfit(mismatch, result))
 }
 
-/// The JSON value that a result holds, whatever its type: for validation.
+/// The values that a result may hold, whatever its type, the likeliest first: for validation.
 #[cfg(feature = "validate")]
-pub(crate) fn value(result: &ToolResult) -> Option<Value> {
-    match structured(result) {
-        Some(structured) => Some(structured.clone()),
-        None => match json_blocks(result).as_slice() {
-            [] => serde_json::from_str(&result.text()).ok(),
-            [only] => Some(only.clone()),
-            several => Some(Value::Array(several.to_vec())),
-        },
+pub(crate) fn values(result: &ToolResult) -> Vec<Value> {
+    if let Some(structured) = structured(result) {
+        return vec![structured.clone()];
     }
+    let mut values = match json_blocks(result).as_slice() {
+        [] => serde_json::from_str(&result.text()).into_iter().collect(),
+        [only] => vec![only.clone(), Value::Array(vec![only.clone()])],
+        several => [&[Value::Array(several.to_vec())], several].concat(),
+    };
+    if result.content.iter().any(|block| block.as_text().is_some()) {
+        values.push(Value::String(result.text()));
+    }
+    values
 }
 
 /// Some servers write `null` where there is none; it is the value where there is no text either.

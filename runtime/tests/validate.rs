@@ -1,6 +1,6 @@
 //! Values against schemas: the official tests, and what servers get wrong.
 
-#![allow(clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::panic, clippy::unwrap_used, clippy::indexing_slicing)]
 
 use std::path::{Path, PathBuf};
 
@@ -294,6 +294,27 @@ fn arguments_and_results_are_checked_against_the_tool() {
     assert!(answer(json!({"content": [{"type": "text", "text": "{\"total\": 1}"}]})).is_ok());
     assert!(answer(json!({"content": [{"type": "text", "text": "one"}]})).is_err());
     assert!(answer(json!({"content": [], "isError": true})).is_ok());
+}
+
+/// As they are read: FastMCP writes a list as a block for each item, and a text as it is.
+#[test]
+fn texts_are_checked_in_the_ways_in_which_they_are_read() {
+    static LIST: ToolSpec = ToolSpec::new("list", "{}")
+        .output_schema(r#"{"type": "array", "items": {"type": "object", "required": ["n"]}}"#);
+    static TEXT: ToolSpec = ToolSpec::new("text", "{}").output_schema(r#"{"type": "string", "maxLength": 5}"#);
+    let answer = |spec: &'static ToolSpec, blocks: &[&str]| {
+        let blocks: Vec<Value> = blocks.iter().map(|text| json!({ "type": "text", "text": text })).collect();
+        result(spec, &ToolResult::from_json("s", "t", json!({ "content": blocks })))
+            .map_err(|refusal| refusal.message())
+    };
+    assert_eq!(answer(&LIST, &[r#"{"n": 1}"#]), Ok(()));
+    assert_eq!(answer(&LIST, &[r#"{"n": 1}"#, r#"{"n": 2}"#]), Ok(()));
+    assert_eq!(answer(&LIST, &[r#"[{"n": 1}]"#, "[]"]), Ok(()), "one of them fits");
+    assert!(answer(&LIST, &[r#"{"n": 1}"#, "{}"]).is_err());
+    assert!(answer(&LIST, &["none"]).unwrap_err().contains("structured content"));
+    assert_eq!(answer(&TEXT, &["short"]), Ok(()));
+    assert_eq!(answer(&TEXT, &["12345"]), Ok(()));
+    assert!(answer(&TEXT, &["too long"]).is_err());
 }
 
 static SERVER: ServerSpec = ServerSpec::new("counter");

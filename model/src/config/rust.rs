@@ -6,7 +6,7 @@ use crate::FileError;
 use crate::secrets::quoted;
 use crate::server::{ConfigPlace, RustConfig, RustRule};
 
-const KEYS: [&str; 4] = ["derive", "rename", "extern", "shared"];
+pub(super) const KEYS: [&str; 4] = ["derive", "rename", "extern", "shared"];
 
 pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<RustConfig, FileError> {
     let mut rust = RustConfig::default();

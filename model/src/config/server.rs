@@ -92,7 +92,9 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     if reader.strict
         && let Some(entry) = table.entries.iter().find(|entry| !KEYS.contains(&entry.key.as_str()))
     {
-        return Err(reader.unknown_key(entry, &format!("server `{name}`"), &KEYS));
+        let error = reader.unknown_key(entry, &format!("server `{name}`"), &KEYS);
+        let belongs = rust::KEYS.contains(&entry.key.as_str());
+        return Err(if belongs { error.with_help(format!("it belongs in `[servers.{name}.rust]`")) } else { error });
     }
     let transport = transport(reader, &table)?;
     let mut server = ServerConfig::stdio(name, "");

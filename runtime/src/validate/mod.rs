@@ -74,15 +74,22 @@ pub fn arguments(spec: &'static ToolSpec, arguments: &Value) -> Result<(), Refus
 }
 
 /// Checks the structured content of a result against the tool's `outputSchema`, which is compiled once; where there is
-/// no structured content, its text as JSON. A result that is an error always fits, and so does any where the tool
-/// declares no `outputSchema`.
+/// no structured content, its text, in each of the ways in which [`decode`](crate::decode()) reads it. A result that is an
+/// error always fits, and so does any where the tool declares no `outputSchema`.
 ///
 /// # Errors
 /// Where the structured content does not fit or is missing, or the schema cannot be used.
 pub fn result(spec: &'static ToolSpec, result: &ToolResult) -> Result<(), Refusal> {
     let Some(schema) = spec.output_schema.filter(|_| !result.is_error) else { return Ok(()) };
-    match crate::decode::value(result) {
-        Some(value) => compiled::check(spec.name, schema, &value),
-        None => Err(Violation::missing_structured_content().into()),
+    // As it is read: a text is a value where nothing else is.
+    let values = crate::decode::values(result);
+    let mut refused = values.iter().map(|value| (value, compiled::check(spec.name, schema, value)));
+    let Some((likeliest, Err(refusal))) = refused.next() else {
+        return if values.is_empty() { Err(Violation::missing_structured_content().into()) } else { Ok(()) };
+    };
+    if refused.any(|(_, checked)| checked.is_ok()) {
+        return Ok(());
     }
+    let is_prose = result.structured.is_none() && likeliest.is_string() && values.len() == 1;
+    Err(if is_prose { Violation::missing_structured_content().into() } else { refusal })
 }

@@ -146,8 +146,14 @@ impl Reading {
     #[cold]
     pub(super) fn raise<E: Error>(&self, mismatch: Mismatch) -> E {
         let error = E::custom(&mismatch);
-        self.fault.replace(Some(mismatch));
+        self.refuse(mismatch);
         error
+    }
+
+    /// Says why an error of a deserializer came about.
+    #[cold]
+    pub(super) fn refuse(&self, mismatch: Mismatch) {
+        self.fault.replace(Some(mismatch));
     }
 
     #[cold]

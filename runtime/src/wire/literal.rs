@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::object::{MOST_STRANGERS, missing_among};
 use super::scalars::nothing_read;
 use super::sink::{Scalar, Sink};
 use super::{Input, Mismatch, Recorded, same_json, to_value};
@@ -73,8 +74,12 @@ impl<'a> Recorded<'a> {
     /// # Errors
     /// Where it is missing, or of the other kind.
     pub fn tag(self, key: &'static str, is_text: bool) -> Result<Cow<'a, str>, Mismatch> {
-        let found = self.members()?.find(|(found, _)| *found == key);
-        let (_, tag) = found.ok_or_else(|| Mismatch::missing(key))?;
+        let mut found = self.members()?.filter(|(found, _)| *found == key);
+        let Some((_, tag)) = found.next() else { return Err(self.without_tag(key)) };
+        // Other readers may take the other one.
+        if found.next().is_some() {
+            return Err(Mismatch::twice().within(key));
+        }
         match (tag.scalar(), is_text) {
             (Some(Scalar::Text(text)), true) => Ok(Cow::Borrowed(text)),
             (_, true) => Err(tag.expected("a string").within(key)),
@@ -82,6 +87,17 @@ impl<'a> Recorded<'a> {
             // `1.0` is the tag `1`.
             (Some(Scalar::Float(number)), false) => Ok(Cow::Owned(to_value(&number)?.to_string())),
             _ => Ok(Cow::Owned(tag.value().to_string())),
+        }
+    }
+
+    /// The branches of a union around this one fail often, and nobody sees it.
+    #[cold]
+    fn without_tag(self, key: &'static str) -> Mismatch {
+        match self.members() {
+            Ok(members) if self.reading.trying.get() == 0 => {
+                missing_among(key, members.map(|(key, _)| key).take(MOST_STRANGERS))
+            }
+            _ => Mismatch::missing(key),
         }
     }
 }
@@ -94,7 +110,7 @@ pub fn unknown_tag(key: &'static str, known: &[&str]) -> Mismatch {
 
 fn one_of<'v>(values: impl ExactSizeIterator<Item = &'v str>) -> Mismatch {
     let more = values.len().saturating_sub(MOST_LISTED);
-    let listed: Vec<_> = values.take(MOST_LISTED).map(|value| value.escape_debug().to_string()).collect();
+    let listed: Vec<_> = values.take(MOST_LISTED).map(mcp_model::printable).collect();
     let rest = if more == 0 { String::new() } else { format!(" or {more} more") };
     Mismatch::new(format!("expected one of `{}`{rest}", listed.join("`, `")))
 }

@@ -40,6 +40,10 @@ impl Mismatch {
         Self::of(Message::Missing(key))
     }
 
+    pub(super) fn twice() -> Self {
+        Self::new("it is there twice")
+    }
+
     fn of(message: Message) -> Self {
         Self(Box::new(Content { steps: Vec::new(), message }))
     }

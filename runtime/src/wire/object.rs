@@ -6,7 +6,7 @@ use super::{Input, Keys, Mismatch, Wire};
 /// From this many comparisons of unknown keys on, keys are looked up.
 const MANY: usize = 4096;
 /// How many keys are looked at for one that may have been meant.
-const MOST_STRANGERS: usize = 64;
+pub(super) const MOST_STRANGERS: usize = 64;
 
 /// The place of a field.
 pub struct Slot<'s> {
@@ -164,7 +164,7 @@ impl Places for Fields<'_, '_> {
         self.expected = found + 1;
         match self.slots.get_mut(found) {
             None => Ok(Place::Known),
-            Some(slot) if slot.is_there => Err(Mismatch::new("it is there twice")),
+            Some(slot) if slot.is_there => Err(Mismatch::twice()),
             Some(slot) => {
                 slot.is_there = true;
                 Ok(Place::Field(slot.sink.reborrow(), slot.is_optional))
@@ -186,14 +186,19 @@ impl Strangers {
     #[cold]
     #[must_use]
     pub fn missing(&self, key: &'static str) -> Mismatch {
-        let strangers = self.0.iter().flat_map(|strange| &strange.keys).map(String::as_str);
-        match mcp_model::nearest(key, strangers).first() {
-            Some(near) => Mismatch::new(format!(
-                "missing property `{0}`; there is `{1}`: did you mean `{0}`?",
-                key.escape_debug(),
-                near.escape_debug()
-            )),
-            None => Mismatch::missing(key),
-        }
+        missing_among(key, self.0.iter().flat_map(|strange| &strange.keys).map(String::as_str))
+    }
+}
+
+/// The mismatch of a property that is not there; one of those that are may have been meant.
+#[cold]
+pub(super) fn missing_among<'k>(key: &'static str, keys: impl Iterator<Item = &'k str>) -> Mismatch {
+    match mcp_model::nearest(key, keys).first() {
+        Some(near) => Mismatch::new(format!(
+            "missing property `{0}`; there is `{1}`: did you mean `{0}`?",
+            key.escape_debug(),
+            near.escape_debug()
+        )),
+        None => Mismatch::missing(key),
     }
 }

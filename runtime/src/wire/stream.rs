@@ -14,49 +14,107 @@ use super::sink::{Place, Scalar, Sink};
 use super::tape::{Recorder, Tape};
 use super::{Keys, Mismatch, Wire};
 
-/// The key under which `serde_json` with `arbitrary_precision` gives the digits of a number.
-pub(super) const DIGITS: &str = "$serde_json::private::Number";
+/// Whether an object with this key is a number: `serde_json` with `arbitrary_precision` gives its digits under the key.
+/// Without that feature it is a key like others.
+#[inline]
+pub(super) fn is_number(key: &str) -> bool {
+    key == "$serde_json::private::Number" && keeps_digits()
+}
+
+#[cold]
+fn keeps_digits() -> bool {
+    "1.00".parse::<serde_json::Number>().is_ok_and(|number| number.to_string() == "1.00")
+}
 
 /// Reads a value from a deserializer.
 pub(super) fn read<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     let reading = Reading::new(true);
     let mut stream = Erased::new(deserializer);
-    T::read(Input { stream: &mut stream, reading: &reading }).map_err(|error| stream.error(error, D::Error::custom))
+    T::read(Input { stream: &mut stream, reading: &reading }).map_err(|mismatch| match stream.error {
+        Some(error) if !stream.is_refused => error,
+        refused => {
+            let position = refused.and_then(|error| position(&error.to_string())).unwrap_or_default();
+            D::Error::custom(format_args!("{mismatch}{position}"))
+        }
+    })
+}
+
+/// Where the text of a value is that a sink refused, as `serde_json` writes it at the end of its errors, and reads it there.
+#[cold]
+fn position(error: &str) -> Option<String> {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (line, column) = error.rsplit_once(" at line ")?.1.split_once(" column ")?;
+    (is_number(line) && is_number(column)).then(|| format!(" at line {line} column {column}"))
+}
+
+/// What is wrong with a value that is no object. Where a struct is asked for, deserializers say it by themselves, and show
+/// the value: it may be a secret.
+#[cold]
+fn unasked(error: &impl fmt::Display, reading: &Reading) -> Option<Mismatch> {
+    if !reading.is_whole.get() {
+        return None;
+    }
+    let error = error.to_string();
+    let found = error.strip_prefix("invalid type: ")?;
+    let kinds = [
+        ("string", "a string"),
+        ("boolean", "a boolean"),
+        ("integer", "an integer"),
+        ("floating point", "a number"),
+        ("number", "a number"),
+        ("sequence", "an array"),
+        ("null", "null"),
+        ("unit value", "null"),
+    ];
+    let kind = kinds.iter().find(|(kind, _)| found.starts_with(kind)).map_or("something else", |(_, kind)| kind);
+    Some(Mismatch::expected("an object", kind))
 }
 
 /// Reads a value from another one.
 pub(super) fn read_value<T: Wire>(value: &Value) -> Result<T, Mismatch> {
     let reading = Reading::new(false);
     let mut stream = Erased::new(value);
-    T::read(Input { stream: &mut stream, reading: &reading })
-        .map_err(|mismatch| stream.error.map_or(mismatch, |error| Mismatch::new(error.to_string())))
+    T::read(Input { stream: &mut stream, reading: &reading }).map_err(|mismatch| match stream.error {
+        Some(error) if !stream.is_refused => Mismatch::new(error.to_string()),
+        _ => mismatch,
+    })
 }
 
 /// A deserializer whose type nobody has to know.
 struct Erased<'de, D: Deserializer<'de>> {
     deserializer: Option<D>,
-    /// Why the deserializer could not go on; what a sink refused is no error of it.
+    /// Why the deserializer could not go on.
     error: Option<D::Error>,
+    /// Whether a sink refused what it was given: that is no error of the deserializer, which only knows where it stands.
+    is_refused: bool,
 }
 
 impl<'de, D: Deserializer<'de>> Erased<'de, D> {
     #[inline]
     fn new(deserializer: D) -> Self {
-        Self { deserializer: Some(deserializer), error: None }
+        Self { deserializer: Some(deserializer), error: None, is_refused: false }
     }
 
     #[cold]
     fn failed(&mut self, error: D::Error, reading: &Reading) -> Mismatch {
-        reading.fault().unwrap_or_else(|| {
-            self.error = Some(error);
-            nothing_read()
-        })
+        let fault = reading.fault().or_else(|| unasked(&error, reading));
+        self.error = Some(error);
+        self.is_refused = fault.is_some();
+        fault.unwrap_or_else(nothing_read)
     }
 
-    /// The error of the deserializer, or else one that is made of a mismatch.
+    /// The error on its way out.
     #[cold]
-    fn error(self, mismatch: Mismatch, raise: impl FnOnce(Mismatch) -> D::Error) -> D::Error {
-        self.error.unwrap_or_else(|| raise(mismatch))
+    fn error(self, mismatch: Mismatch, reading: &Reading) -> D::Error {
+        match self.error {
+            Some(error) => {
+                if self.is_refused {
+                    reading.refuse(mismatch);
+                }
+                error
+            }
+            None => reading.raise(mismatch),
+        }
     }
 }
 
@@ -103,7 +161,7 @@ fn give<'de, D: Deserializer<'de>>(
         Sink::Other(place) => {
             let mut stream = Erased::new(deserializer);
             let filled = place.fill(Input { stream: &mut stream, reading });
-            filled.map_err(|mismatch| stream.error(mismatch, |mismatch| reading.raise(mismatch)))
+            filled.map_err(|mismatch| stream.error(mismatch, reading))
         }
         sink => deserializer.deserialize_any(Giver { sink, reading }),
     }
@@ -259,7 +317,7 @@ impl<'de> Visitor<'de> for Giver<'_, '_> {
         reading.enter()?;
         let mut is_first = true;
         while let Some(key) = members.next_key_seed(KeySeed)? {
-            if is_first && key == DIGITS {
+            if is_first && is_number(&key) {
                 let digits = members.next_value::<String>()?;
                 reading.leave();
                 return self.number(&digits);
@@ -327,7 +385,7 @@ impl<'de> DeserializeSeed<'de> for ItemSeed<'_, '_> {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let mut stream = Erased::new(deserializer);
         let read = (self.item)(Input { stream: &mut stream, reading: self.reading });
-        read.map_err(|mismatch| stream.error(mismatch, |mismatch| self.reading.raise(mismatch)))
+        read.map_err(|mismatch| stream.error(mismatch, self.reading))
     }
 }
 
@@ -344,7 +402,7 @@ impl<'de, M: Extra + ?Sized> DeserializeSeed<'de> for MemberSeed<'_, '_, M> {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
         let mut stream = Erased::new(deserializer);
         let read = self.member.member(self.key, Input { stream: &mut stream, reading: self.reading });
-        read.map_err(|mismatch| stream.error(mismatch, |mismatch| self.reading.raise(mismatch)))
+        read.map_err(|mismatch| stream.error(mismatch, self.reading))
     }
 }
 

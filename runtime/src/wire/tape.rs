@@ -11,7 +11,7 @@ use super::input::Reading;
 use super::mismatch::Mismatch;
 use super::scalars::NOT_FINITE;
 use super::sink::Scalar;
-use super::stream::{DIGITS, KeySeed};
+use super::stream::{KeySeed, is_number};
 
 const TOO_LONG: &str = "an integer of more than 64 bits";
 
@@ -287,7 +287,7 @@ impl<'t> Visitor<'t> for Recorder<'_, 't> {
         let start = tape.push(Token::Object { end: 0, members: 0 });
         let mut held = 0;
         while let Some(key) = members.next_key_seed(KeySeed)? {
-            if held == 0 && key == DIGITS {
+            if held == 0 && is_number(&key) {
                 let digits = members.next_value::<String>()?;
                 tape.tokens.truncate(start);
                 reading.leave();

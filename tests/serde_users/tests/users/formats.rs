@@ -93,6 +93,14 @@ where
 const ISSUE: &str =
     r#"{"owner":"o: #1","repo":"no","title":"- 'a'\n\"b\"\t\u00e9","labels":[],"assignees":["~","1"],"milestone":3}"#;
 
+/// A call has the form of MCP, by its keys, in every format.
+#[test]
+fn calls_survive() {
+    survives::<crate::create::github::GithubCall>(
+        r#"{"name":"create_issue","arguments":{"owner":"o","repo":"r","title":"t","labels":[]}}"#,
+    );
+}
+
 #[test]
 fn values_survive_every_format() {
     survives::<CreateIssue>(ISSUE);

@@ -1,0 +1,148 @@
+//! Reading by way of `serde`: what only texts can hold, and where their errors are.
+
+#![allow(clippy::panic, clippy::unwrap_used, clippy::expect_used)]
+
+use mcp_runtime::wire::from_value;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+#[derive(Debug, PartialEq)]
+struct Circle {
+    radius: f64,
+}
+mcp_runtime::__object!(Circle { radius: required "radius", } tag "kind");
+
+#[derive(Debug, PartialEq)]
+struct Square {
+    side: f64,
+}
+mcp_runtime::__object!(Square { side: required "side", } tag "kind");
+
+#[derive(Debug, PartialEq)]
+enum Shape {
+    Circle(Circle),
+    Square(Square),
+}
+mcp_runtime::__tagged_union!(Shape by "kind" { Circle = "circle", Square = "square", });
+
+#[derive(Debug, PartialEq)]
+struct Drawing {
+    shapes: Vec<Shape>,
+    counts: Option<Vec<i64>>,
+    free: Option<Map<String, Value>>,
+}
+mcp_runtime::__object!(Drawing { shapes: required "shapes", counts: optional "counts", free: optional "free", });
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Size {
+    Small,
+    One,
+}
+mcp_runtime::__literal_enum!(Size { Small = "\"small\"", One = "1", });
+
+#[test]
+fn a_tag_that_is_there_twice_is_refused() {
+    for text in [
+        r#"{"kind":"circle","radius":1,"kind":"square"}"#,
+        r#"{"kind":"circle","kind":"circle","radius":1}"#,
+        r#"{"kind":"circle","radius":1,"kind":5}"#,
+    ] {
+        let error = serde_json::from_str::<Shape>(text).unwrap_err();
+        assert_eq!(error.to_string(), "it is there twice at `/kind`", "{text}");
+    }
+}
+
+/// As they do of types with `serde`'s derives.
+#[test]
+fn errors_know_their_line_and_say_it_once() {
+    #[derive(Debug, Deserialize)]
+    struct File {
+        #[expect(dead_code)]
+        drawing: Drawing,
+    }
+    let text = "{\n  \"shapes\": [],\n  \"counts\": [1, \"two\"]\n}";
+    let error = serde_json::from_str::<Drawing>(text).unwrap_err();
+    assert_eq!(
+        (error.line(), error.column(), error.to_string().as_str()),
+        (3, 21, "expected an integer, found a string at `/counts/1` at line 3 column 21")
+    );
+    let error = serde_json::from_str::<File>(&format!("{{\"drawing\":\n{text}}}")).unwrap_err();
+    assert_eq!(
+        (error.line(), error.column(), error.to_string().as_str()),
+        (4, 21, "expected an integer, found a string at `/counts/1` at line 4 column 21")
+    );
+    assert!(error.is_data());
+    let error = serde_json::from_value::<Drawing>(json!({"shapes": [], "counts": ["two"]})).unwrap_err();
+    assert_eq!((error.line(), error.to_string().as_str()), (0, "expected an integer, found a string at `/counts/0`"));
+}
+
+#[test]
+fn errors_of_syntax_stay_what_they_are() {
+    for (text, line, column) in [
+        ("{\n\"shapes\": [{\"kind\": \"circle\", \"radius\": 1,}]}", 2, 43),
+        ("{\"shapes\": [],\n\"counts\": [1, tru]}", 2, 18),
+        ("{\"shapes\": []} x", 1, 16),
+    ] {
+        let error = serde_json::from_str::<Drawing>(text).unwrap_err();
+        assert!(error.is_syntax(), "{error}");
+        assert_eq!((error.line(), error.column()), (line, column), "{error}");
+    }
+    for text in ["", "{\"shapes\": [", "{\"shapes\": [{\"kind\": \"cir"] {
+        assert!(serde_json::from_str::<Drawing>(text).unwrap_err().is_eof(), "{text}");
+    }
+}
+
+/// What `serde_json` calls numbers with `arbitrary_precision` is a key like others without it.
+#[test]
+fn no_key_makes_an_object_a_number() {
+    for digits in ["5", "secret"] {
+        let value = json!({"$serde_json::private::Number": digits});
+        let text = value.to_string();
+        assert_eq!(from_value::<Map<String, Value>>(&value).unwrap(), *value.as_object().unwrap());
+        let drawing: Drawing = serde_json::from_str(&format!(r#"{{"shapes":[],"free":{{"a":{text}}}}}"#)).unwrap();
+        assert_eq!(drawing.free.unwrap()["a"], value);
+        let error = serde_json::from_str::<Drawing>(&format!(r#"{{"shapes":[],"counts":[{text}]}}"#)).unwrap_err();
+        assert!(error.to_string().starts_with("expected an integer, found an object at `/counts/0`"), "{error}");
+    }
+}
+
+#[test]
+fn values_are_listed_as_json_has_them() {
+    let error = from_value::<Size>(&json!("large")).unwrap_err();
+    assert_eq!(error.to_string(), r#"expected one of `"small"`, `1`"#);
+}
+
+#[test]
+fn a_tag_that_is_misspelt_is_named() {
+    let said = |value: Value| from_value::<Shape>(&value).unwrap_err().to_string();
+    assert_eq!(
+        said(json!({"radius": 1, "knd": "circle"})),
+        "missing property `kind`; there is `knd`: did you mean `kind`?"
+    );
+    assert_eq!(said(json!({"radius": 1})), "missing property `kind`");
+}
+
+#[test]
+fn no_error_shows_a_value_that_is_no_object() {
+    for (value, found) in [
+        (json!("hunter2"), "a string"),
+        (json!(4_711), "an integer"),
+        (json!(47.11), "a number"),
+        (json!(true), "a boolean"),
+        (json!(null), "null"),
+        (json!(["hunter2"]), "an array"),
+    ] {
+        let expected = format!("expected an object, found {found}");
+        for error in [
+            serde_json::from_value::<Drawing>(value.clone()).unwrap_err(),
+            serde_json::from_value::<Shape>(value.clone()).unwrap_err(),
+            Drawing::deserialize(&value).unwrap_err(),
+        ] {
+            assert_eq!(error.to_string(), expected, "{value}");
+        }
+        let error = serde_json::from_str::<Drawing>(&value.to_string()).unwrap_err();
+        assert!(error.to_string().starts_with(&expected) && error.line() == 1, "{error}");
+        let error = serde_json::from_str::<Shape>(&value.to_string()).unwrap_err();
+        assert!(error.to_string().starts_with(&expected), "{error}");
+    }
+}
