@@ -79,9 +79,11 @@ mcp_bindgen::__string_enum!(Deleted { Deleted = "deleted", });
 #[track_caller]
 fn refused<'t, T: Deserialize<'t> + std::fmt::Debug>(text: &'t str) -> String {
     let error = serde_json::from_str::<T>(text).unwrap_err().to_string();
-    let (said, place) = error.rsplit_once(" at line ").unwrap_or_else(|| panic!("{error} does not say in which line"));
-    assert!(place.starts_with("1 column "), "{error}");
-    said.to_owned()
+    // What is missing in the whole value is known only behind its text.
+    match error.rsplit_once(" at line 1 column ") {
+        Some((said, _)) => said.to_owned(),
+        None => error,
+    }
 }
 
 #[test]
