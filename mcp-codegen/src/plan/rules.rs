@@ -106,7 +106,7 @@ fn rename_fields(rules: &[Rule], tools: &mut [ToolPlan<'_>], sharing: &Sharing, 
         match field_rename(rule, tools, sharing, every) {
             Ok(None) => {}
             Ok(Some(rename)) => renames.push(rename),
-            Err(fault) => faults.push(fault),
+            Err(fault) => faults.push(*fault),
         }
     }
     for FieldRename { rule, name, fields } in &renames {
@@ -144,7 +144,7 @@ fn field_rename<'r>(
     tools: &[ToolPlan<'_>],
     sharing: &Sharing,
     every: &[&str],
-) -> Result<Option<FieldRename<'r>>, RuleFault> {
+) -> Result<Option<FieldRename<'r>>, Box<RuleFault>> {
     let Located { place, tool, found } = locate(tools, every, &rule.key)
         .map_err(|nowhere| rule.fault_of_key(format!("in `rename`: {}", nowhere.message), nowhere.help))?;
     if place.is_tool() {
@@ -159,7 +159,8 @@ fn field_rename<'r>(
     let fields: Vec<_> = found.iter().filter_map(|found| found.field).flat_map(of_likes).collect();
     if fields.is_empty() {
         let message = format!("in `rename`: there is no field at `{}`", printable(&rule.key));
-        return Err(rule.fault_of_key(message, "name a tool, or a property: `TOOL/PROPERTY`, `TOOL/$output/PROPERTY`"));
+        let help = "name a tool, or a property: `TOOL/PROPERTY`, `TOOL/$output/PROPERTY`";
+        return Err(rule.fault_of_key(message, help).into());
     }
     let name = identifier(&rule.value).map_err(|nowhere| rule.fault_of_value(nowhere.message, nowhere.help))?;
     Ok(Some(FieldRename { rule, name: name.to_owned(), fields }))
