@@ -184,6 +184,19 @@ fn the_worst_values_cost_little() {
 }
 
 #[test]
+fn branches_that_lose_alike_are_not_read_to_their_end() {
+    // Every branch has the key, and none has the other: nothing tells them apart at any level.
+    let wide = |inner: Value| json!({"next": [inner.clone(), inner], "lost": 1});
+    let value = nested(13, &json!(1), wide);
+    assert!(value.to_string().len() > 50_000);
+    watchdog::within(DEADLINE, "a large value of alike branches", || {
+        let started = Instant::now();
+        from_value::<Deep>(&value).unwrap();
+        assert!(started.elapsed() < AT_MOST, "{:?}", started.elapsed());
+    });
+}
+
+#[test]
 fn values_deeper_than_text_can_be_are_refused() {
     let text = nested(127, &json!(1), |inner| json!([inner])).to_string();
     assert!(from_value::<Deep>(&serde_json::from_str(&text).unwrap()).is_ok());

@@ -102,6 +102,8 @@ pub(super) struct Reading {
     pub(super) trying: Cell<u32>,
     /// What became of the value so far, inside the innermost branch that is tried.
     pub(super) counts: Cell<Counts>,
+    /// What they have to stay below, for that branch to be better than the best one so far.
+    pub(super) bound: Cell<Option<Counts>>,
 }
 
 impl Reading {
@@ -114,6 +116,7 @@ impl Reading {
             trials: Cell::new(0),
             trying: Cell::new(0),
             counts: Cell::default(),
+            bound: Cell::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use super::sink::{Place, Places, Sink};
+use super::sink::{Fate, Place, Places, Sink};
 use super::{Input, Keys, Mismatch, Wire};
 
 /// From this many comparisons of unknown keys on, keys are looked up.
@@ -169,6 +169,16 @@ impl Places for Fields<'_, '_> {
                 slot.is_there = true;
                 Ok(Place::Field(slot.sink.reborrow(), slot.is_optional))
             }
+        }
+    }
+
+    fn fate(&self, key: &str) -> Fate {
+        let place = self.keys.iter().position(|known| *known == key);
+        match (place, &self.unknown) {
+            (Some(place), _) if self.slots.get(place).is_some_and(|slot| slot.is_optional) => Fate::ReadUnlessNull,
+            (Some(_), _) | (None, Unknown::Deny) => Fate::Read,
+            (None, Unknown::Keep(_)) => Fate::Extra,
+            (None, Unknown::Ignore) => Fate::Lost,
         }
     }
 

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use serde_json::Value;
 
 use super::input::{Input, Reading, Stream};
-use super::sink::{Place, Scalar, Sink};
+use super::sink::{Fate, Place, Scalar, Sink};
 use super::tape::{Tape, Token};
 use super::union::Picked;
 use super::{Keys, Mismatch, Wire};
@@ -126,22 +126,21 @@ impl Stream for Recorded<'_> {
                 Ok(())
             }
             Sink::Object(places) => {
+                // Before anything is read: it may already be too much.
+                for (key, value) in self.members()? {
+                    match places.fate(key) {
+                        Fate::ReadUnlessNull if value.is_null() => reading.note_lost(value.size() + 1),
+                        Fate::Read | Fate::ReadUnlessNull => {}
+                        Fate::Extra => reading.note_undeclared(1),
+                        Fate::Lost => reading.note_lost(value.size() + 1),
+                    }
+                }
                 for (key, mut value) in self.members()? {
                     let read = match places.place(key) {
-                        Ok(Place::Field(_, true)) if value.is_null() => {
-                            reading.note_lost(2);
-                            Ok(())
-                        }
+                        Ok(Place::Field(_, true)) if value.is_null() => Ok(()),
                         Ok(Place::Field(sink, _)) => value.give(sink, reading),
-                        Ok(Place::Extra(extra)) => {
-                            reading.note_undeclared(1);
-                            extra.member(key, Input { stream: &mut value, reading })
-                        }
-                        Ok(Place::Lost) => {
-                            reading.note_lost(1 + value.size());
-                            Ok(())
-                        }
-                        Ok(Place::Known) => Ok(()),
+                        Ok(Place::Extra(extra)) => extra.member(key, Input { stream: &mut value, reading }),
+                        Ok(Place::Lost | Place::Known) => Ok(()),
                         Err(mismatch) => Err(mismatch),
                     };
                     read.map_err(|mismatch| mismatch.within(key.to_owned()))?;

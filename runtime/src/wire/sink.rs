@@ -43,8 +43,24 @@ pub trait Places {
     /// Where there must not be one.
     fn place<'p>(&'p mut self, key: &str) -> Result<Place<'p>, Mismatch>;
 
+    /// What becomes of the member under a key, without reading it.
+    fn fate(&self, key: &str) -> Fate;
+
     /// The keys that have a place, where not all have one.
     fn keys(&self) -> Option<Keys>;
+}
+
+/// What becomes of a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is read, and all of it counts.
+    Read,
+    /// It is read, but `null` is not kept.
+    ReadUnlessNull,
+    /// It is kept without a field.
+    Extra,
+    /// It is not kept.
+    Lost,
 }
 
 /// Where a member goes.

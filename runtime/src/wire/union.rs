@@ -18,6 +18,8 @@ pub struct Pick<'a, T> {
     known: Option<Known>,
     /// What became of the value around this one.
     around: Counts,
+    /// What the value around this one has to stay below.
+    bound: Option<Counts>,
     trials_before: u64,
     branches: usize,
     best: Option<Best<T>>,
@@ -46,7 +48,7 @@ pub(super) type Picked = BTreeMap<(TypeId, usize), Known>;
 
 #[derive(Clone, Debug)]
 pub(super) enum Known {
-    Branch(usize),
+    Branch(usize, Counts),
     Mismatch(Mismatch),
 }
 
@@ -59,8 +61,14 @@ impl<'a, T: 'static> Pick<'a, T> {
     pub fn of(input: Recorded<'a>) -> Self {
         let reading = input.reading;
         let known = input.recording.picked.borrow().get(&(TypeId::of::<T>(), input.at)).cloned();
-        let (around, trials_before) = (reading.counts.get(), reading.trials.get());
-        Self { input, known, around, trials_before, branches: 0, best: None, mismatch: None }
+        let (around, bound) = (reading.counts.get(), reading.bound.get());
+        // A value whose parts are known to lose too much need not be read to its end.
+        let known = match known {
+            Some(Known::Branch(_, counts)) if exceeds(around.and(counts), bound) => Some(Known::Mismatch(worse())),
+            known => known,
+        };
+        let trials_before = reading.trials.get();
+        Self { input, known, around, bound, trials_before, branches: 0, best: None, mismatch: None }
     }
 
     /// Tries a branch.
@@ -78,7 +86,7 @@ impl<'a, T: 'static> Pick<'a, T> {
     /// Whether a branch may be the one; where it is, it is about to be tried.
     fn is_worth(&self, branch: usize) -> bool {
         let is_worth = match (&self.known, &self.best) {
-            (Some(Known::Branch(known)), _) => *known == branch,
+            (Some(Known::Branch(known, _)), _) => *known == branch,
             (Some(Known::Mismatch(_)), _) => false,
             (None, Some(best)) => best.counts != Counts::default(),
             (None, None) => true,
@@ -87,6 +95,7 @@ impl<'a, T: 'static> Pick<'a, T> {
             let reading = self.input.reading;
             reading.trials.set(reading.trials.get() + 1);
             reading.counts.set(Counts::default());
+            reading.bound.set(self.best.as_ref().map(|best| best.counts));
             reading.trying.set(reading.trying.get() + 1);
         }
         is_worth
@@ -134,6 +143,7 @@ impl<'a, T: 'static> Pick<'a, T> {
     /// Where no branch fits: the mismatch that lies deepest, for it belongs to the branch that was meant.
     pub fn finish(self) -> Result<T, Mismatch> {
         let reading = self.input.reading;
+        reading.bound.set(self.bound);
         if reading.is_exhausted() {
             // The best of the branches that were tried may not be the one that was meant.
             return Err(too_many_trials());
@@ -145,17 +155,34 @@ impl<'a, T: 'static> Pick<'a, T> {
             (_, None, Some(mismatch)) if mismatch.depth() > 0 => Err(mismatch),
             (_, None, _) => Err(self.input.expected("one of the alternatives")),
         };
-        let Counts { lost, undeclared } = result.as_ref().map_or(Counts::default(), |best| best.counts);
-        reading.counts.set(Counts { lost: self.around.lost + lost, undeclared: self.around.undeclared + undeclared });
+        let counts = self.around.and(result.as_ref().map_or(Counts::default(), |best| best.counts));
+        reading.counts.set(counts);
         if is_new && reading.trials.get() - self.trials_before >= WORTH_KEEPING {
             let known = match &result {
-                Ok(best) => Known::Branch(best.branch),
+                Ok(best) => Known::Branch(best.branch, best.counts),
                 Err(mismatch) => Known::Mismatch(mismatch.clone()),
             };
             self.input.recording.picked.borrow_mut().insert((TypeId::of::<T>(), self.input.at), known);
         }
-        result.map(|best| best.value)
+        if exceeds(counts, self.bound) { Err(worse()) } else { result.map(|best| best.value) }
     }
+}
+
+impl Counts {
+    fn and(self, other: Self) -> Self {
+        Self { lost: self.lost + other.lost, undeclared: self.undeclared + other.undeclared }
+    }
+}
+
+/// Whether a branch cannot be better than the best one so far: counts only grow.
+fn exceeds(counts: Counts, bound: Option<Counts>) -> bool {
+    bound.is_some_and(|bound| counts >= bound)
+}
+
+/// Nobody sees it: there is a better branch.
+#[cold]
+fn worse() -> Mismatch {
+    Mismatch::new("another branch loses less")
 }
 
 pub(super) fn too_many_trials() -> Mismatch {
