@@ -5,8 +5,8 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, Unexpecte
 use serde::{Serialize, forward_to_deserialize_any};
 use serde_json::{Number, Value};
 
-use super::recorded::Recorded;
-use super::sink::Scalar;
+use super::input::Recorded;
+use super::scalar::Scalar;
 use super::tape::Token;
 use super::{Form, Input, Mismatch};
 

@@ -1,13 +1,14 @@
-use std::cell::{Cell, RefCell};
+use std::any::TypeId;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
-use serde::de::Error;
 use serde_json::Value;
 
-use super::recorded::{Recorded, Recording};
-use super::sink::Sink;
-use super::tape::Tape;
-use super::union::{Counts, too_many_trials};
-use super::{Fields, Keys, Mismatch};
+use super::reading::{Counts, Reading};
+use super::scalar::Scalar;
+use super::sink::{Fate, Place, Sink};
+use super::tape::{Tape, Token};
+use super::{Fields, Keys, Mismatch, Wire};
 
 /// A JSON value being read: from a text, from another value, from any format that describes itself.
 pub struct Input<'i> {
@@ -81,109 +82,165 @@ impl<'i> Input<'i> {
     }
 }
 
-/// How much work reading may be, for each step of a value that is laid open. It may come from a hostile server, and the
-/// branches of unions read it again and again: without an end, for hours.
-const MOST_WORK: u64 = 64;
-const LEAST_WORK: u64 = 1 << 19;
-/// Text is at most 128 levels deep, but not every value comes from text.
-const DEEPEST: u32 = 160;
+/// What became of values that took many trials. The branches of a union around them read them again and again: without
+/// this, every level of nesting would multiply the trials.
+pub(super) type Picked = BTreeMap<(TypeId, usize), Known>;
 
-/// What is known of a whole value while its parts are read.
-#[derive(Debug)]
-pub(super) struct Reading {
-    /// Whether the whole value is about to be read, by way of `Deserialize`.
-    pub(super) is_whole: Cell<bool>,
-    /// Why a sink refused what it was given, on its way past the errors of a deserializer, which cannot be added to.
-    fault: RefCell<Option<Mismatch>>,
-    pub(super) depth: Cell<u32>,
-    work_left: Cell<u64>,
-    pub(super) trials: Cell<u64>,
-    /// How many branches of unions are being tried, one inside the other.
-    pub(super) trying: Cell<u32>,
-    /// What became of the value so far, inside the innermost branch that is tried.
-    pub(super) counts: Cell<Counts>,
-    /// What they have to stay below, for that branch to be better than the best one so far.
-    pub(super) bound: Cell<Option<Counts>>,
+#[derive(Clone, Debug)]
+pub(super) enum Known {
+    Branch(usize, Counts),
+    Mismatch(Mismatch),
 }
 
-impl Reading {
-    pub(super) fn new(is_whole: bool) -> Self {
-        Self {
-            is_whole: Cell::new(is_whole),
-            fault: RefCell::new(None),
-            depth: Cell::new(0),
-            work_left: Cell::new(LEAST_WORK),
-            trials: Cell::new(0),
-            trying: Cell::new(0),
-            counts: Cell::default(),
-            bound: Cell::default(),
+/// A value that lies open, and what is known of its parts.
+#[derive(Debug)]
+pub(super) struct Recording<'t> {
+    tape: Tape<'t>,
+    pub(super) picked: RefCell<Picked>,
+}
+
+impl<'t> Recording<'t> {
+    pub(super) fn new(tape: Tape<'t>) -> Self {
+        Self { tape, picked: RefCell::default() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.tape.len()
+    }
+
+    pub(super) fn root<'a>(&'a self, reading: &'a Reading) -> Recorded<'a> {
+        Recorded { recording: self, reading, at: 0 }
+    }
+}
+
+/// A value that lies open.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded<'a> {
+    pub(super) recording: &'a Recording<'a>,
+    pub(super) reading: &'a Reading,
+    pub(super) at: usize,
+}
+
+impl<'a> Recorded<'a> {
+    /// Reads the value.
+    ///
+    /// # Errors
+    /// Where it does not fit.
+    pub fn read<T: Wire>(mut self) -> Result<T, Mismatch> {
+        let reading = self.reading;
+        T::read(Input { stream: &mut self, reading })
+    }
+
+    /// The value, as it came.
+    #[must_use]
+    pub fn value(self) -> Value {
+        self.recording.tape.value(self.at)
+    }
+
+    pub(super) fn token(self) -> Token<'a> {
+        self.recording.tape.token(self.at)
+    }
+
+    /// The value, unless it is an array or an object.
+    pub(super) fn scalar(self) -> Option<Scalar<'a>> {
+        self.recording.tape.scalar(self.at)
+    }
+
+    pub(super) fn is_null(self) -> bool {
+        matches!(self.token(), Token::Null)
+    }
+
+    /// How many steps the value takes: one for every value and every key in it.
+    pub(super) fn size(self) -> usize {
+        self.recording.tape.end(self.at) - self.at
+    }
+
+    /// The items, where the value is an array.
+    pub(super) fn items(self) -> Result<impl ExactSizeIterator<Item = Self>, Mismatch> {
+        let Token::Array { items, .. } = self.token() else { return Err(self.expected("an array")) };
+        self.reading.work(items)?;
+        let mut places = self.recording.tape.items(self.at);
+        Ok((0..items as usize).map(move |_| self.at(places.next().unwrap_or_default())))
+    }
+
+    /// The keys and their values, where the value is an object.
+    pub(super) fn members(self) -> Result<impl Iterator<Item = (&'a str, Self)>, Mismatch> {
+        let Token::Object { members, .. } = self.token() else { return Err(self.expected("an object")) };
+        self.reading.work(members)?;
+        Ok(self.recording.tape.members(self.at).map(move |(key, at)| (key, self.at(at))))
+    }
+
+    fn at(self, at: usize) -> Self {
+        Self { at, ..self }
+    }
+
+    /// The kind of a value, never its content: arguments may hold secrets.
+    #[cold]
+    pub(super) fn expected(self, what: &'static str) -> Mismatch {
+        let found = match (self.scalar(), self.token()) {
+            (Some(scalar), _) => scalar.kind(),
+            (None, Token::Array { .. }) => "an array",
+            (None, _) => "an object",
+        };
+        Mismatch::expected(what, found)
+    }
+}
+
+impl Stream for Recorded<'_> {
+    fn give(&mut self, sink: Sink<'_>, reading: &Reading) -> Result<(), Mismatch> {
+        match sink {
+            Sink::Other(place) => place.fill(Input { stream: self, reading }),
+            Sink::Nullable(_) if self.is_null() => Ok(()),
+            Sink::Nullable(place) => place.fill(Input { stream: self, reading }),
+            Sink::Items(item) => {
+                for (index, mut value) in self.items()?.enumerate() {
+                    let read = item(Input { stream: &mut value, reading });
+                    read.map_err(|mismatch| mismatch.within_item(index))?;
+                }
+                Ok(())
+            }
+            Sink::Members(members) => {
+                for (key, mut value) in self.members()? {
+                    reading.note_undeclared(1);
+                    let read = members.member(key, Input { stream: &mut value, reading });
+                    read.map_err(|mismatch| mismatch.within(key.to_owned()))?;
+                }
+                Ok(())
+            }
+            Sink::Object(places) => {
+                // Before anything is read: it may already be too much.
+                for (key, value) in self.members()? {
+                    match places.fate(key) {
+                        Fate::ReadUnlessNull if value.is_null() => reading.note_lost(value.size() + 1),
+                        Fate::Read | Fate::ReadUnlessNull => {}
+                        Fate::Extra => reading.note_undeclared(1),
+                        Fate::Lost => reading.note_lost(value.size() + 1),
+                    }
+                }
+                for (key, mut value) in self.members()? {
+                    let read = match places.place(key) {
+                        Ok(Place::Field(_, true)) if value.is_null() => Ok(()),
+                        Ok(Place::Field(sink, _)) => value.give(sink, reading),
+                        Ok(Place::Extra(extra)) => extra.member(key, Input { stream: &mut value, reading }),
+                        Ok(Place::Lost | Place::Known) => Ok(()),
+                        Err(mismatch) => Err(mismatch),
+                    };
+                    read.map_err(|mismatch| mismatch.within(key.to_owned()))?;
+                }
+                Ok(())
+            }
+            sink => match self.scalar() {
+                Some(scalar) => sink.scalar(scalar),
+                None => Err(self.expected(sink.expected())),
+            },
         }
     }
 
-    fn allow(&self, steps: usize) {
-        self.work_left.set(self.work_left.get() + MOST_WORK * steps as u64);
+    fn recorded(&self) -> Option<Recorded<'_>> {
+        Some(*self)
     }
 
-    pub(super) fn work(&self, steps: u32) -> Result<(), Mismatch> {
-        let left = &self.work_left;
-        left.set(left.get().saturating_sub(1 + u64::from(steps)));
-        if left.get() == 0 { Err(too_many_trials()) } else { Ok(()) }
+    fn record(&mut self, _: Option<Keys>, _: &Reading) -> Result<Tape<'_>, Mismatch> {
+        Err(Mismatch::new("the value lies open already"))
     }
-
-    pub(super) fn is_exhausted(&self) -> bool {
-        self.work_left.get() == 0
-    }
-
-    /// Says that this much of the value is kept without a type.
-    pub(super) fn note_undeclared(&self, steps: usize) {
-        let Counts { lost, undeclared } = self.counts.get();
-        self.counts.set(Counts { lost, undeclared: undeclared + steps });
-    }
-
-    /// Says that this much of the value is not kept.
-    pub(super) fn note_lost(&self, steps: usize) {
-        let Counts { lost, undeclared } = self.counts.get();
-        self.counts.set(Counts { lost: lost + steps, undeclared });
-    }
-
-    #[cold]
-    pub(super) fn raise<E: Error>(&self, mismatch: Mismatch) -> E {
-        let error = E::custom(&mismatch);
-        self.refuse(mismatch);
-        error
-    }
-
-    /// Says why an error of a deserializer came about.
-    #[cold]
-    pub(super) fn refuse(&self, mismatch: Mismatch) {
-        self.fault.replace(Some(mismatch));
-    }
-
-    #[cold]
-    pub(super) fn fault(&self) -> Option<Mismatch> {
-        self.fault.take()
-    }
-
-    /// What went wrong, seen from further out.
-    #[cold]
-    pub(super) fn within(&self, within: impl FnOnce(Mismatch) -> Mismatch) {
-        let fault = self.fault.take();
-        self.fault.replace(fault.map(within));
-    }
-
-    #[inline]
-    pub(super) fn enter<E: Error>(&self) -> Result<(), E> {
-        self.is_whole.set(false);
-        self.depth.set(self.depth.get() + 1);
-        if self.depth.get() <= DEEPEST { Ok(()) } else { Err(self.raise(too_deep())) }
-    }
-
-    #[inline]
-    pub(super) fn leave(&self) {
-        self.depth.set(self.depth.get() - 1);
-    }
-}
-
-fn too_deep() -> Mismatch {
-    Mismatch::new(format!("more than {DEEPEST} levels deep"))
 }

@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
-use super::object::{MOST_STRANGERS, missing_among};
-use super::scalars::nothing_read;
-use super::sink::{Scalar, Sink};
+use super::mismatch::{MOST_STRANGERS, missing_among, nothing_read};
+use super::print::write_literal;
+use super::scalar::Scalar;
+use super::sink::Sink;
 use super::{Input, Mismatch, Recorded, same_json, to_value};
 
 const MOST_LISTED: usize = 12;
@@ -61,11 +60,6 @@ pub fn read_literal<T: Copy>(input: Input<'_>, variants: &[(T, &'static str)]) -
         }
     }
     Err(one_of(variants.iter().map(|(_, json)| *json)))
-}
-
-/// A JSON value given as JSON text, which in generated code it always is.
-pub(super) fn write_literal(json: &str) -> Result<Value, Mismatch> {
-    serde_json::from_str(json).map_err(|error| Mismatch::new(error.to_string()))
 }
 
 impl<'a> Recorded<'a> {

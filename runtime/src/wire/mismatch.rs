@@ -1,6 +1,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+/// How many keys are looked at for one that may have been meant.
+pub(super) const MOST_STRANGERS: usize = 64;
+
 /// A value that does not fit its type: where, and what was expected there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch(Box<Content>);
@@ -97,3 +100,21 @@ impl fmt::Display for Mismatch {
 }
 
 impl std::error::Error for Mismatch {}
+
+/// A source that gives a value says so.
+pub(super) fn nothing_read() -> Mismatch {
+    Mismatch::new("there is no value")
+}
+
+/// The mismatch of a property that is not there; one of those that are may have been meant.
+#[cold]
+pub(super) fn missing_among<'k>(key: &'static str, keys: impl Iterator<Item = &'k str>) -> Mismatch {
+    match mcp_model::nearest(key, keys).first() {
+        Some(near) => Mismatch::new(format!(
+            "missing property `{0}`; there is `{1}`: did you mean `{0}`?",
+            key.escape_debug(),
+            near.escape_debug()
+        )),
+        None => Mismatch::missing(key),
+    }
+}

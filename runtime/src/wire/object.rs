@@ -1,12 +1,11 @@
 use std::collections::BTreeMap;
 
-use super::sink::{Fate, Place, Places, Sink};
-use super::{Input, Keys, Mismatch, Wire};
+use super::mismatch::{MOST_STRANGERS, missing_among};
+use super::sink::{Extra, Fate, Place, Places, Sink};
+use super::{Keys, Mismatch, Wire};
 
 /// From this many comparisons of unknown keys on, keys are looked up.
 const MANY: usize = 4096;
-/// How many keys are looked at for one that may have been meant.
-pub(super) const MOST_STRANGERS: usize = 64;
 
 /// The place of a field.
 pub struct Slot<'s> {
@@ -44,22 +43,6 @@ pub enum Unknown<'f> {
     Deny,
     /// They are kept.
     Keep(&'f mut dyn Extra),
-}
-
-/// A place for members that have no field.
-pub trait Extra {
-    /// Reads a member.
-    ///
-    /// # Errors
-    /// Where it does not fit.
-    fn member(&mut self, key: &str, input: Input<'_>) -> Result<(), Mismatch>;
-}
-
-impl<T: Wire> Extra for BTreeMap<String, T> {
-    fn member(&mut self, key: &str, input: Input<'_>) -> Result<(), Mismatch> {
-        self.insert(key.to_owned(), T::read(input)?);
-        Ok(())
-    }
 }
 
 /// The fields of an object. Keys without a slot, at the end, are known to whoever reads the object.
@@ -197,18 +180,5 @@ impl Strangers {
     #[must_use]
     pub fn missing(&self, key: &'static str) -> Mismatch {
         missing_among(key, self.0.iter().flat_map(|strange| &strange.keys).map(String::as_str))
-    }
-}
-
-/// The mismatch of a property that is not there; one of those that are may have been meant.
-#[cold]
-pub(super) fn missing_among<'k>(key: &'static str, keys: impl Iterator<Item = &'k str>) -> Mismatch {
-    match mcp_model::nearest(key, keys).first() {
-        Some(near) => Mismatch::new(format!(
-            "missing property `{0}`; there is `{1}`: did you mean `{0}`?",
-            key.escape_debug(),
-            near.escape_debug()
-        )),
-        None => Mismatch::missing(key),
     }
 }

@@ -9,8 +9,7 @@ use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value};
 
 use super::Mismatch;
-use super::literal::write_literal;
-use super::scalars::{NOT_FINITE, faithful, whole_of};
+use super::scalar::{NOT_FINITE, faithful, whole_of};
 
 /// A type that says what it prints as.
 pub trait Print {
@@ -156,6 +155,11 @@ impl Members<'_> {
         let print = &mut *self.0;
         object.members(&mut Members(&mut |known, value| if known == key { Ok(()) } else { print(known, value) }))
     }
+}
+
+/// A JSON value given as JSON text, which in generated code it always is.
+pub(super) fn write_literal(json: &str) -> Result<Value, Mismatch> {
+    serde_json::from_str(json).map_err(|error| Mismatch::new(error.to_string()))
 }
 
 /// A value printed as JSON.

@@ -1,10 +1,9 @@
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 
+use super::mismatch::nothing_read;
 use super::print::{Form, Items, Members, Print, Stopped};
-use super::sink::{Scalar, Sink};
+use super::sink::Sink;
 use super::{Input, Mismatch, Wire};
-
-pub(super) const NOT_FINITE: &str = "JSON has no NaN and no infinity";
 
 /// `Wire` and `Print` of types that a sink knows.
 macro_rules! scalars {
@@ -39,11 +38,6 @@ scalars! {
     u64: Unsigned, |value| Form::Unsigned(*value);
     f64: Float, |value| Form::Float(*value);
     String: Text, |value| Form::Text(value);
-}
-
-/// A source that gives a value says so.
-pub(super) fn nothing_read() -> Mismatch {
-    Mismatch::new("there is no value")
 }
 
 impl Wire for Value {
@@ -106,89 +100,6 @@ impl Print for Map<String, Value> {
     fn members(&self, to: &mut Members<'_>) -> Result<(), Stopped> {
         self.iter().try_for_each(|(key, value)| to.member(key, value.form()))
     }
-}
-
-impl Scalar<'_> {
-    /// An integer, however it is written.
-    pub(super) fn whole<I: TryFrom<i128>>(self, what: &'static str) -> Result<I, Mismatch> {
-        let whole = match self {
-            Self::Signed(number) => Some(number.into()),
-            Self::Unsigned(number) => Some(number.into()),
-            Self::Float(number) => whole_of(number),
-            _ => None,
-        };
-        whole.and_then(|whole| whole.try_into().ok()).ok_or_else(|| self.outside(what))
-    }
-
-    /// A number that a double holds. An integer that it would round is refused. Of a fraction nothing can be told: it was
-    /// rounded to the nearest double when its text was read, as JSON readers do.
-    pub(super) fn double(self) -> Result<f64, Mismatch> {
-        #[allow(clippy::cast_precision_loss)] // what is lost is seen
-        let (rounded, integer) = match self {
-            Self::Float(number) => return Ok(number),
-            Self::Unsigned(number) => (number as f64, i128::from(number)),
-            Self::Signed(number) => (number as f64, i128::from(number)),
-            Self::Digits(digits) if !is_integer(digits) => {
-                let double = digits.parse().ok().filter(|double: &f64| double.is_finite());
-                return double.ok_or_else(|| self.outside("a 64-bit number"));
-            }
-            _ => return Err(self.outside(EXACTLY)),
-        };
-        if whole_of(rounded) == Some(integer) { Ok(rounded) } else { Err(self.outside(EXACTLY)) }
-    }
-
-    /// Never shows the number: it may be a secret.
-    fn outside(self, what: &'static str) -> Mismatch {
-        let found = match self {
-            Self::Signed(_) => "a negative integer",
-            Self::Unsigned(_) => "a larger integer",
-            Self::Float(number) if number.fract() != 0.0 => "a fraction",
-            Self::Float(number) if whole_of(number).is_some() && number < 0.0 => "a negative integer",
-            Self::Float(number) if whole_of(number).is_some() => "a larger integer",
-            Self::Digits(digits) if !is_integer(digits) => "a fraction",
-            _ => "a larger number",
-        };
-        Mismatch::expected(what, found)
-    }
-
-    /// The kind of a value, never its content: arguments may hold secrets.
-    pub(super) fn kind(self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Bool(_) => "a boolean",
-            Self::Signed(_) | Self::Unsigned(_) => "an integer",
-            Self::Float(_) | Self::Digits(_) => "a number",
-            Self::Text(_) => "a string",
-        }
-    }
-}
-
-const EXACTLY: &str = "a number that 64 bits hold exactly";
-
-pub(super) fn whole_of(value: f64) -> Option<i128> {
-    #[allow(clippy::cast_possible_truncation)] // guarded: integral and within 65 bits
-    (value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(64)).contains(&value)).then_some(value as i128)
-}
-
-/// The double that a number is, if it is one: with `arbitrary_precision` it may have more digits than a double keeps.
-pub(super) fn faithful(number: &Number) -> Option<f64> {
-    let double = number.as_f64()?;
-    if Number::from_f64(double).as_ref() == Some(number) {
-        return Some(double);
-    }
-    let written = number.to_string();
-    (!is_integer(&written) && digits(&written) == digits(&double.to_string())).then_some(double)
-}
-
-fn is_integer(written: &str) -> bool {
-    !written.contains(['.', 'e', 'E'])
-}
-
-/// The significant digits of a number, wherever its point is.
-fn digits(number: &str) -> String {
-    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
-    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    digits.trim_matches('0').to_owned()
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! Where what is read goes. Types and sources of values meet here, and neither is generic over the other, so that there
 //! is one copy of the code of each.
 
-use serde_json::{Number, Value};
+use std::collections::BTreeMap;
 
-use super::object::Extra;
-use super::scalars::faithful;
+use super::scalar::Scalar;
 use super::{Input, Keys, Mismatch, Wire};
 
 /// What a value is read into.
@@ -75,6 +74,22 @@ pub enum Place<'p> {
     Known,
 }
 
+/// A place for members that have no field.
+pub trait Extra {
+    /// Reads a member.
+    ///
+    /// # Errors
+    /// Where it does not fit.
+    fn member(&mut self, key: &str, input: Input<'_>) -> Result<(), Mismatch>;
+}
+
+impl<T: Wire> Extra for BTreeMap<String, T> {
+    fn member(&mut self, key: &str, input: Input<'_>) -> Result<(), Mismatch> {
+        self.insert(key.to_owned(), T::read(input)?);
+        Ok(())
+    }
+}
+
 /// A place that takes a value.
 pub trait Fill {
     /// Reads the value.
@@ -88,45 +103,6 @@ impl<T: Wire> Fill for Option<T> {
     fn fill(&mut self, input: Input<'_>) -> Result<(), Mismatch> {
         *self = Some(T::read(input)?);
         Ok(())
-    }
-}
-
-/// A value that is neither array nor object.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Scalar<'t> {
-    Null,
-    Bool(bool),
-    Signed(i64),
-    Unsigned(u64),
-    Float(f64),
-    /// The digits of a number that nothing else holds.
-    Digits(&'t str),
-    Text(&'t str),
-}
-
-impl<'t> Scalar<'t> {
-    /// Of a number that is written with these digits.
-    pub(super) fn of(number: &Number, digits: &'t str) -> Self {
-        match (number.as_u64(), number.as_i64(), faithful(number)) {
-            (Some(number), ..) => Self::Unsigned(number),
-            (_, Some(number), _) => Self::Signed(number),
-            (.., Some(number)) => Self::Float(number),
-            _ => Self::Digits(digits),
-        }
-    }
-}
-
-impl Scalar<'_> {
-    pub(super) fn value(self) -> Value {
-        match self {
-            Self::Null => Value::Null,
-            Self::Bool(value) => Value::Bool(value),
-            Self::Signed(number) => Value::Number(number.into()),
-            Self::Unsigned(number) => Value::Number(number.into()),
-            Self::Float(number) => Number::from_f64(number).map_or(Value::Null, Value::Number),
-            Self::Digits(digits) => digits.parse().map_or(Value::Null, Value::Number),
-            Self::Text(text) => Value::String(text.to_owned()),
-        }
     }
 }
 

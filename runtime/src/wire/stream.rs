@@ -1,30 +1,19 @@
 //! Reading from any deserializer. Only this is generic over it: types know streams and sinks.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::input::{Input, Reading, Stream};
-use super::object::Extra;
-use super::scalars::{NOT_FINITE, nothing_read};
-use super::sink::{Place, Scalar, Sink};
+use super::input::{Input, Stream};
+use super::key::{KeySeed, is_number};
+use super::mismatch::nothing_read;
+use super::reading::Reading;
+use super::scalar::{NOT_FINITE, Scalar};
+use super::sink::{Extra, Place, Sink};
 use super::tape::{Recorder, Tape};
 use super::{Keys, Mismatch, Wire};
-
-/// Whether an object with this key is a number: `serde_json` with `arbitrary_precision` gives its digits under the key.
-/// Without that feature it is a key like others.
-#[inline]
-pub(super) fn is_number(key: &str) -> bool {
-    key == "$serde_json::private::Number" && keeps_digits()
-}
-
-#[cold]
-fn keeps_digits() -> bool {
-    "1.00".parse::<serde_json::Number>().is_ok_and(|number| number.to_string() == "1.00")
-}
 
 /// Reads a value from a deserializer.
 pub(super) fn read<'de, T: Wire, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
@@ -403,40 +392,5 @@ impl<'de, M: Extra + ?Sized> DeserializeSeed<'de> for MemberSeed<'_, '_, M> {
         let mut stream = Erased::new(deserializer);
         let read = self.member.member(self.key, Input { stream: &mut stream, reading: self.reading });
         read.map_err(|mismatch| stream.error(mismatch, self.reading))
-    }
-}
-
-/// The key of an object, which is a text in JSON.
-pub(super) struct KeySeed;
-
-impl<'de> DeserializeSeed<'de> for KeySeed {
-    type Value = Cow<'de, str>;
-
-    #[inline]
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'de> Visitor<'de> for KeySeed {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a text as the key of an object")
-    }
-
-    #[inline]
-    fn visit_str<E>(self, text: &str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-
-    #[inline]
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    #[inline]
-    fn visit_string<E>(self, text: String) -> Result<Cow<'de, str>, E> {
-        Ok(Cow::Owned(text))
     }
 }

@@ -7,11 +7,10 @@ use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
 
-use super::input::Reading;
+use super::key::{KeySeed, is_number};
 use super::mismatch::Mismatch;
-use super::scalars::NOT_FINITE;
-use super::sink::Scalar;
-use super::stream::{KeySeed, is_number};
+use super::reading::Reading;
+use super::scalar::{NOT_FINITE, Scalar};
 
 const TOO_LONG: &str = "an integer of more than 64 bits";
 

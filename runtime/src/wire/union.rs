@@ -1,11 +1,10 @@
 use std::any::TypeId;
-use std::collections::BTreeMap;
 
 use serde_json::{Number, Value};
 
-use super::recorded::Recorded;
-use super::scalars::whole_of;
-use super::sink::Scalar;
+use super::input::{Known, Recorded};
+use super::reading::{Counts, too_many_trials};
+use super::scalar::{Scalar, whole_of};
 use super::tape::Token;
 use super::{Mismatch, Wire};
 
@@ -31,25 +30,6 @@ struct Best<T> {
     value: T,
     branch: usize,
     counts: Counts,
-}
-
-/// What became of a value, in steps: the least is the best.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Counts {
-    /// What is not kept, and would not be printed.
-    pub(super) lost: usize,
-    /// What is kept without a type: properties without a field, values of any kind, texts that no schema lists.
-    pub(super) undeclared: usize,
-}
-
-/// What became of values that took many trials. The branches of a union around them read them again and again: without
-/// this, every level of nesting would multiply the trials.
-pub(super) type Picked = BTreeMap<(TypeId, usize), Known>;
-
-#[derive(Clone, Debug)]
-pub(super) enum Known {
-    Branch(usize, Counts),
-    Mismatch(Mismatch),
 }
 
 /// From this many trials on, what became of a value is kept.
@@ -168,12 +148,6 @@ impl<'a, T: 'static> Pick<'a, T> {
     }
 }
 
-impl Counts {
-    fn and(self, other: Self) -> Self {
-        Self { lost: self.lost + other.lost, undeclared: self.undeclared + other.undeclared }
-    }
-}
-
 /// Whether a branch cannot be better than the best one so far: counts only grow.
 fn exceeds(counts: Counts, bound: Option<Counts>) -> bool {
     bound.is_some_and(|bound| counts >= bound)
@@ -183,10 +157,6 @@ fn exceeds(counts: Counts, bound: Option<Counts>) -> bool {
 #[cold]
 fn worse() -> Mismatch {
     Mismatch::new("another branch loses less")
-}
-
-pub(super) fn too_many_trials() -> Mismatch {
-    Mismatch::new("there are too many ways to read this value")
 }
 
 /// Whether two JSON values are the same: numbers by value, objects whatever the order of their keys.

@@ -1,0 +1,133 @@
+//! What is known of a whole value while its parts are read.
+
+use std::cell::{Cell, RefCell};
+
+use serde::de::Error;
+
+use super::mismatch::Mismatch;
+
+/// What became of a value, in steps: the least is the best.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Counts {
+    /// What is not kept, and would not be printed.
+    pub(super) lost: usize,
+    /// What is kept without a type: properties without a field, values of any kind, texts that no schema lists.
+    pub(super) undeclared: usize,
+}
+
+impl Counts {
+    pub(super) fn and(self, other: Self) -> Self {
+        Self { lost: self.lost + other.lost, undeclared: self.undeclared + other.undeclared }
+    }
+}
+
+/// How much work reading may be, for each step of a value that is laid open. It may come from a hostile server, and the
+/// branches of unions read it again and again: without an end, for hours.
+const MOST_WORK: u64 = 64;
+const LEAST_WORK: u64 = 1 << 19;
+/// Text is at most 128 levels deep, but not every value comes from text.
+const DEEPEST: u32 = 160;
+
+/// What is known of a whole value while its parts are read.
+#[derive(Debug)]
+pub(super) struct Reading {
+    /// Whether the whole value is about to be read, by way of `Deserialize`.
+    pub(super) is_whole: Cell<bool>,
+    /// Why a sink refused what it was given, on its way past the errors of a deserializer, which cannot be added to.
+    fault: RefCell<Option<Mismatch>>,
+    pub(super) depth: Cell<u32>,
+    work_left: Cell<u64>,
+    pub(super) trials: Cell<u64>,
+    /// How many branches of unions are being tried, one inside the other.
+    pub(super) trying: Cell<u32>,
+    /// What became of the value so far, inside the innermost branch that is tried.
+    pub(super) counts: Cell<Counts>,
+    /// What they have to stay below, for that branch to be better than the best one so far.
+    pub(super) bound: Cell<Option<Counts>>,
+}
+
+impl Reading {
+    pub(super) fn new(is_whole: bool) -> Self {
+        Self {
+            is_whole: Cell::new(is_whole),
+            fault: RefCell::new(None),
+            depth: Cell::new(0),
+            work_left: Cell::new(LEAST_WORK),
+            trials: Cell::new(0),
+            trying: Cell::new(0),
+            counts: Cell::default(),
+            bound: Cell::default(),
+        }
+    }
+
+    pub(super) fn allow(&self, steps: usize) {
+        self.work_left.set(self.work_left.get() + MOST_WORK * steps as u64);
+    }
+
+    pub(super) fn work(&self, steps: u32) -> Result<(), Mismatch> {
+        let left = &self.work_left;
+        left.set(left.get().saturating_sub(1 + u64::from(steps)));
+        if left.get() == 0 { Err(too_many_trials()) } else { Ok(()) }
+    }
+
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.work_left.get() == 0
+    }
+
+    /// Says that this much of the value is kept without a type.
+    pub(super) fn note_undeclared(&self, steps: usize) {
+        let Counts { lost, undeclared } = self.counts.get();
+        self.counts.set(Counts { lost, undeclared: undeclared + steps });
+    }
+
+    /// Says that this much of the value is not kept.
+    pub(super) fn note_lost(&self, steps: usize) {
+        let Counts { lost, undeclared } = self.counts.get();
+        self.counts.set(Counts { lost: lost + steps, undeclared });
+    }
+
+    #[cold]
+    pub(super) fn raise<E: Error>(&self, mismatch: Mismatch) -> E {
+        let error = E::custom(&mismatch);
+        self.refuse(mismatch);
+        error
+    }
+
+    /// Says why an error of a deserializer came about.
+    #[cold]
+    pub(super) fn refuse(&self, mismatch: Mismatch) {
+        self.fault.replace(Some(mismatch));
+    }
+
+    #[cold]
+    pub(super) fn fault(&self) -> Option<Mismatch> {
+        self.fault.take()
+    }
+
+    /// What went wrong, seen from further out.
+    #[cold]
+    pub(super) fn within(&self, within: impl FnOnce(Mismatch) -> Mismatch) {
+        let fault = self.fault.take();
+        self.fault.replace(fault.map(within));
+    }
+
+    #[inline]
+    pub(super) fn enter<E: Error>(&self) -> Result<(), E> {
+        self.is_whole.set(false);
+        self.depth.set(self.depth.get() + 1);
+        if self.depth.get() <= DEEPEST { Ok(()) } else { Err(self.raise(too_deep())) }
+    }
+
+    #[inline]
+    pub(super) fn leave(&self) {
+        self.depth.set(self.depth.get() - 1);
+    }
+}
+
+fn too_deep() -> Mismatch {
+    Mismatch::new(format!("more than {DEEPEST} levels deep"))
+}
+
+pub(super) fn too_many_trials() -> Mismatch {
+    Mismatch::new("there are too many ways to read this value")
+}

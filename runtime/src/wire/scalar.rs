@@ -1,0 +1,128 @@
+//! Values that are neither arrays nor objects, and what their numbers are.
+
+use serde_json::{Number, Value};
+
+use super::mismatch::Mismatch;
+
+pub(super) const NOT_FINITE: &str = "JSON has no NaN and no infinity";
+const EXACTLY: &str = "a number that 64 bits hold exactly";
+
+/// A value that is neither array nor object.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Scalar<'t> {
+    Null,
+    Bool(bool),
+    Signed(i64),
+    Unsigned(u64),
+    Float(f64),
+    /// The digits of a number that nothing else holds.
+    Digits(&'t str),
+    Text(&'t str),
+}
+
+impl<'t> Scalar<'t> {
+    /// Of a number that is written with these digits.
+    pub(super) fn of(number: &Number, digits: &'t str) -> Self {
+        match (number.as_u64(), number.as_i64(), faithful(number)) {
+            (Some(number), ..) => Self::Unsigned(number),
+            (_, Some(number), _) => Self::Signed(number),
+            (.., Some(number)) => Self::Float(number),
+            _ => Self::Digits(digits),
+        }
+    }
+}
+
+impl Scalar<'_> {
+    pub(super) fn value(self) -> Value {
+        match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(value),
+            Self::Signed(number) => Value::Number(number.into()),
+            Self::Unsigned(number) => Value::Number(number.into()),
+            Self::Float(number) => Number::from_f64(number).map_or(Value::Null, Value::Number),
+            Self::Digits(digits) => digits.parse().map_or(Value::Null, Value::Number),
+            Self::Text(text) => Value::String(text.to_owned()),
+        }
+    }
+}
+
+impl Scalar<'_> {
+    /// An integer, however it is written.
+    pub(super) fn whole<I: TryFrom<i128>>(self, what: &'static str) -> Result<I, Mismatch> {
+        let whole = match self {
+            Self::Signed(number) => Some(number.into()),
+            Self::Unsigned(number) => Some(number.into()),
+            Self::Float(number) => whole_of(number),
+            _ => None,
+        };
+        whole.and_then(|whole| whole.try_into().ok()).ok_or_else(|| self.outside(what))
+    }
+
+    /// A number that a double holds. An integer that it would round is refused. Of a fraction nothing can be told: it was
+    /// rounded to the nearest double when its text was read, as JSON readers do.
+    pub(super) fn double(self) -> Result<f64, Mismatch> {
+        #[allow(clippy::cast_precision_loss)] // what is lost is seen
+        let (rounded, integer) = match self {
+            Self::Float(number) => return Ok(number),
+            Self::Unsigned(number) => (number as f64, i128::from(number)),
+            Self::Signed(number) => (number as f64, i128::from(number)),
+            Self::Digits(digits) if !is_integer(digits) => {
+                let double = digits.parse().ok().filter(|double: &f64| double.is_finite());
+                return double.ok_or_else(|| self.outside("a 64-bit number"));
+            }
+            _ => return Err(self.outside(EXACTLY)),
+        };
+        if whole_of(rounded) == Some(integer) { Ok(rounded) } else { Err(self.outside(EXACTLY)) }
+    }
+
+    /// Never shows the number: it may be a secret.
+    fn outside(self, what: &'static str) -> Mismatch {
+        let found = match self {
+            Self::Signed(_) => "a negative integer",
+            Self::Unsigned(_) => "a larger integer",
+            Self::Float(number) if number.fract() != 0.0 => "a fraction",
+            Self::Float(number) if whole_of(number).is_some() && number < 0.0 => "a negative integer",
+            Self::Float(number) if whole_of(number).is_some() => "a larger integer",
+            Self::Digits(digits) if !is_integer(digits) => "a fraction",
+            _ => "a larger number",
+        };
+        Mismatch::expected(what, found)
+    }
+
+    /// The kind of a value, never its content: arguments may hold secrets.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "a boolean",
+            Self::Signed(_) | Self::Unsigned(_) => "an integer",
+            Self::Float(_) | Self::Digits(_) => "a number",
+            Self::Text(_) => "a string",
+        }
+    }
+}
+
+pub(super) fn whole_of(value: f64) -> Option<i128> {
+    #[allow(clippy::cast_possible_truncation)] // guarded: integral and within 65 bits
+    (value.fract() == 0.0 && (-(2f64.powi(63))..2f64.powi(64)).contains(&value)).then_some(value as i128)
+}
+
+/// The double that a number is, if it is one: with `arbitrary_precision` it may have more digits than a double keeps.
+pub(super) fn faithful(number: &Number) -> Option<f64> {
+    let double = number.as_f64()?;
+    if Number::from_f64(double).as_ref() == Some(number) {
+        return Some(double);
+    }
+    let written = number.to_string();
+    (!is_integer(&written) && digits(&written) == digits(&double.to_string())).then_some(double)
+}
+
+fn is_integer(written: &str) -> bool {
+    !written.contains(['.', 'e', 'E'])
+}
+
+/// The significant digits of a number, wherever its point is.
+fn digits(number: &str) -> String {
+    let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
+}
