@@ -67,6 +67,8 @@ type Tool = (Origin, String, usize, String);
 
 #[derive(Default)]
 pub(crate) struct Report {
+    /// Whether some lists were left out.
+    pub(crate) is_partial: bool,
     figures: Vec<Figure>,
     tools: BTreeMap<Origin, usize>,
     faults: BTreeMap<Tool, ToolFaults>,
