@@ -100,7 +100,7 @@ impl Step {
 /// A name as it is written in a place.
 pub(crate) fn escaped(name: &str) -> String {
     let mark = if name == EACH || name == OUTPUT { "~" } else { "" };
-    format!("{mark}{}", name.replace('~', "~0").replace('/', "~1"))
+    format!("{mark}{}", mcp_model::pointer_segment(name))
 }
 
 fn unescaped(part: &str) -> Result<String, String> {

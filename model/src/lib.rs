@@ -30,7 +30,7 @@ pub use error::FileError;
 #[cfg(feature = "write")]
 pub use files::write_if_changed;
 pub use lenient::{Lenient, TOO_DEEP, is_beyond_doubles, parse_leniently};
-pub use locate::locate;
+pub use locate::{locate, pointer_segment};
 pub use matching::{matches_glob, nearest};
 pub use overrides::{Overridden, Overrides, ToolOverride};
 pub use server::{

@@ -26,6 +26,16 @@ pub fn locate(text: &str, pointer: &str) -> Option<(usize, usize)> {
     Some(line_and_column(text, found))
 }
 
+/// A key as a segment of a JSON pointer (RFC 6901, section 3).
+///
+/// ```
+/// assert_eq!(mcp_model::pointer_segment("a/b~c"), "a~1b~0c");
+/// ```
+#[must_use]
+pub fn pointer_segment(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
 struct Scanner<'a> {
     bytes: &'a [u8],
     position: usize,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcp_model::{nearest, printable};
+use mcp_model::{nearest, pointer_segment, printable};
 use mcp_schema::{Document, Shape, ShapeId};
 use proc_macro2::{Span, TokenStream};
 use serde_json::Value;
@@ -115,7 +115,7 @@ fn schemas<'t>(tools: &'t [ToolPlan<'_>]) -> impl Iterator<Item = &'t Value> {
 fn definitions(tools: &[ToolPlan<'_>]) -> Vec<String> {
     let of = |schema: &Value, keyword: &str| -> Vec<String> {
         let names = schema.get(keyword).and_then(Value::as_object).into_iter().flat_map(|map| map.keys());
-        names.map(|name| format!("#/{keyword}/{}", name.replace('~', "~0").replace('/', "~1"))).collect()
+        names.map(|name| format!("#/{keyword}/{}", pointer_segment(name))).collect()
     };
     let mut all: Vec<String> = schemas(tools)
         .flat_map(|schema| ["$defs", "definitions"].into_iter().flat_map(|keyword| of(schema, keyword)))

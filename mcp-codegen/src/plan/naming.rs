@@ -64,7 +64,7 @@ pub(crate) type WirePath = (usize, String);
 
 impl Spot {
     fn path(&self, path: &mut String) {
-        let escaped = self.label.replace('~', "~0").replace('/', "~1");
+        let escaped = mcp_model::pointer_segment(&self.label);
         // `~` stands before `0` or `1` in a key, so that none reads like the other steps.
         let _ = match self.step {
             Step::Field => write!(path, "/{escaped}"),

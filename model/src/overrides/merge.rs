@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::segment;
+use crate::pointer_segment;
 
 /// Why a patch does not fit.
 #[derive(Debug, PartialEq)]
@@ -50,7 +50,7 @@ impl Merging {
         for (key, value) in patch {
             let length = self.pointer.len();
             self.pointer.push('/');
-            self.pointer.push_str(&segment(key));
+            self.pointer.push_str(&pointer_segment(key));
             self.member(target, key, value, members);
             self.pointer.truncate(length);
         }

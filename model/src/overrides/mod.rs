@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use crate::{FileError, Snapshot, locate, printable, read_text};
+use crate::{FileError, Snapshot, locate, pointer_segment, printable, read_text};
 
 pub use apply::Overridden;
 
@@ -164,16 +164,11 @@ impl ToolOverride {
 
 /// Where a tool's override stands in the file.
 fn tool_pointer(tool: &str) -> String {
-    format!("/tools/{}", segment(tool))
+    format!("/tools/{}", pointer_segment(tool))
 }
 
 /// What an error is about: a tool, and a place in it.
 fn inside(tool: &str, pointer: &str) -> String {
     let tool = printable(tool);
     if pointer.is_empty() { format!("tool {tool}") } else { format!("tool {tool}, {}", printable(pointer)) }
-}
-
-/// A key as a segment of a JSON pointer.
-fn segment(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }

@@ -6,10 +6,10 @@ use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
 use serde_json::{Map, Value};
 
-use super::{FORMAT, Overrides, ToolOverride, inside, segment, tool_pointer};
+use super::{FORMAT, Overrides, ToolOverride, inside, tool_pointer};
 use crate::json_text::{check_format, check_not_empty, fault, not_json, placed};
 use crate::text::{line_and_column, without_byte_order_mark};
-use crate::{FileError, nearest, printable};
+use crate::{FileError, nearest, pointer_segment, printable};
 
 /// The file in messages.
 const WHAT: &str = "the overrides file";
@@ -148,7 +148,7 @@ impl Reader<'_> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("the keys are `{}`", known.join("`, `")),
         };
-        Err(self.fault(&format!("{place}/{}", segment(unknown)), message).with_help(help))
+        Err(self.fault(&format!("{place}/{}", pointer_segment(unknown)), message).with_help(help))
     }
 
     /// A JSON parser keeps the last of two members of one name.
@@ -164,8 +164,8 @@ impl Reader<'_> {
         let mut path = found.path.iter().rev();
         match (path.next().map(String::as_str), path.next()) {
             (Some("tools"), Some(tool)) => {
-                let below: String = path.map(|key| format!("/{}", segment(key))).collect();
-                Err(error.inside(inside(tool, &format!("{below}/{}", segment(&found.key)))))
+                let below: String = path.map(|key| format!("/{}", pointer_segment(key))).collect();
+                Err(error.inside(inside(tool, &format!("{below}/{}", pointer_segment(&found.key)))))
             }
             _ => Err(error),
         }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ptr;
 
 use jsonschema::{Draft, ReferencingError, Registry, uri};
+use mcp_model::pointer_segment;
 use serde_json::Value;
 
 use super::mend::{Form, form};
@@ -80,8 +81,7 @@ impl<'a> Links<'a> {
         while let Some((value, pointer)) = left.pop() {
             match value {
                 Value::Object(map) => {
-                    let step = |key: &str| key.replace('~', "~0").replace('/', "~1");
-                    left.extend(map.iter().map(|(key, value)| (value, format!("{pointer}/{}", step(key)))));
+                    left.extend(map.iter().map(|(key, value)| (value, format!("{pointer}/{}", pointer_segment(key)))));
                 }
                 Value::Array(items) => {
                     left.extend(items.iter().enumerate().map(|(index, item)| (item, format!("{pointer}/{index}"))));

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use serde_json::{Number, Value};
+
 use super::mismatch::{MOST_STRANGERS, missing_among, nothing_read};
 use super::print::write_literal;
-use super::scalar::Scalar;
+use super::scalar::{Scalar, whole_of};
 use super::sink::Sink;
-use super::{Input, Mismatch, Recorded, same_json, to_value};
+use super::{Input, Mismatch, Recorded, to_value};
 
 const MOST_LISTED: usize = 12;
 
@@ -107,6 +109,32 @@ fn one_of<'v>(values: impl ExactSizeIterator<Item = &'v str>) -> Mismatch {
     let listed: Vec<_> = values.take(MOST_LISTED).map(mcp_model::printable).collect();
     let rest = if more == 0 { String::new() } else { format!(" or {more} more") };
     Mismatch::new(format!("expected one of `{}`{rest}", listed.join("`, `")))
+}
+
+/// Whether two JSON values are the same: numbers by value, objects whatever the order of their keys.
+fn same_json(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => same_number(left, right),
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same_json(left, right))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| same_json(value, other)))
+        }
+        _ => left == right,
+    }
+}
+
+fn same_number(left: &Number, right: &Number) -> bool {
+    let whole = |number: &Number| {
+        let integer = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+        integer.or_else(|| number.as_f64().and_then(whole_of))
+    };
+    match (whole(left), whole(right)) {
+        (None, None) => left.as_f64() == right.as_f64(),
+        (left, right) => left == right,
+    }
 }
 
 /// Everything that an enumeration of strings can do, beside its definition. `open Other` names the variant that
@@ -233,4 +261,18 @@ macro_rules! __literal_enum {
 
         $crate::__serde_through_wire!($type);
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_by_value() {
+        assert!(same_json(&json!([5, {"a": 1.0}]), &json!([5.0, {"a": 1}])));
+        assert!(!same_json(&json!(u64::MAX), &json!(u64::MAX - 1)));
+        assert!(!same_json(&json!({"a": null}), &json!({})));
+    }
 }

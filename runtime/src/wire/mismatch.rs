@@ -71,7 +71,7 @@ impl Mismatch {
         let steps = self.0.steps.iter().rev();
         steps
             .map(|step| match step {
-                Step::Key(key) => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+                Step::Key(key) => format!("/{}", mcp_model::pointer_segment(key)),
                 Step::Index(index) => format!("/{index}"),
             })
             .collect()

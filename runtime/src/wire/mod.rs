@@ -37,7 +37,7 @@ pub use nullable::Nullable;
 pub use object::{Fields, Slot, Unknown};
 pub use print::{Form, Items, Members, Print, Stopped};
 pub use sink::{Fill, Sink};
-pub use union::{Pick, same_json};
+pub use union::Pick;
 
 /// The keys of a type that is a struct.
 pub type Keys = &'static [&'static str];

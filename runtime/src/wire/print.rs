@@ -172,9 +172,9 @@ pub(super) fn to_value(form: Form<'_>) -> Result<Value, Mismatch> {
         Form::Bool(value) => Value::Bool(value),
         Form::Signed(number) => Value::Number(number.into()),
         Form::Unsigned(number) => Value::Number(number.into()),
-        Form::Float(number) => match whole_of(number).and_then(Number::from_i128) {
-            Some(whole) if is_printed_whole(number) => Value::Number(whole),
-            _ => Number::from_f64(number).map(Value::Number).ok_or_else(|| Mismatch::new(NOT_FINITE))?,
+        Form::Float(number) => match printed_whole(number).and_then(Number::from_i128) {
+            Some(whole) => Value::Number(whole),
+            None => Number::from_f64(number).map(Value::Number).ok_or_else(|| Mismatch::new(NOT_FINITE))?,
         },
         Form::Number(number) => Value::Number(number.clone()),
         Form::Text(text) => Value::String(text.to_owned()),
@@ -190,7 +190,7 @@ pub(super) fn to_value(form: Form<'_>) -> Result<Value, Mismatch> {
                 Ok(())
             };
             let printed = array.items(&mut Items(item));
-            finished(printed, fault)?;
+            finished(printed, fault, Mismatch::new)?;
             Value::Array(items)
         }
         Form::Object(object, length) => {
@@ -205,7 +205,7 @@ pub(super) fn to_value(form: Form<'_>) -> Result<Value, Mismatch> {
                 Ok(())
             };
             let printed = object.members(&mut Members(member));
-            finished(printed, fault)?;
+            finished(printed, fault, Mismatch::new)?;
             Value::Object(members)
         }
         Form::Value(value) => *value,
@@ -213,16 +213,18 @@ pub(super) fn to_value(form: Form<'_>) -> Result<Value, Mismatch> {
     })
 }
 
-fn finished(printed: Result<(), Stopped>, fault: Option<Mismatch>) -> Result<(), Mismatch> {
-    match (printed, fault) {
+/// How printing ended: with the error of whoever stopped it, which knows why.
+#[inline]
+fn finished<E>(printed: Result<(), Stopped>, failed: Option<E>, unknown: fn(&'static str) -> E) -> Result<(), E> {
+    match (printed, failed) {
         (Ok(()), None) => Ok(()),
-        (_, fault) => Err(fault.unwrap_or_else(|| Mismatch::new("it stopped printing"))),
+        (_, failed) => Err(failed.unwrap_or_else(|| unknown("it stopped printing"))),
     }
 }
 
 /// An integral value prints without a fraction, as servers that declare `number` expect of a count.
-fn is_printed_whole(number: f64) -> bool {
-    !(number == 0.0 && number.is_sign_negative())
+fn printed_whole(number: f64) -> Option<i128> {
+    whole_of(number).filter(|_| !(number == 0.0 && number.is_sign_negative()))
 }
 
 /// What went wrong, seen from ever further out: the errors of serializers cannot be added to.
@@ -264,7 +266,7 @@ impl Serialize for Printed<'_> {
             Form::Bool(value) => serializer.serialize_bool(*value),
             Form::Signed(number) => serializer.serialize_i64(*number),
             Form::Unsigned(number) => serializer.serialize_u64(*number),
-            Form::Float(number) => match whole_of(*number).filter(|_| is_printed_whole(*number)) {
+            Form::Float(number) => match printed_whole(*number) {
                 Some(whole) => match (u64::try_from(whole), i64::try_from(whole)) {
                     (Ok(whole), _) => serializer.serialize_u64(whole),
                     (_, Ok(whole)) => serializer.serialize_i64(whole),
@@ -289,7 +291,7 @@ impl Serialize for Printed<'_> {
                     Ok(())
                 };
                 let printed = array.items(&mut Items(item));
-                stopped(printed, failed)?;
+                finished(printed, failed, S::Error::custom)?;
                 items.end()
             }
             Form::Object(object, length) => {
@@ -304,20 +306,12 @@ impl Serialize for Printed<'_> {
                     })
                 };
                 let printed = object.members(&mut Members(member));
-                stopped(printed, failed)?;
+                finished(printed, failed, S::Error::custom)?;
                 members.end()
             }
             Form::Value(value) => Printed { form: &value.form(), fault }.serialize(serializer),
             Form::Invalid(mismatch) => Err(fault.raise(mismatch.clone())),
         }
-    }
-}
-
-#[inline]
-fn stopped<E: Error>(printed: Result<(), Stopped>, failed: Option<E>) -> Result<(), E> {
-    match (printed, failed) {
-        (Ok(()), None) => Ok(()),
-        (_, failed) => Err(failed.unwrap_or_else(|| E::custom("it stopped printing"))),
     }
 }
 

@@ -1,10 +1,10 @@
 use std::any::TypeId;
 
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::input::{Known, Recorded};
 use super::reading::{Counts, too_many_trials};
-use super::scalar::{Scalar, whole_of};
+use super::scalar::Scalar;
 use super::tape::Token;
 use super::{Mismatch, Wire};
 
@@ -157,45 +157,4 @@ fn exceeds(counts: Counts, bound: Option<Counts>) -> bool {
 #[cold]
 fn worse() -> Mismatch {
     Mismatch::new("another branch loses less")
-}
-
-/// Whether two JSON values are the same: numbers by value, objects whatever the order of their keys.
-#[must_use]
-pub fn same_json(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => same_number(left, right),
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same_json(left, right))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| same_json(value, other)))
-        }
-        _ => left == right,
-    }
-}
-
-fn same_number(left: &Number, right: &Number) -> bool {
-    let whole = |number: &Number| {
-        let integer = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-        integer.or_else(|| number.as_f64().and_then(whole_of))
-    };
-    match (whole(left), whole(right)) {
-        (None, None) => left.as_f64() == right.as_f64(),
-        (left, right) => left == right,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn numbers_are_compared_by_value() {
-        assert!(same_json(&json!([5, {"a": 1.0}]), &json!([5.0, {"a": 1}])));
-        assert!(!same_json(&json!(u64::MAX), &json!(u64::MAX - 1)));
-        assert!(!same_json(&json!({"a": null}), &json!({})));
-    }
 }
