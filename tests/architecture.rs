@@ -83,6 +83,36 @@ fn the_macro_stays_light() -> Fallible<()> {
 }
 
 #[test]
+fn the_runtime_comes_with_feature_live_and_no_other() -> Fallible<()> {
+    for package in ["mcp-bindgen-macros", "mcp-codegen"] {
+        let described = workspace_packages()?.into_iter().find(|found| text(found, "name") == package);
+        let features = described.and_then(|found| found.get("features").and_then(Value::as_object).cloned());
+        let features: Vec<String> = features.into_iter().flatten().map(|(name, _)| name).collect();
+        assert!(features.iter().any(|feature| feature == "live"), "{package} has no feature live: {features:?}");
+        for feature in features {
+            let tree = tree_with(package, &feature)?;
+            let heavy = found(&tree.third_party, &["tokio", "rmcp", "reqwest", "hyper"]);
+            let connects = tree.local.contains("mcp-runtime");
+            println!("{package} with feature {feature}: {} third-party crates", tree.third_party.len());
+            assert_eq!(connects, feature == "live", "{package}, feature {feature}: mcp-runtime");
+            assert_eq!(heavy.is_empty(), feature != "live", "{package}, feature {feature}: {heavy:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_build_that_connects_reads_the_keyring_where_it_is_told_to() -> Fallible<()> {
+    for package in ["mcp-bindgen-macros", "mcp-codegen"] {
+        for (features, reads) in [("live", false), ("live,keyring", true)] {
+            let crates = tree_with(package, features)?.third_party;
+            assert_eq!(crates.contains("keyring-core"), reads, "{package} with {features}: {crates:?}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
 fn reading_schemas_knows_nothing_of_rust() -> Fallible<()> {
     let crates = tree_of("mcp-bindgen-schema")?.third_party;
     assert!(crates.contains("serde_json"), "cargo tree printed no serde_json: {crates:?}");
@@ -126,10 +156,21 @@ struct Tree {
     third_party: BTreeSet<String>,
 }
 
-/// What `package` builds with its default features. A crate in two versions counts twice, by its version.
+/// What `package` builds with its default features.
 fn tree_of(package: &str) -> Fallible<Tree> {
+    tree(package, &[])
+}
+
+/// The same with one of its features beside them.
+fn tree_with(package: &str, feature: &str) -> Fallible<Tree> {
+    tree(package, &["--features", feature])
+}
+
+/// A crate in two versions counts twice, by its version.
+fn tree(package: &str, features: &[&str]) -> Fallible<Tree> {
     let arguments =
         ["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "--format", "{p}", "-p", package];
+    let arguments = [arguments.as_slice(), features].concat();
     let mut seen = BTreeMap::new();
     for line in cargo(&arguments)?.lines() {
         let mut words = line.split(' ');

@@ -2,7 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
-use mcp_bindgen::{AsArguments, CallError, Content, Tool, ToolResult};
+use std::pin::pin;
+use std::sync::Mutex;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use mcp_bindgen::{AsArguments, CallError, CallOptions, CallTool, Content, Tool, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 mcp_bindgen::mcp_tools!("fixture", path = "fixtures/snapshots/fixture.json");
@@ -11,7 +16,7 @@ mod shapes {
     mcp_bindgen::mcp_tools!("plain", path = "fixtures/features/no_params.json", prefix = false);
 }
 
-use fixture::{FixtureAddParams, FixtureCall, FixtureMakeReportParams};
+use fixture::{Fixture, FixtureAddParams, FixtureCall, FixtureMakeReportParams};
 
 #[track_caller]
 fn parses(arguments: impl AsArguments, expected: &Value) {
@@ -116,14 +121,80 @@ fn an_error_of_the_tool_is_no_output() {
     let failed = || {
         let mut result = ToolResult::new("fixture", "add");
         result.is_error = true;
-        result.content = vec![Content::Text { text: "no".to_owned() }];
+        result.content = vec![Content::text("no")];
         result
     };
     let typed = FixtureAddParams::output(failed()).unwrap_err();
     assert!(matches!(&typed, CallError::Tool(result) if result.text() == "no"), "{typed}");
     let untyped = FixtureMakeReportParams::output(failed()).unwrap_err();
     assert!(matches!(untyped, CallError::Tool(_)), "{untyped}");
-    assert!(matches!(mcp_bindgen::decode::<bool>(failed()), Err(CallError::Tool(_))));
+    assert!(matches!(mcp_bindgen::__private::decode::<bool>(failed()), Err(CallError::Tool(_))));
     let empty = ToolResult::new("fixture", "add");
     assert!(matches!(FixtureAddParams::output(empty), Err(CallError::Decode { .. })));
+}
+
+/// Notes the options of each call.
+#[derive(Default)]
+struct Noting(Mutex<Vec<String>>);
+
+impl CallTool for Noting {
+    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+        self.0.lock().unwrap().push(format!("{:?}", call.options));
+        let sum = json!({"structuredContent": {"result": 3}});
+        Ok(ToolResult::from_json(call.server.into_owned(), call.tool.into_owned(), sum))
+    }
+}
+
+#[test]
+fn a_typed_call_that_is_over_can_be_polled_without_a_panic() {
+    let noting = Noting::default();
+    let fixture = Fixture::with(&noting);
+    let mut call = pin!(fixture.add(FixtureAddParams::new(1, 2)));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(call.as_mut().poll(&mut context).is_ready());
+    assert!(call.as_mut().poll(&mut context).is_pending());
+    assert_eq!(noting.0.lock().unwrap().len(), 1, "it was made once");
+}
+
+#[test]
+fn options_of_a_typed_call_reach_the_client() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let noting = Noting::default();
+    let fixture = Fixture::with(&noting);
+    let add = || FixtureAddParams::new(1, 2);
+    let (short, long) = (Duration::from_secs(1), Duration::from_secs(9));
+    runtime.block_on(async {
+        fixture.add(add()).await.unwrap();
+        fixture.add(add()).within(short).await.unwrap();
+        fixture.within(short).add(add()).await.unwrap();
+        fixture.within(short).add(add()).with(CallOptions::new().cap(long)).within(long).await.unwrap();
+        fixture::fixture_add(&(&noting).within(long), add()).await.unwrap();
+        FixtureCall::Add(add()).call(&(&noting).within(long)).await.unwrap();
+    });
+    let times: Vec<String> = noting.0.lock().unwrap().iter().map(|said| said.replace("CallOptions { ", "")).collect();
+    let expected = [
+        "timeout: None, cap: None",
+        "timeout: Some(1s), cap: None",
+        "timeout: Some(1s), cap: None",
+        "timeout: Some(9s), cap: Some(9s)",
+        "timeout: Some(9s), cap: None",
+        "timeout: Some(9s), cap: None",
+    ];
+    assert_eq!(times.len(), expected.len());
+    for (said, expected) in times.iter().zip(expected) {
+        assert!(said.starts_with(expected), "{said} is not {expected}");
+    }
+}
+
+#[test]
+fn a_typed_call_is_a_future_like_any_other() {
+    fn is_future<T: Future + Send + Unpin>(future: T) -> T {
+        future
+    }
+    let noting = Noting::default();
+    let fixture = Fixture::with(&noting);
+    let unmade = is_future(fixture.add(FixtureAddParams::new(1, 2)));
+    assert_eq!(format!("{unmade:?}"), "TypedCall { server: \"fixture\", tool: \"add\", .. }");
+    drop(unmade);
+    assert!(noting.0.lock().unwrap().is_empty(), "a call that nobody awaits is not made");
 }

@@ -185,7 +185,7 @@ fn defaults_reach_the_bindings() {
     assert!(carried(project.binds(quote!("git")), "9s"));
     project.build(Builder::new()).expect("they can be bound");
     assert!(project.built("hub").contains(r#""timeout\":\"7s\""#), "{}", project.built("hub"));
-    assert!(!Project::new("[servers.hub]\nnpm = \"x\"\n").binds(quote!("hub")).contains("timeout"));
+    assert!(!Project::new("[servers.hub]\nnpm = \"x\"\n").binds(quote!("hub")).contains(r#"\"timeout"#));
 }
 
 #[test]

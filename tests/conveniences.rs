@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_bindgen::wire::to_value;
+use mcp_bindgen::__private::to_value;
 use serde_json::json;
 
 mod constants {

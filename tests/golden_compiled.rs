@@ -30,6 +30,7 @@ include_golden![
     "optional",
     "optional_nullable",
     "output",
+    "prompts",
     "recursion",
     "ref",
     "ref_elsewhere",

@@ -22,6 +22,7 @@ use serde_json::{Value, json};
 const LISTS: u64 = 6;
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn bindings_compile_whatever_things_are_called() {
     let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
     let (lists, seed) = (number("NAMED_LISTS", LISTS), number("NAMED_SEED", 1));

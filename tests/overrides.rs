@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use mcp_bindgen::model::{Overrides, ServerConfig, Snapshot};
-use mcp_bindgen::{CallError, Client};
+use mcp_bindgen::{CallError, Client, ConnectErrorKind, Servers};
 use mcp_codegen::{Bindings, Options, apply_overrides, format};
 use serde_json::{Value, json};
 
@@ -61,6 +61,19 @@ async fn tools_that_answer_in_text_give_typed_results() {
     assert_eq!((found.total_count, found.items[0].full_name.as_str()), (1, "rust-lang/rust"));
     assert_eq!(found.incomplete_results, None);
     server.client().close().await;
+}
+
+#[tokio::test]
+async fn the_servers_of_a_program_are_used_where_they_are_given() {
+    let servers = Servers::new().with_client(server().client().clone());
+    let github = Github::connect_with(&servers).await.unwrap();
+    let shared = servers.client("github").unwrap();
+    assert!(shared.is_connected());
+    assert_eq!(github.list_issues(GithubListIssuesParams::new("o", "r")).await.unwrap().0.len(), 2);
+    servers.shutdown().await;
+    assert!(github.list_issues(GithubListIssuesParams::new("o", "r")).await.is_err(), "it is the same connection");
+    let error = Github::connect_with(&Servers::new()).await.unwrap_err();
+    assert_eq!(error.kind, ConnectErrorKind::Config);
 }
 
 #[tokio::test]

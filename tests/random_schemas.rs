@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 const LISTS: u64 = 24;
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn random_lists_compile_without_a_warning() {
     let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
     let (lists, seed) = (number("RANDOM_LISTS", LISTS), number("RANDOM_SEED", 1));

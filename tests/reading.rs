@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use mcp_bindgen::wire::{from_value, to_value};
+use mcp_bindgen::__private::{from_value, to_value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -14,33 +14,33 @@ struct File {
     path: String,
     size: Option<u64>,
 }
-mcp_bindgen::__object!(File { path: required "path", size: optional "size", });
+mcp_bindgen::__private::__object!(File { path: required "path", size: optional "size", });
 
 #[derive(Clone, Debug, PartialEq)]
 struct Strict {
     path: String,
 }
-mcp_bindgen::__object!(Strict { path: required "path", } deny);
+mcp_bindgen::__private::__object!(Strict { path: required "path", } deny);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Folder {
     files: Vec<File>,
     extra: BTreeMap<String, Value>,
 }
-mcp_bindgen::__object!(Folder { files: required "files", } extra extra);
+mcp_bindgen::__private::__object!(Folder { files: required "files", } extra extra);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Circle {
     radius: f64,
 }
-mcp_bindgen::__object!(Circle { radius: required "radius", } tag "kind");
+mcp_bindgen::__private::__object!(Circle { radius: required "radius", } tag "kind");
 
 #[derive(Clone, Debug, PartialEq)]
 enum Shape {
     Circle(Circle),
     Other(Value),
 }
-mcp_bindgen::__tagged_union!(Shape by "kind" { Circle = "circle", } Other);
+mcp_bindgen::__private::__tagged_union!(Shape by "kind" { Circle = "circle", } Other);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Event {
@@ -48,13 +48,13 @@ enum Event {
     Gone(Gone),
 }
 #[rustfmt::skip] // the table ends with a comma
-mcp_bindgen::__untagged_union!(Event { Known, Gone, });
+mcp_bindgen::__private::__untagged_union!(Event { Known, Gone, });
 
 #[derive(Clone, Debug, PartialEq)]
 struct Change {
     event: Word,
 }
-mcp_bindgen::__object!(Change { event: required "event", });
+mcp_bindgen::__private::__object!(Change { event: required "event", });
 
 #[derive(Clone, Debug, PartialEq)]
 enum Word {
@@ -62,19 +62,19 @@ enum Word {
     Updated,
     Other(String),
 }
-mcp_bindgen::__string_enum!(Word { Created = "created", Updated = "updated", } open Other);
+mcp_bindgen::__private::__string_enum!(Word { Created = "created", Updated = "updated", } open Other);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Gone {
     event: Deleted,
 }
-mcp_bindgen::__object!(Gone { event: required "event", });
+mcp_bindgen::__private::__object!(Gone { event: required "event", });
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Deleted {
     Deleted,
 }
-mcp_bindgen::__string_enum!(Deleted { Deleted = "deleted", });
+mcp_bindgen::__private::__string_enum!(Deleted { Deleted = "deleted", });
 
 #[track_caller]
 fn refused<'t, T: Deserialize<'t> + std::fmt::Debug>(text: &'t str) -> String {

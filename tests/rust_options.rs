@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Debug;
 
-use mcp_bindgen::wire::{Wire, from_value, to_value};
+use mcp_bindgen::__private::{Wire, from_value, to_value};
 use mcp_bindgen::{CallError, Tool};
 use serde_json::{Value, json};
 

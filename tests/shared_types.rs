@@ -4,7 +4,7 @@
 #![deny(warnings)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
-use mcp_bindgen::wire::{Wire, from_value, to_value};
+use mcp_bindgen::__private::{Wire, from_value, to_value};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -23,6 +23,7 @@ fn github() -> String {
 }
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn one_dependency_is_enough_for_typed_calls() {
     let package = stranger(
         "stranger-typed",
@@ -50,6 +51,7 @@ fn one_dependency_is_enough_for_typed_calls() {
 }
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn a_wrong_field_is_rustcs_own_error() {
     let package = stranger(
         "stranger-wrong",
@@ -70,6 +72,7 @@ fn a_wrong_field_is_rustcs_own_error() {
 }
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn bindings_that_nobody_uses_are_no_dead_code() {
     let package = stranger(
         "stranger-unused",
@@ -87,6 +90,7 @@ fn bindings_that_nobody_uses_are_no_dead_code() {
 }
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn a_changed_file_rebuilds_the_crate_and_nothing_else() {
     let package = stranger("stranger-rebuilt", "mcp_bindgen::mcp_tools!(\"github\");\nfn main() {}\n");
     package.write("mcp.toml", SMALL_CONFIG);
@@ -107,6 +111,7 @@ fn a_changed_file_rebuilds_the_crate_and_nothing_else() {
 }
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn a_build_script_rebuilds_when_its_files_change() {
     let tables = format!(
         "[dependencies]\nmcp-bindgen = {}\n[build-dependencies]\nmcp-codegen = {}",
@@ -148,6 +153,7 @@ fn overriding(kind: &str) -> String {
 }
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn a_changed_override_rebuilds_the_crate_that_uses_it_and_nothing_else() {
     let package = Crate::new(
         "stranger-overriding",
@@ -186,6 +192,7 @@ fn a_changed_override_rebuilds_the_crate_that_uses_it_and_nothing_else() {
 }
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn a_build_script_notices_overrides_that_change_come_and_go() {
     let tables = |more: &str| {
         let library = dependency(".");
@@ -233,6 +240,7 @@ fn a_build_script_notices_overrides_that_change_come_and_go() {
 }
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn what_a_configuration_does_not_do_is_a_warning_that_breaks_no_build() {
     let package = stranger("stranger-warned", "");
     package.write("mcp.toml", &SMALL_CONFIG.replace("\"server\"", "\"./bin/server\"\napprove = [\"create_*\"]"));
@@ -267,6 +275,7 @@ fn what_a_configuration_does_not_do_is_a_warning_that_breaks_no_build() {
 }
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn a_failing_build_script_says_why_in_words() {
     let package = Crate::new(
         "stranger-failing",
@@ -291,6 +300,7 @@ fn a_failing_build_script_says_why_in_words() {
 }
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn an_older_edition_another_name_and_no_prelude_make_no_difference() {
     let tables =
         format!("[dependencies]\nmcp = {}", dependency(".").replace("path", "package = \"mcp-bindgen\", path"));
@@ -326,6 +336,7 @@ fn an_older_edition_another_name_and_no_prelude_make_no_difference() {
 }
 
 #[test]
+#[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn a_derive_of_ones_own_is_on_every_type() {
     let tables = format!(
         "[dependencies]\nmcp-bindgen = {}\ntraced = {{ path = \"traced\" }}\n\n[workspace]\nmembers = [\"traced\"]",

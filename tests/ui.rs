@@ -47,9 +47,10 @@ rust = { derive = ["crate::Traced"] }
 fn mistakes_are_explained() {
     let github = fixture("snapshots/github.json");
     let small = only(&github, "create_issue");
-    let [older, newer] = ["0", "2"].map(|format| checked_in(&small, format));
+    let older = include_str!("ui/checked_in/format_2.rs");
+    let newer = newer_bindings(&small);
     let files = [
-        ("checked_in/older.rs", older.as_str()),
+        ("checked_in/older.rs", older),
         ("checked_in/newer.rs", &newer),
         ("mcp.toml", CONFIG),
         ("mcp/github.json", &github),
@@ -197,13 +198,13 @@ fn file_name(path: &Path) -> String {
     path.file_name().expect("a file").to_string_lossy().into_owned()
 }
 
-/// Bindings as another version would have made them.
-fn checked_in(list: &str, format: &str) -> String {
+/// Bindings as a later version would make them.
+fn newer_bindings(list: &str) -> String {
     let snapshot = mcp_model::Snapshot::parse(list).expect("the list can be read");
     let (tokens, _) = mcp_codegen::Bindings::generate(&snapshot, &mcp_codegen::Options::new("github"));
     let text = mcp_codegen::format(tokens).expect("the bindings can be formatted");
-    let (before, after) = text.split_once("__format!(1)").expect("the bindings begin with their format");
-    format!("{before}__format!({format}){after}")
+    let (before, after) = text.split_once("__format!(3)").expect("the bindings begin with their format");
+    format!("{before}__format!(4){after}")
 }
 
 /// A tool list with one of its tools.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
-use mcp_bindgen::wire::{Wire, from_value, to_value};
+use mcp_bindgen::__private::{Wire, from_value, to_value};
 use serde_json::{Value, json};
 
 mod tagged {

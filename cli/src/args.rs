@@ -34,7 +34,7 @@ pub(crate) enum Command {
     Sync(Servers),
     /// Ask servers what they offer and compare it with their snapshots; exit code 4 where they differ.
     Check(Servers),
-    /// List tools and the names of their bindings, from snapshots.
+    /// List tools, prompts and resource templates, and the names of their bindings, from snapshots.
     List(List),
     /// Print the generated Rust, formatted.
     Expand(Expand),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use mcp_codegen::{Diagnostic, Severity};
+use mcp_codegen::{Diagnostic, Listed, Severity};
 use mcp_model::{DiagnosticLevels, Overrides, printable};
 use serde_json::{Value, json};
 
@@ -30,7 +30,8 @@ struct Place<'a> {
 
 impl<'a> SnapshotText<'a> {
     fn place(&self, diagnostic: &Diagnostic) -> Place<'a> {
-        let overridden = self.overrides.and_then(|overrides| {
+        let overrides = self.overrides.filter(|_| diagnostic.listed == Listed::Tool);
+        let overridden = overrides.and_then(|overrides| {
             let position = overrides.position(&diagnostic.tool, &diagnostic.pointer)?;
             Some(Place { path: overrides.path()?, text: overrides.source(), position: Some(position) })
         });
@@ -79,7 +80,8 @@ fn rendered(diagnostic: &Diagnostic, snapshot: &SnapshotText<'_>) -> String {
     let Place { path, text, position } = snapshot.place(diagnostic);
     let path = path.display();
     let (tool, pointer) = (printable(&diagnostic.tool), printable(&diagnostic.pointer));
-    let inside = if pointer.is_empty() { format!("tool {tool}") } else { format!("tool {tool}, {pointer}") };
+    let listed = diagnostic.listed;
+    let inside = if pointer.is_empty() { format!("{listed} {tool}") } else { format!("{listed} {tool}, {pointer}") };
     match position {
         Some((line, column)) => {
             let margin = " ".repeat(line.to_string().len());

@@ -17,8 +17,12 @@ pub(crate) enum Exit {
     /// A snapshot is not what the server offers now.
     OutOfDate = 4,
     NotConnected = 5,
+    /// The terminal went away (SIGHUP), as shells report it.
+    HungUp = 129,
     /// Ctrl-C, as shells report it.
     Interrupted = 130,
+    /// SIGTERM, as shells report it.
+    Terminated = 143,
 }
 
 impl Exit {

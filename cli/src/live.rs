@@ -2,25 +2,16 @@
 
 use std::future::Future;
 
-use mcp_model::{Config, ServerConfig, Snapshot, Transport};
+use mcp_model::{Config, ServerConfig, Snapshot};
 use mcp_runtime::{Client, ClientOptions, ConnectError, ConnectErrorKind};
 use tokio::task::JoinSet;
 
 use crate::exit::Failure;
 use crate::output::Output;
 
-/// A client of a server. It declares the capabilities that the snapshot was taken with, as the list may depend on them.
-/// A child starts in the folder of the configuration, wherever in the project the command was given.
+/// A client of a server, as builds that ask it have one.
 pub(crate) fn client(config: &Config, server: &ServerConfig, snapshot: Option<&Snapshot>) -> Client {
-    let mut options = ClientOptions::new().timeout(config.defaults.timeout);
-    if let Some(capabilities) = snapshot.and_then(|snapshot| snapshot.client_capabilities.clone()) {
-        options = options.capabilities(capabilities);
-    }
-    let mut server = server.clone();
-    if server.folder.is_some() && matches!(&server.transport, Transport::Stdio { cwd: None, .. }) {
-        server = server.cwd(".");
-    }
-    Client::with_options(server, options)
+    Client::for_snapshot(config, server, snapshot, ClientOptions::new())
 }
 
 /// Uses a client and closes its connection, whatever comes of it.
@@ -66,9 +57,10 @@ pub(crate) fn failure(error: ConnectError, server: &ServerConfig) -> Failure {
     let is_late = error.kind == ConnectErrorKind::Timeout;
     let mut failure = Failure::from(error);
     if is_late {
-        failure
-            .message
-            .push_str(&format!("\n  = help: where it needs longer, set `timeout` of server `{}`", server.name));
+        failure.message.push_str(&format!(
+            "\n  = help: where it needs longer, set `timeout` or `connect_timeout` of server `{}`",
+            server.name
+        ));
     }
     failure
 }

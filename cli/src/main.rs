@@ -7,6 +7,7 @@ mod exit;
 mod live;
 mod output;
 mod project;
+mod signals;
 
 use std::process::ExitCode;
 

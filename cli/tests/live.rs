@@ -87,7 +87,7 @@ fn one_failing_server_does_not_stop_the_others() {
         [servers.silent]
         command = "SERVER"
         args = ["--misbehave", "silent"]
-        timeout = "500ms"
+        connect_timeout = "500ms"
         "#,
     );
     project.write("mcp/silent.json", "{\"tools\":[]}");
@@ -213,30 +213,56 @@ fn servers_can_come_from_the_environment() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_interrupted_call_leaves_no_process() {
+fn a_command_that_is_told_to_end_leaves_no_process() {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    let project = Project::new("[servers.s]\ncommand = \"SERVER\"\nargs = [\"--misbehave\", \"silent-on-call\"]\n");
-    let mark = format!("interrupted-{}", std::process::id());
-    let carriers = || {
-        let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("environ"));
-        processes.filter(|file| String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).contains(&mark)).count()
-    };
-    let wait_until = |done: &dyn Fn() -> bool| {
-        let start = Instant::now();
-        while !done() {
-            assert!(start.elapsed() < Duration::from_secs(20), "{} processes", carriers());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    };
+    // A server that answers neither the call, nor the end of its input, nor a signal.
+    let script = "trap '' INT TERM HUP; exec SERVER --misbehave deaf";
+    let project = Project::new(&format!("[servers.s]\ncommand = \"sh\"\nargs = [\"-c\", \"{script}\"]\n"));
     let config = project.read("mcp.toml");
-    project.write("mcp.toml", &format!("{config}env = {{ MARK = \"{mark}\" }}\n"));
-    let mut call =
-        project.command().args(["call", "s", "add"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    wait_until(&|| carriers() > 0);
-    std::thread::sleep(Duration::from_millis(300));
-    assert!(Command::new("kill").args(["-INT", &call.id().to_string()]).status().unwrap().success());
-    assert_eq!(call.wait().unwrap().code(), Some(130));
-    wait_until(&|| carriers() == 0);
+    let program = env!("CARGO_BIN_EXE_mcp-bindgen");
+    // The last is started as by `nohup`: it stays when the terminal goes.
+    for (signals, before, code) in [
+        (&["INT"][..], "", 130),
+        (&["TERM"][..], "", 143),
+        (&["HUP"][..], "", 129),
+        (&["HUP", "TERM"][..], "trap '' HUP; ", 143),
+    ] {
+        let mark = format!("told-{code}-{}-{}", signals.len(), std::process::id());
+        let carriers = || {
+            let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("environ"));
+            processes
+                .filter(|file| String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).contains(&mark))
+                .count()
+        };
+        let wait_until = |done: &dyn Fn() -> bool| {
+            let start = Instant::now();
+            while !done() {
+                assert!(start.elapsed() < Duration::from_secs(20), "{signals:?}: {} processes", carriers());
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        };
+        project.write("mcp.toml", &format!("{config}env = {{ MARK = \"{mark}\" }}\n"));
+        let mut check = Command::new("sh")
+            .current_dir(project.path(""))
+            .env_remove("MCP_SERVERS")
+            .args(["-c", &format!("{before}exec '{program}' sync s")])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        wait_until(&|| carriers() > 0);
+        std::thread::sleep(Duration::from_millis(300));
+        for signal in signals {
+            assert!(check.try_wait().unwrap().is_none(), "{signals:?}: ended before {signal}");
+            let kill = Command::new("kill").args([&format!("-{signal}"), &check.id().to_string()]).status();
+            assert!(kill.unwrap().success());
+            if signals.len() > 1 {
+                std::thread::sleep(Duration::from_millis(200));
+            }
+        }
+        assert_eq!(check.wait().unwrap().code(), Some(code), "{signals:?}");
+        wait_until(&|| carriers() == 0);
+    }
 }

@@ -59,6 +59,51 @@ fn list_names_the_bindings() {
 }
 
 #[test]
+fn list_names_the_bindings_of_prompts_and_resource_templates() {
+    let project = Project::empty();
+    let snapshot = fixtures().join("features/prompts.json").display().to_string();
+    let arguments = ["list", "--server", "gh", "--snapshot", &snapshot];
+    let list = project.run(&arguments).exits_with(0);
+    for line in [
+        "gh/prompt_review          gh::gh_prompt_review(GhPromptReviewParams) -> ToolResult\n",
+        "gh/review                 gh::gh_prompt_review_prompt(GhReviewPrompt) -> PromptResult  (prompt)\n",
+        "gh/any file               gh::gh_resource_any_file(GhAnyFileResource) -> ResourceResult  (resource template)\n",
+    ] {
+        assert!(list.stdout.contains(line), "{line}{}", list.stdout);
+    }
+    list.says("warning[MCP0017]: the resource template cannot be filled in: a `{` is never closed")
+        .says("(resource template open, /uriTemplate)")
+        .says("(prompt half, /arguments/2)");
+    let listed = project.run(&[&arguments[..], &["--format", "json"]].concat()).exits_with(0).json();
+    let entry = |key: &str, name: &str| {
+        let entries = listed.as_array().unwrap();
+        entries.iter().find(|entry| entry[key] == name).unwrap_or_else(|| panic!("no {key} {name}")).clone()
+    };
+    let mut half = entry("prompt", "half");
+    assert_eq!(half["diagnostics"][0]["code"], "MCP0016");
+    half["diagnostics"] = json!([]);
+    assert_eq!(
+        half,
+        json!({
+            "server": "gh",
+            "prompt": "half",
+            "module": "gh",
+            "params_type": "GhHalfPrompt",
+            "returns": "PromptResult",
+            "handler": "gh_prompt_half",
+            "method": "prompt_half",
+            "diagnostics": [],
+        })
+    );
+    let contents = entry("resourceTemplate", "repo_contents");
+    assert_eq!(contents["uriTemplate"], "repo://{owner}/{repo}/contents{/path*}{?ref}");
+    assert_eq!(
+        (&contents["method"], &contents["returns"]),
+        (&json!("resource_repo_contents"), &json!("ResourceResult"))
+    );
+}
+
+#[test]
 fn diagnostics_show_their_place() {
     let project = with_snapshot("");
     let list = project.run(&["list"]).exits_with(0);

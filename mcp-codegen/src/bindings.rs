@@ -8,7 +8,7 @@ use crate::patterns::tool_names;
 use crate::plan::{AlikeShapes, Declared, Plan};
 use crate::rules::RuleFault;
 use crate::typify::replace_types;
-use mcp_schema::diagnostics::{Diagnostic, Diagnostics};
+use mcp_schema::diagnostics::{Diagnostic, Diagnostics, Listed};
 
 /// The one entry to the generator.
 #[derive(Debug)]
@@ -43,6 +43,34 @@ pub struct ToolBinding {
     /// What overrides changed of it, if anything.
     pub overridden: Option<OverrideBinding>,
     /// What there is to say about the tool.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What a prompt or a resource template is called in Rust.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OfferBinding {
+    /// The server's name.
+    pub server: String,
+    /// Whether it is a prompt or a resource template.
+    pub listed: Listed,
+    /// Its place in the snapshot's list.
+    pub index: usize,
+    /// The wire name.
+    pub name: String,
+    /// The URI template.
+    pub uri_template: Option<String>,
+    /// The module.
+    pub module: String,
+    /// The type of the arguments, or of the variables.
+    pub params_type: String,
+    /// The type that handler and method return.
+    pub returns: &'static str,
+    /// The handler function.
+    pub handler: String,
+    /// The method of the client type.
+    pub method: String,
+    /// What there is to say about it.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -108,7 +136,8 @@ impl Bindings {
         let mut tools = Vec::new();
         for ((tool, prefixed), replaced) in plan.tools.iter().zip(plan.prefixed()).zip(&replaced) {
             for index in std::iter::once(&tool.index).chain(&tool.repeats) {
-                let diagnostics = said.iter().filter(|said| said.index == *index).cloned().collect();
+                let diagnostics =
+                    said.iter().filter(|said| said.listed == Listed::Tool && said.index == *index).cloned().collect();
                 tools.push(ToolBinding {
                     server: plan.server.clone(),
                     index: *index,
@@ -128,6 +157,33 @@ impl Bindings {
         }
         tools.sort_by_key(|tool| tool.index);
         (tools, said)
+    }
+
+    /// The names of prompts and resource templates that are bound. They are whatever `tools` and `exclude` say.
+    #[must_use]
+    pub fn offers(snapshot: &Snapshot, options: &Options) -> Vec<OfferBinding> {
+        let plan = Plan::new(snapshot, options);
+        let offers = plan.prompts.iter().map(|prompt| (&prompt.offer, None));
+        let templates = plan.templates.iter().map(|template| (&template.offer, Some(template.uri_template.to_owned())));
+        let bound = offers.chain(templates).map(|(offer, uri_template)| OfferBinding {
+            server: plan.server.clone(),
+            listed: offer.listed,
+            index: offer.index,
+            name: offer.wire.to_owned(),
+            uri_template,
+            module: plan.module.to_string(),
+            params_type: offer.idents.params.clone(),
+            returns: if offer.listed == Listed::Prompt { "PromptResult" } else { "ResourceResult" },
+            handler: offer.idents.handler.clone(),
+            method: offer.idents.method.clone(),
+            diagnostics: plan
+                .diagnostics
+                .iter()
+                .filter(|said| said.listed == offer.listed && said.index == offer.index)
+                .cloned()
+                .collect(),
+        });
+        bound.collect()
     }
 
     /// What of `derive`, `rename`, `extern` and `shared` cannot hold for these tools. [`generate`](Self::generate) does

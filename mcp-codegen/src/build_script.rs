@@ -14,12 +14,17 @@ use syn::parse::Parser;
 use crate::absent::watch_absent;
 use crate::bindings::Bindings;
 use crate::format;
+use crate::live::{Door, VARIABLE};
 use crate::options::{Options, is_module_name};
 use crate::project::{Project, Source, check_backend, check_excluded, check_pattern};
 use crate::rules::{Rule, Rules};
 use mcp_schema::diagnostics::Severity;
 
 /// Generates bindings in `OUT_DIR`, for `mcp_bindgen::include_bindings!`.
+///
+/// They are made from snapshots. With feature `live` and the variable `MCP_BINDGEN_LIVE` (`1`, or names of servers with
+/// commas between) the servers are asked what they offer now, once in a build; differences to the snapshots are warnings,
+/// and what was said is kept in `OUT_DIR/mcp_bindgen/NAME.live.json`.
 ///
 /// ```no_run
 /// // build.rs
@@ -202,12 +207,15 @@ impl Builder {
     /// # Errors
     /// As [`compile`](Self::compile).
     pub fn compile_in(self, manifest_dir: &Path, out_dir: &Path, cargo: &mut dyn Write) -> Result<(), BuildError> {
-        let project = Project::open(manifest_dir)?;
+        let project = Project::open_in_build(manifest_dir, Door::BuildScript(out_dir.to_owned()))?;
         let mut say = |line: String| {
             writeln!(cargo, "{line}").map_err(|error| FileError::new(format!("cannot talk to cargo: {error}")))
         };
         if let Some(config) = project.config_path() {
             say(rerun_if_changed(config))?;
+        }
+        if project.depends_on_variable() {
+            say(format!("cargo::rerun-if-env-changed={VARIABLE}"))?;
         }
         let servers = self.resolved(&project)?;
         let names: Vec<&str> = servers.iter().map(|(name, _)| name.as_str()).collect();
@@ -217,6 +225,9 @@ impl Builder {
         let mut sources = Vec::new();
         for (name, settings) in &servers {
             let mut source = project.read(name, settings.path.as_deref())?;
+            for line in source.warnings.iter().flat_map(|warning| warning.lines()) {
+                say(as_warning(line))?;
+            }
             for file in source.files() {
                 say(rerun_if_changed(file))?;
             }

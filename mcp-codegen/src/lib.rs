@@ -11,6 +11,7 @@ pub mod build_script;
 mod emit;
 #[cfg(feature = "format")]
 mod format;
+mod live;
 mod markdown;
 mod names;
 mod options;
@@ -24,10 +25,10 @@ mod rules;
 mod rust_path;
 mod typify;
 
-pub use bindings::{Bindings, Coverage, OverrideBinding, ToolBinding};
+pub use bindings::{Bindings, Coverage, OfferBinding, OverrideBinding, ToolBinding};
 #[cfg(feature = "format")]
 pub use format::{format, format_file};
-pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Severity};
+pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Listed, Severity};
 pub use options::{Options, is_module_name};
 pub use overrides::apply_overrides;
 #[doc(hidden)]

@@ -165,6 +165,12 @@ impl Options {
         self
     }
 
+    /// Where the library keeps what no program needs but bindings do.
+    pub(crate) fn private_path(&self) -> TokenStream {
+        let krate = &self.crate_path;
+        quote!(#krate::__private)
+    }
+
     /// The identifier of the generated module.
     pub(crate) fn module_ident(&self) -> Ident {
         let written = self.module.as_deref();

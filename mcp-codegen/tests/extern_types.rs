@@ -58,7 +58,7 @@ fn every_reference_has_the_type() {
     ] {
         assert!(code.contains(expected), "{expected} is not in {code}");
     }
-    assert_eq!(code.matches("::mcp_bindgen::__wire_through_serde!(").count(), 1, "{code}");
+    assert_eq!(code.matches("::mcp_bindgen::__private::__wire_through_serde!(").count(), 1, "{code}");
     // Neither the definition nor what it alone holds has a type.
     assert!(!code.contains("pub cents") && !code.contains("pub code"), "{code}");
 }

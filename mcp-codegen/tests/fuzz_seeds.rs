@@ -16,7 +16,7 @@ use mcp_samples::schemas::KEYS;
 use serde_json::{Map, Value, json};
 
 /// For each target.
-const SECONDS: u64 = 4;
+const SECONDS: u64 = 2;
 /// Mutations of larger lists would leave no time for others.
 const LARGEST_SEED: usize = 6_000;
 

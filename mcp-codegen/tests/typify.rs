@@ -76,7 +76,7 @@ fn types_stand_in_modules_under_the_public_names() {
             "pub struct DemoCreateIssueParamsOwner(::std::string::String);",
             "pub enum DemoCreateIssueParamsState {",
             "pub parent: ::std::option::Option<::std::boxed::Box<DemoCreateIssueParams>>",
-            "::mcp_bindgen::__wire_through_serde!(DemoCreateIssueParams);",
+            "::mcp_bindgen::__private::__wire_through_serde!(DemoCreateIssueParams);",
             "-> ::std::vec::Vec<demo_create_issue_output::Issue> = DemoCreateIssueOutput.result",
         ],
     );
@@ -92,15 +92,18 @@ fn new_takes_what_is_required_in_the_order_of_the_schema() {
 fn the_code_names_only_the_library() {
     let tool = create_issue();
     let (code, _) = generate(&tool);
-    contains(&code, &["::mcp_bindgen::wire::regress::Regex", "#[serde(crate=\"::mcp_bindgen::wire::serde\")]"]);
+    contains(
+        &code,
+        &["::mcp_bindgen::__private::regress::Regex", "#[serde(crate=\"::mcp_bindgen::__private::serde\")]"],
+    );
     let (tokens, _) =
         Bindings::generate(&snapshot(&tool), &options(Types::Typify).crate_path("my::lib".parse().unwrap()));
     let text = tokens.to_string().replace(' ', "");
-    contains(&text, &["my::lib::wire::serde::Deserialize", "#[serde(crate=\"my::lib::wire::serde\")]"]);
+    contains(&text, &["my::lib::__private::serde::Deserialize", "#[serde(crate=\"my::lib::__private::serde\")]"]);
     for code in [&code, &text] {
         for (place, _) in code.match_indices("::serde") {
             let before = code.get(..place).unwrap();
-            assert!(before.ends_with("::wire"), "{}", &code[place.saturating_sub(60)..place + 20]);
+            assert!(before.ends_with("::__private"), "{}", &code[place.saturating_sub(60)..place + 20]);
         }
     }
 }

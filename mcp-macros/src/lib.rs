@@ -22,6 +22,11 @@ use proc_macro::TokenStream;
 /// overrides beside that, and touches nothing else. Changing one of these files rebuilds the crate; overrides that are
 /// new are seen with the next change of any of them.
 ///
+/// With feature `live` and the variable `MCP_BINDGEN_LIVE` (`1`, or names of servers with commas between) it asks the
+/// servers what they offer now, once in a build, and warns of every difference to the snapshot. A server that cannot be
+/// reached within its `connect_timeout` leaves the snapshot. docs.rs, rust-analyzer and packages that cargo unpacked
+/// never connect, nor does anybody with `live = "never"` under `[defaults]`.
+///
 /// What in the configuration is worth mending is a warning at the literal. `#[deny(warnings)]` does not make it an error;
 /// `#[allow(deprecated)]` on a module around the macro silences it.
 #[proc_macro]

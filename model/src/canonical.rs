@@ -50,16 +50,22 @@ fn separate(index: usize, text: &mut String) {
 /// `inputSchema` and, where there is one, `outputSchema`.
 #[cfg(feature = "digest")]
 pub fn tool_digest(name: &str, input: &Value, output: Option<&Value>) -> String {
-    use sha2::{Digest, Sha256};
-    use std::fmt::Write;
-
     let mut members = serde_json::Map::new();
     members.insert("name".to_owned(), name.into());
     members.insert("inputSchema".to_owned(), input.clone());
     if let Some(output) = output {
         members.insert("outputSchema".to_owned(), output.clone());
     }
-    let digest = Sha256::digest(canonical_json(&Value::Object(members)));
+    digest(&Value::Object(members))
+}
+
+/// SHA-256, in hexadecimal, of the canonical JSON of a value.
+#[cfg(feature = "digest")]
+pub fn digest(value: &Value) -> String {
+    use sha2::{Digest, Sha256};
+    use std::fmt::Write;
+
+    let digest = Sha256::digest(canonical_json(value));
     digest.iter().fold(String::with_capacity(64), |mut text, byte| {
         // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");

@@ -39,6 +39,21 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Replaces a file at once, for its owner alone.
+///
+/// # Errors
+/// Where the folder is not there or the file cannot be written; the old file is then still there.
+pub fn write_private(path: &Path, contents: &[u8]) -> Result<(), FileError> {
+    let write = || {
+        // Temporary files are private.
+        let mut file = tempfile::Builder::new().prefix(".mcp-bindgen-").tempfile_in(path.parent().unwrap_or(path))?;
+        file.write_all(contents)?;
+        file.persist(path)?;
+        Ok(())
+    };
+    write().map_err(|error: io::Error| FileError::new(format!("cannot write the file: {error}")).in_file(path))
+}
+
 /// What an ordinary new file has, less what the umask takes; temporary files are private otherwise.
 fn new_file_permissions() -> Option<fs::Permissions> {
     #[cfg(unix)]

@@ -1,7 +1,5 @@
 //! JSON of strangers, of which one bad place must not cost the rest.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
 use crate::text::without_byte_order_mark;
@@ -23,6 +21,8 @@ pub struct Lenient {
     pub value: Value,
     /// Whether something in it stands for what could not be read.
     pub is_mended: bool,
+    /// Whether more was lost than halves of surrogate pairs: numbers, or what was nested too deep.
+    pub is_lossy: bool,
 }
 
 /// Reads JSON, and where that fails, reads it again without what a [`Value`] cannot hold: a number that no double holds
@@ -41,11 +41,15 @@ pub struct Lenient {
 /// ```
 pub fn parse_leniently(text: &str) -> Result<Lenient, serde_json::Error> {
     let text = without_byte_order_mark(text);
-    serde_json::from_str(text).map(|value| Lenient { value, is_mended: false }).or_else(|error| {
-        match Mending::of(text) {
-            Cow::Borrowed(_) => Err(error),
-            Cow::Owned(mended) => serde_json::from_str(&mended).map(|value| Lenient { value, is_mended: true }),
+    serde_json::from_str(text).map(|value| Lenient { value, is_mended: false, is_lossy: false }).or_else(|error| {
+        let mut mending = Mending { text, position: 0, copied: 0, mended: String::new(), is_lossy: false };
+        mending.run();
+        if mending.copied == 0 {
+            return Err(error);
         }
+        mending.replace(text.len(), text.len(), "");
+        let value = serde_json::from_str(&mending.mended)?;
+        Ok(Lenient { value, is_mended: true, is_lossy: mending.is_lossy })
     })
 }
 
@@ -62,19 +66,10 @@ struct Mending<'t> {
     position: usize,
     copied: usize,
     mended: String,
+    is_lossy: bool,
 }
 
-impl<'t> Mending<'t> {
-    fn of(text: &'t str) -> Cow<'t, str> {
-        let mut mending = Self { text, position: 0, copied: 0, mended: String::new() };
-        mending.run();
-        if mending.copied == 0 {
-            return Cow::Borrowed(text);
-        }
-        mending.replace(text.len(), text.len(), "");
-        Cow::Owned(mending.mended)
-    }
-
+impl Mending<'_> {
     fn run(&mut self) {
         let mut depth = 0usize;
         while let Some(byte) = self.peek() {
@@ -152,6 +147,7 @@ impl<'t> Mending<'t> {
         let is_number = digits.starts_with(|first: char| first.is_ascii_digit());
         let is_beyond = is_number && token.parse::<f64>().is_ok_and(f64::is_infinite);
         if is_beyond || matches!(digits, "Infinity" | "NaN") {
+            self.is_lossy = true;
             let sign = if digits.len() < token.len() { "-" } else { "" };
             self.replace(start, self.position, &format!("{sign}{BEYOND:e}"));
         }
@@ -159,6 +155,7 @@ impl<'t> Mending<'t> {
 
     /// Replaces a container; its line breaks stay, for the lines of errors.
     fn too_deep(&mut self, is_object: bool) {
+        self.is_lossy = true;
         let start = self.position;
         let mut depth = 0usize;
         while let Some(byte) = self.peek() {
@@ -201,6 +198,7 @@ mod tests {
         for number in ["1e400", "1E+999", "123e99999999999", "Infinity", "NaN"] {
             let value = mended(&format!("[{number}, 5, \"{number}\"]"));
             assert!(is_beyond_doubles(&value[0]), "{number}");
+            assert!(parse_leniently(&format!("[{number}]")).expect("it can be mended").is_lossy);
             assert_eq!((&value[1], &value[2]), (&json!(5), &json!(number)));
         }
         let negative = mended(r#"{"a":-1e400,"b":-Infinity}"#);
@@ -213,6 +211,7 @@ mod tests {
     #[test]
     fn halves_of_surrogate_pairs_are_replaced() {
         let text = r#"["\ud83d\ude00", "\ud83d", "\ude00x", "\\ud83d", "\ud83d\ud83d\ude00", "\"\ud800"]"#;
+        assert!(!parse_leniently(text).expect("it can be mended").is_lossy);
         assert_eq!(mended(text), json!(["😀", "\u{fffd}", "\u{fffd}x", "\\ud83d", "\u{fffd}😀", "\"\u{fffd}"]));
     }
 

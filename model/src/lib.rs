@@ -20,21 +20,27 @@ mod server;
 mod snapshot;
 
 mod text;
+mod uri_template;
 
 pub use canonical::canonical_json;
 #[cfg(feature = "digest")]
-pub use canonical::tool_digest;
+pub use canonical::{digest, tool_digest};
+#[doc(hidden)]
+pub use config::is_packaged;
 pub use config::{Config, ConfigWarning, Defaults, DiagnosticLevels};
 pub use duration::parse_duration;
 pub use error::FileError;
 #[cfg(feature = "write")]
-pub use files::write_if_changed;
+pub use files::{write_if_changed, write_private};
 pub use lenient::{Lenient, TOO_DEEP, is_beyond_doubles, parse_leniently};
 pub use locate::{locate, pointer_segment};
 pub use matching::{matches_glob, nearest};
 pub use overrides::{Overridden, Overrides, ToolOverride};
+pub use placeholder::SecretRef;
 pub use server::{
-    ConfigPlace, Drift, Prefix, RustConfig, RustRule, ServerConfig, Transport, Types, UnknownKeys, is_server_name,
+    ConfigPlace, Drift, Isolation, Live, Prefix, RustConfig, RustRule, ServerConfig, Transport, Types, UnknownKeys,
+    is_server_name,
 };
 pub use snapshot::Snapshot;
 pub use text::{printable, read_text};
+pub use uri_template::{ExpansionError, TemplateError, TemplateValue, TemplateVariable, UriTemplate};

@@ -1,35 +1,74 @@
-//! `${VAR}`, `${VAR:-default}` and `${env:VAR}` in the values of a configuration.
+//! `${VAR}`, `${VAR:-default}`, `${env:VAR}` and `${keyring:NAME}` in the values of a configuration.
 
+use std::fmt;
 use std::ops::Range;
+
+use crate::printable;
+
+/// What a placeholder stands for, and where its value comes from. `Display` shows it as it is written.
+///
+/// ```
+/// use mcp_model::{SecretRef, ServerConfig};
+///
+/// let server = ServerConfig::http("a", "https://h").header("Authorization", "Bearer ${keyring:a token}");
+/// assert_eq!(server.placeholders(), [SecretRef::Keyring("a token".to_owned())]);
+/// assert_eq!(server.placeholders()[0].to_string(), "${keyring:a token}");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum SecretRef {
+    /// `${NAME}` or `${env:NAME}`: a variable of the environment.
+    Variable(String),
+    /// `${keyring:NAME}`: an entry of the operating system's keyring.
+    Keyring(String),
+}
+
+impl fmt::Display for SecretRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Variable(name) => write!(f, "${{{}}}", printable(name)),
+            Self::Keyring(name) => write!(f, "${{{KEYRING}{}}}", printable(name)),
+        }
+    }
+}
+
+const ENVIRONMENT: &str = "env:";
+const KEYRING: &str = "keyring:";
 
 /// A placeholder, and where in the value it stands.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Placeholder<'a> {
     pub(crate) range: Range<usize>,
+    pub(crate) is_in_keyring: bool,
     pub(crate) name: &'a str,
     pub(crate) default: Option<&'a str>,
 }
 
-/// A variable that a value needs and that is not set.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Missing {
-    pub(crate) variable: String,
+impl Placeholder<'_> {
+    pub(crate) fn stands_for(&self) -> SecretRef {
+        let name = self.name.to_owned();
+        if self.is_in_keyring { SecretRef::Keyring(name) } else { SecretRef::Variable(name) }
+    }
 }
 
+/// What a value needs and what is not there.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Missing(pub(crate) SecretRef);
+
 /// Puts values in the places of the placeholders. An empty value counts as none where there is a default, as in a shell.
-pub(crate) fn expand(value: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<String, Missing> {
+pub(crate) fn expand(value: &str, lookup: &dyn Fn(&SecretRef) -> Option<String>) -> Result<String, Missing> {
     let mut expanded = String::with_capacity(value.len());
     let mut text_from = 0;
-    for Placeholder { range, name, default } in find(value) {
+    for placeholder in find(value) {
+        let secret = placeholder.stands_for();
+        let Placeholder { range, default, .. } = placeholder;
         expanded.push_str(value.get(text_from..range.start).unwrap_or_default());
         text_from = range.end;
-        match (lookup(name), default) {
+        match (lookup(&secret), default) {
             (Some(found), None) => expanded.push_str(&found),
             (Some(found), Some(_)) if !found.is_empty() => expanded.push_str(&found),
             (_, Some(default)) => expanded.push_str(default),
-            (None, None) => {
-                return Err(Missing { variable: name.to_owned() });
-            }
+            (None, None) => return Err(Missing(secret)),
         }
     }
     expanded.push_str(value.get(text_from..).unwrap_or_default());
@@ -47,9 +86,9 @@ pub(crate) fn find(value: &str) -> Vec<Placeholder<'_>> {
             break;
         };
         let end = inside + length + 1;
-        match value.get(inside..end - 1).and_then(variable) {
-            Some((name, default)) => {
-                found.push(Placeholder { range: start..end, name, default });
+        match value.get(inside..end - 1).and_then(|inside| placeholder(start..end, inside)) {
+            Some(placeholder) => {
+                found.push(placeholder);
                 search_from = end;
             }
             None => search_from = inside,
@@ -58,15 +97,27 @@ pub(crate) fn find(value: &str) -> Vec<Placeholder<'_>> {
     found
 }
 
-fn variable(inside: &str) -> Option<(&str, Option<&str>)> {
-    let inside = inside.strip_prefix("env:").unwrap_or(inside);
+fn placeholder(range: Range<usize>, inside: &str) -> Option<Placeholder<'_>> {
+    let (is_in_keyring, inside) = match inside.strip_prefix(KEYRING) {
+        Some(inside) => (true, inside),
+        None => (false, inside.strip_prefix(ENVIRONMENT).unwrap_or(inside)),
+    };
     let (name, default) = match inside.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
         None => (inside, None),
     };
-    let starts_well = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let goes_on_well = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    (starts_well && goes_on_well).then_some((name, default))
+    let is_name = if is_in_keyring { is_entry(name) } else { is_variable(name) };
+    is_name.then_some(Placeholder { range, is_in_keyring, name, default })
+}
+
+fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// People name what they keep as they like.
+fn is_entry(name: &str) -> bool {
+    !name.is_empty() && name.trim() == name && !name.contains(['$', '{']) && !name.contains(char::is_control)
 }
 
 /// A name as environment variables are written.
@@ -80,17 +131,18 @@ pub(crate) fn variable_name(name: &str) -> String {
 mod tests {
     use super::*;
 
-    fn lookup(name: &str) -> Option<String> {
-        match name {
-            "SET" => Some("value".to_owned()),
-            "EMPTY" => Some(String::new()),
-            "HOSTILE" => Some("${SET}".to_owned()),
+    fn lookup(secret: &SecretRef) -> Option<String> {
+        match secret.to_string().as_str() {
+            "${SET}" => Some("value".to_owned()),
+            "${EMPTY}" => Some(String::new()),
+            "${HOSTILE}" | "${keyring:HOSTILE}" => Some("${SET}${keyring:a b}".to_owned()),
+            "${keyring:a b}" | "${keyring:github.com/me}" => Some("kept".to_owned()),
             _ => None,
         }
     }
 
     #[test]
-    fn the_three_forms_are_replaced_and_all_else_is_text() {
+    fn every_form_is_replaced_and_all_else_is_text() {
         for (written, expanded) in [
             ("${SET}", "value"),
             ("${env:SET}", "value"),
@@ -105,6 +157,10 @@ mod tests {
             ("${x.${SET}}", "${x.value}"),
             ("é${SET}é", "évalueé"),
             ("", ""),
+            ("Bearer ${keyring:a b}", "Bearer kept"),
+            ("${keyring:github.com/me}", "kept"),
+            ("${keyring:SET:-fallback}", "fallback"),
+            ("${keyring:}${keyring: a}${keyring:${SET}}", "${keyring:}${keyring: a}${keyring:value}"),
         ] {
             assert_eq!(expand(written, &lookup).unwrap(), expanded, "{written}");
         }
@@ -112,11 +168,14 @@ mod tests {
 
     #[test]
     fn a_value_is_never_expanded_again() {
-        assert_eq!(expand("${HOSTILE}", &lookup).unwrap(), "${SET}");
+        for hostile in ["${HOSTILE}", "${keyring:HOSTILE}"] {
+            assert_eq!(expand(hostile, &lookup).unwrap(), "${SET}${keyring:a b}");
+        }
     }
 
     #[test]
-    fn a_missing_variable_is_named() {
-        assert_eq!(expand("x${UNSET}", &lookup), Err(Missing { variable: "UNSET".to_owned() }));
+    fn what_is_missing_is_named() {
+        assert_eq!(expand("x${UNSET}", &lookup), Err(Missing(SecretRef::Variable("UNSET".to_owned()))));
+        assert_eq!(expand("${keyring:UNSET}", &lookup), Err(Missing(SecretRef::Keyring("UNSET".to_owned()))));
     }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_model::{Config, Drift, Prefix, ServerConfig, Transport, Types};
+use mcp_model::{Config, Drift, Isolation, Live, Prefix, ServerConfig, Transport, Types};
 use serde_json::json;
 
 fn toml(text: &str) -> Config {
@@ -38,6 +38,7 @@ fn every_key_of_mcp_toml() {
         snapshots = "tools"
         timeout = "2m"
         drift = "deny"
+        live = "never"
 
         [servers.child]
         command = "./server"
@@ -52,6 +53,8 @@ fn every_key_of_mcp_toml() {
         description = "words"
         timeout = "500ms"
         drift = "ignore"
+        connect_timeout = "2m"
+        isolation = { home = "temp", network = "none", read = ["~/data"], write = ["out"] }
 
         [servers.from_npm]
         npm = "@scope/server"
@@ -75,6 +78,7 @@ fn every_key_of_mcp_toml() {
     assert_eq!(config.diagnostics.allow, ["MCP0002", "MCP0003"]);
     assert_eq!(config.defaults.timeout, Duration::from_secs(120));
     assert_eq!(config.defaults.drift, Drift::Deny);
+    assert_eq!(config.defaults.live, Live::Never);
     assert_eq!(config.snapshot_path("child"), Path::new("app/tools/child.json"));
 
     let child = ServerConfig::stdio("child", "./server")
@@ -88,6 +92,8 @@ fn every_key_of_mcp_toml() {
         .prefix(Prefix::Named("gh".to_owned()))
         .description("words")
         .timeout(Duration::from_millis(500))
+        .connect_timeout(Duration::from_secs(120))
+        .isolation(Isolation::new().temp_home().no_network().read(["~/data"]).write(["out"]))
         .drift(Drift::Ignore);
     assert_eq!(config.servers["child"], child);
     assert!(child.selects("list_issues") && child.selects("create_issue"));
@@ -112,6 +118,7 @@ fn defaults_hold_in_an_empty_file() {
     let config = toml("");
     assert_eq!(config.defaults.timeout, Duration::from_secs(30));
     assert_eq!(config.defaults.drift, Drift::Warn);
+    assert_eq!(config.defaults.live, Live::Ask);
     assert_eq!(config.snapshot_path("x"), Path::new("app/mcp/x.json"));
 }
 
@@ -127,7 +134,7 @@ fn faults_in_mcp_toml_are_named_with_their_place() {
     );
     toml_error(
         "[defaults]\nzzz = 1\n",
-        "unknown key `zzz` in `defaults`\n --> mcp.toml:2:1\n  = help: known keys: `snapshots`, `timeout`, `drift`",
+        "unknown key `zzz` in `defaults`\n --> mcp.toml:2:1\n  = help: known keys: `snapshots`, `timeout`, `drift`, `live`",
     );
     toml_error(
         "[servers.github]\ncommand = 5\n",
@@ -152,6 +159,11 @@ fn faults_in_mcp_toml_are_named_with_their_place() {
         "[defaults]\ndrift = \"denny\"\n",
         "`drift` in `defaults` cannot be `denny`\n --> mcp.toml:2:9\n  = help: did you mean `deny`?",
     );
+    toml_error(
+        "[defaults]\nlive = \"nevr\"\n",
+        "`live` in `defaults` cannot be `nevr`\n --> mcp.toml:2:8\n  = help: did you mean `never`?",
+    );
+    toml_error("[defaults]\nlive = false\n", "`live` in `defaults` must be a string, not a boolean\n --> mcp.toml:2:8");
     toml_error(
         "[servers.github]\nnpm = \"x\"\nprefix = true\n",
         "`prefix` of server `github` must be a string or `false`, not a boolean\n --> mcp.toml:3:10\n  = help: write a \
@@ -446,11 +458,13 @@ fn a_packaged_crate_has_only_what_is_packaged_with_it() {
     put("a/Cargo.toml", "[package]\nname = \"a\"\n");
     assert_eq!(Config::find(dir.path().join("a")), Some(dir.path().join("mcp.toml")));
     // `cargo publish` verifies here, and elsewhere where the target folder has another name.
-    for package in ["target/package/a-0.1.0", "build/package/a-0.1.0", "vendor/a"] {
+    for (package, mark) in [
+        ("target/package/a-0.1.0", "README.md"),
+        ("build/package/a-0.1.0", "Cargo.toml.orig"),
+        ("vendor/a", ".cargo-checksum.json"),
+    ] {
         put(&format!("{package}/Cargo.toml"), "[package]\nname = \"a\"\n");
-        if !package.starts_with("target") {
-            put(&format!("{package}/Cargo.toml.orig"), "");
-        }
+        put(&format!("{package}/{mark}"), "");
         assert_eq!(Config::find(dir.path().join(package)), None, "{package}");
         put(&format!("{package}/.mcp.json"), "{}");
         assert_eq!(Config::find(dir.path().join(package)), Some(dir.path().join(package).join(".mcp.json")));
@@ -494,6 +508,59 @@ fn relative_paths_are_relative_to_the_file() {
     expect("above", "x", true, &app.join("../server"), Some(&app.join("x/data")));
     expect("path", "", false, Path::new("server"), None);
     expect("absolute", "", false, Path::new("/bin/server"), Some(Path::new("/srv")));
+}
+
+#[test]
+fn folders_of_isolation_are_relative_to_the_file() {
+    let server = ServerConfig::stdio("a", "x")
+        .in_folder("/app")
+        .isolation(Isolation::new().read(["data", "~", "~/x", "/srv", "${R}"]).write(["./out", "~x"]));
+    assert!(server.has_relative_paths());
+    let shown = |root: &str| server.expand(|_| Some(root.to_owned())).unwrap().isolation.unwrap();
+    assert_eq!(shown("r").read.unwrap(), ["/app/data", "~", "~/x", "/srv", "/app/r"]);
+    assert_eq!(shown("/r").read.unwrap()[4], "/r");
+    assert_eq!(shown("").write.unwrap(), ["/app/out", "/app/~x"]);
+    let absolute = ServerConfig::stdio("a", "x").isolation(Isolation::new().read(["~/x", "/srv"]));
+    assert!(!absolute.has_relative_paths());
+}
+
+#[test]
+fn isolation_is_understood_or_refused() {
+    let isolation = |text: &str| {
+        let text = format!("[servers.a]\nnpm = \"x\"\nisolation = {text}\n");
+        Config::parse_toml(&text, Path::new("mcp.toml")).map(|config| config.servers["a"].isolation.clone())
+    };
+    let temp = Isolation::new().temp_home().no_network();
+    assert_eq!(isolation("{ home = \"temp\", network = \"none\" }").unwrap(), Some(temp));
+    assert_eq!(isolation("{ read = [] }").unwrap(), Some(Isolation::new().read::<String>([])));
+    assert_eq!(isolation("{}").unwrap(), Some(Isolation::new()));
+    let refused = |text: &str| isolation(text).unwrap_err().to_string();
+    assert_eq!(
+        refused("{ hom = \"temp\" }"),
+        "unknown key `hom` in `isolation` of server `a`\n --> mcp.toml:3:15\n  = help: did you mean `home`?"
+    );
+    assert_eq!(
+        refused("{ network = \"non\" }"),
+        "`network` in `isolation` of server `a` cannot be `non`\n --> mcp.toml:3:25\n  = help: did you mean `none`?"
+    );
+    assert!(refused("{ home = true }").starts_with("`home` in `isolation` of server `a` must be a string"));
+    assert!(
+        refused("{ read = \"/x\" }").starts_with("`read` in `isolation` of server `a` must be an array of strings")
+    );
+    assert!(refused("true").starts_with("`isolation` of server `a` must be a table, not a boolean"));
+    // Of a server at a URL nothing can be enforced, whatever file it stands in.
+    let text = "[servers.a]\nurl = \"https://x\"\nisolation = {}\n";
+    let url = Config::parse_toml(text, Path::new("mcp.toml")).unwrap_err().to_string();
+    assert_eq!(
+        url,
+        "server `a` has `isolation`, which has no effect beside `url`\n --> mcp.toml:3:1\n  = help: `isolation` goes with \
+         `command`, `npm` or `uvx`"
+    );
+    let text = r#"{ "mcpServers": { "a": { "url": "https://x", "args": [], "isolation": {} },
+        "b": { "command": "x", "isolation": { "home": "temp", "read": ["d"] } } } }"#;
+    let config = Config::parse_mcp_json(text, Path::new(".mcp.json")).unwrap();
+    assert!(config.rejected["a"].message.contains("has `isolation`, which has no effect beside `url`"));
+    assert_eq!(config.servers["b"].isolation, Some(Isolation::new().temp_home().read(["d"])));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mcp_model::{Config, ServerConfig, Transport};
+use mcp_model::{Config, SecretRef, ServerConfig, Transport};
 use serde_json::json;
 
 fn toml(text: &str) -> Config {
@@ -31,7 +31,9 @@ fn json_goes_round() {
         prefix = "g"
         description = "h"
         timeout = "1500ms"
+        connect_timeout = "90s"
         drift = "deny"
+        isolation = { home = "temp", network = "none", read = ["${DATA}", "~/x"], write = [] }
 
         [servers.b]
         url = "https://${HOST}/"
@@ -95,4 +97,29 @@ fn a_missing_variable_is_named_with_the_server() {
         "environment variable `GITHUB_TOKEN` is not set; server `github` needs it for env `GITHUB_PERSONAL_ACCESS_TOKEN`\n  \
          = help: set `GITHUB_TOKEN`, or give it a default: `${GITHUB_TOKEN:-...}`"
     );
+}
+
+#[test]
+fn an_entry_of_the_keyring_is_named_and_carried_as_it_is_written() {
+    let server = ServerConfig::stdio("github", "x").env("TOKEN", "${keyring:my token}").env("B", "${B}").args(["${B}"]);
+    assert_eq!(
+        server.placeholders(),
+        [SecretRef::Variable("B".to_owned()), SecretRef::Keyring("my token".to_owned())],
+        "each once"
+    );
+    assert_eq!(
+        server.expand(|name| Some(name.to_owned())).unwrap_err().to_string(),
+        "nothing is kept as `${keyring:my token}`; server `github` needs it for env `TOKEN`\n  \
+         = help: put it into the keyring under that name and the service `mcp-bindgen`"
+    );
+    let ready = server.expand_with(|secret| Some(format!("hidden {secret}"))).unwrap();
+    assert_eq!(ready.env["TOKEN"], "hidden ${keyring:my token}", "a value is never expanded again");
+    assert!(!format!("{ready:?}").contains("hidden") && format!("{ready:?}").contains("${keyring:my token}"));
+    assert_eq!(ServerConfig::from_json("github", &ready.to_json()).unwrap(), server);
+
+    // A default is written out, whatever it is called.
+    let spare = ServerConfig::stdio("github", "x").env("MODE", "${keyring:mode:-hunter2}");
+    assert_eq!(spare.secrets(), ["hunter2"]);
+    assert!(!format!("{spare:?}{}", spare.to_json()).contains("hunter2"));
+    assert_eq!(SecretRef::Keyring("a\u{202e}b".to_owned()).to_string(), "${keyring:a\\u{202e}b}");
 }

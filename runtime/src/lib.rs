@@ -2,41 +2,53 @@
 //!
 //! Programs use this crate through `mcp-bindgen`, whose generated code stands on it.
 
-// Without a transport some of the parts are not used.
-#![cfg_attr(not(feature = "stdio"), allow(dead_code))]
+// Without one of the transports some of the parts are not used.
+#![cfg_attr(not(all(feature = "stdio", feature = "http")), allow(dead_code))]
 
-mod arguments;
-mod call_value;
+#[cfg(feature = "auth")]
+mod auth;
+mod call;
+mod catalog;
 mod client;
-mod connection;
-mod conversions;
-mod decode;
-mod error;
-mod establish;
-mod format;
-mod handler;
-#[doc(hidden)]
-pub mod json_schema;
-mod list;
-mod options;
-mod request;
-mod result;
-mod servers;
-mod tool;
+mod generated;
+#[cfg(feature = "keyring")]
+mod keyring;
+mod observe;
+mod session;
+mod testing;
 mod transport;
 #[cfg(feature = "validate")]
 pub mod validate;
-pub mod wire;
+mod wire;
 
-pub use arguments::AsArguments;
+/// What only generated code needs. It changes whenever generated code does, and no program should name it.
 #[doc(hidden)]
-pub use call_value::{deserialize_call, serialize_call};
-pub use client::Client;
-pub use decode::{decode, decode_wrapped};
-pub use error::{CallError, ConnectError, ConnectErrorKind};
-pub use handler::{ElicitationAnswer, ElicitationRequest};
-pub use options::ClientOptions;
-pub use result::{Content, ToolResult};
-pub use servers::Servers;
-pub use tool::*;
-pub use wire::Nullable;
+pub mod __private {
+    pub use crate::generated::*;
+}
+
+#[cfg(all(feature = "auth", feature = "keyring"))]
+pub use auth::KeyringTokenStore;
+#[cfg(feature = "auth")]
+pub use auth::{
+    FileTokenStore, IdentityProvider, MemoryTokenStore, OAuth, StoreLock, StoredTokens, TokenStore, TokenStoreError,
+};
+pub use call::{
+    Annotations, AsArguments, CallError, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind, Content,
+    Dispatched, DynCallTool, Progress, ProgressStream, ServerSpec, Tool, ToolCall, ToolReply, ToolResult, ToolSpec,
+    TypedCall, WithOptions, parse_arguments,
+};
+pub use catalog::changes::ToolChanges;
+pub use catalog::prompts::{GetPrompt, PromptMessage, PromptRequest, PromptResult};
+pub use catalog::resources::{ReadResource, ResourceContents, ResourceRequest, ResourceResult};
+pub use catalog::specs::{PromptArgumentSpec, PromptSpec, ResourceTemplateSpec};
+pub use catalog::subscriptions::ResourceUpdates;
+pub use client::{
+    Client, ClientOptions, ConnectReport, ConnectionState, ElicitationAnswer, ElicitationRequest, LocalSecrets, Or,
+    Root, SamplingAnswer, SamplingRequest, SecretError, SecretSource, Servers, StateWatch,
+};
+pub use mcp_model::SecretRef;
+pub use testing::{Answer, Fake};
+#[cfg(feature = "cassette")]
+pub use transport::cassette::{Cassette, CassetteError, Difference};
+pub use wire::{Mismatch, Nullable};

@@ -4,51 +4,25 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use common::{fixture_server, impatient, object};
+use common::http::HttpFixture;
+use common::scripted::{discovered, json_response, response, result, scripted, usual};
+use common::{impatient, object};
 use mcp_model::ServerConfig;
 use mcp_runtime::{
-    CallError, Client, ClientOptions, ConnectErrorKind as Kind, ElicitationAnswer, ElicitationRequest, ToolCall,
-    ToolSpec,
+    CallError, CallOptions, CallTool, Client, ClientOptions, ConnectErrorKind as Kind, Dispatched, ElicitationAnswer,
+    ElicitationRequest, ToolCall, ToolSpec,
 };
 use serde_json::{Map, Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
-
-/// The fixture server over HTTP; it ends with this value.
-struct HttpFixture {
-    process: Child,
-    url: String,
-}
-
-impl HttpFixture {
-    fn start(address: &str) -> Self {
-        let mut process = Command::new(fixture_server())
-            .args(["--http", address])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the fixture server starts");
-        let mut url = String::new();
-        BufReader::new(process.stdout.take().expect("stdout")).read_line(&mut url).expect("the URL");
-        Self { process, url: url.trim().to_owned() }
-    }
-}
-
-impl Drop for HttpFixture {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 #[tokio::test]
 async fn calls_lists_and_snapshots_work_as_over_stdio() {
-    let server = HttpFixture::start("127.0.0.1:0");
+    let server = HttpFixture::start(&["--http", "127.0.0.1:0"]);
     for version in ["2025-11-25", "2026-07-28"] {
         let options = ClientOptions::new().protocol_version(version);
         let client = Client::with_options(ServerConfig::http("remote", &server.url), options);
@@ -69,7 +43,7 @@ async fn calls_lists_and_snapshots_work_as_over_stdio() {
 
 #[tokio::test]
 async fn calls_run_side_by_side_and_end_in_time() {
-    let server = HttpFixture::start("127.0.0.1:0");
+    let server = HttpFixture::start(&["--http", "127.0.0.1:0"]);
     let client = Client::new(ServerConfig::http("remote", &server.url));
     client.connect().await.expect("a connection");
     let start = Instant::now();
@@ -88,7 +62,7 @@ async fn calls_run_side_by_side_and_end_in_time() {
 
 #[tokio::test]
 async fn a_server_that_was_restarted_is_found_again() {
-    let first = HttpFixture::start("127.0.0.1:0");
+    let first = HttpFixture::start(&["--http", "127.0.0.1:0"]);
     let url = first.url.clone();
     let client = impatient(ServerConfig::http("remote", &url));
     client.connect().await.expect("a connection");
@@ -96,7 +70,7 @@ async fn a_server_that_was_restarted_is_found_again() {
     let error = client.call("add", object(json!({"a": 1, "b": 1}))).await.expect_err("nobody is there");
     assert!(matches!(error, CallError::Transport { .. } | CallError::OutcomeUnknown { .. }), "{error:?}");
     let address = url.trim_start_matches("http://").trim_end_matches("/mcp");
-    let _second = HttpFixture::start(address);
+    let _second = HttpFixture::start(&["--http", address]);
     let result = client.call("add", object(json!({"a": 1, "b": 1}))).await.expect("the session is renewed");
     assert_eq!(result.structured(), Some(&json!({"result": 2})));
     client.close().await;
@@ -123,85 +97,6 @@ async fn a_url_of_another_kind() {
     assert!(error.to_string().contains("`Mcp-Session-Id` is set by the protocol"), "{error}");
 }
 
-/// What came in: the head as text, the body as JSON.
-struct Received {
-    connection: usize,
-    head: String,
-    body: Value,
-}
-
-impl Received {
-    fn method(&self) -> &str {
-        self.body["method"].as_str().unwrap_or_default()
-    }
-}
-
-/// An HTTP server that answers with whole responses written by hand, and none where there is none.
-async fn scripted(answer: impl Fn(&Received) -> Option<String> + Send + Sync + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
-    let answer = Arc::new(answer);
-    tokio::spawn(async move {
-        let mut connection = 0;
-        while let Ok((mut stream, _)) = listener.accept().await {
-            connection += 1;
-            let answer = answer.clone();
-            tokio::spawn(async move {
-                while let Some(received) = receive(&mut stream, connection).await {
-                    match answer(&received) {
-                        Some(response) => stream.write_all(response.as_bytes()).await.expect("it is sent"),
-                        None => std::future::pending::<()>().await,
-                    }
-                }
-            });
-        }
-    });
-    url
-}
-
-async fn receive(stream: &mut TcpStream, connection: usize) -> Option<Received> {
-    let mut bytes = Vec::new();
-    loop {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let head = head.to_ascii_lowercase();
-            let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse().ok()).unwrap_or(0);
-            if body.len() >= length {
-                return Some(Received { connection, body: serde_json::from_str(body).unwrap_or_default(), head });
-            }
-        }
-        if stream.read_buf(&mut bytes).await.ok()? == 0 {
-            return None;
-        }
-    }
-}
-
-fn response(status: &str, kind: &str, body: &str) -> String {
-    format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n{body}", body.len())
-}
-
-fn json_response(body: &Value) -> String {
-    response("200 OK", "application/json", &body.to_string())
-}
-
-fn result(to: &Received, result: Value) -> String {
-    json_response(&json!({"jsonrpc": "2.0", "id": to.body["id"], "result": result}))
-}
-
-/// Answers everything that is no call as a server should.
-fn usual(received: &Received) -> String {
-    match received.method() {
-        "initialize" => result(
-            received,
-            json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}),
-        ),
-        "tools/list" => result(received, json!({"tools": [{"name": "t", "inputSchema": null}]})),
-        "tools/call" => result(received, json!({"content": [{"type": "text", "text": "done"}]})),
-        notification if notification.starts_with("notifications/") => response("202 Accepted", "text/plain", ""),
-        _ => response("405 Method Not Allowed", "text/plain", ""),
-    }
-}
-
 #[tokio::test]
 async fn refusals_are_named() {
     let cases = [
@@ -219,6 +114,20 @@ async fn refusals_are_named() {
         assert_eq!(error.kind, kind, "{error}");
         assert!(error.to_string().contains(expected), "{error}");
         assert!(!error.to_string().contains("sk-very"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_a_refusal_repeats_is_not_shown_where_it_is_cut_either() {
+    for filled in 270..300 {
+        let url = scripted(move |received| {
+            let secret = received.head.lines().find_map(|line| line.strip_prefix("x-key: ")).unwrap_or_default();
+            Some(response("500 Oops", "text/plain", &format!("{}{secret}", "x".repeat(filled))))
+        })
+        .await;
+        let config = ServerConfig::http("remote", url).header("X-Key", "sk-very-secret-0123456789");
+        let error = impatient(config).connect().await.expect_err("500");
+        assert!(!error.to_string().contains("sk-v"), "{error}");
     }
 }
 
@@ -342,6 +251,68 @@ async fn a_session_that_was_lost_is_renewed_though_the_status_is_wrong() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_refused_by_its_status_is_not_said_to_be_unsent() {
+    let url = scripted(|received| match received.method() {
+        "tools/call" => Some(
+            "HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain\r\nretry-after: 7\r\ncontent-length: 9\r\n\r\nslow down"
+                .to_owned(),
+        ),
+        _ => Some(usual(received)),
+    })
+    .await;
+    let client = Client::new(ServerConfig::http("remote", url));
+    let error = client.call("t", Map::new()).await.expect_err("it is refused");
+    assert!(matches!(error, CallError::Transport { .. }), "{error:?}");
+    let said = error.to_string();
+    assert_eq!(said, "remote: `t` was not carried out: HTTP 429 Too Many Requests: slow down");
+    assert_eq!((error.dispatched(), error.retry_after()), (Dispatched::No, Some(Duration::from_secs(7))));
+    client.close().await;
+}
+
+#[tokio::test]
+async fn looking_for_headers_ends_with_the_call() {
+    let lists = Arc::new(tokio::sync::Notify::new());
+    let asked = lists.clone();
+    let url = scripted(move |received| match received.method() {
+        "server/discover" => Some(result(
+            received,
+            json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"}),
+        )),
+        "tools/call" => Some(json_response(&json!({
+            "jsonrpc": "2.0", "id": received.body["id"], "error": {"code": -32020, "message": "a header is missing"}
+        }))),
+        // Never answered.
+        "tools/list" => {
+            asked.notify_one();
+            None
+        }
+        _ => Some(usual(received)),
+    })
+    .await;
+    let options = ClientOptions::new().protocol_version("2026-07-28");
+    let client = Client::with_options(ServerConfig::http("remote", url), options);
+    client.connect().await.expect("a connection");
+    let call = || ToolCall::new("remote", "t", Map::new());
+    let soon = Duration::from_secs(20);
+
+    let token = CancellationToken::new();
+    let cancelled = client.call_tool(call().with(CallOptions::new().cancelled_by(token.clone())));
+    let cancelling = async {
+        lists.notified().await;
+        token.cancel();
+    };
+    let (outcome, ()) =
+        tokio::time::timeout(soon, async { tokio::join!(cancelled, cancelling) }).await.expect("at once");
+    let error = outcome.expect_err("it was cancelled");
+    assert!(matches!(error, CallError::Cancelled { .. }) && error.dispatched() == Dispatched::No, "{error:?}");
+
+    let late = tokio::time::timeout(soon, client.call_tool_within(call(), Duration::from_millis(200)));
+    let error = late.await.expect("in time").expect_err("nothing is listed");
+    assert!(matches!(error, CallError::Timeout { .. }) && error.dispatched() == Dispatched::No, "{error:?}");
+    client.close().await;
+}
+
+#[tokio::test]
 async fn arguments_are_mirrored_in_the_headers_that_the_bindings_know() {
     const SCHEMA: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
     static SPEC: ToolSpec = ToolSpec::new("t", SCHEMA);
@@ -394,19 +365,24 @@ async fn a_server_may_ask_in_the_middle_of_a_call() {
                 seen.lock().expect("no panic").push(received.body["params"].clone());
                 usual(received)
             }
+            ("server/discover", _) => result(received, discovered()),
             _ => usual(received),
         })
     })
     .await;
-    let options = ClientOptions::new().on_elicitation(async |request: ElicitationRequest| {
+    let modern = || ClientOptions::new().protocol_version("2026-07-28");
+    let options = modern().on_elicitation(async |request: ElicitationRequest| {
         assert_eq!(request.message, "How many?");
         assert_eq!(request.schema, Some(json!({"type": "object"})));
         ElicitationAnswer::Accept(object(json!({"n": 3})))
     });
     let asked = Client::with_options(ServerConfig::http("remote", &url), options);
     assert_eq!(asked.call("t", object(json!({"k": 1}))).await.expect("the call").text(), "done");
-    let silent = impatient(ServerConfig::http("remote", &url));
+    let silent = Client::with_options(ServerConfig::http("remote", &url), modern());
     assert_eq!(silent.call("t", Map::new()).await.expect("the call").text(), "done");
+    let legacy = impatient(ServerConfig::http("remote", &url));
+    let unasked = legacy.call("t", Map::new()).await.expect("the call");
+    assert_eq!(unasked.extra["resultType"], "input_required", "the era before knows no such rounds");
     let rounds = rounds.lock().expect("no panic");
     assert_eq!(rounds[0]["inputResponses"], json!({"q": {"action": "accept", "content": {"n": 3}}}));
     assert_eq!((&rounds[0]["requestState"], &rounds[0]["arguments"]), (&json!("opaque"), &json!({"k": 1})));

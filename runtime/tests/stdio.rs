@@ -129,7 +129,7 @@ async fn the_servers_own_timeout_counts() {
     let client = Client::new(good(&mark).timeout(Duration::from_millis(900)));
     client.connect().await.expect("a connection");
     let error =
-        client.call("count_slowly", object(json!({"steps": 100, "pause_ms": 100}))).await.expect_err("a timeout");
+        client.call("count_slowly", object(json!({"steps": 1, "pause_ms": 1200}))).await.expect_err("a timeout");
     assert!(error.to_string().contains("900ms"), "{error}");
     client.close().await;
 }
@@ -159,6 +159,28 @@ fn a_runtime_that_ends_takes_the_process_along() {
     assert!(result.is_ok(), "{result:?}");
     again.block_on(client.close());
     drop(client);
+}
+
+#[test]
+fn a_message_is_written_whole_though_the_runtime_of_its_caller_rests() {
+    let mark = Mark::new();
+    let here = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let elsewhere = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let client = impatient(good(&mark));
+    here.block_on(client.connect()).expect("a connection");
+    // More than a pipe holds.
+    let long = object(json!({"text": "x".repeat(1 << 20), "a": 1}));
+    elsewhere.block_on(async {
+        tokio::select! {
+            biased;
+            outcome = client.call("echo_arguments", long) => panic!("it cannot be written at once: {outcome:?}"),
+            () = std::future::ready(()) => {}
+        }
+    });
+    let result = here.block_on(client.call("add", object(json!({"a": 1, "b": 1}))));
+    assert!(result.is_ok(), "{result:?}");
+    here.block_on(client.close());
+    drop(elsewhere);
 }
 
 #[tokio::test]
@@ -292,7 +314,7 @@ async fn relative_paths_are_relative_to_the_file_that_names_them() {
     let text = "[servers.fixture]\ncommand = \"./bin/server\"\ncwd = \"bin\"\n";
     std::fs::write(folder.path().join("mcp.toml"), text).expect("a file");
     let servers = Servers::load(folder.path().join("mcp.toml")).expect("the file can be read");
-    assert!(servers.connect_all().await.is_empty());
+    assert!(servers.connect_all().await.is_complete());
     servers.close().await;
 
     let config: &str = r#"{"command":"./bin/server"}"#;
@@ -312,7 +334,9 @@ async fn servers_connect_side_by_side_and_the_failed_are_named() {
         .with(named("one", &one))
         .with(ServerConfig::stdio("absent", "no-such-program-at-all"))
         .with_client(Client::new(good(&two)));
-    let failed = servers.connect_all().await;
+    let report = servers.connect_all().await;
+    assert_eq!(report.active, ["fixture", "one"]);
+    let failed = report.failed;
     assert_eq!(failed.len(), 1);
     assert_eq!((failed[0].server.as_str(), failed[0].kind), ("absent", ConnectErrorKind::Spawn));
     let result = servers.client("fixture").expect("it is there").call("add", object(json!({"a": 1, "b": 2}))).await;

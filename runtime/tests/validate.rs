@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use mcp_runtime::__private::{Form, Input, Mismatch, Print, Wire};
 use mcp_runtime::validate::{Validator, arguments, result};
-use mcp_runtime::wire::{Form, Input, Mismatch, Print, Wire};
 use mcp_runtime::{CallError, ServerSpec, Tool, ToolCall, ToolResult, ToolSpec, parse_arguments};
 use serde_json::{Value, json};
 
@@ -342,6 +342,10 @@ impl Tool for CountParams {
 
     fn output(result: ToolResult) -> Result<ToolResult, CallError> {
         Ok(result)
+    }
+
+    fn result(output: ToolResult) -> Result<ToolResult, CallError> {
+        Ok(output)
     }
 }
 

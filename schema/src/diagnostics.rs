@@ -99,19 +99,63 @@ codes! {
     /// The opt-in backend could not take the tool.
     BACKEND_FALLBACK = "MCP0015" Warning "the typify backend cannot take the tool"
         "the tool is bound with the default backend";
+    /// A prompt, or one of its arguments, that is not what the specification asks for.
+    MALFORMED_PROMPT = "MCP0016" Warning "the prompt is malformed"
+        "what is wrong of it is not bound; report it to the server's authors";
+    /// A resource template that cannot be filled in.
+    MALFORMED_TEMPLATE = "MCP0017" Warning "the resource template cannot be filled in"
+        "nothing is bound for it: read its resources by their URIs";
 }
 
-/// One thing to say about one place of one tool.
+/// In which list of a snapshot something stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Listed {
+    /// `tools`
+    #[default]
+    Tool,
+    /// `prompts`
+    Prompt,
+    /// `resourceTemplates`
+    ResourceTemplate,
+}
+
+impl Listed {
+    /// The key of the list.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Tool => "tools",
+            Self::Prompt => "prompts",
+            Self::ResourceTemplate => "resourceTemplates",
+        }
+    }
+}
+
+/// What its items are called.
+impl fmt::Display for Listed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Tool => "tool",
+            Self::Prompt => "prompt",
+            Self::ResourceTemplate => "resource template",
+        })
+    }
+}
+
+/// One thing to say about one place of one tool, prompt or resource template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic {
     /// What kind it is.
     pub code: Code,
-    /// The tool's wire name; `#3` for the fourth entry where it has none.
+    /// Which list it stands in.
+    pub listed: Listed,
+    /// The wire name; `#3` for the fourth entry where it has none.
     pub tool: String,
-    /// The place of the tool in the snapshot's list.
+    /// Its place in the snapshot's list.
     pub index: usize,
-    /// Where in the tool, as a JSON pointer: `/inputSchema/properties/labels`.
+    /// Where in it, as a JSON pointer: `/inputSchema/properties/labels`.
     pub pointer: String,
     /// What is wrong there.
     pub message: String,
@@ -131,7 +175,7 @@ impl Diagnostic {
     /// Line and column in the text of the snapshot, both from 1.
     #[must_use]
     pub fn position(&self, text: &str) -> Option<(usize, usize)> {
-        let places = ["", "/result"].map(|root| format!("{root}/tools/{}", self.index));
+        let places = ["", "/result"].map(|root| format!("{root}/{}/{}", self.listed.key(), self.index));
         let exact = places.iter().find_map(|place| mcp_model::locate(text, &format!("{place}{}", self.pointer)));
         exact.or_else(|| places.iter().find_map(|place| mcp_model::locate(text, place)))
     }
@@ -141,7 +185,8 @@ impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Code { id, severity, help, .. } = self.code;
         let (tool, pointer) = (mcp_model::printable(&self.tool), mcp_model::printable(&self.pointer));
-        write!(formatter, "{severity}[{id}]: {} (tool {tool}, {pointer}); {help}", self.summary())
+        let listed = self.listed;
+        write!(formatter, "{severity}[{id}]: {} ({listed} {tool}, {pointer}); {help}", self.summary())
     }
 }
 
@@ -200,6 +245,7 @@ impl<'a> IntoIterator for &'a Diagnostics {
 /// Collects the diagnostics of one part of one tool, while it is being read.
 #[derive(Debug)]
 pub struct Reporter {
+    listed: Listed,
     tool: String,
     index: usize,
     /// The key of the schema inside the tool: `/inputSchema`.
@@ -214,7 +260,13 @@ impl Reporter {
     /// For the part of a tool that is its member `root`, such as `/inputSchema`.
     #[must_use]
     pub fn new(tool: &str, index: usize, root: &'static str) -> Self {
-        Self { tool: tool.to_owned(), index, root, said: Diagnostics::default() }
+        Self { listed: Listed::Tool, tool: tool.to_owned(), index, root, said: Diagnostics::default() }
+    }
+
+    /// For an item of any list.
+    #[must_use]
+    pub fn of(listed: Listed, name: &str, index: usize) -> Self {
+        Self { listed, ..Self::new(name, index, "") }
     }
 
     /// Says something about the place at `pointer` below the root. More than fifty on one schema are left out.
@@ -222,6 +274,7 @@ impl Reporter {
         if self.said.len() < MOST_PER_SCHEMA {
             self.said.push(Diagnostic {
                 code,
+                listed: self.listed,
                 tool: self.tool.clone(),
                 index: self.index,
                 pointer: format!("{}{pointer}", self.root),

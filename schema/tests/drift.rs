@@ -547,3 +547,41 @@ fn words_about_any_other_property_are_words() {
     let changes = diff(&with(json!({})), &with(json!({ "description": "Whatever there is." })));
     assert_eq!(told(&changes), ["wording /properties/field/additionalProperties: another description"],);
 }
+
+#[test]
+fn prompts_and_resource_templates_are_compared_as_they_are_bound() {
+    let snapshot = |prompts: &str, templates: &str| {
+        let text = format!(r#"{{"tools": [], "prompts": {prompts}, "resourceTemplates": {templates}}}"#);
+        Snapshot::parse(&text).expect("it is a snapshot")
+    };
+    let old = snapshot(
+        r#"[{"name": "a", "arguments": [{"name": "x", "required": true}, {"name": "y"}, {"name": "z"}]}, {"name": "gone"}, 7]"#,
+        r#"[{"name": "t", "uriTemplate": "a://{x}"}, {"name": "gone", "uriTemplate": "a://{x}"}]"#,
+    );
+    let new = snapshot(
+        r#"[{"name": "new"}, {"name": "a", "description": "d", "arguments": [{"name": "x"}, {"name": "y", "required": true}, {"name": "w"}]}]"#,
+        r#"[{"name": "t", "uriTemplate": "a://{y}", "mimeType": "text/plain"}]"#,
+    );
+    let mut told = mcp_schema::drift::told(&diff(&old, &new), 100);
+    told.sort();
+    let expected = [
+        "            = may be sent, and is refused now: {\"x\":\"text\"}",
+        "breaking    server /prompts: prompt `a` no longer takes `z`",
+        "breaking    server /prompts: prompt `a` requires `y` now",
+        "breaking    server /prompts: prompt `gone` is gone",
+        "breaking    server /resourceTemplates: resource template `gone` is gone",
+        "breaking    server /resourceTemplates: resource template `t` has another `uriTemplate`",
+        "compatible  server /prompts: prompt `a` takes `w` now",
+        "compatible  server /prompts: prompt `new` is new",
+        "compatible  server /prompts: prompt without a name is gone",
+        "compatible  server /resourceTemplates: resource template `t` has another `mimeType`",
+        "source      server /prompts: prompt `a` no longer requires `x`",
+        "wording     server /prompts: prompt `a` has another `description`",
+    ];
+    assert_eq!(told, expected, "{told:#?}");
+    let list = r#"[{"name": "b", "uriTemplate": "b:"}, {"name": "a", "uriTemplate": "b:"}, {"name": "a", "uriTemplate": "a:"}]"#;
+    let forward = snapshot("[]", list);
+    let mut backward = forward.clone();
+    backward.resource_templates.reverse();
+    assert!(diff(&forward, &backward).is_empty(), "the order says nothing");
+}

@@ -3,6 +3,6 @@
 mod bindings;
 
 fn main() {
-    let params = bindings::github::GithubCreateIssueParams::new("o", "r", "t");
+    let params = bindings::github::GithubPingParams::new();
     println!("{params:?}");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use mcp_model::{Snapshot, matches_glob, nearest, printable, read_text};
 use mcp_runtime::{CallError, CallTool, Client, Content, ToolCall, ToolResult};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::args;
 use crate::exit::{Exit, Failure};
@@ -64,7 +64,8 @@ async fn call(
     match outcome {
         Err(error @ CallError::ToolNotFound { .. }) => {
             let mut failure = Failure::from(error);
-            let tools = client.list_tools_raw().await.unwrap_or_default();
+            // The names as they may be shown.
+            let tools = client.snapshot().await.map(|snapshot| snapshot.tools).unwrap_or_default();
             let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str());
             if let Some(near) = nearest(&tool, names).first() {
                 failure.message.push_str(&format!("\n  = help: did you mean `{}`?", printable(near)));
@@ -111,41 +112,26 @@ fn print(result: &ToolResult, output: &mut Output) -> Result<(), Failure> {
 
 fn described(content: &Content) -> String {
     match content {
-        Content::Text { text } => text.clone(),
-        Content::Image { data, mime_type } => format!("[image {mime_type}, {} characters of base64]", data.len()),
-        Content::Audio { data, mime_type } => format!("[audio {mime_type}, {} characters of base64]", data.len()),
-        Content::Resource { resource } => match resource.get("text").and_then(Value::as_str) {
+        Content::Text { text, .. } => text.clone(),
+        Content::Image { data, mime_type, .. } => format!("[image {mime_type}, {} characters of base64]", data.len()),
+        Content::Audio { data, mime_type, .. } => format!("[audio {mime_type}, {} characters of base64]", data.len()),
+        Content::Resource { resource, .. } => match resource.get("text").and_then(Value::as_str) {
             Some(text) => text.to_owned(),
             None => format!("[resource {}]", resource.get("uri").and_then(Value::as_str).unwrap_or_default()),
         },
         Content::ResourceLink { uri, .. } => format!("[link {uri}]"),
-        other => content_json(other).to_string(),
+        other => serde_json::to_string(other).unwrap_or_default(),
     }
 }
 
+/// The result as it came, with where it came from; `isError` is there whether the server said it or not.
 fn to_json(result: &ToolResult) -> Value {
     let mut json = Map::new();
     json.insert("server".to_owned(), result.server.as_str().into());
     json.insert("tool".to_owned(), result.tool.as_str().into());
     json.insert("isError".to_owned(), result.is_error.into());
-    json.insert("content".to_owned(), result.content.iter().map(content_json).collect());
-    if let Some(structured) = &result.structured {
-        json.insert("structuredContent".to_owned(), structured.clone());
-    }
-    if let Some(meta) = &result.meta {
-        json.insert("_meta".to_owned(), meta.clone().into());
+    if let Value::Object(sent) = result.to_json() {
+        json.extend(sent);
     }
     Value::Object(json)
-}
-
-fn content_json(content: &Content) -> Value {
-    match content {
-        Content::Text { text } => json!({ "type": "text", "text": text }),
-        Content::Image { data, mime_type } => json!({ "type": "image", "data": data, "mimeType": mime_type }),
-        Content::Audio { data, mime_type } => json!({ "type": "audio", "data": data, "mimeType": mime_type }),
-        Content::Resource { resource } => json!({ "type": "resource", "resource": resource }),
-        Content::ResourceLink { link, .. } => link.clone(),
-        Content::Other(block) => block.clone(),
-        unknown => Value::String(format!("{unknown:?}")),
-    }
 }

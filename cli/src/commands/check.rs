@@ -156,11 +156,8 @@ pub(crate) fn tell_misfits(server: &str, misfits: &[String], output: &mut Output
 const MOST_TOLD: usize = 100;
 
 pub(crate) fn tell_changes(changes: &[drift::Change], output: &mut Output) {
-    for change in changes.iter().take(MOST_TOLD) {
-        output.status("", &change.to_string());
-        if let Some(witness) = &change.witness {
-            output.status("", &format!("{:12}= {witness}", ""));
-        }
+    for line in drift::told(changes, MOST_TOLD) {
+        output.status("", &line);
     }
     if let Some(more) = changes.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
         output.status("", &format!("and {more} more changes, all of them with `--format json`"));

@@ -1,8 +1,8 @@
-//! `list`: tools and the names of their bindings.
+//! `list`: tools, prompts and resource templates, and the names of their bindings.
 
 use std::path::Path;
 
-use mcp_codegen::{Bindings, ToolBinding};
+use mcp_codegen::{Bindings, OfferBinding, ToolBinding};
 use mcp_model::{DiagnosticLevels, printable};
 use serde_json::{Value, json};
 
@@ -26,10 +26,12 @@ pub(crate) fn run(config: Option<&Path>, wanted: &Selection, output: &mut Output
         };
         let snapshot = bound.texts();
         let (tools, said) = Bindings::describe(&bound.snapshot, &bound.options);
+        let offers = Bindings::offers(&bound.snapshot, &bound.options);
         if output.json() {
             listed.extend(tools.iter().map(|tool| to_json(tool, &bound.levels, &snapshot)));
-        } else if !tools.is_empty() {
-            output.data(&table(&tools))?;
+            listed.extend(offers.iter().map(|offer| offer_to_json(offer, &bound.levels, &snapshot)));
+        } else if !tools.is_empty() || !offers.is_empty() {
+            output.data(&table(&tools, &offers))?;
         }
         if diagnostics::show(&said, &bound.levels, &snapshot, output) {
             exits.push(Exit::Failed);
@@ -81,18 +83,41 @@ fn overridden(tool: &ToolBinding) -> String {
     format!("  ({} by override{})", parts.join(" and "), learned.unwrap_or_default())
 }
 
+/// A prompt or a resource template; the key of its name says which.
+fn offer_to_json(offer: &OfferBinding, levels: &DiagnosticLevels, snapshot: &SnapshotText<'_>) -> Value {
+    let said = offer.diagnostics.iter().filter(|said| !diagnostics::is_allowed(said, levels));
+    let mut json = json!({
+        "server": offer.server,
+        "module": offer.module,
+        "params_type": offer.params_type,
+        "returns": offer.returns,
+        "handler": offer.handler,
+        "method": offer.method,
+        "diagnostics": said.map(|said| diagnostics::to_json(said, snapshot)).collect::<Value>(),
+    });
+    if let Value::Object(json) = &mut json {
+        let key = if offer.uri_template.is_some() { "resourceTemplate" } else { "prompt" };
+        json.insert(key.to_owned(), offer.name.clone().into());
+        json.extend(offer.uri_template.iter().map(|uri| ("uriTemplate".to_owned(), uri.clone().into())));
+    }
+    json
+}
+
 /// Two columns: the wire name, and the handler with its types.
-fn table(tools: &[ToolBinding]) -> String {
-    let names: Vec<String> = tools.iter().map(|tool| format!("{}/{}", tool.server, printable(&tool.tool))).collect();
-    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or_default();
-    let lines: Vec<String> = tools
-        .iter()
-        .zip(&names)
-        .map(|(tool, name)| {
-            let ToolBinding { module, handler, params_type, returns, .. } = tool;
-            let overridden = overridden(tool);
-            format!("{name:<width$}  {module}::{handler}({params_type}) -> {returns}{overridden}")
-        })
-        .collect();
+fn table(tools: &[ToolBinding], offers: &[OfferBinding]) -> String {
+    let tools = tools.iter().map(|tool| {
+        let ToolBinding { module, handler, params_type, returns, .. } = tool;
+        let overridden = overridden(tool);
+        let bound = format!("{module}::{handler}({params_type}) -> {returns}{overridden}");
+        (format!("{}/{}", tool.server, printable(&tool.tool)), bound)
+    });
+    let offers = offers.iter().map(|offer| {
+        let OfferBinding { module, handler, params_type, returns, listed, .. } = offer;
+        let bound = format!("{module}::{handler}({params_type}) -> {returns}  ({listed})");
+        (format!("{}/{}", offer.server, printable(&offer.name)), bound)
+    });
+    let rows: Vec<(String, String)> = tools.chain(offers).collect();
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
+    let lines: Vec<String> = rows.iter().map(|(name, bound)| format!("{name:<width$}  {bound}")).collect();
     lines.join("\n")
 }

@@ -14,6 +14,7 @@ use std::future::Future;
 use crate::args::{Arguments, Command};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::signals;
 
 pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let config = arguments.config.as_deref();
@@ -30,12 +31,12 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     }
 }
 
-/// Runs what talks to servers. On Ctrl-C it is dropped, and with it the servers that it started.
+/// Runs what talks to servers. When the program is told to end it is dropped, and with it the servers that it started.
 fn until_interrupted(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         tokio::select! {
             outcome = command => outcome,
-            _ = tokio::signal::ctrl_c() => Ok(Exit::Interrupted),
+            exit = signals::told_to_end() => Ok(exit?),
         }
     })
 }

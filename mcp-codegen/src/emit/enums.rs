@@ -16,7 +16,7 @@ const ALL: &str = "ALL";
 
 impl TypeEmitter<'_, '_> {
     pub(super) fn text_enum(&self, id: ShapeId, values: &[String]) -> TokenStream {
-        let krate = self.krate;
+        let private = self.private;
         let name = self.name(id);
         let docs = self.type_doc(id, &[]);
         // A constant stays one: it tells branches apart.
@@ -38,7 +38,7 @@ impl TypeEmitter<'_, '_> {
                     /// A value that the schema does not list.
                     #other(String),
                 }
-                #krate::__string_enum!(#name { #(#variants = #wires,)* } open #other);
+                #private::__string_enum!(#name { #(#variants = #wires,)* } open #other);
             };
         }
         let (default, is_default) = default_of(&wires);
@@ -52,12 +52,12 @@ impl TypeEmitter<'_, '_> {
             pub enum #name {
                 #(#described #is_default #variants,)*
             }
-            #krate::__string_enum!(#name { #(#variants = #wires,)* });
+            #private::__string_enum!(#name { #(#variants = #wires,)* });
         }
     }
 
     pub(super) fn literal_enum(&self, id: ShapeId, values: &[Value]) -> TokenStream {
-        let krate = self.krate;
+        let private = self.private;
         let name = self.name(id);
         let docs = self.type_doc(id, &[]);
         let texts: Vec<String> = values.iter().map(Value::to_string).collect();
@@ -78,7 +78,7 @@ impl TypeEmitter<'_, '_> {
             pub enum #name {
                 #(#described #is_default #variants,)*
             }
-            #krate::__literal_enum!(#name { #(#variants = #wires,)* });
+            #private::__literal_enum!(#name { #(#variants = #wires,)* });
         }
     }
 

@@ -4,6 +4,7 @@
 mod docs;
 mod enums;
 mod module;
+mod offers;
 mod replaced;
 mod structs;
 mod tool;
@@ -24,7 +25,7 @@ pub(crate) struct TypeEmitter<'e, 's> {
     pub(crate) schema: &'e SchemaPlan<'s>,
     /// The types of another backend that stand in the place of the schema's own.
     pub(crate) replacement: Option<&'e Replacement>,
-    pub(crate) krate: &'e TokenStream,
+    pub(crate) private: &'e TokenStream,
     /// The documentation of the root type.
     pub(crate) root_doc: docs::Docs,
 }

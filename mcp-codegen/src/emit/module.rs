@@ -1,16 +1,16 @@
 //! The module of a server.
 
-use proc_macro2::{Delimiter, Group, Literal, TokenStream};
+use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream};
 use quote::{TokenStreamExt, quote};
 
-use super::docs;
+use super::{docs, offers};
 use crate::names::ident;
 use crate::options::Options;
 use crate::plan::Plan;
 use crate::typify::Replaced;
 
 /// The version of what generated code asks of the library: `__format!` in the runtime knows it.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 3;
 
 pub(crate) fn module(
     plan: &Plan<'_>,
@@ -19,6 +19,7 @@ pub(crate) fn module(
     options: &Options,
 ) -> TokenStream {
     let krate = &options.crate_path;
+    let private = &options.private_path();
     let module = &plan.module;
     let doc = docs::lines(vec![format!("The MCP server {}.", docs::code(&plan.server))]);
     let name = &plan.server;
@@ -35,13 +36,13 @@ pub(crate) fn module(
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
     let mended = if snapshot.overridden.is_empty() { "" } else { " and overrides mend it" };
     let tools_doc = docs::lines(vec![format!("Every bound tool, as the server declared it{mended}.")]);
-    let client = client(plan, replaced);
-    let call = call(plan, krate);
+    let client = client(plan, krate);
+    let call = call(plan, krate, private);
     let format = Literal::u32_unsuffixed(FORMAT);
     let mut items = quote! {
             #krate::__format!(#format);
             #[allow(unused_imports)]
-            use #krate::wire::prelude::*;
+            use #private::prelude::*;
 
             /// The server, and how to reach it.
             pub const SERVER: ServerSpec = ServerSpec::new(#name) #config #folder #version #capabilities .tools(TOOLS);
@@ -53,11 +54,12 @@ pub(crate) fn module(
             #call
     };
     for path in plan.extern_types.used(&plan.tools) {
-        items.extend(quote!(#krate::__wire_through_serde!(#path);));
+        items.extend(quote!(#private::__wire_through_serde!(#path);));
     }
     for ((tool, prefixed), replaced) in plan.tools.iter().zip(plan.prefixed()).zip(replaced) {
-        tool.items(prefixed, replaced, krate, &mut items);
+        tool.items(prefixed, replaced, private, &mut items);
     }
+    offers::items(plan, &through(plan), options, &mut items);
     let mut lints =
         quote!(dead_code, deprecated, clippy::type_complexity, clippy::disallowed_names, clippy::upper_case_acronyms);
     let written = module.to_string();
@@ -76,11 +78,15 @@ pub(crate) fn module(
 /// The type parameter of the client type, unless that has the name itself.
 const THROUGH: &str = "C";
 
-fn client(plan: &Plan<'_>, replaced: &[Replaced]) -> TokenStream {
+fn through(plan: &Plan<'_>) -> Ident {
+    ident(if plan.client_type == THROUGH { "Through" } else { THROUGH })
+}
+
+fn client(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
     let client = ident(&plan.client_type);
-    let through = ident(if plan.client_type == THROUGH { "Through" } else { THROUGH });
+    let through = through(plan);
     let doc = docs::lines(vec![format!("A connection to {}, with a method for every tool.", docs::code(&plan.server))]);
-    let methods: TokenStream = plan.tools.iter().zip(replaced).map(|(tool, replaced)| tool.method(replaced)).collect();
+    let methods: TokenStream = plan.tools.iter().map(|tool| tool.method(&through, krate)).collect();
     quote! {
         #doc
         #[derive(Clone, Debug)]
@@ -90,12 +96,22 @@ fn client(plan: &Plan<'_>, replaced: &[Replaced]) -> TokenStream {
 
         impl #client {
             /// Connects as the configuration says: `MCP_SERVERS` in the environment, or what `mcp.toml` said when
-            /// the bindings were made.
+            /// the bindings were made. Who connects again shares the connection.
             ///
             /// # Errors
             /// Where no connection can be made.
             pub async fn connect() -> Result<Self, ConnectError> {
                 let client = Client::for_spec(&SERVER)?;
+                client.connect().await?;
+                Ok(Self { client })
+            }
+
+            /// Connects through the server of this name among those of a program.
+            ///
+            /// # Errors
+            /// Where there is none, or no connection can be made.
+            pub async fn connect_with(servers: &Servers) -> Result<Self, ConnectError> {
+                let client = servers.client(SERVER.name)?;
                 client.connect().await?;
                 Ok(Self { client })
             }
@@ -118,12 +134,17 @@ fn client(plan: &Plan<'_>, replaced: &[Replaced]) -> TokenStream {
                 &self.client
             }
 
+            /// The same with a time limit for every call, connecting included.
+            pub fn within(&self, timeout: ::core::time::Duration) -> #client<#krate::WithOptions<&#through>> {
+                #client { client: CallTool::within(&self.client, timeout) }
+            }
+
             #methods
         }
     }
 }
 
-fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
+fn call(plan: &Plan<'_>, krate: &TokenStream, private: &TokenStream) -> TokenStream {
     let call = ident(&plan.call_type);
     let doc = docs::lines(vec![format!("A call of any tool of {}, as a value.", docs::code(&plan.server))]);
     let name = &plan.server;
@@ -133,7 +154,7 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
     let variants: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.variant)).collect();
     let arms = variants.iter().enumerate().map(|(place, variant)| {
         let place = Literal::usize_unsuffixed(place);
-        quote!(Some(#place) => #krate::read_arguments(&arguments).map(Self::#variant),)
+        quote!(Some(#place) => #private::read_arguments(&arguments).map(Self::#variant),)
     });
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
     let described = plan.tools.iter().map(|tool| docs::literal(tool.wire).deprecated(tool.is_deprecated()));
@@ -153,9 +174,9 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
             /// [`CallError::ToolNotFound`], and [`CallError::InvalidArguments`] where the arguments do not fit.
             pub fn parse(name: &str, arguments: impl #krate::AsArguments) -> Result<Self, CallError> {
                 let arguments = #krate::AsArguments::as_arguments(&arguments);
-                match #krate::place_of(TOOLS, name) {
+                match #private::place_of(TOOLS, name) {
                     #(#arms)*
-                    _ => Err(#krate::tool_not_found(#name, name)),
+                    _ => Err(CallError::tool_not_found(#name, name)),
                 }
             }
 
@@ -171,7 +192,7 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
             #[must_use]
             pub fn arguments(&self) -> Value {
                 match self {
-                    #(Self::#variants(params) => #krate::print_arguments(params),)*
+                    #(Self::#variants(params) => #private::print_arguments(params),)*
                 }
             }
 
@@ -181,10 +202,10 @@ fn call(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
             /// See [`CallError`].
             pub async fn call(&self, client: &impl CallTool) -> Result<ToolResult, CallError> {
                 match self {
-                    #(Self::#variants(params) => #krate::call_untyped(client, params).await,)*
+                    #(Self::#variants(params) => #private::call_untyped(client, params).await,)*
                 }
             }
         }
-        #krate::__serde_call!(#call);
+        #private::__serde_call!(#call);
     }
 }

@@ -134,7 +134,7 @@ impl TypeEmitter<'_, '_> {
 
     /// The table of the fields and their keys.
     fn table(&self, id: ShapeId, object: &StructShape, members: &[Member<'_>], extra: Option<&Ident>) -> TokenStream {
-        let (krate, name) = (self.krate, self.name(id));
+        let (private, name) = (self.private, self.name(id));
         let fields = members.iter().map(|Member { name, field, .. }| {
             let key = &field.wire;
             match field.presence {
@@ -154,7 +154,7 @@ impl TypeEmitter<'_, '_> {
             let sets = sets.iter().map(|set| quote!(&[#(#set),*]));
             quote!(any [#(#sets),*])
         });
-        quote!(#krate::__object!(#name { #(#fields)* } #tag #unknown #(#demands)*);)
+        quote!(#private::__object!(#name { #(#fields)* } #tag #unknown #(#demands)*);)
     }
 }
 

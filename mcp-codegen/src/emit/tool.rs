@@ -1,6 +1,6 @@
 //! What a tool has beside its types: its specification, its handler, its method, its variant.
 
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 use serde_json::Value;
 
@@ -18,41 +18,39 @@ const WRAPPER_TITLE: &str = "Output";
 
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.
-    pub(super) fn items(&self, prefixed: &str, replaced: &Replaced, krate: &TokenStream, tokens: &mut TokenStream) {
+    pub(super) fn items(&self, prefixed: &str, replaced: &Replaced, private: &TokenStream, tokens: &mut TokenStream) {
         let params = ident(&self.idents.params);
         let handler = ident(&self.idents.handler);
-        TypeEmitter { schema: &self.input, replacement: replaced.input.as_ref(), krate, root_doc: self.params_doc() }
+        TypeEmitter { schema: &self.input, replacement: replaced.input.as_ref(), private, root_doc: self.params_doc() }
             .types(tokens);
         if let Some(schema) = &self.output {
             let root_doc = docs::lines(vec![format!("Structured result of {}.", docs::code(self.wire))]);
             let root_doc = root_doc.and(&self.output_said().into_iter().collect::<Vec<_>>());
-            TypeEmitter { schema, replacement: replaced.output.as_ref(), krate, root_doc }.types(tokens);
+            TypeEmitter { schema, replacement: replaced.output.as_ref(), private, root_doc }.types(tokens);
         }
         let spec = self.spec(prefixed);
-        let (output, decoding) = self.decoding(replaced, krate);
-        let schemas = self.schema_impls(krate);
+        let (output, decoding) = self.decoding(replaced, private);
+        let schemas = self.schema_impls(private);
         let doc = self.call_doc();
         tokens.extend(quote! {
-            #krate::__tool!(#params #decoding of SERVER: #spec);
+            #private::__tool!(#params #decoding of SERVER: #spec);
             #schemas
             #doc
             pub async fn #handler(client: &impl CallTool, params: #params) -> Result<#output, CallError> {
-                #krate::call(client, &params).await
+                #private::call(client, &params).await
             }
         });
     }
 
-    /// The method of the client type.
-    pub(super) fn method(&self, replaced: &Replaced) -> TokenStream {
+    /// The method of the client type, whose type parameter is `through`.
+    pub(super) fn method(&self, through: &Ident, krate: &TokenStream) -> TokenStream {
         let params = ident(&self.idents.params);
         let method = ident(&self.idents.method);
-        let handler = ident(&self.idents.handler);
-        let output = self.decoding(replaced, &TokenStream::new()).0;
         let doc = self.call_doc();
         quote! {
             #doc
-            pub async fn #method(&self, params: #params) -> Result<#output, CallError> {
-                self::#handler(&self.client, params).await
+            pub fn #method(&self, params: #params) -> #krate::TypedCall<'_, #through, #params> {
+                #krate::TypedCall::new(&self.client, params)
             }
         }
     }
@@ -101,13 +99,13 @@ impl ToolPlan<'_> {
     }
 
     /// The type of the output, and how it is made of a result.
-    fn decoding(&self, replaced: &Replaced, krate: &TokenStream) -> (TokenStream, TokenStream) {
+    fn decoding(&self, replaced: &Replaced, private: &TokenStream) -> (TokenStream, TokenStream) {
         let Some(schema) = &self.output else {
             return (quote!(ToolResult), TokenStream::new());
         };
         let output = ident(&self.idents.output);
         let own =
-            |slot| TypeEmitter { schema, replacement: None, krate, root_doc: docs::Docs::default() }.slot_type(slot);
+            |slot| TypeEmitter { schema, replacement: None, private, root_doc: docs::Docs::default() }.slot_type(slot);
         let wrapped = self.wrapped().and_then(|(field, slot)| match &replaced.output {
             Some(replacement) => Some((field, replacement.wrapped.clone()?)),
             None => Some((field, own(slot))),
@@ -137,14 +135,14 @@ impl ToolPlan<'_> {
         }
     }
 
-    fn schema_impls(&self, krate: &TokenStream) -> TokenStream {
+    fn schema_impls(&self, private: &TokenStream) -> TokenStream {
         let params = ident(&self.idents.params);
         let output = self.output.as_ref().filter(|schema| schema.is_described).map(|_| {
             let output = ident(&self.idents.output);
-            quote!(#krate::__json_schema!(#output, output_schema of #params);)
+            quote!(#private::__json_schema!(#output, output_schema of #params);)
         });
         quote! {
-            #krate::__json_schema!(#params, input_schema of #params);
+            #private::__json_schema!(#params, input_schema of #params);
             #output
         }
     }

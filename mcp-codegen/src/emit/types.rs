@@ -83,7 +83,7 @@ impl TypeEmitter<'_, '_> {
         let asked = self.asked(id, &[]);
         let held = self.held_type(id, inner.shape);
         let held = if inner.nullable { quote!(Option<#held>) } else { held };
-        let krate = self.krate;
+        let private = self.private;
         quote! {
             #docs
             #[derive(#derives #asked)]
@@ -91,7 +91,7 @@ impl TypeEmitter<'_, '_> {
                 /// The value.
                 pub #held,
             );
-            #krate::__newtype!(#name(#held));
+            #private::__newtype!(#name(#held));
         }
     }
 

@@ -82,21 +82,21 @@ impl TypeEmitter<'_, '_> {
         if branches.is_empty() {
             return branches;
         }
-        let krate = self.krate;
-        quote!(#krate::__from!(#name { #branches });)
+        let private = self.private;
+        quote!(#private::__from!(#name { #branches });)
     }
 
     fn tagged_wire(&self, id: ShapeId, tag: &TagKey, union: &UnionShape, variants: &[Ident]) -> TokenStream {
-        let (krate, name) = (self.krate, self.name(id));
+        let (private, name) = (self.private, self.name(id));
         let tags = union.branches.iter().filter_map(|branch| branch.tag.as_deref());
         let open = self.schema.has_other(id, union).then(|| quote!(Other));
         let key = &tag.name;
         let json = (!tag.is_text).then(|| quote!(json));
-        quote!(#krate::__tagged_union!(#name by #json #key { #(#variants = #tags,)* } #open);)
+        quote!(#private::__tagged_union!(#name by #json #key { #(#variants = #tags,)* } #open);)
     }
 
     fn untagged_wire(&self, name: &Ident, union: &UnionShape, variants: &[Ident]) -> TokenStream {
-        let krate = self.krate;
+        let private = self.private;
         let mut branches = TokenStream::new();
         let mut rest = TokenStream::new();
         for (branch, variant) in union.branches.iter().zip(variants) {
@@ -107,6 +107,6 @@ impl TypeEmitter<'_, '_> {
                 branches.extend(quote!(#variant,));
             }
         }
-        quote!(#krate::__untagged_union!(#name { #branches } #rest);)
+        quote!(#private::__untagged_union!(#name { #branches } #rest);)
     }
 }

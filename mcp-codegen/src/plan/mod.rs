@@ -7,6 +7,7 @@ mod derives;
 mod extern_types;
 mod located;
 mod naming;
+mod offers;
 mod own_names;
 mod rules;
 mod schema_plan;
@@ -30,6 +31,7 @@ use declared::{FREE_FORM, input_schema, output_schema};
 pub(crate) use derives::Standard;
 pub(crate) use extern_types::ExternTypes;
 pub(crate) use naming::{Spot, branch_labels};
+pub(crate) use offers::{Offer, PromptPlan, TemplatePlan};
 use own_names::{OwnNames, PRELUDE};
 pub(crate) use schema_plan::SchemaPlan;
 use shared::{Sharing, Wish};
@@ -51,6 +53,8 @@ pub(crate) struct Plan<'s> {
     /// `GithubCall`
     pub(crate) call_type: String,
     pub(crate) tools: Vec<ToolPlan<'s>>,
+    pub(crate) prompts: Vec<PromptPlan<'s>>,
+    pub(crate) templates: Vec<TemplatePlan<'s>>,
     pub(crate) diagnostics: Diagnostics,
     /// The user's types in place of definitions.
     pub(crate) extern_types: ExternTypes,
@@ -117,12 +121,15 @@ impl<'s> Plan<'s> {
         if !options.rules.is_empty() || options.unknown == UnknownKeys::Keep {
             rules::apply(options, &mut tools, &sharing, &every, &mut faults);
         }
+        let (prompts, templates) = offers_beside(snapshot, &tools, prefix.as_deref(), &own, &mut diagnostics);
         Self {
             server: options.server.clone(),
             module: options.module_ident(),
             client_type,
             call_type,
             tools,
+            prompts,
+            templates,
             diagnostics,
             extern_types,
             faults,
@@ -269,6 +276,35 @@ impl<'s> ToolPlan<'s> {
     fn schemas_mut(&mut self) -> impl Iterator<Item = &mut SchemaPlan<'s>> {
         std::iter::once(&mut self.input).chain(&mut self.output)
     }
+}
+
+/// Prompts and resource templates, which take no name of a tool's.
+fn offers_beside<'s>(
+    snapshot: &'s Snapshot,
+    tools: &[ToolPlan<'s>],
+    prefix: Option<&str>,
+    own: &[&str],
+    diagnostics: &mut Diagnostics,
+) -> (Vec<PromptPlan<'s>>, Vec<TemplatePlan<'s>>) {
+    let mut prompts = offers::prompts(&snapshot.prompts, diagnostics);
+    let mut templates = offers::templates(&snapshot.resource_templates, diagnostics);
+    if prompts.is_empty() && templates.is_empty() {
+        return (prompts, templates);
+    }
+    let schemas = tools.iter().flat_map(ToolPlan::schemas);
+    let types = schemas.flat_map(|schema| schema.order.iter().filter_map(|id| schema.name(*id)));
+    let taken = offers::Taken {
+        prefix,
+        methods: tools.iter().map(|tool| tool.idents.method.as_str()).collect(),
+        types: types.chain(PRELUDE.iter().copied()).chain(own.iter().copied()).collect(),
+    };
+    offers::name(&mut prompts.iter_mut().map(|prompt| &mut prompt.offer).collect::<Vec<_>>(), &taken, diagnostics);
+    offers::name(
+        &mut templates.iter_mut().map(|template| &mut template.offer).collect::<Vec<_>>(),
+        &taken,
+        diagnostics,
+    );
+    (prompts, templates)
 }
 
 /// Names every type of every tool, in one scope.

@@ -40,6 +40,7 @@ pub(super) const PRELUDE: &[&str] = &[
     "Self",
     "Send",
     "ServerSpec",
+    "Servers",
     "Some",
     "String",
     "ToOwned",
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_prelude_is_known() {
-        let source = include_str!("../../../runtime/src/wire/prelude.rs");
+        let source = include_str!("../../../runtime/src/generated/prelude.rs");
         let names = source.lines().filter(|line| line.starts_with("pub use")).flat_map(|line| {
             line.split(|char: char| !char.is_alphanumeric()).filter(|word| word.starts_with(char::is_uppercase))
         });

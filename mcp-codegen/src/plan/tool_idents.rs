@@ -18,7 +18,7 @@ pub(crate) struct ToolIdents {
 }
 
 /// Methods that the client type has by itself.
-pub(super) const METHODS: &[&str] = &["connect", "with", "client", "clone"];
+pub(super) const METHODS: &[&str] = &["connect", "connect_with", "with", "within", "client", "clone"];
 
 impl ToolIdents {
     /// The names of all tools; `given` has those that the user chose.

@@ -8,6 +8,7 @@ use syn::LitStr;
 use super::macro_input::MacroInput;
 use super::{Project, Source, check_backend, check_excluded, check_pattern};
 use crate::bindings::Bindings;
+use crate::live::{Door, VARIABLE};
 use crate::paths::{in_manifest_dir, relative};
 
 /// Expands `mcp_tools!`: the whole of the proc macro.
@@ -30,7 +31,7 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     };
     let at = |span: Span, error: FileError| syn::Error::new(span, error);
     let first = input.servers.first().map_or(here, LitStr::span);
-    let project = Project::open(&manifest_dir).map_err(|error| at(first, error))?;
+    let project = Project::open_in_build(&manifest_dir, Door::Macro).map_err(|error| at(first, error))?;
     let servers = if input.servers.is_empty() { every_server(&project)? } else { input.servers.clone() };
     let sources = each(&servers, |server| source(&project, server, &input))?;
     let mut sources: Vec<(&LitStr, Source)> = servers.iter().zip(sources).collect();
@@ -53,8 +54,16 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     let names: Vec<String> = servers.iter().map(LitStr::value).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let warnings = project.warnings(&names).into_iter().map(|warning| warn(first, &warning));
+    let of_sources =
+        sources.iter().flat_map(|(server, source)| source.warnings.iter().map(|warning| warn(server.span(), warning)));
+    let warnings = warnings.chain(of_sources);
     let files = project.config_path().into_iter().chain(sources.iter().flat_map(|(_, source)| source.files()));
-    let tracked = files.map(|path| track(&manifest_dir, path));
+    let variable = project.depends_on_variable().then(|| {
+        quote!(
+            const _: fn() -> ::core::option::Option<&'static str> = || ::core::option_env!(#VARIABLE);
+        )
+    });
+    let tracked = files.map(|path| track(&manifest_dir, path)).chain(variable);
     Ok(quote!(#(#tracked)* #(#warnings)* #(#modules)*))
 }
 

@@ -1,6 +1,8 @@
 //! The files of the crate that asks for bindings: its configuration and its snapshots. What the macro and build scripts
 //! have in common.
 
+#[cfg(feature = "live")]
+mod live_source;
 mod macro_door;
 mod macro_input;
 
@@ -12,11 +14,12 @@ use crate::paths::relative;
 pub use macro_door::expand_macro;
 
 use crate::bindings::Bindings;
+use crate::live::{Door, Live};
 use crate::options::Options;
 use crate::overrides::apply_overrides;
 use crate::patterns::{Idle, IdlePattern};
 use crate::rules::RuleFault;
-use mcp_schema::diagnostics::{CODES, Diagnostic, Diagnostics, Severity};
+use mcp_schema::diagnostics::{CODES, Diagnostic, Diagnostics, Listed, Severity};
 
 /// The crate that bindings are generated for.
 #[derive(Debug)]
@@ -24,6 +27,7 @@ pub struct Project {
     /// Its folder.
     manifest_dir: PathBuf,
     config: Option<Config>,
+    live: Live,
 }
 
 /// A snapshot that was read, and how its server is configured.
@@ -42,6 +46,12 @@ pub struct Source {
     text: String,
     /// The file's name in messages.
     shown: PathBuf,
+    /// The name that the file of overrides has in messages.
+    shown_overrides: PathBuf,
+    /// Whether the bindings are of what the server says now. `path` is then where its snapshot would be.
+    is_live: bool,
+    /// What is to be said of how it was read.
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Project {
@@ -58,7 +68,22 @@ impl Project {
         };
         let config = Config::find(&manifest_dir).map(load).transpose();
         let config = config.map_err(|error| shown_from(&manifest_dir, error))?;
-        Ok(Self { manifest_dir, config })
+        Ok(Self { manifest_dir, config, live: Live::never() })
+    }
+
+    /// The same, for a build: it may ask servers where somebody wants that.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) fn open_in_build(manifest_dir: impl Into<PathBuf>, door: Door) -> Result<Self, FileError> {
+        let project = Self::open(manifest_dir)?;
+        let live = Live::of(door, &project.manifest_dir, project.config.as_ref());
+        Ok(Self { live, ..project })
+    }
+
+    /// Whether the variable that asks for live servers decides about the bindings.
+    pub(crate) fn depends_on_variable(&self) -> bool {
+        self.live.depends_on_variable()
     }
 
     /// What in the configuration is worth mending for these servers, and which entries of it could not be used.
@@ -72,7 +97,8 @@ impl Project {
             !warning.server.as_deref().is_some_and(elsewhere)
         };
         let warnings = config.warnings.iter().cloned().chain(config.unenforced()).filter(is_ours);
-        warnings.map(|warning| shown_from(&self.manifest_dir, warning.error).to_string()).collect()
+        let errors = warnings.map(|warning| warning.error).chain(self.live.warnings(config, servers));
+        errors.map(|error| shown_from(&self.manifest_dir, error).to_string()).collect()
     }
 
     /// The files that decide about every server.
@@ -100,7 +126,8 @@ impl Project {
             .is_some_and(|config| config.diagnostics.allow.iter().any(|code| code == diagnostic.code.id))
     }
 
-    /// Reads the snapshot of a server, the given one or where the configuration says it is, and its overrides.
+    /// Reads the snapshot of a server, the given one or where the configuration says it is, and its overrides. A build
+    /// may ask the server instead, unless the snapshot is given.
     ///
     /// # Errors
     /// Where there is no such server, no snapshot, or not one that can be read; where its overrides do not fit.
@@ -116,10 +143,18 @@ impl Project {
             (None, Some(config)) => config.snapshot_path(server),
             (None, None) => self.manifest_dir.join("mcp").join(format!("{server}.json")),
         };
+        #[cfg(feature = "live")]
+        if !given && let Some(outcome) = self.ask(server, &path) {
+            return self.read_live(server, path, options, outcome);
+        }
         let shown = relative(&self.manifest_dir, &path);
         if !path.is_file() {
             return Err(if given { no_file(&shown) } else { self.missing(server, &shown) });
         }
+        self.read_file(server, path, options)
+    }
+
+    fn read_file(&self, server: &str, path: PathBuf, options: Options) -> Result<Source, FileError> {
         let mend = || format!("run `mcp-bindgen sync {server}` to take the snapshot anew");
         let named = |error: FileError| {
             let help = error.help.or_else(|| Some(mend()));
@@ -127,13 +162,33 @@ impl Project {
         };
         let text = mcp_model::read_text(&path).map_err(named)?;
         let snapshot = Snapshot::parse(&text).map_err(named)?;
-        let named = |error| shown_from(&self.manifest_dir, error);
-        let overrides = Overrides::load_beside(&path).map_err(named)?;
-        let snapshot = match &overrides {
-            Some(overrides) => apply_overrides(&snapshot, overrides).map_err(|faults| named(first(faults)))?,
-            None => snapshot,
+        let shown = relative(&self.manifest_dir, &path);
+        let source = Source {
+            snapshot,
+            overrides: None,
+            options,
+            text,
+            shown,
+            shown_overrides: self.shown_overrides(&path),
+            path,
+            is_live: false,
+            warnings: Vec::new(),
         };
-        Ok(Source { snapshot, overrides, options, text, shown, path })
+        self.overridden(source)
+    }
+
+    fn shown_overrides(&self, snapshot: &Path) -> PathBuf {
+        Overrides::beside(relative(&self.manifest_dir, snapshot))
+    }
+
+    /// The same as the overrides beside the snapshot's file have it.
+    fn overridden(&self, mut source: Source) -> Result<Source, FileError> {
+        let named = |error| shown_from(&self.manifest_dir, error);
+        source.overrides = Overrides::load_beside(&source.path).map_err(named)?;
+        if let Some(overrides) = &source.overrides {
+            source.snapshot = apply_overrides(&source.snapshot, overrides).map_err(|faults| named(first(faults)))?;
+        }
+        Ok(source)
     }
 
     /// What the configuration asks for. A snapshot that is named by its path needs no server of the configuration.
@@ -158,7 +213,7 @@ impl Project {
         let shown = shown.display();
         match &self.config {
             Some(_) => FileError::new(format!("there is no snapshot of server `{server}`: looked for {shown}"))
-                .with_help(format!("run `mcp-bindgen sync {server}` and commit the file")),
+                .with_help(format!("run `mcp-bindgen sync {server}` and commit the file{}", self.live.or_ask(server))),
             None => FileError::new(format!(
                 "no configuration names the server `{server}`: looked for mcp.toml and .mcp.json beside Cargo.toml and at \
                  the workspace root, and for {shown}"
@@ -171,7 +226,8 @@ impl Project {
 impl Source {
     /// The files that it was read from.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
-        std::iter::once(self.path.as_path()).chain(self.overrides.as_ref().and_then(Overrides::path))
+        let snapshot = (!self.is_live || self.path.is_file()).then_some(self.path.as_path());
+        snapshot.into_iter().chain(self.overrides.as_ref().and_then(Overrides::path))
     }
 
     /// The error of the first pattern of the configuration that does nothing, or rule of it that cannot hold.
@@ -223,8 +279,9 @@ impl Source {
     /// A diagnostic with its place in the file.
     #[must_use]
     pub fn located(&self, diagnostic: &Diagnostic) -> String {
-        let overridden = self.overrides.as_ref().and_then(|overrides| {
-            Some((Overrides::beside(&self.shown), overrides.position(&diagnostic.tool, &diagnostic.pointer)?))
+        let overrides = self.overrides.as_ref().filter(|_| diagnostic.listed == Listed::Tool);
+        let overridden = overrides.and_then(|overrides| {
+            Some((self.shown_overrides.clone(), overrides.position(&diagnostic.tool, &diagnostic.pointer)?))
         });
         let (shown, position) = match overridden {
             Some((path, position)) => (path, Some(position)),
@@ -232,11 +289,12 @@ impl Source {
         };
         let place = position.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
         format!(
-            "{}[{}]: {}\n --> {}{place} (tool {}, {})\n  = help: {}",
+            "{}[{}]: {}\n --> {}{place} ({} {}, {})\n  = help: {}",
             diagnostic.code.severity,
             diagnostic.code.id,
             diagnostic.summary(),
             shown.display(),
+            diagnostic.listed,
             mcp_model::printable(&diagnostic.tool),
             mcp_model::printable(&diagnostic.pointer),
             diagnostic.code.help,

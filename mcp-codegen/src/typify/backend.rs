@@ -25,11 +25,12 @@ pub(super) fn types_of(schema: &Value, name: &str, module: &str, options: &Optio
     let required = schema.get("required").and_then(Value::as_array);
     let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
     let mut file = rewrite::checked(generated.tokens)?;
-    rewrite::rewrite(&mut file, &generated.root, &options.crate_path)?;
+    let private = options.private_path();
+    rewrite::rewrite(&mut file, &generated.root, &private)?;
     let facts = root::describe(&file, &generated.root, &required);
     let module = format_ident!("{module}");
     Ok(Replacement {
-        items: rewrite::module(&file, &generated.root, &facts, &options.crate_path),
+        items: rewrite::module(&file, &generated.root, &facts, &private),
         wrapped: facts.field_type("result", &module),
         root: generated.root,
         module,

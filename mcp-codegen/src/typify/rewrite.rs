@@ -69,9 +69,9 @@ pub(super) fn checked(tokens: TokenStream) -> Result<File, String> {
 }
 
 /// Makes the code stand on the library alone.
-pub(super) fn rewrite(file: &mut File, root: &Ident, krate: &TokenStream) -> Result<(), String> {
-    let wire: Path = syn::parse2(quote!(#krate::wire)).map_err(|_| "the library's path is not a path")?;
-    let serde = quote!(#wire::serde).to_string().replace(' ', "");
+pub(super) fn rewrite(file: &mut File, root: &Ident, private: &TokenStream) -> Result<(), String> {
+    let library: Path = syn::parse2(private.clone()).map_err(|_| "the library's path is not a path")?;
+    let serde = quote!(#library::serde).to_string().replace(' ', "");
     for item in &mut file.items {
         let (name, attributes) = match item {
             Item::Struct(item) => (&item.ident, &mut item.attrs),
@@ -89,22 +89,22 @@ pub(super) fn rewrite(file: &mut File, root: &Ident, krate: &TokenStream) -> Res
             items.insert(0, syn::parse2(prelude()).map_err(|_| "the prelude is not an item")?);
         }
     }
-    Rewriting { wire }.visit_file_mut(file);
+    Rewriting { library }.visit_file_mut(file);
     Ok(())
 }
 
 /// The contents of the module around the types.
-pub(super) fn module(file: &File, root: &Ident, facts: &Facts, krate: &TokenStream) -> TokenStream {
+pub(super) fn module(file: &File, root: &Ident, facts: &Facts, private: &TokenStream) -> TokenStream {
     let new = facts.constructor(root);
     let prelude = prelude();
     quote! {
         #prelude
         #[allow(unused_imports)]
-        use #krate::wire::serde::Deserialize as _;
+        use #private::serde::Deserialize as _;
 
         #file
         #new
-        #krate::__wire_through_serde!(#root);
+        #private::__wire_through_serde!(#root);
     }
 }
 
@@ -117,7 +117,7 @@ fn prelude() -> TokenStream {
 }
 
 struct Rewriting {
-    wire: Path,
+    library: Path,
 }
 
 impl Rewriting {
@@ -128,14 +128,14 @@ impl Rewriting {
     /// `<T as Trait>::item` counts the segments of the trait's path.
     fn keep_trait(&self, qualified: Option<&mut QSelf>, path: &Path) {
         if let (Some(qualified), Some(_)) = (qualified.filter(|qualified| qualified.position > 0), self.moved(path)) {
-            qualified.position += self.wire.segments.len();
+            qualified.position += self.library.segments.len();
         }
     }
 
     fn moved(&self, path: &Path) -> Option<Path> {
         path.leading_colon?;
         path.segments.first().filter(|first| Self::is_ours(first))?;
-        let mut moved = self.wire.clone();
+        let mut moved = self.library.clone();
         moved.segments.extend(path.segments.iter().cloned());
         Some(moved)
     }

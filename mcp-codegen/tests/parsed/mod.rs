@@ -12,7 +12,7 @@ use syn::{
     Type,
 };
 
-const PRELUDE: &str = include_str!("../../../runtime/src/wire/prelude.rs");
+const PRELUDE: &str = include_str!("../../../runtime/src/generated/prelude.rs");
 /// Paths of more steps are not followed.
 const LONGEST_PATH: usize = 5;
 

@@ -25,9 +25,10 @@ impl Config {
 
 /// Whether the folder is a crate as it is published, wherever it was unpacked: `cargo publish` builds it below the
 /// workspace that it comes from, and what it finds there its users will not have.
-fn is_packaged(folder: &Path) -> bool {
+pub fn is_packaged(folder: &Path) -> bool {
     let in_package_folder = folder.parent().is_some_and(|parent| parent.ends_with("target/package"));
-    in_package_folder || folder.join("Cargo.toml.orig").is_file()
+    // The manifest before it was published, or what `cargo vendor` leaves in its place.
+    in_package_folder || ["Cargo.toml.orig", ".cargo-checksum.json"].iter().any(|mark| folder.join(mark).is_file())
 }
 
 fn configuration_in(folder: &Path) -> Option<PathBuf> {

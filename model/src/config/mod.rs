@@ -1,6 +1,7 @@
 //! The servers that a project uses, from `mcp.toml`, `.mcp.json` or `MCP_SERVERS`.
 
 mod find;
+mod isolation;
 mod node;
 mod read;
 mod rust;
@@ -14,11 +15,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+#[doc(hidden)]
+pub use self::find::is_packaged;
 use self::node::{Entry, Kind, Node};
 use self::read::{Reader, suggestion};
 pub use self::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::server::{Drift, ServerConfig};
+use crate::server::{Drift, Live, ServerConfig};
 use crate::text::without_byte_order_mark;
 use crate::{FileError, read_text};
 
@@ -78,11 +81,18 @@ pub struct Defaults {
     pub timeout: Duration,
     /// What to do where a live server differs from its snapshot.
     pub drift: Drift,
+    /// Whether a build may connect.
+    pub live: Live,
 }
 
 impl Default for Defaults {
     fn default() -> Self {
-        Self { snapshots: PathBuf::from("mcp"), timeout: Duration::from_secs(30), drift: Drift::default() }
+        Self {
+            snapshots: PathBuf::from("mcp"),
+            timeout: Duration::from_secs(30),
+            drift: Drift::default(),
+            live: Live::default(),
+        }
     }
 }
 
@@ -98,8 +108,8 @@ pub struct DiagnosticLevels {
 }
 
 impl Config {
-    /// Reads a file: as `.mcp.json` where its name ends in `.json`, as `mcp.toml` otherwise. A relative `command` and
-    /// `cwd` of its servers are relative to its folder.
+    /// Reads a file: as `.mcp.json` where its name ends in `.json`, as `mcp.toml` otherwise. A relative `command`, `cwd`
+    /// and folders of `isolation` of its servers are relative to its folder.
     ///
     /// # Errors
     /// Where the file cannot be read or something in it is wrong: file, line, column, key and the nearest known one.
@@ -275,8 +285,9 @@ fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
             "snapshots" => defaults.snapshots = PathBuf::from(reader.text(&entry.value, &what)?),
             "timeout" => defaults.timeout = reader.duration(&entry.value, &what)?,
             "drift" => defaults.drift = reader.drift(&entry.value, &what)?,
+            "live" => defaults.live = reader.live(&entry.value, &what)?,
             _ => {
-                return Err(reader.unknown_key(entry, "`defaults`", &["snapshots", "timeout", "drift"]));
+                return Err(reader.unknown_key(entry, "`defaults`", &["snapshots", "timeout", "drift", "live"]));
             }
         }
     }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
-use super::rust;
+use super::{isolation, rust};
 use crate::placeholder::variable_name;
 use crate::secrets::{ConfigField, quoted};
 use crate::server::{ServerConfig, Transport, is_server_name};
 use crate::{FileError, nearest};
 
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 23] = [
     "command",
     "args",
     "cwd",
@@ -30,12 +30,14 @@ const KEYS: [&str; 21] = [
     "rust",
     "description",
     "timeout",
+    "connect_timeout",
     "drift",
+    "isolation",
     "type",
 ];
 /// The keys that say how a server is reached: one of them, and only one.
 const REACHED_BY: [&str; 4] = ["command", "npm", "uvx", "url"];
-const CHILD_ONLY: [&str; 4] = ["args", "cwd", "env", "inherit_env"];
+const CHILD_ONLY: [&str; 5] = ["args", "cwd", "env", "inherit_env", "isolation"];
 const REMOTE_ONLY: [&str; 1] = ["headers"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -112,11 +114,15 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.rust = table.read("rust", |node, what| rust::read(reader, node, what))?.unwrap_or_default();
     server.description = table.read("description", |node, what| reader.text(node, what))?;
     server.drift = table.read("drift", |node, what| reader.drift(node, what))?;
+    server.isolation = table.read("isolation", |node, what| isolation::read(reader, node, what))?;
     // Other programs write numbers here, some in seconds and some in milliseconds: what is meant cannot be known.
     let foreign = |entry: &Entry| !reader.strict && matches!(entry.value.kind, Kind::Number);
-    if !table.get("timeout").is_some_and(foreign) {
-        server.timeout = table.read("timeout", |node, what| reader.duration(node, what))?;
-    }
+    let duration = |key| match table.get(key) {
+        Some(entry) if !foreign(entry) => table.read(key, |node, what| reader.duration(node, what)),
+        _ => Ok(None),
+    };
+    server.timeout = duration("timeout")?;
+    server.connect_timeout = duration("connect_timeout")?;
     warn_of_secrets(reader, &table, &server);
     Ok(server)
 }
@@ -141,9 +147,10 @@ fn transport(reader: &Reader<'_>, table: &Table<'_>) -> Result<Transport, FileEr
         return Err(reader.error(entry.at, message).with_help(format!("this `{}` goes with {needed}", entry.key)));
     }
     let useless: &[&str] = if remote { &CHILD_ONLY } else { &REMOTE_ONLY };
-    if reader.strict
-        && let Some(entry) = table.entries.iter().find(|entry| useless.contains(&entry.key.as_str()))
-    {
+    // What is demanded of a child is no passing key of another program, where nothing can be demanded.
+    let refused =
+        |entry: &&&Entry| useless.contains(&entry.key.as_str()) && (reader.strict || entry.key == "isolation");
+    if let Some(entry) = table.entries.iter().find(refused) {
         let message = format!("server `{name}` has `{}`, which has no effect beside `{}`", entry.key, source.key);
         let home = if remote { "`command`, `npm` or `uvx`" } else { "`url`" };
         return Err(reader.error(entry.at, message).with_help(format!("`{}` goes with {home}", entry.key)));
@@ -260,6 +267,7 @@ fn place_of<'n>(table: &Table<'n>, place: ConfigField<'_>) -> Option<&'n Node> {
     match place {
         ConfigField::Command | ConfigField::Url => source(),
         ConfigField::Folder => value("cwd"),
+        ConfigField::Shown => value("isolation"),
         ConfigField::Env(name) => member("env", name),
         ConfigField::Header(name) => member("headers", name),
         ConfigField::Name(key) | ConfigField::Note(key) => value(key),

@@ -21,6 +21,8 @@ pub(crate) enum ConfigField<'a> {
         index: usize,
     },
     Folder,
+    /// A folder that `isolation` shows.
+    Shown,
     Url,
     Env(&'a str),
     Header(&'a str),
@@ -31,12 +33,18 @@ pub(crate) enum ConfigField<'a> {
 }
 
 impl ConfigField<'_> {
+    /// Whether placeholders stand for something there.
+    pub(crate) fn is_expanded(self) -> bool {
+        !matches!(self, Self::Name(_) | Self::Note(_))
+    }
+
     /// The place, as a message says it.
     pub(crate) fn label(self) -> String {
         match self {
             Self::Command => "`command`".to_owned(),
             Self::Argument { .. } => "`args`".to_owned(),
             Self::Folder => "`cwd`".to_owned(),
+            Self::Shown => "`isolation`".to_owned(),
             Self::Url => "`url`".to_owned(),
             Self::Env(key) => format!("env `{}`", quoted(key)),
             Self::Header(key) => format!("header `{}`", quoted(key)),
@@ -143,11 +151,11 @@ fn secrets_of(
             secrets.push(Secret { range, key: candidate.key.clone(), is_default: false });
         }
     }
-    for Placeholder { range, name, default } in placeholders {
+    for Placeholder { range, is_in_keyring, name, default } in placeholders {
         let Some(default) = default else { continue };
         let touches = |c: &&Candidate| c.range.start <= range.start && range.end <= c.range.end;
         let key = candidates.iter().find(touches).map_or(*name, |candidate| candidate.key.as_str());
-        if is_secret_default(key, default) {
+        if is_secret_default(key, default) || (*is_in_keyring && !default.is_empty()) {
             let start = range.end - 1 - default.len() - ":-".len();
             secrets.push(Secret { range: start..range.end - 1, key: key.to_owned(), is_default: true });
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Drift, Prefix, RustConfig, ServerConfig, Transport, Types, UnknownKeys};
+use super::{Drift, Isolation, Prefix, RustConfig, ServerConfig, Transport, Types, UnknownKeys};
 
 impl ServerConfig {
     fn new(name: impl Into<String>, transport: Transport) -> Self {
@@ -21,7 +21,9 @@ impl ServerConfig {
             rust: RustConfig::default(),
             description: None,
             timeout: None,
+            connect_timeout: None,
             drift: None,
+            isolation: None,
             folder: None,
             as_written: None,
         }
@@ -107,6 +109,13 @@ impl ServerConfig {
         self
     }
 
+    /// Sets what the child process may see of the machine. A server at a URL cannot have it: connecting says so.
+    #[must_use]
+    pub fn isolation(mut self, isolation: Isolation) -> Self {
+        self.isolation = Some(isolation);
+        self
+    }
+
     /// Asks for an approval of every call of the tools that fit one of these globs.
     #[must_use]
     pub fn approve<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
@@ -153,6 +162,13 @@ impl ServerConfig {
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
+        self
+    }
+
+    /// Sets how long connecting may take.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = Some(timeout);
         self
     }
 

@@ -66,7 +66,11 @@ impl ServerConfig {
         }
         put_text(&mut json, "description", shown.description.as_deref());
         put_text(&mut json, "timeout", shown.timeout.map(duration::to_text).as_deref());
+        put_text(&mut json, "connect_timeout", shown.connect_timeout.map(duration::to_text).as_deref());
         put_text(&mut json, "drift", shown.drift.map(Drift::name));
+        if let Some(isolation) = &shown.isolation {
+            put(&mut json, "isolation", isolation.to_json());
+        }
         Value::Object(json)
     }
 

@@ -1,6 +1,7 @@
 //! One server: how it is reached, what of it is used.
 
 mod build;
+mod isolation;
 pub(crate) mod json;
 mod paths;
 mod rust;
@@ -11,6 +12,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use self::isolation::Isolation;
 pub use self::rust::{ConfigPlace, RustConfig, RustRule, UnknownKeys};
 use crate::matching::matches_glob;
 
@@ -72,6 +74,30 @@ impl Drift {
             Self::Ignore => "ignore",
             Self::Warn => "warn",
             Self::Deny => "deny",
+        }
+    }
+}
+
+/// Whether a build may connect to servers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Live {
+    /// Where the variable `MCP_BINDGEN_LIVE` asks for it.
+    #[default]
+    Ask,
+    /// Whatever the environment says, it does not.
+    Never,
+}
+
+impl Live {
+    /// Every one of them.
+    pub const ALL: [Self; 2] = [Self::Ask, Self::Never];
+
+    /// The word for it in `mcp.toml`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Never => "never",
         }
     }
 }
@@ -148,9 +174,14 @@ pub struct ServerConfig {
     pub description: Option<String>,
     /// How long a call may take.
     pub timeout: Option<Duration>,
+    /// How long connecting may take.
+    pub connect_timeout: Option<Duration>,
     /// What to do where the live server differs.
     pub drift: Option<Drift>,
-    /// The folder that a relative `command` and `cwd` are relative to: that of the file which names the server.
+    /// What the child process may see of the machine; `None` for all that this process sees.
+    pub isolation: Option<Isolation>,
+    /// The folder that a relative `command`, `cwd` and folders of `isolation` are relative to: that of the file which
+    /// names the server.
     pub folder: Option<PathBuf>,
     /// What was there before the placeholders were replaced: all that may be shown of it afterwards.
     as_written: Option<Box<ServerConfig>>,

@@ -1,11 +1,12 @@
-//! Where a relative `command` and `cwd` lead.
+//! Where relative paths of a configuration lead.
 
 use std::path::{Path, PathBuf};
 
-use super::{ServerConfig, Transport};
+use super::{Isolation, ServerConfig, Transport};
 
 impl ServerConfig {
-    /// Sets the folder that a relative `command` and `cwd` are relative to; that of the process where there is none.
+    /// Sets the folder that a relative `command`, `cwd` and folders of `isolation` are relative to; that of the process
+    /// where there is none.
     /// [`Config::load`](crate::Config::load) sets the one of the file.
     ///
     /// ```
@@ -22,12 +23,16 @@ impl ServerConfig {
     }
 
     /// Whether it depends on a folder how the server is reached: `command` is a relative path, not the name of a program,
-    /// or `cwd` is one. A placeholder at the start may stand for anything.
+    /// or `cwd` or a folder of `isolation` is one. A placeholder at the start may stand for anything.
     #[must_use]
     pub fn has_relative_paths(&self) -> bool {
         match &self.transport {
             Transport::Stdio { command, cwd, .. } => {
-                command.starts_with("${") || is_relative_program(command) || cwd.as_deref().is_some_and(is_relative)
+                let shown = self.isolation.iter().flat_map(Isolation::folders);
+                command.starts_with("${")
+                    || is_relative_program(command)
+                    || cwd.as_deref().is_some_and(is_relative)
+                    || shown.into_iter().any(is_relative_folder)
             }
             Transport::Http { .. } | Transport::Sse { .. } => false,
         }
@@ -42,6 +47,8 @@ impl ServerConfig {
             if let Some(cwd) = cwd.as_mut().filter(|cwd| is_relative(cwd)) {
                 *cwd = joined(folder, cwd);
             }
+            let shown = self.isolation.iter_mut().flat_map(Isolation::folders_mut);
+            shown.filter(|shown| is_relative_folder(shown)).for_each(|shown| *shown = joined(folder, shown));
         }
     }
 }
@@ -55,6 +62,11 @@ fn is_relative_program(command: &str) -> bool {
 fn is_relative(path: &str) -> bool {
     let drive = path.get(1..2) == Some(":") && path.starts_with(|c: char| c.is_ascii_alphabetic());
     !drive && !path.starts_with(['/', '\\'])
+}
+
+/// `~` is the home folder, wherever the file is.
+fn is_relative_folder(path: &str) -> bool {
+    path != "~" && !path.starts_with("~/") && is_relative(path)
 }
 
 fn joined(folder: &Path, path: &str) -> String {

@@ -24,7 +24,9 @@ impl fmt::Debug for ServerConfig {
             .field("rust", &shown.rust)
             .field("description", &shown.description)
             .field("timeout", &shown.timeout)
+            .field("connect_timeout", &shown.connect_timeout)
             .field("drift", &shown.drift)
+            .field("isolation", &shown.isolation)
             .finish()
     }
 }
@@ -64,8 +66,20 @@ impl fmt::Debug for Written<'_> {
             Transport::Http { headers, .. } | Transport::Sse { headers, .. } => placeholders_of(headers),
             Transport::Stdio { .. } => Vec::new(),
         };
-        f.debug_struct(name).field("url", url).field("headers", &headers).finish()
+        f.debug_struct(name).field("url", &without_what_is_asked(url)).field("headers", &headers).finish()
     }
+}
+
+/// A URL without the values of its query and fragment. Placeholders stay.
+fn without_what_is_asked(url: &str) -> String {
+    let parts = url.split_inclusive(['?', '#', '&']).enumerate().map(|(index, part)| match part.split_once('=') {
+        Some((key, value)) if index > 0 => {
+            let (value, end) = value.split_at(value.trim_end_matches(['?', '#', '&']).len());
+            format!("{key}={}{end}", replace(value, &find_literals(key, value), hidden))
+        }
+        _ => part.to_owned(),
+    });
+    parts.collect()
 }
 
 /// Of variables and headers, where most secrets are, only the placeholders are shown.

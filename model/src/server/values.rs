@@ -1,11 +1,11 @@
 //! The texts that may hold placeholders and secrets, and what is done to all of them alike.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use super::{ServerConfig, Transport};
 use crate::FileError;
-use crate::placeholder::{self, Missing};
+use crate::placeholder::{self, Missing, Placeholder, SecretRef};
 use crate::secrets::{self, ConfigField, Secret};
 
 /// What the names of the variables begin with that stand for secrets in bindings. They are like no other's, so that no
@@ -14,19 +14,46 @@ pub(super) const LEFT_OUT: &str = "MCP_SECRET_";
 
 impl ServerConfig {
     /// Puts values in the places of the placeholders, just before connecting, and makes relative paths absolute where the
-    /// [folder](Self::folder) is known. `lookup` gives the value of an environment variable. The result still shows placeholders alone in `Debug` and in [`to_json`](Self::to_json).
+    /// [folder](Self::folder) is known. `lookup` gives the value of an environment variable; of a keyring, nothing is
+    /// known. The result still shows placeholders alone in `Debug` and in [`to_json`](Self::to_json).
     ///
     /// # Errors
     /// Names the variable that is not set, and the server that needs it.
     pub fn expand(&self, lookup: impl Fn(&str) -> Option<String>) -> Result<Self, FileError> {
-        let mut ready = self.map_texts(&mut |place, text| match place {
-            ConfigField::Name(_) | ConfigField::Note(_) => Ok(text.to_owned()),
-            _ => placeholder::expand(text, &lookup)
-                .map_err(|Missing { variable }| self.missing(&place.label(), &variable)),
+        self.expand_with(|secret| match secret {
+            SecretRef::Variable(name) => lookup(name),
+            SecretRef::Keyring(_) => None,
+        })
+    }
+
+    /// As [`expand`](Self::expand), with placeholders of every kind.
+    ///
+    /// # Errors
+    /// Names what is not there, and the server that needs it.
+    pub fn expand_with(&self, lookup: impl Fn(&SecretRef) -> Option<String>) -> Result<Self, FileError> {
+        let mut ready = self.map_texts(&mut |place, text| {
+            if !place.is_expanded() {
+                return Ok(text.to_owned());
+            }
+            placeholder::expand(text, &lookup).map_err(|Missing(secret)| self.missing(&place.label(), &secret))
         })?;
         ready.as_written = Some(Box::new(self.written().clone()));
         ready.resolve_paths();
         Ok(ready)
+    }
+
+    /// What the placeholders stand for, each once, in order of their names.
+    pub fn placeholders(&self) -> Vec<SecretRef> {
+        let mut found = BTreeSet::new();
+        let seen = self.map_texts(&mut |place, text| {
+            if place.is_expanded() {
+                found.extend(placeholder::find(text).iter().map(Placeholder::stands_for));
+            }
+            Ok::<_, Infallible>(String::new())
+        });
+        match seen {
+            Ok(_) => found.into_iter().collect(),
+        }
     }
 
     /// The configuration as somebody wrote it, before any placeholder was replaced.
@@ -34,8 +61,12 @@ impl ServerConfig {
         self.as_written.as_deref().unwrap_or(self)
     }
 
-    fn missing(&self, place: &str, variable: &str) -> FileError {
+    fn missing(&self, place: &str, secret: &SecretRef) -> FileError {
         let name = &self.name;
+        let SecretRef::Variable(variable) = secret else {
+            return FileError::new(format!("nothing is kept as `{secret}`; server `{name}` needs it for {place}"))
+                .with_help("put it into the keyring under that name and the service `mcp-bindgen`");
+        };
         if variable.starts_with(LEFT_OUT) {
             return FileError::new(format!(
                 "{place} of server `{name}` was a secret written out, which bindings do not carry"
@@ -112,12 +143,15 @@ impl ServerConfig {
         let env = map_entries(&self.env, |name, value| {
             Ok((change(ConfigField::Name("env"), name)?, change(ConfigField::Env(name), value)?))
         })?;
+        let isolation = self.isolation.as_ref();
+        let isolation = isolation.map(|isolation| isolation.map_folders(|folder| change(ConfigField::Shown, folder)));
         let mut notes = |key, texts: &[String]| -> Result<Vec<String>, E> {
             texts.iter().map(|text| change(ConfigField::Note(key), text)).collect()
         };
         Ok(Self {
             transport,
             env,
+            isolation: isolation.transpose()?,
             inherit_env: notes("inherit_env", &self.inherit_env)?,
             tools: self.tools.as_deref().map(|tools| notes("tools", tools)).transpose()?,
             exclude: notes("exclude", &self.exclude)?,

@@ -1,15 +1,31 @@
 //! How bytes travel to a server and back.
 
+#[cfg(feature = "cassette")]
+pub(crate) mod cassette;
+#[cfg(feature = "stdio")]
+pub(crate) mod duplex;
+#[cfg(feature = "stdio")]
+mod find;
+#[cfg(feature = "stdio")]
+mod framing;
+#[cfg(all(feature = "stdio", unix))]
+mod guard;
 #[cfg(feature = "http")]
 pub(crate) mod http;
-#[cfg(feature = "http")]
-pub(crate) mod http_client;
-pub(crate) mod notes;
+#[cfg(feature = "stdio")]
+pub(crate) mod isolation;
+#[cfg(feature = "stdio")]
+mod lines;
 pub(crate) mod open;
-#[cfg(feature = "http")]
-pub(crate) mod param_headers;
+#[cfg(feature = "stdio")]
+mod pipe;
 #[cfg(feature = "stdio")]
 pub(crate) mod process;
-pub(crate) mod raw;
+#[cfg(feature = "stdio")]
+mod program;
+#[cfg(feature = "http")]
+mod sse;
 #[cfg(feature = "stdio")]
 pub(crate) mod stdio;
+#[cfg(feature = "stdio")]
+mod writer;

@@ -1,44 +1,83 @@
 //! Starts or reaches a server and lets rmcp begin the conversation.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use mcp_model::{ServerConfig, Transport};
 use rmcp::RoleClient;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService};
 use rmcp::transport::IntoTransport;
 
-use super::notes::Notes;
+#[cfg(feature = "cassette")]
+use super::cassette::{Player, ReplayTransport};
+#[cfg(feature = "stdio")]
+use super::duplex::{DuplexTransport, Streams};
 #[cfg(feature = "http")]
-use super::param_headers::ParamHeaders;
-use super::raw::Exchange;
+use super::http::{
+    HttpClient, Life, authorization::Authorizer, param_headers::ParamHeaders, streamable::StreamableTransport,
+};
+#[cfg(feature = "stdio")]
+use super::isolation::Sandbox;
+#[cfg(feature = "http")]
+use super::sse::SseTransport;
 use crate::ConnectErrorKind as Kind;
-use crate::handler::Handler;
+use crate::observe::notes::Notes;
+use crate::observe::redact::Redactor;
+use crate::session::direct::Direct;
+#[cfg(feature = "http")]
+use crate::session::failure::Failure;
+use crate::session::ledger::{Ledger, Limits};
+use crate::session::server_requests::Handler;
 
-/// A secret so short may be a word of a schema, which has to stay as it is.
-const SHORTEST_IN_LISTS: usize = 8;
+/// What is said of streams that there are no others in place of.
+#[cfg(feature = "stdio")]
+pub(crate) const SPENT: &str =
+    "the streams that the client was made with have ended, and it has no others; make another client";
 
 type Service = RunningService<RoleClient, Handler>;
 
 /// What a transport shares with the rest of its connection.
 pub(crate) struct Link {
-    pub(crate) exchange: Arc<Exchange>,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) notes: Notes,
+    /// The way of calls past rmcp's service, once the transport is there.
+    pub(crate) direct: OnceLock<Box<dyn Direct>>,
+    /// How many requests over HTTP may be under way at once, where something is said.
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) max_concurrent_requests: Option<usize>,
+    /// Whether a child is ended even where this process is killed.
+    pub(crate) guarded: bool,
+    /// The streams that the server is at the other end of, where the program has them.
+    #[cfg(feature = "stdio")]
+    pub(crate) streams: Option<Streams>,
+    /// What answers in the server's place.
+    #[cfg(feature = "cassette")]
+    pub(crate) player: Option<Arc<Player>>,
     /// Where the server is reached over HTTP.
     #[cfg(feature = "http")]
     pub(crate) param_headers: Option<Arc<ParamHeaders>>,
+    /// Who authorizes its requests, where the program said so.
+    #[cfg(feature = "http")]
+    pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
 }
 
 impl Link {
-    pub(crate) fn new(config: &ServerConfig, secrets: Vec<String>) -> Self {
-        // Values that stand where secrets do; `secrets` has those of every placeholder, and words like `debug` among them.
-        let mut private = config.secrets();
-        private.retain(|value| value.len() >= SHORTEST_IN_LISTS);
-        private.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    /// `timeout` is how long calls wait for an answer.
+    pub(crate) fn new(config: &ServerConfig, redactor: &Redactor, timeout: Duration) -> Self {
         Self {
-            exchange: Arc::default(),
-            notes: Notes::hiding(secrets, private),
+            ledger: Ledger::new(Limits::default(), timeout, redactor.clone()),
+            notes: Notes::new(&config.name, redactor.clone()),
+            direct: OnceLock::new(),
+            max_concurrent_requests: None,
+            guarded: false,
+            #[cfg(feature = "stdio")]
+            streams: None,
+            #[cfg(feature = "cassette")]
+            player: None,
             #[cfg(feature = "http")]
             param_headers: matches!(config.transport, Transport::Http { .. }).then(Arc::default),
+            #[cfg(feature = "http")]
+            authorizer: None,
         }
     }
 }
@@ -47,6 +86,9 @@ impl Link {
 pub(crate) enum OpenError {
     /// The server could not be started, or the configuration does not say how to reach it.
     Start(Kind, String),
+    /// The server could not be reached, or refused.
+    #[cfg(feature = "http")]
+    Below(Box<Failure>),
     /// The conversation did not begin.
     Begin(Box<ClientInitializeError>),
 }
@@ -58,43 +100,70 @@ pub(crate) async fn open(
     handler: Handler,
     mode: ClientLifecycleMode,
 ) -> Result<Service, OpenError> {
+    let is_child = matches!(config.transport, Transport::Stdio { .. });
+    if config.isolation.is_some() && !is_child {
+        let message = "`isolation` is for servers that are started here; of one with a `url` nothing can be enforced";
+        return Err(OpenError::Start(Kind::Config, message.to_owned()));
+    }
+    #[cfg(feature = "cassette")]
+    if let Some(player) = &link.player {
+        let transport = ReplayTransport::new(player.clone(), link.ledger.clone(), link.notes.redactor().clone());
+        return begin(handler, transport, mode).await;
+    }
+    #[cfg(feature = "stdio")]
+    if let Some(streams) = &link.streams {
+        let transport = DuplexTransport::over(streams, link.ledger.clone(), link.notes.clone());
+        let transport = transport.ok_or_else(|| OpenError::Start(Kind::Transport, SPENT.to_owned()))?;
+        return begin(handler, transport, mode).await;
+    }
     match &config.transport {
         #[cfg(feature = "stdio")]
         Transport::Stdio { command, args, cwd } => {
-            let program = super::process::Program {
+            let program = super::program::Program {
                 command,
                 args,
                 cwd: cwd.as_deref(),
                 env: &config.env,
                 inherit_env: &config.inherit_env,
+                guarded: link.guarded,
             };
-            let transport = super::stdio::StdioTransport::start(&program, link.exchange.clone(), link.notes.clone())
-                .map_err(|error| OpenError::Start(Kind::Spawn, cannot_start(command, cwd.as_deref(), &error)))?;
-            begin(handler, transport, mode).await
+            let sandbox = config.isolation.as_ref().map(|isolation| Sandbox::new(isolation, &program)).transpose();
+            let sandbox = sandbox.map_err(|(kind, message)| OpenError::Start(kind, message))?;
+            let transport = super::stdio::StdioTransport::start(
+                &program,
+                sandbox.as_ref(),
+                link.ledger.clone(),
+                link.notes.clone(),
+            )
+            .map_err(|error| OpenError::Start(Kind::Spawn, cannot_start(command, cwd.as_deref(), &error)))?;
+            let _ = link.direct.set(Box::new(transport.direct()));
+            let begun = begin(handler, transport, mode).await;
+            if let (Err(_), Some(sandbox)) = (&begun, &sandbox)
+                && let Some((kind, message)) = sandbox.refusal().await
+            {
+                return Err(OpenError::Start(kind, message));
+            }
+            begun
         }
         #[cfg(feature = "http")]
         Transport::Http { url, headers } => {
-            use rmcp::transport::StreamableHttpClientTransport;
-            use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-            let wrong = |message| OpenError::Start(Kind::Config, message);
-            if !(url.starts_with("http://") || url.starts_with("https://")) {
-                return Err(wrong("`url` begins with neither http:// nor https://".to_owned()));
-            }
-            let client = super::http::HttpClient {
-                client: super::http_client::build()
-                    .map_err(|error| OpenError::Start(Kind::Transport, error.to_string()))?,
-                headers: header_map(headers).map_err(wrong)?,
-                exchange: link.exchange.clone(),
-                param_headers: link.param_headers.clone().unwrap_or_default(),
-                notes: link.notes.clone(),
-            };
-            let settings = StreamableHttpClientTransportConfig::with_uri(url.as_str());
-            begin(handler, StreamableHttpClientTransport::with_client(client, settings), mode).await
+            let (life, until) = Life::new();
+            let client = http_client(url, headers, link, until)?;
+            let param_headers = link.param_headers.clone().unwrap_or_default();
+            let url = reqwest::Url::parse(url)
+                .map_err(|error| OpenError::Start(Kind::Config, format!("`url` is not a URL: {error}")))?;
+            let transport = StreamableTransport::new(url, client, param_headers, link.max_concurrent_requests, life);
+            let _ = link.direct.set(Box::new(transport.direct()));
+            begin(handler, transport, mode).await
         }
-        Transport::Sse { .. } => Err(OpenError::Start(
-            Kind::Unsupported,
-            "`transport = \"sse\"` is not supported yet; use the server's streamable HTTP endpoint".to_owned(),
-        )),
+        #[cfg(feature = "http")]
+        Transport::Sse { url, headers } => {
+            let (life, until) = Life::new();
+            let client = http_client(url, headers, link, until)?;
+            let transport = SseTransport::connect(url, client, life).await;
+            let transport = transport.map_err(|error| OpenError::Below(Box::new(error.failure())))?;
+            begin(handler, transport, mode).await
+        }
         #[cfg(not(all(feature = "stdio", feature = "http")))]
         _ => {
             let _ = (link, handler, mode);
@@ -120,11 +189,29 @@ fn cannot_start(command: &str, cwd: Option<&str>, error: &std::io::Error) -> Str
         (std::io::ErrorKind::NotFound, Some(cwd)) if !std::path::Path::new(cwd).is_dir() => {
             format!("could not start `{command}`: the folder `{cwd}` (cwd) does not exist")
         }
-        (std::io::ErrorKind::NotFound, _) => {
-            format!("could not start `{command}`: not found; is it installed and on PATH?")
-        }
         _ => format!("could not start `{command}`: {error}"),
     }
+}
+
+#[cfg(feature = "http")]
+fn http_client(
+    url: &str,
+    headers: &std::collections::BTreeMap<String, String>,
+    link: &Link,
+    until: super::http::Until,
+) -> Result<HttpClient, OpenError> {
+    let wrong = |message| OpenError::Start(Kind::Config, message);
+    if !(url.starts_with("http://") || url.starts_with("https://")) {
+        return Err(wrong("`url` begins with neither http:// nor https://".to_owned()));
+    }
+    Ok(HttpClient {
+        client: super::http::client::shared(url).map_err(|error| OpenError::Start(Kind::Transport, error))?,
+        headers: header_map(headers).map_err(wrong)?,
+        authorizer: link.authorizer.clone(),
+        ledger: link.ledger.clone(),
+        notes: link.notes.clone(),
+        until,
+    })
 }
 
 #[cfg(feature = "http")]

@@ -1,6 +1,6 @@
 //! A child process together with everything that it starts.
 
-use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -9,10 +9,15 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
+use super::isolation::Sandbox;
+use super::program::Program;
+
 const GRACE_AFTER_EOF: Duration = Duration::from_secs(2);
 const GRACE_AFTER_TERM: Duration = Duration::from_secs(2);
 const GRACE_FOR_DESCENDANTS: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(20);
+/// How often, a millisecond apart, to look whether a killed process is gone.
+const LOOKS_AFTER_KILL: u32 = 50;
 
 /// The variables that a server inherits; everything else is passed by name.
 const INHERITED: &[&str] = if cfg!(windows) {
@@ -38,15 +43,6 @@ const INHERITED: &[&str] = if cfg!(windows) {
     &["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"]
 };
 
-/// What to start.
-pub(crate) struct Program<'a> {
-    pub(crate) command: &'a str,
-    pub(crate) args: &'a [String],
-    pub(crate) cwd: Option<&'a str>,
-    pub(crate) env: &'a BTreeMap<String, String>,
-    pub(crate) inherit_env: &'a [String],
-}
-
 /// The pipes of a started program.
 pub(crate) struct Pipes {
     pub(crate) stdin: ChildStdin,
@@ -57,15 +53,30 @@ pub(crate) struct Pipes {
 /// A running process and its descendants; dropping it kills them all.
 pub(crate) struct ProcessTree {
     child: Box<dyn ChildWrapper>,
+    #[cfg(unix)]
+    group: Option<u32>,
+    /// Whether the child is bubblewrap, which ends on a signal before what it started.
+    is_isolated: bool,
+    is_over: bool,
+    /// Dropped after the group was killed. Windows ends the processes of a job with whoever holds it.
+    #[cfg(unix)]
+    guard: Option<super::guard::Guard>,
 }
 
 impl ProcessTree {
-    pub(crate) fn start(program: &Program<'_>) -> io::Result<(Self, Pipes)> {
-        let mut command = Command::new(program.command);
+    /// Starts it, in the bounds of the sandbox where there is one.
+    pub(crate) fn start(program: &Program<'_>, sandbox: Option<&Sandbox>) -> io::Result<(Self, Pipes)> {
+        let mut command = match sandbox {
+            Some(sandbox) => sandbox.command(),
+            None => Command::new(super::find::program(program.command, program.env, program.cwd)?),
+        };
         command.args(program.args).env_clear();
         let by_name = INHERITED.iter().copied().chain(program.inherit_env.iter().map(String::as_str));
         command.envs(by_name.filter_map(|name| std::env::var_os(name).map(|value| (name, value))));
         command.envs(program.env);
+        if let Some(sandbox) = sandbox {
+            command.envs(sandbox.env());
+        }
         if let Some(cwd) = program.cwd {
             command.current_dir(cwd);
         }
@@ -76,7 +87,22 @@ impl ProcessTree {
         wrap.wrap(process_wrap::tokio::ProcessGroup::leader());
         #[cfg(windows)]
         wrap.wrap(process_wrap::tokio::JobObject);
-        let mut tree = Self { child: wrap.spawn()? };
+        #[cfg(unix)]
+        let guard = program.guarded.then(super::guard::Guard::start).transpose()?;
+        let child = wrap.spawn()?;
+        let mut tree = Self {
+            #[cfg(unix)]
+            group: child.id(),
+            child,
+            is_isolated: sandbox.is_some(),
+            is_over: false,
+            #[cfg(unix)]
+            guard,
+        };
+        #[cfg(unix)]
+        if let (Some(guard), Some(group)) = (&mut tree.guard, tree.group) {
+            guard.watch(group)?;
+        }
         let pipes = (tree.child.stdin().take(), tree.child.stdout().take(), tree.child.stderr().take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(io::Error::other("the process was started without its pipes"));
@@ -89,11 +115,24 @@ impl ProcessTree {
         timeout(patience, self.child.wait()).await.ok()?.ok()
     }
 
+    /// Ends what an isolated server leaves behind when it ends: bubblewrap holds its pipes as long as any of it is there.
+    /// It never returns, and is for being waited for beside the end of a pipe.
+    pub(crate) async fn end_with_server(&mut self) -> Infallible {
+        if self.is_isolated && !self.is_over && self.child.wait().await.is_ok() {
+            self.is_over = true;
+            self.kill();
+        }
+        std::future::pending().await
+    }
+
     /// Ends the process whose stdin was closed: waits, asks, then kills; descendants that stay are killed too.
     pub(crate) async fn shut_down(&mut self) {
         if self.ended_within(GRACE_AFTER_EOF).await.is_none() {
             self.ask_to_end();
             let _ = self.ended_within(GRACE_AFTER_TERM).await;
+            if self.is_isolated {
+                let _ = timeout(GRACE_AFTER_TERM, self.group_is_gone()).await;
+            }
         }
         let mut left = GRACE_FOR_DESCENDANTS;
         while self.ask_to_end() && !left.is_zero() {
@@ -116,6 +155,19 @@ impl ProcessTree {
         false
     }
 
+    /// Waits until nothing of the group is there.
+    #[cfg(unix)]
+    async fn group_is_gone(&self) {
+        use rustix::process::{Pid, test_kill_process_group};
+        let group = self.group.and_then(|group| Pid::from_raw(i32::try_from(group).ok()?));
+        while group.is_some_and(|group| test_kill_process_group(group).is_ok()) {
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    #[cfg(not(unix))]
+    async fn group_is_gone(&self) {}
+
     fn kill(&mut self) {
         // Nothing left to kill is what is wanted.
         let _ = self.child.start_kill();
@@ -125,5 +177,12 @@ impl ProcessTree {
 impl Drop for ProcessTree {
     fn drop(&mut self) {
         self.kill();
+        // Nobody may be left to wait for it: the runtime may be gone. A killed process is there for a moment at most.
+        for _ in 0..LOOKS_AFTER_KILL {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use serde_json::Value;
 
 use super::{Refusal, UnusableSchema, Validator};
+use crate::observe::redact::Redactor;
 
 type Compiled = Arc<Result<Validator, UnusableSchema>>;
 
@@ -15,9 +16,9 @@ type TypeKey = (usize, usize);
 
 static COMPILED: LazyLock<RwLock<HashMap<TypeKey, Compiled>>> = LazyLock::new(RwLock::default);
 
-pub(super) fn check(tool: &str, schema: &'static str, value: &Value) -> Result<(), Refusal> {
+pub(super) fn check(tool: &str, schema: &'static str, value: &Value, redactor: &Redactor) -> Result<(), Refusal> {
     match &*compiled(tool, schema) {
-        Ok(validator) => Ok(validator.check(value)?),
+        Ok(validator) => Ok(validator.check_without(value, redactor)?),
         Err(unusable) => Err(unusable.clone().into()),
     }
 }
@@ -61,21 +62,21 @@ mod tests {
     #[test]
     fn a_schema_is_compiled_once_and_survives_a_poisoned_lock() {
         let schema = r#"{"type": "integer"}"#;
-        assert!(check("count", schema, &json!(5)).is_ok());
+        assert!(check("count", schema, &json!(5), &Redactor::default()).is_ok());
         let first = compiled("count", schema);
         let poisoned = std::thread::spawn(|| {
             let _held = COMPILED.write();
             panic!("poisons the lock");
         });
         assert!(poisoned.join().is_err());
-        assert!(check("count", schema, &json!("5")).is_err());
+        assert!(check("count", schema, &json!("5"), &Redactor::default()).is_err());
         assert!(Arc::ptr_eq(&first, &compiled("count", schema)));
     }
 
     #[test]
     fn a_text_that_is_no_schema_is_refused_every_time() {
         for _ in 0..2 {
-            let refusal = check("broken", "{", &json!({})).unwrap_err();
+            let refusal = check("broken", "{", &json!({}), &Redactor::default()).unwrap_err();
             assert!(matches!(refusal, Refusal::UnusableSchema(_)), "{refusal}");
         }
     }

@@ -28,6 +28,7 @@ mod violation;
 
 use serde_json::Value;
 
+use crate::observe::redact::Redactor;
 use crate::{ToolResult, ToolSpec};
 
 pub use validator::{Skipped, UnusableSchema, Validator};
@@ -70,11 +71,11 @@ impl Refusal {
 /// # Errors
 /// Where the arguments do not fit, or the schema cannot be used.
 pub fn arguments(spec: &'static ToolSpec, arguments: &Value) -> Result<(), Refusal> {
-    compiled::check(spec.name, spec.input_schema, arguments)
+    compiled::check(spec.name, spec.input_schema, arguments, &Redactor::default())
 }
 
 /// Checks the structured content of a result against the tool's `outputSchema`, which is compiled once; where there is
-/// no structured content, its text, in each of the ways in which [`decode`](crate::decode()) reads it. A result that is an
+/// no structured content, its text, in each of the ways in which [`Tool::output`](crate::Tool::output) reads it. A result that is an
 /// error always fits, and so does any where the tool declares no `outputSchema`.
 ///
 /// # Errors
@@ -82,8 +83,8 @@ pub fn arguments(spec: &'static ToolSpec, arguments: &Value) -> Result<(), Refus
 pub fn result(spec: &'static ToolSpec, result: &ToolResult) -> Result<(), Refusal> {
     let Some(schema) = spec.output_schema.filter(|_| !result.is_error) else { return Ok(()) };
     // As it is read: a text is a value where nothing else is.
-    let values = crate::decode::values(result);
-    let mut refused = values.iter().map(|value| (value, compiled::check(spec.name, schema, value)));
+    let values = crate::call::values(result);
+    let mut refused = values.iter().map(|value| (value, compiled::check(spec.name, schema, value, &result.redactor)));
     let Some((likeliest, Err(refusal))) = refused.next() else {
         return if values.is_empty() { Err(Violation::missing_structured_content().into()) } else { Ok(()) };
     };

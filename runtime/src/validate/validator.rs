@@ -10,6 +10,7 @@ use super::links::Links;
 use super::mend::{Mended, Probe, mend};
 use super::violation::brief;
 use super::{Violation, dialect, expansion};
+use crate::observe::redact::Redactor;
 
 const LONGEST_REASON: usize = 240;
 
@@ -48,7 +49,12 @@ impl Validator {
     /// # Errors
     /// With the first thing that does not fit.
     pub fn check(&self, value: &Value) -> Result<(), Violation> {
-        self.compiled.validate(value).map_err(|error| Violation::new(&error))
+        self.check_without(value, &Redactor::default())
+    }
+
+    /// Checks a value of which not everything may be repeated.
+    pub(super) fn check_without(&self, value: &Value, redactor: &Redactor) -> Result<(), Violation> {
+        self.compiled.validate(value).map_err(|error| Violation::new(&error, redactor))
     }
 
     /// What of the schema is not checked.
@@ -93,7 +99,7 @@ pub struct Skipped {
 
 impl fmt::Display for Skipped {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}{}: {}", self.value, crate::error::place(&self.pointer), self.reason)
+        write!(formatter, "{}{}: {}", self.value, crate::call::place(&self.pointer), self.reason)
     }
 }
 

@@ -6,6 +6,8 @@ use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
+use crate::observe::redact::Redactor;
+
 const LONGEST_VALUE: usize = 80;
 const LONGEST_MESSAGE: usize = 240;
 const DEEPEST_UNION: usize = 16;
@@ -25,17 +27,17 @@ pub struct Violation {
 }
 
 impl Violation {
-    pub(super) fn new(error: &ValidationError<'_>) -> Self {
+    pub(super) fn new(error: &ValidationError<'_>, redactor: &Redactor) -> Self {
         let error = telling(error, DEEPEST_UNION);
         let keyword = match error.kind() {
             ValidationErrorKind::FalseSchema => forbidding(error),
             kind => kind.keyword(),
         };
         Self {
-            pointer: error.instance_path().as_str().to_owned(),
+            pointer: redactor.pointer(error.instance_path().as_str()),
             keyword: keyword.to_owned(),
-            value: brief(&error.instance().to_string(), LONGEST_VALUE),
-            message: brief(&error.masked().to_string(), LONGEST_MESSAGE),
+            value: brief(&redactor.text(&error.instance().to_string()), LONGEST_VALUE),
+            message: brief(&redactor.text(&error.masked().to_string()), LONGEST_MESSAGE),
         }
     }
 
@@ -56,7 +58,7 @@ impl Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match crate::error::place(&self.pointer).trim_start() {
+        match crate::call::place(&self.pointer).trim_start() {
             "" => formatter.write_str(&self.reason()),
             place => write!(formatter, "{place}: {}", self.reason()),
         }

@@ -52,15 +52,15 @@ macro_rules! __wire_through_serde {
         $crate::__wire_of_typify!($type);
     };
     ($type:ty) => {
-        impl $crate::wire::Wire for $type {
-            fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                $crate::wire::read_by_serde::<$type>(input)
+        impl $crate::__private::Wire for $type {
+            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
+                $crate::__private::read_by_serde::<$type>(input)
             }
         }
 
-        impl $crate::wire::Print for $type {
-            fn form(&self) -> $crate::wire::Form<'_> {
-                $crate::wire::form_by_serde::<$type>(self)
+        impl $crate::__private::Print for $type {
+            fn form(&self) -> $crate::__private::Form<'_> {
+                $crate::__private::form_by_serde::<$type>(self)
             }
         }
     };

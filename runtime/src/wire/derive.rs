@@ -13,10 +13,10 @@ macro_rules! __object {
         $crate::__object!(@impl $type [$($field: $presence $key,)*] [$($key),*] $($rest)*);
     };
     (@impl $type:ident [$($field:ident: $presence:ident $key:literal,)*] $keys:tt $($rest:tt)*) => {
-        impl $crate::wire::Wire for $type {
+        impl $crate::__private::Wire for $type {
             fn read(
-                input: $crate::wire::Input<'_>,
-            ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
+                input: $crate::__private::Input<'_>,
+            ) -> ::core::result::Result<Self, $crate::Mismatch> {
                 $(let mut $field = ::core::option::Option::None;)*
                 $crate::__object_read!(input $keys [$($field $presence $key)*] $($rest)*)
             }
@@ -24,16 +24,16 @@ macro_rules! __object {
             $crate::__object_keys!($keys $($rest)*);
         }
 
-        impl $crate::wire::Print for $type {
-            fn form(&self) -> $crate::wire::Form<'_> {
-                $crate::wire::Form::Object(self, $crate::__object_length!(self [$($field $presence)*] $($rest)*))
+        impl $crate::__private::Print for $type {
+            fn form(&self) -> $crate::__private::Form<'_> {
+                $crate::__private::Form::Object(self, $crate::__object_length!(self [$($field $presence)*] $($rest)*))
             }
 
             #[allow(unused_variables)]
             fn members(
                 &self,
-                to: &mut $crate::wire::Members<'_>,
-            ) -> ::core::result::Result<(), $crate::wire::Stopped> {
+                to: &mut $crate::__private::Members<'_>,
+            ) -> ::core::result::Result<(), $crate::__private::Stopped> {
                 $($crate::__object_print!(to $presence $key, &self.$field);)*
                 $crate::__object_print_extra!(self to [$($field $presence $key)*] $($rest)*)
             }
@@ -48,23 +48,23 @@ macro_rules! __object {
 macro_rules! __object_read {
     ($input:ident $keys:tt $fields:tt extra $extra:ident $($rest:tt)*) => {{
         let mut extra = ::std::collections::BTreeMap::new();
-        let unknown = $crate::wire::Unknown::Keep(&mut extra);
+        let unknown = $crate::__private::Unknown::Keep(&mut extra);
         $crate::__object_read!(@impl $input $keys $fields unknown [$extra: extra,] $($rest)*)
     }};
     ($input:ident $keys:tt $fields:tt deny $($rest:tt)*) => {{
-        let unknown = $crate::wire::Unknown::Deny;
+        let unknown = $crate::__private::Unknown::Deny;
         $crate::__object_read!(@impl $input $keys $fields unknown [] $($rest)*)
     }};
     ($input:ident $keys:tt $fields:tt $($rest:tt)*) => {{
-        let unknown = $crate::wire::Unknown::Ignore;
+        let unknown = $crate::__private::Unknown::Ignore;
         $crate::__object_read!(@impl $input $keys $fields unknown [] $($rest)*)
     }};
     (
         @impl $input:ident $keys:tt [$($field:ident $presence:ident $key:literal)*] $unknown:ident
         [$($extra:ident: $kept:ident,)?] $(any $sets:tt)*
     ) => {{
-        let slots: &mut [$crate::wire::Slot<'_>] = &mut [$($crate::wire::Slot::$presence(&mut $field)),*];
-        let mut fields = $crate::wire::Fields::new(&$keys, slots, $unknown);
+        let slots: &mut [$crate::__private::Slot<'_>] = &mut [$($crate::__private::Slot::$presence(&mut $field)),*];
+        let mut fields = $crate::__private::Fields::new(&$keys, slots, $unknown);
         $input.object(&mut fields)?;
         $(fields.require_any(&$sets)?;)*
         #[allow(unused_variables)]
@@ -96,7 +96,7 @@ macro_rules! __object_take {
 macro_rules! __object_keys {
     ($keys:tt extra $($rest:tt)*) => {};
     ($keys:tt $($rest:tt)*) => {
-        fn keys() -> ::core::option::Option<$crate::wire::Keys> {
+        fn keys() -> ::core::option::Option<$crate::__private::Keys> {
             ::core::option::Option::Some(&$keys)
         }
     };
@@ -118,7 +118,7 @@ macro_rules! __object_length {
 #[macro_export]
 macro_rules! __object_print {
     ($to:ident required $key:literal, $value:expr) => {
-        $to.member($key, $crate::wire::Print::form($value))?
+        $to.member($key, $crate::__private::Print::form($value))?
     };
     ($to:ident $presence:ident $key:literal, $value:expr) => {
         $to.optional($key, $value)?
@@ -159,10 +159,10 @@ macro_rules! __tagged_union {
         $crate::__tagged_union!(@impl $type $key false literal $branches $($open)?);
     };
     (@impl $type:ident $key:literal $is_text:literal $tag_form:ident { $($variant:ident = $tag:literal,)* } $($open:ident)?) => {
-        impl $crate::wire::Wire for $type {
+        impl $crate::__private::Wire for $type {
             fn read(
-                input: $crate::wire::Input<'_>,
-            ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
+                input: $crate::__private::Input<'_>,
+            ) -> ::core::result::Result<Self, $crate::Mismatch> {
                 input.recorded(Self::keys, |input| match &*input.tag($key, $is_text)? {
                     $($tag => input.read().map(Self::$variant),)*
                     _ => $crate::__tagged_union_rest!(input $key [$($tag),*] $($open)?),
@@ -172,21 +172,21 @@ macro_rules! __tagged_union {
             $crate::__union_keys!($type [$key] $($variant)*);
         }
 
-        impl $crate::wire::Print for $type {
-            fn form(&self) -> $crate::wire::Form<'_> {
+        impl $crate::__private::Print for $type {
+            fn form(&self) -> $crate::__private::Form<'_> {
                 #[allow(unreachable_patterns)]
                 match self {
-                    $(Self::$open(value) => $crate::wire::Print::form(value),)?
-                    _ => $crate::wire::Form::Object(self, ::core::option::Option::None),
+                    $(Self::$open(value) => $crate::__private::Print::form(value),)?
+                    _ => $crate::__private::Form::Object(self, ::core::option::Option::None),
                 }
             }
 
             fn members(
                 &self,
-                to: &mut $crate::wire::Members<'_>,
-            ) -> ::core::result::Result<(), $crate::wire::Stopped> {
+                to: &mut $crate::__private::Members<'_>,
+            ) -> ::core::result::Result<(), $crate::__private::Stopped> {
                 match self {
-                    $(Self::$variant(branch) => to.tagged($key, $crate::wire::Form::$tag_form($tag), branch),)*
+                    $(Self::$variant(branch) => to.tagged($key, $crate::__private::Form::$tag_form($tag), branch),)*
                     $(Self::$open(_) => ::core::result::Result::Ok(()),)?
                 }
             }
@@ -200,7 +200,7 @@ macro_rules! __tagged_union {
 #[macro_export]
 macro_rules! __tagged_union_rest {
     ($input:ident $key:literal [$($tag:literal),*]) => {
-        ::core::result::Result::Err($crate::wire::unknown_tag($key, &[$($tag),*]))
+        ::core::result::Result::Err($crate::__private::unknown_tag($key, &[$($tag),*]))
     };
     ($input:ident $key:literal [$($tag:literal),*] $open:ident) => {
         $input.read().map(Self::$open)
@@ -211,9 +211,9 @@ macro_rules! __tagged_union_rest {
 #[macro_export]
 macro_rules! __union_keys {
     ($type:ident $own:tt $($variant:ident)*) => {
-        fn keys() -> ::core::option::Option<$crate::wire::Keys> {
-            static KEYS: $crate::wire::UnionKeys = $crate::wire::UnionKeys::new(|| {
-                $crate::wire::keys_of_branches(&$own, &[$($crate::wire::keys_of_branch($type::$variant)),*])
+        fn keys() -> ::core::option::Option<$crate::__private::Keys> {
+            static KEYS: $crate::__private::UnionKeys = $crate::__private::UnionKeys::new(|| {
+                $crate::__private::keys_of_branches(&$own, &[$($crate::__private::keys_of_branch($type::$variant)),*])
             });
             KEYS.as_deref()
         }
@@ -226,13 +226,13 @@ macro_rules! __union_keys {
 #[macro_export]
 macro_rules! __untagged_union {
     ($type:ident { $($variant:ident,)* } $(rest $rest:ident [$($kind:literal),*])?) => {
-        impl $crate::wire::Wire for $type {
+        impl $crate::__private::Wire for $type {
             fn read(
-                input: $crate::wire::Input<'_>,
-            ) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
+                input: $crate::__private::Input<'_>,
+            ) -> ::core::result::Result<Self, $crate::Mismatch> {
                 input.recorded(Self::keys, |input| {
                     #[allow(unused_mut)]
-                    let mut pick = $crate::wire::Pick::of(input);
+                    let mut pick = $crate::__private::Pick::of(input);
                     $(pick.branch(Self::$variant);)*
                     $(pick.rest(&[$($kind),*], Self::$rest);)?
                     pick.finish()
@@ -242,11 +242,11 @@ macro_rules! __untagged_union {
             $crate::__union_keys!($type [] $($variant)* $($rest)?);
         }
 
-        impl $crate::wire::Print for $type {
-            fn form(&self) -> $crate::wire::Form<'_> {
+        impl $crate::__private::Print for $type {
+            fn form(&self) -> $crate::__private::Form<'_> {
                 match self {
-                    $(Self::$variant(branch) => $crate::wire::Print::form(branch),)*
-                    $(Self::$rest(branch) => $crate::wire::Print::form(branch),)?
+                    $(Self::$variant(branch) => $crate::__private::Print::form(branch),)*
+                    $(Self::$rest(branch) => $crate::__private::Print::form(branch),)?
                 }
             }
         }
@@ -266,19 +266,19 @@ macro_rules! __newtype {
             }
         }
 
-        impl $crate::wire::Wire for $type {
-            fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                $crate::wire::Wire::read(input).map(Self)
+        impl $crate::__private::Wire for $type {
+            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
+                $crate::__private::Wire::read(input).map(Self)
             }
 
-            fn keys() -> ::core::option::Option<$crate::wire::Keys> {
-                <$inner as $crate::wire::Wire>::keys()
+            fn keys() -> ::core::option::Option<$crate::__private::Keys> {
+                <$inner as $crate::__private::Wire>::keys()
             }
         }
 
-        impl $crate::wire::Print for $type {
-            fn form(&self) -> $crate::wire::Form<'_> {
-                $crate::wire::Print::form(&self.0)
+        impl $crate::__private::Print for $type {
+            fn form(&self) -> $crate::__private::Form<'_> {
+                $crate::__private::Print::form(&self.0)
             }
         }
 

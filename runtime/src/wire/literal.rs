@@ -154,18 +154,18 @@ macro_rules! __string_enum {
             }
         }
 
-        impl $crate::wire::Wire for $type {
-            fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                $crate::wire::read_text(input, Self::ALL, Self::as_str, |text| match text {
+        impl $crate::__private::Wire for $type {
+            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
+                $crate::__private::read_text(input, Self::ALL, Self::as_str, |text| match text {
                     $($text => ::core::option::Option::Some(Self::$variant),)*
                     _ => ::core::option::Option::None,
                 })
             }
         }
 
-        impl $crate::wire::Print for $type {
-            fn form(&self) -> $crate::wire::Form<'_> {
-                $crate::wire::Form::Text(self.as_str())
+        impl $crate::__private::Print for $type {
+            fn form(&self) -> $crate::__private::Form<'_> {
+                $crate::__private::Form::Text(self.as_str())
             }
         }
 
@@ -187,9 +187,9 @@ macro_rules! __string_enum {
             }
         }
 
-        impl $crate::wire::Wire for $type {
-            fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                $crate::wire::read_open_text(
+        impl $crate::__private::Wire for $type {
+            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
+                $crate::__private::read_open_text(
                     input,
                     |text| match text {
                         $($text => ::core::option::Option::Some(Self::$variant),)*
@@ -200,9 +200,9 @@ macro_rules! __string_enum {
             }
         }
 
-        impl $crate::wire::Print for $type {
-            fn form(&self) -> $crate::wire::Form<'_> {
-                $crate::wire::Form::Text(self.as_str())
+        impl $crate::__private::Print for $type {
+            fn form(&self) -> $crate::__private::Form<'_> {
+                $crate::__private::Form::Text(self.as_str())
             }
         }
 
@@ -222,10 +222,10 @@ macro_rules! __string_enum_text {
         }
 
         impl ::core::str::FromStr for $type {
-            type Err = $crate::wire::Mismatch;
+            type Err = $crate::Mismatch;
 
-            fn from_str(text: &str) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                $crate::wire::from_value(&$crate::wire::prelude::Value::from(text))
+            fn from_str(text: &str) -> ::core::result::Result<Self, $crate::Mismatch> {
+                $crate::__private::from_value(&$crate::__private::prelude::Value::from(text))
             }
         }
     };
@@ -247,15 +247,15 @@ macro_rules! __literal_enum {
             }
         }
 
-        impl $crate::wire::Wire for $type {
-            fn read(input: $crate::wire::Input<'_>) -> ::core::result::Result<Self, $crate::wire::Mismatch> {
-                $crate::wire::read_literal(input, &[$((Self::$variant, $json)),*])
+        impl $crate::__private::Wire for $type {
+            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
+                $crate::__private::read_literal(input, &[$((Self::$variant, $json)),*])
             }
         }
 
-        impl $crate::wire::Print for $type {
-            fn form(&self) -> $crate::wire::Form<'_> {
-                $crate::wire::Form::literal(self.as_json())
+        impl $crate::__private::Print for $type {
+            fn form(&self) -> $crate::__private::Form<'_> {
+                $crate::__private::Form::literal(self.as_json())
             }
         }
 

@@ -22,8 +22,6 @@ mod stream;
 mod tape;
 mod union;
 
-pub mod prelude;
-
 use std::sync::LazyLock;
 
 use serde::{Deserializer, Serializer};
@@ -119,20 +117,20 @@ pub fn keys_of_branch<B: Wire, T>(_: fn(B) -> T) -> Option<Keys> {
 #[macro_export]
 macro_rules! __serde_through_wire {
     ($($type:ident)*) => {$(
-        impl $crate::wire::serde::Serialize for $type {
-            fn serialize<S: $crate::wire::serde::Serializer>(
+        impl $crate::__private::serde::Serialize for $type {
+            fn serialize<S: $crate::__private::serde::Serializer>(
                 &self,
                 serializer: S,
             ) -> ::core::result::Result<S::Ok, S::Error> {
-                $crate::wire::serialize(self, serializer)
+                $crate::__private::serialize(self, serializer)
             }
         }
 
-        impl<'de> $crate::wire::serde::Deserialize<'de> for $type {
-            fn deserialize<D: $crate::wire::serde::Deserializer<'de>>(
+        impl<'de> $crate::__private::serde::Deserialize<'de> for $type {
+            fn deserialize<D: $crate::__private::serde::Deserializer<'de>>(
                 deserializer: D,
             ) -> ::core::result::Result<Self, D::Error> {
-                $crate::wire::deserialize(deserializer)
+                $crate::__private::deserialize(deserializer)
             }
         }
     )*};

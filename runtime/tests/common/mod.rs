@@ -2,6 +2,11 @@
 
 #![allow(dead_code)]
 
+pub(crate) mod http;
+pub(crate) mod scripted;
+#[cfg(target_os = "linux")]
+pub(crate) mod usage;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;

@@ -152,6 +152,28 @@ impl Change {
     }
 }
 
+/// What is told of differences wherever they are told: a line for each and one for its proof, of `at_most` of them.
+///
+/// ```
+/// use mcp_model::Snapshot;
+/// use mcp_schema::drift;
+///
+/// let old = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object","properties":{"n":{}}}}]}"#)?;
+/// let new = Snapshot::parse(r#"{"tools":[]}"#)?;
+/// let lines = drift::told(&drift::diff(&old, &new), 10);
+/// assert_eq!(lines, ["breaking    find: the tool is gone", "            = may be sent, and is refused now: {}"]);
+/// # Ok::<(), mcp_model::FileError>(())
+/// ```
+#[must_use]
+pub fn told(changes: &[Change], at_most: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for change in changes.iter().take(at_most) {
+        lines.push(change.to_string());
+        lines.extend(change.witness.as_ref().map(|witness| format!("{:12}= {witness}", "")));
+    }
+    lines
+}
+
 /// Two columns: what it means, and what it is.
 impl fmt::Display for Change {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,6 +11,7 @@ mod equality;
 mod failure;
 mod inclusion;
 mod interface;
+mod offers;
 mod pattern;
 mod samples;
 mod schemas;
@@ -23,7 +24,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-pub use change::{Change, ChangeKind, Class, Witness};
+pub use change::{Change, ChangeKind, Class, Witness, told};
 use mcp_model::Snapshot;
 use serde_json::{Map, Value, json};
 
@@ -49,6 +50,7 @@ use crate::bundle::push;
 #[must_use]
 pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
     let mut changes = server_changes(old, new);
+    offers::changes(old, new, &mut changes);
     let (old_tools, new_tools) = (by_name(&old.tools), by_name(&new.tools));
     let mut keys: Vec<_> = old_tools.keys().chain(new_tools.keys()).copied().collect();
     keys.sort_unstable();
@@ -87,15 +89,12 @@ fn server_changes(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
     use ChangeKind::{Other, Wording};
     let version = |snapshot: &Snapshot| snapshot.protocol_version.clone().map(Value::from);
     let instructions = |snapshot: &Snapshot| snapshot.instructions.clone().map(Value::from);
-    let list = |items: &[Value]| Some(Value::from(items.to_vec()));
     [
         ("protocolVersion", Other, version(old), version(new)),
         ("serverInfo", Other, old.server_info.clone(), new.server_info.clone()),
         ("capabilities", Other, old.capabilities.clone(), new.capabilities.clone()),
         ("clientCapabilities", Other, old.client_capabilities.clone(), new.client_capabilities.clone()),
         ("instructions", Wording, instructions(old), instructions(new)),
-        ("prompts", Other, list(&old.prompts), list(&new.prompts)),
-        ("resourceTemplates", Other, list(&old.resource_templates), list(&new.resource_templates)),
     ]
     .into_iter()
     .filter_map(|(key, kind, old, new)| {

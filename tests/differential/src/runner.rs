@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::io::{BufRead, BufWriter, Write};
 
-use mcp_bindgen::wire::{Wire, from_value, to_value};
+use mcp_bindgen::__private::{Wire, from_value, to_value};
 use serde_json::{Value, json};
 
 pub type Reprint = fn(&Value) -> Option<Value>;

@@ -218,9 +218,9 @@ mod tests {
         let source = written(&quote! {
             #[derive(Clone)]
             pub struct A { pub r#type: String, pub a_b: Option<String>, pub c: Option<Nullable<i64>>, pub d: Option<bool> }
-            ::mcp_bindgen::__object!(A { r#type: required "type", a_b: optional "aB", c: present "c", d: required "d", } deny any[&["a"]]);
+            ::mcp_bindgen::__private::__object!(A { r#type: required "type", a_b: optional "aB", c: present "c", d: required "d", } deny any[&["a"]]);
             pub struct B { pub extra: BTreeMap<String, Value> }
-            ::mcp_bindgen::__object!(B {} tag "kind" extra extra);
+            ::mcp_bindgen::__private::__object!(B {} tag "kind" extra extra);
             pub struct Untold;
         });
         let expected = [
@@ -240,15 +240,15 @@ mod tests {
     fn enums_have_the_names_of_the_wire() {
         let source = written(&quote! {
             pub enum Open { A, Other(String) }
-            ::mcp_bindgen::__string_enum!(Open { A = "<=", } open Other);
+            ::mcp_bindgen::__private::__string_enum!(Open { A = "<=", } open Other);
             pub enum Tagged { Circle(Circle), Square(Square) }
-            ::mcp_bindgen::__tagged_union!(Tagged by "kind" { Circle = "circle", Square = "Square", });
+            ::mcp_bindgen::__private::__tagged_union!(Tagged by "kind" { Circle = "circle", Square = "Square", });
             pub enum Either { Text(String), Rest(Value) }
-            ::mcp_bindgen::__untagged_union!(Either { Text, } rest Rest["number"]);
+            ::mcp_bindgen::__private::__untagged_union!(Either { Text, } rest Rest["number"]);
             pub enum Version { N2 }
-            ::mcp_bindgen::__literal_enum!(Version { N2 = "2", });
+            ::mcp_bindgen::__private::__literal_enum!(Version { N2 = "2", });
             pub struct List(pub Vec<Either>);
-            ::mcp_bindgen::__newtype!(List(Vec<Either>));
+            ::mcp_bindgen::__private::__newtype!(List(Vec<Either>));
         });
         let expected = [
             "pub enum Open {\n    #[serde(rename = \"<=\")]\n    A,\n    #[serde(untagged)]\n    Other(String),",
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_table_of_no_known_form_is_an_error() {
-        let error = by_hand("mod m { ::mcp_bindgen::__object!(A [1]); }").unwrap_err().to_string();
+        let error = by_hand("mod m { ::mcp_bindgen::__private::__object!(A [1]); }").unwrap_err().to_string();
         assert!(error.contains("__object"), "{error}");
     }
 }

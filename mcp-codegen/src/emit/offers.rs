@@ -1,0 +1,164 @@
+//! What prompts and resource templates become: a type for what they take, a handler, a method.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::quote;
+
+use super::{TypeEmitter, docs};
+use crate::names::ident;
+use crate::options::Options;
+use crate::plan::{ExternTypes, Offer, Plan, PromptPlan, SchemaPlan, TemplatePlan};
+use mcp_schema::Role;
+use mcp_schema::diagnostics::Reporter;
+
+/// Everything of prompts and resource templates; nothing where there are none.
+pub(super) fn items(plan: &Plan<'_>, through: &Ident, options: &Options, tokens: &mut TokenStream) {
+    let (krate, private) = (&options.crate_path, &options.private_path());
+    let client = ident(&plan.client_type);
+    if !plan.prompts.is_empty() {
+        let specs = plan.prompts.iter().map(|prompt| prompt.spec(krate));
+        let methods: TokenStream = plan.prompts.iter().map(|prompt| prompt.method(krate)).collect();
+        tokens.extend(quote! {
+            /// Every prompt that is bound, as the server declared it.
+            pub const PROMPTS: &[#krate::PromptSpec] = &[#(#specs),*];
+
+            impl<#through: #krate::GetPrompt> #client<#through> {
+                #methods
+            }
+        });
+    }
+    if !plan.templates.is_empty() {
+        let specs = plan.templates.iter().map(|template| template.spec(krate));
+        let methods: TokenStream = plan.templates.iter().map(|template| template.method(krate)).collect();
+        tokens.extend(quote! {
+            /// Every resource template that is bound, as the server declared it.
+            pub const RESOURCE_TEMPLATES: &[#krate::ResourceTemplateSpec] = &[#(#specs),*];
+
+            impl<#through: #krate::ReadResource> #client<#through> {
+                #methods
+            }
+        });
+    }
+    plan.prompts.iter().for_each(|prompt| prompt.items(krate, private, tokens));
+    plan.templates.iter().for_each(|template| template.items(krate, private, tokens));
+}
+
+impl Offer<'_> {
+    /// The type of what it takes.
+    fn params(&self, what: String, private: &TokenStream, tokens: &mut TokenStream) {
+        let mut lines = vec![what];
+        if !self.said.is_empty() {
+            lines.push(String::new());
+            lines.extend(self.said.iter().cloned());
+        }
+        let nobody = &mut Reporter::new("", 0, "");
+        let schema = SchemaPlan::new(&self.schema, Role::Input, &self.idents.params, &ExternTypes::default(), nobody);
+        TypeEmitter { schema: &schema, replacement: None, private, root_doc: docs::lines(lines) }.types(tokens);
+    }
+
+    fn doc(&self, does: String) -> docs::Docs {
+        docs::lines(match &self.summary {
+            Some(summary) => vec![summary.clone(), String::new(), does],
+            None => vec![does],
+        })
+    }
+
+    fn titles(&self) -> TokenStream {
+        let title = self.title.map(|title| quote!(.title(#title)));
+        let description = self.description.map(|description| quote!(.description(#description)));
+        quote!(#title #description)
+    }
+}
+
+impl PromptPlan<'_> {
+    fn doc(&self) -> docs::Docs {
+        self.offer.doc(format!("Gets the prompt {}.", docs::code(self.offer.wire)))
+    }
+
+    fn spec(&self, krate: &TokenStream) -> TokenStream {
+        let (name, titles) = (self.offer.wire, self.offer.titles());
+        let arguments = self.arguments.iter().map(|argument| {
+            let name = argument.name;
+            let title = argument.title.map(|title| quote!(.title(#title)));
+            let description = argument.description.map(|description| quote!(.description(#description)));
+            let required = argument.is_required.then(|| quote!(.required()));
+            quote!(#krate::PromptArgumentSpec::new(#name) #title #description #required)
+        });
+        quote!(#krate::PromptSpec::new(#name) #titles .arguments(&[#(#arguments),*]))
+    }
+
+    fn items(&self, krate: &TokenStream, private: &TokenStream, tokens: &mut TokenStream) {
+        self.offer.params(format!("Arguments of the prompt {}.", docs::code(self.offer.wire)), private, tokens);
+        let (doc, name) = (self.doc(), self.offer.wire);
+        let [handler, params] = [&self.offer.idents.handler, &self.offer.idents.params].map(|name| ident(name));
+        tokens.extend(quote! {
+            #doc
+            pub async fn #handler(
+                client: &impl #krate::GetPrompt,
+                arguments: #params,
+            ) -> Result<#krate::PromptResult, CallError> {
+                #private::get_prompt(client, SERVER.name, #name, &arguments).await
+            }
+        });
+    }
+
+    fn method(&self, krate: &TokenStream) -> TokenStream {
+        let doc = self.doc();
+        let idents = &self.offer.idents;
+        let [method, handler, params] = [&idents.method, &idents.handler, &idents.params].map(|name| ident(name));
+        quote! {
+            #doc
+            pub async fn #method(&self, arguments: #params) -> Result<#krate::PromptResult, CallError> {
+                #handler(&self.client, arguments).await
+            }
+        }
+    }
+}
+
+impl TemplatePlan<'_> {
+    fn doc(&self) -> docs::Docs {
+        self.offer.doc(format!("Reads the resource {}.", docs::code(self.uri_template)))
+    }
+
+    fn spec(&self, krate: &TokenStream) -> TokenStream {
+        let (name, titles, uri_template) = (self.offer.wire, self.offer.titles(), self.uri_template);
+        let mime_type = self.mime_type.map(|mime_type| quote!(.mime_type(#mime_type)));
+        quote!(#krate::ResourceTemplateSpec::new(#name, #uri_template) #titles #mime_type)
+    }
+
+    fn items(&self, krate: &TokenStream, private: &TokenStream, tokens: &mut TokenStream) {
+        self.offer.params(format!("The variables of {}.", docs::code(self.uri_template)), private, tokens);
+        let (doc, uri_template) = (self.doc(), self.uri_template);
+        let [handler, params] = [&self.offer.idents.handler, &self.offer.idents.params].map(|name| ident(name));
+        tokens.extend(quote! {
+            impl #params {
+                /// The URI, with every value percent-encoded as RFC 6570 says.
+                ///
+                /// # Errors
+                /// [`CallError::InvalidArguments`] where a value would make a segment of the path `.` or `..`.
+                pub fn uri(&self) -> Result<String, CallError> {
+                    #private::fill_in(SERVER.name, #uri_template, self)
+                }
+            }
+
+            #doc
+            pub async fn #handler(
+                client: &impl #krate::ReadResource,
+                variables: #params,
+            ) -> Result<#krate::ResourceResult, CallError> {
+                #private::read_resource(client, SERVER.name, variables.uri()?).await
+            }
+        });
+    }
+
+    fn method(&self, krate: &TokenStream) -> TokenStream {
+        let doc = self.doc();
+        let idents = &self.offer.idents;
+        let [method, handler, params] = [&idents.method, &idents.handler, &idents.params].map(|name| ident(name));
+        quote! {
+            #doc
+            pub async fn #method(&self, variables: #params) -> Result<#krate::ResourceResult, CallError> {
+                #handler(&self.client, variables).await
+            }
+        }
+    }
+}

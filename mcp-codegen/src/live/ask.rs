@@ -1,0 +1,225 @@
+//! Asking a server, once in a build.
+
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use mcp_model::{Config, ServerConfig, Snapshot, digest, write_private};
+use mcp_runtime::{Client, ClientOptions, ConnectErrorKind};
+use serde_json::json;
+
+use super::build::{self, Build};
+use super::kept::Kept;
+use super::{Door, place};
+
+/// How long asking may take where the server's configuration does not say.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+/// What whoever asks first may need beyond that, until the others hear of it.
+const GRACE: Duration = Duration::from_secs(10);
+/// How often it is looked whether the build goes on.
+const TICK: Duration = Duration::from_millis(200);
+const SERVERS_VARIABLE: &str = "MCP_SERVERS";
+
+/// What a build needs to ask servers.
+#[derive(Debug)]
+pub(crate) struct Asking {
+    kept: Kept,
+    build: Build,
+    /// Where a build script keeps a copy.
+    out_dir: Option<PathBuf>,
+}
+
+/// What a server said.
+#[derive(Debug)]
+pub(crate) struct Captured {
+    /// What `sync` would write.
+    pub(crate) text: String,
+    /// Where the text is kept.
+    pub(crate) path: PathBuf,
+}
+
+impl Asking {
+    /// `None` where nothing is built: an editor expands macros in a process of its own.
+    pub(super) fn of(door: Door) -> Option<Self> {
+        let (folder, out_dir): (PathBuf, Option<PathBuf>) = match door {
+            #[cfg(feature = "build-script")]
+            Door::BuildScript(out_dir) => (place::of_build_script(&out_dir), Some(out_dir)),
+            Door::Macro => {
+                (place::of_rustc(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))?, None)
+            }
+        };
+        if build::is_of_editor() {
+            return None;
+        }
+        let build = Build::current();
+        Some(Self { kept: Kept::new(folder, build.clone()), build, out_dir })
+    }
+
+    /// Whether nobody in this build has said of a name in the variable that there is no such server.
+    pub(super) fn is_first_to_say(&self, config: &Config, name: &str) -> bool {
+        let said = digest(&json!([config.path.as_ref().map(|path| path.to_string_lossy()), name]));
+        let Ok(Some(question)) = self.kept.take(&stem("unknown", &said), GRACE) else {
+            return true;
+        };
+        let is_first = question.answer().is_none();
+        if is_first {
+            // What cannot be kept is said once more rather than never.
+            let _ = question.keep(&Err(String::new()));
+        }
+        is_first
+    }
+
+    pub(super) fn ask(&self, config: &Config, name: &str, known: Option<&Snapshot>) -> Result<Captured, String> {
+        let server = configured(config, name)?;
+        let patience = server.connect_timeout.unwrap_or(CONNECT_TIMEOUT);
+        let Some(question) = self
+            .kept
+            .take(&stem(name, &identity(config, &server, known)), patience + GRACE)
+            .map_err(|error| error.to_string())?
+        else {
+            return Err(format!("another process of this build has been asking it for more than {patience:?}"));
+        };
+        let kept_text = question.text();
+        let answer = match question.answer() {
+            Some(answer) => answer,
+            None => {
+                let client = Client::for_snapshot(config, &server, known, options(patience));
+                let mut kept = Ok(());
+                let answer = answer_of(client, patience, self.build.clone(), |answer| kept = question.keep(answer))?;
+                kept.map_err(|error| error.to_string())?;
+                answer
+            }
+        };
+        let text = answer?;
+        let path = match &self.out_dir {
+            Some(out_dir) => {
+                let copy = out_dir.join("mcp_bindgen").join(format!("{name}.live.json"));
+                keep_copy(&copy, &text)?;
+                copy
+            }
+            None => kept_text,
+        };
+        Ok(Captured { text, path })
+    }
+}
+
+/// How the server is reached: as at run time and by the command line, `MCP_SERVERS` comes before the file.
+fn configured(config: &Config, name: &str) -> Result<ServerConfig, String> {
+    if let Ok(text) = std::env::var(SERVERS_VARIABLE) {
+        let named = Config::from_env_json(&text).map_err(|error| error.to_string())?;
+        if named.servers.contains_key(name) || named.rejected.contains_key(name) {
+            return named.server(name).cloned().map_err(|error| error.to_string());
+        }
+    }
+    config.server(name).cloned().map_err(|error| error.to_string())
+}
+
+fn options(patience: Duration) -> ClientOptions {
+    ClientOptions::new().connect_timeout(patience).guarded()
+}
+
+/// What tells one question from another of the same server's name. Placeholders stand for secrets: their values are the
+/// same for the whole of a build.
+fn identity(config: &Config, server: &ServerConfig, known: Option<&Snapshot>) -> String {
+    let capabilities = known.and_then(|known| known.client_capabilities.as_ref());
+    let folder = server.folder.as_ref().map(|folder| folder.to_string_lossy());
+    let timeout = config.defaults.timeout.as_millis().to_string();
+    digest(&json!([server.name, server.to_json(), folder, capabilities, timeout]))
+}
+
+fn stem(name: &str, digest: &str) -> String {
+    format!("{name}-{}", digest.get(..16).unwrap_or(digest))
+}
+
+fn keep_copy(path: &Path, text: &str) -> Result<(), String> {
+    let folder = path.parent().unwrap_or(path);
+    std::fs::create_dir_all(folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    write_private(path, text.as_bytes()).map_err(|error| error.to_string())
+}
+
+/// Asks, on a thread of its own: this may be inside a runtime of somebody else's. `keep` has the answer before the
+/// connection is closed, which may take longer than the others of the build should wait.
+fn answer_of(
+    client: Client,
+    patience: Duration,
+    build: Build,
+    keep: impl FnOnce(&Result<String, String>),
+) -> Result<Result<String, String>, String> {
+    let (sender, receiver) = mpsc::channel();
+    let asking = std::thread::Builder::new().name("mcp-bindgen live".to_owned()).spawn(move || {
+        on_a_runtime(async {
+            // rustc dies of a pipe that nobody reads; a server that has ended is none of its business.
+            #[cfg(unix)]
+            let _pipes = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::pipe())?;
+            // Nobody listens only where the build is being given up.
+            let _ = sender.send(snapshot(&client, patience, &build).await);
+            client.close().await;
+            Ok(())
+        })?
+    });
+    let asking = asking.map_err(|error| format!("no thread to ask it from: {error}"))?;
+    let answer = receiver.recv().ok();
+    if let Some(answer) = &answer {
+        keep(answer);
+    }
+    let ended: std::io::Result<()> =
+        asking.join().map_err(|_| "asking it failed inside; please report it".to_owned())?;
+    match (answer, ended) {
+        (Some(answer), _) => Ok(answer),
+        (None, Err(error)) => Err(format!("nothing to ask it with: {error}")),
+        (None, Ok(())) => Err("nobody answered".to_owned()),
+    }
+}
+
+/// Without waiting for what was left behind, as the look-up of a host's name may take minutes and cannot be ended.
+fn on_a_runtime<T>(asking: impl Future<Output = T>) -> std::io::Result<T> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let outcome = runtime.block_on(asking);
+    runtime.shutdown_background();
+    Ok(outcome)
+}
+
+/// The text of a server's snapshot, in time and while the build goes on.
+async fn snapshot(client: &Client, patience: Duration, build: &Build) -> Result<String, String> {
+    let begun = Instant::now();
+    let mut asking = pin!(client.snapshot());
+    loop {
+        let left = patience.saturating_sub(begun.elapsed());
+        match tokio::time::timeout(left.min(TICK), asking.as_mut()).await {
+            Ok(Ok(snapshot)) => return Ok(snapshot.to_text()),
+            Ok(Err(error)) if error.kind == ConnectErrorKind::Timeout => {
+                return Err(late(&error.message, client.name()));
+            }
+            Ok(Err(error)) => return Err(error.message),
+            Err(_) if build.is_over() => return Err("the build was interrupted".to_owned()),
+            Err(_) if begun.elapsed() >= patience => {
+                return Err(late(&format!("it did not say what it offers within {patience:?}"), client.name()));
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+fn late(message: &str, server: &str) -> String {
+    format!("{message}\n  = help: where it needs longer, set `connect_timeout` of server `{server}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_ended_holds_up_nobody() {
+        let (begun, (sender, looked_up)) = (Instant::now(), mpsc::channel());
+        let outcome = on_a_runtime(async {
+            tokio::task::spawn_blocking(move || {
+                let _ = sender.send(());
+                std::thread::sleep(Duration::from_secs(120));
+            });
+            looked_up.recv()
+        });
+        assert_eq!(outcome.unwrap(), Ok(()));
+        assert!(begun.elapsed() < Duration::from_secs(60), "it was waited for");
+    }
+}

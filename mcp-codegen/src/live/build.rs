@@ -1,0 +1,194 @@
+//! Which build this process is part of, and whether it still goes on.
+
+use std::time::Duration;
+
+/// What is as old as this may be of another build, where nothing tells builds apart.
+const SHORT: Duration = Duration::from_secs(60);
+/// The number of a process may come again.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// One run of cargo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Build {
+    /// Of this process, with the moment at which it began. Wrappers of rustc may stand between.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    Cargo(Process),
+    /// Of the process that started this one.
+    #[cfg_attr(any(target_os = "linux", not(unix)), allow(dead_code))]
+    Parent(u32),
+    /// Nothing tells: a server of a compiler cache started this process, or the platform has no names for parents.
+    Unknown,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+pub(super) struct Process {
+    id: u32,
+    began: String,
+}
+
+impl Build {
+    #[cfg(target_os = "linux")]
+    pub(super) fn current() -> Self {
+        match proc::cargo_of(proc::ancestors()) {
+            Some(cargo) => Self::Cargo(Process { id: cargo.id, began: cargo.began }),
+            None => Self::Unknown,
+        }
+    }
+
+    #[cfg(all(unix, not(target_os = "linux")))]
+    pub(super) fn current() -> Self {
+        Self::Parent(std::os::unix::process::parent_id())
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn current() -> Self {
+        Self::Unknown
+    }
+
+    /// Another text for every other build, as far as they can be told apart.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Cargo(Process { id, began }) => format!("cargo {id} {began}"),
+            Self::Parent(id) => format!("parent {id}"),
+            Self::Unknown => String::new(),
+        }
+    }
+
+    /// Whether what a build of this name did so long ago was done by this one.
+    pub(super) fn did(&self, name: &str, age: Duration) -> bool {
+        let in_time = match self {
+            Self::Cargo(_) => true,
+            Self::Parent(_) => age < LONG,
+            Self::Unknown => age < SHORT,
+        };
+        in_time && self.name() == name
+    }
+
+    /// Whether nobody waits any more for what this process does.
+    pub(super) fn is_over(&self) -> bool {
+        match self {
+            #[cfg(target_os = "linux")]
+            Self::Cargo(cargo) => proc::read(cargo.id).is_none_or(|now| now.is_dead || now.began != cargo.began),
+            #[cfg(unix)]
+            Self::Parent(id) => std::os::unix::process::parent_id() != *id,
+            _ => false,
+        }
+    }
+}
+
+/// Whether an editor has this build made, to show what comes of it.
+pub(super) fn is_of_editor() -> bool {
+    #[cfg(target_os = "linux")]
+    return proc::ancestors().any(|process| process.name.starts_with("rust-analyzer"));
+    #[cfg(not(target_os = "linux"))]
+    return false;
+}
+
+#[cfg(target_os = "linux")]
+mod proc {
+    /// Deeper than any build, should `/proc` go round in circles.
+    const DEEPEST: usize = 100;
+
+    pub(super) struct Seen {
+        pub(super) id: u32,
+        pub(super) name: String,
+        pub(super) began: String,
+        pub(super) is_dead: bool,
+        parent: u32,
+    }
+
+    #[cfg(test)]
+    impl Seen {
+        pub(super) fn of_name(id: u32, name: &str) -> Self {
+            Self { id, name: name.to_owned(), began: String::new(), is_dead: false, parent: 0 }
+        }
+    }
+
+    /// The processes above this one, nearest first.
+    pub(super) fn ancestors() -> impl Iterator<Item = Seen> {
+        let first = read(std::os::unix::process::parent_id());
+        std::iter::successors(first, |process| read(process.parent)).take(DEEPEST)
+    }
+
+    /// The nearest cargo. `cargo fix` stands between itself and rustc, in another process for every crate.
+    pub(super) fn cargo_of(ancestors: impl Iterator<Item = Seen>) -> Option<Seen> {
+        let is_cargo = |process: &Seen| process.name == "cargo";
+        ancestors.skip_while(|process| !is_cargo(process)).take_while(is_cargo).last()
+    }
+
+    pub(super) fn read(id: u32) -> Option<Seen> {
+        let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // `1 (a name) S 0 ..`: the name may hold anything.
+        let (name, rest) = (text.get(text.find('(')? + 1..text.rfind(')')?)?, text.get(text.rfind(')')? + 1..)?);
+        let mut fields = rest.split_whitespace();
+        let state = fields.next()?;
+        let parent = fields.next()?.parse().ok()?;
+        let began = fields.nth(17)?.to_owned();
+        Some(Seen { id, name: name.to_owned(), began, is_dead: matches!(state, "Z" | "X" | "x"), parent })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cargo(id: u32, began: &str) -> Build {
+        Build::Cargo(Process { id, began: began.to_owned() })
+    }
+
+    #[test]
+    fn builds_are_told_apart() {
+        let now = Duration::ZERO;
+        assert!(cargo(7, "100").did("cargo 7 100", LONG * 10));
+        assert!(!cargo(7, "200").did("cargo 7 100", now), "another process of the same number");
+        assert!(Build::Parent(7).did("parent 7", LONG / 2) && !Build::Parent(7).did("parent 7", LONG * 2));
+        assert!(Build::Unknown.did("", SHORT / 2) && !Build::Unknown.did("", SHORT * 2));
+        assert!(!Build::Unknown.did("cargo 7 100", now) && !cargo(7, "100").did("", now));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_build_is_over_when_its_cargo_is() {
+        let mut sleeper = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let seen = proc::read(sleeper.id()).unwrap();
+        let build = cargo(seen.id, &seen.began);
+        assert!(!build.is_over());
+        assert!(cargo(seen.id, "0").is_over(), "another process of the same number");
+        sleeper.kill().unwrap();
+        // Dead, and not yet waited for.
+        let dead = (0..500).any(|_| {
+            build.is_over() || {
+                std::thread::sleep(Duration::from_millis(10));
+                false
+            }
+        });
+        assert!(dead);
+        sleeper.wait().unwrap();
+        assert!(build.is_over());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn cargo_as_a_wrapper_of_rustc_is_no_build_of_its_own() {
+        for (names, expected) in [
+            (["cargo", "bash", "cargo", "init"], Some(0)),
+            (["sh", "cargo", "cargo", "bash"], Some(2)),
+            (["bash", "sshd", "init", ""], None),
+        ] {
+            let seen = |(id, name): (u32, &str)| proc::Seen::of_name(id, name);
+            let found = proc::cargo_of((0..).zip(names).map(seen));
+            assert_eq!(found.map(|cargo| cargo.id), expected, "{names:?}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn cargo_is_found_behind_what_stands_between() {
+        // `cargo test` runs this; other programs need not.
+        if proc::ancestors().any(|process| process.name == "cargo") {
+            assert!(matches!(Build::current(), Build::Cargo(_)), "{:?}", Build::current());
+        }
+        assert!(!is_of_editor() || proc::ancestors().any(|process| process.name == "rust-analyzer"));
+    }
+}

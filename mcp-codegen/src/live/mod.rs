@@ -1,0 +1,311 @@
+//! Builds that ask servers what they offer, where somebody wants that: the variable `MCP_BINDGEN_LIVE` says which.
+//!
+//! What is decided here costs a macro nothing; the rest is behind feature `live`.
+
+#[cfg(feature = "live")]
+mod ask;
+#[cfg(feature = "live")]
+mod build;
+#[cfg(feature = "live")]
+mod kept;
+#[cfg(feature = "live")]
+mod place;
+#[cfg(feature = "live")]
+mod tell;
+
+use std::path::Path;
+
+use mcp_model::{Config, FileError, Live as Allowed, is_packaged, nearest, printable};
+
+#[cfg(feature = "live")]
+pub(crate) use self::ask::Captured;
+#[cfg(feature = "live")]
+pub(crate) use self::tell::{differences, unreachable, unreachable_without_snapshot, unreadable};
+
+/// Which servers a build asks: `1` for all, or their names with commas between.
+pub(crate) const VARIABLE: &str = "MCP_BINDGEN_LIVE";
+
+/// By which way a crate gets its bindings.
+#[derive(Debug)]
+pub(crate) enum Door {
+    /// From a macro, inside rustc.
+    Macro,
+    /// From a build script, which writes to this folder.
+    #[cfg(feature = "build-script")]
+    BuildScript(#[cfg_attr(not(feature = "live"), allow(dead_code))] std::path::PathBuf),
+}
+
+/// What a variable's value asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Wanted {
+    Nobody,
+    Everybody,
+    These(Vec<String>),
+}
+
+impl Wanted {
+    fn parse(value: &str) -> Self {
+        match value.trim() {
+            "" | "0" => Self::Nobody,
+            "1" => Self::Everybody,
+            names => {
+                let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+                Self::These(names.map(str::to_owned).collect())
+            }
+        }
+    }
+
+    fn includes(&self, server: &str) -> bool {
+        match self {
+            Self::Nobody => false,
+            Self::Everybody => true,
+            Self::These(names) => names.iter().any(|name| name == server),
+        }
+    }
+
+    fn names(&self) -> &[String] {
+        match self {
+            Self::These(names) => names,
+            Self::Nobody | Self::Everybody => &[],
+        }
+    }
+}
+
+/// What decides whether this process may connect at all, besides the project.
+struct Surroundings {
+    /// The value of [`VARIABLE`].
+    asked: String,
+    /// docs.rs builds without a network.
+    is_docs_rs: bool,
+    /// An editor wants to know what the code means, and does so at every key.
+    is_editor: bool,
+}
+
+impl Surroundings {
+    fn of_this_process() -> Self {
+        let asked = std::env::var_os(VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
+        let is_analyzer =
+            |path: &Path| path.file_stem().is_some_and(|name| name.to_string_lossy().contains("rust-analyzer"));
+        // It runs build scripts with itself in the place of rustc.
+        let wrapper = std::env::var_os("RUSTC_WRAPPER").is_some_and(|wrapper| is_analyzer(Path::new(&wrapper)));
+        let is_editor = wrapper
+            || std::env::var_os("RA_RUSTC_WRAPPER").is_some()
+            || std::env::current_exe().is_ok_and(|program| is_analyzer(&program));
+        Self { asked, is_docs_rs: std::env::var_os("DOCS_RS").is_some(), is_editor }
+    }
+}
+
+/// What a build asks servers.
+#[derive(Debug)]
+pub(crate) struct Live {
+    wanted: Wanted,
+    /// Whether the crate is one whose build may ask, here or elsewhere.
+    allowed: bool,
+    #[cfg(feature = "live")]
+    asking: Option<ask::Asking>,
+}
+
+impl Live {
+    /// Of a process that asks nobody.
+    pub(crate) fn never() -> Self {
+        Self {
+            wanted: Wanted::Nobody,
+            allowed: false,
+            #[cfg(feature = "live")]
+            asking: None,
+        }
+    }
+
+    /// Of this process.
+    pub(crate) fn of(door: Door, manifest_dir: &Path, config: Option<&Config>) -> Self {
+        Self::among(&Surroundings::of_this_process(), door, manifest_dir, config)
+    }
+
+    fn among(around: &Surroundings, door: Door, manifest_dir: &Path, config: Option<&Config>) -> Self {
+        // What cargo has unpacked is built by people who know nothing of its servers; so is what is being published.
+        let allowed = config.is_some_and(|config| config.defaults.live == Allowed::Ask);
+        let allowed = allowed && !is_packaged(manifest_dir) && !is_checked_out(manifest_dir);
+        let may_connect = allowed && !around.is_docs_rs && !around.is_editor;
+        let wanted = if may_connect { Wanted::parse(&around.asked) } else { Wanted::Nobody };
+        #[cfg(not(feature = "live"))]
+        let _ = door;
+        Self {
+            #[cfg(feature = "live")]
+            asking: if wanted == Wanted::Nobody { None } else { ask::Asking::of(door) },
+            wanted,
+            allowed,
+        }
+    }
+
+    /// Whether another value of the variable would give other bindings.
+    pub(crate) fn depends_on_variable(&self) -> bool {
+        cfg!(feature = "live") && self.allowed
+    }
+
+    /// The way without a snapshot, where there is one.
+    pub(crate) fn or_ask(&self, server: &str) -> String {
+        match (self.allowed, cfg!(feature = "live")) {
+            (false, _) => String::new(),
+            (true, true) => format!(", or build with {VARIABLE}={server}, which asks it"),
+            (true, false) => format!(", or enable feature `live` and build with {VARIABLE}={server}, which asks it"),
+        }
+    }
+
+    /// What is asked for and cannot be done, by a crate that binds these servers.
+    pub(crate) fn warnings(&self, config: &Config, servers: &[&str]) -> Vec<FileError> {
+        if !cfg!(feature = "live") {
+            let ours = servers.iter().any(|server| self.wanted.includes(server));
+            return ours.then(without_feature).into_iter().collect();
+        }
+        let known = || config.servers.keys().chain(config.rejected.keys()).map(String::as_str);
+        let unknown = self.wanted.names().iter().filter(|name| !known().any(|known| known == name.as_str()));
+        let unknown = unknown.filter(|name| self.is_first_to_say(config, name));
+        unknown.map(|name| no_such_server(config, name, known())).collect()
+    }
+
+    #[cfg(feature = "live")]
+    fn is_first_to_say(&self, config: &Config, name: &str) -> bool {
+        self.asking.as_ref().is_some_and(|asking| asking.is_first_to_say(config, name))
+    }
+
+    #[cfg(not(feature = "live"))]
+    fn is_first_to_say(&self, _: &Config, _: &str) -> bool {
+        true
+    }
+
+    /// What a server says now, or why it says nothing; `None` where it is not to be asked. `known` is its snapshot.
+    #[cfg(feature = "live")]
+    pub(crate) fn ask(
+        &self,
+        config: &Config,
+        server: &str,
+        known: impl FnOnce() -> Option<mcp_model::Snapshot>,
+    ) -> Option<Result<Captured, String>> {
+        let asking = self.asking.as_ref().filter(|_| self.wanted.includes(server))?;
+        Some(asking.ask(config, server, known().as_ref()))
+    }
+}
+
+/// Whether cargo has fetched the crate from a repository, for somebody else, who sees no warning of it.
+fn is_checked_out(manifest_dir: &Path) -> bool {
+    manifest_dir.ancestors().any(|folder| folder.join(".cargo-ok").is_file())
+}
+
+fn without_feature() -> FileError {
+    let message =
+        format!("{VARIABLE} asks for what servers offer now, and this build cannot connect: snapshots are used");
+    FileError::new(message).with_help("enable feature `live` of mcp-bindgen (macro) or mcp-codegen (build script)")
+}
+
+fn no_such_server<'a>(config: &Config, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> FileError {
+    let error = FileError::new(format!("{VARIABLE} names `{}`, which is no configured server", printable(name)));
+    let help = match nearest(name, known.clone()).first() {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => {
+            let known: Vec<String> = known.map(|name| format!("`{}`", printable(name))).collect();
+            format!("`1` asks all of them: {}", known.join(", "))
+        }
+    };
+    FileError { path: config.path.clone(), ..error.with_help(help) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: &str = "[servers.github]\ncommand = \"x\"\n[servers.git]\ncommand = \"x\"\n";
+
+    fn config(text: &str) -> Config {
+        Config::parse_toml(text, Path::new("mcp.toml")).unwrap()
+    }
+
+    fn around(asked: &str) -> Surroundings {
+        Surroundings { asked: asked.to_owned(), is_docs_rs: false, is_editor: false }
+    }
+
+    fn live(around: &Surroundings, folder: &Path, config: &Config) -> Live {
+        #[cfg(feature = "build-script")]
+        let door = Door::BuildScript(folder.join("target/debug/build/x/out"));
+        #[cfg(not(feature = "build-script"))]
+        let door = Door::Macro;
+        Live::among(around, door, folder, Some(config))
+    }
+
+    #[test]
+    fn the_variable_names_servers_or_all_or_none() {
+        for (value, github, git) in [
+            ("", false, false),
+            ("0", false, false),
+            ("1", true, true),
+            (" 1 ", true, true),
+            ("git", false, true),
+            ("git, github", true, true),
+            (",github,", true, false),
+            ("hub", false, false),
+            ("Github", false, false),
+        ] {
+            let wanted = Wanted::parse(value);
+            assert_eq!((wanted.includes("github"), wanted.includes("git")), (github, git), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn who_must_not_connect_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (folder, plain) = (folder.path(), config(CONFIG));
+        let never = config(&format!("[defaults]\nlive = \"never\"\n{CONFIG}"));
+        assert_eq!(live(&around("1"), folder, &plain).wanted, Wanted::Everybody);
+        assert_eq!(live(&around("1"), folder, &never).wanted, Wanted::Nobody);
+        assert!(!live(&around("1"), folder, &never).depends_on_variable());
+        let docs = Surroundings { is_docs_rs: true, ..around("1") };
+        assert_eq!(live(&docs, folder, &plain).wanted, Wanted::Nobody);
+        let editor = Surroundings { is_editor: true, ..around("1") };
+        assert_eq!(live(&editor, folder, &plain).wanted, Wanted::Nobody);
+        let unconfigured = Live::among(&around("1"), Door::Macro, folder, None);
+        assert_eq!((unconfigured.wanted, unconfigured.allowed), (Wanted::Nobody, false));
+
+        let checked_out = folder.join("checkouts/servers-0123");
+        mcp_model::write_if_changed(&checked_out.join(".cargo-ok"), b"").unwrap();
+        let member = live(&around("1"), &checked_out.join("crates/one"), &plain);
+        assert_eq!((member.wanted, member.allowed), (Wanted::Nobody, false));
+
+        mcp_model::write_if_changed(&folder.join("Cargo.toml.orig"), b"").unwrap();
+        let packaged = live(&around("1"), folder, &plain);
+        assert_eq!((packaged.wanted, packaged.allowed), (Wanted::Nobody, false));
+    }
+
+    #[test]
+    fn the_variable_is_tracked_where_it_decides() {
+        let folder = tempfile::tempdir().unwrap();
+        for asked in ["", "0", "1"] {
+            let live = live(&around(asked), folder.path(), &config(CONFIG));
+            assert_eq!(live.depends_on_variable(), cfg!(feature = "live"), "{asked:?}");
+        }
+    }
+
+    #[cfg(not(feature = "live"))]
+    #[test]
+    fn a_build_that_cannot_connect_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let said =
+            |asked: &str| live(&around(asked), folder.path(), &config(CONFIG)).warnings(&config(CONFIG), &["git"]);
+        assert_eq!((said("0"), said("github")), (vec![], vec![]), "nothing is asked for that is bound here");
+        assert!(said("git,other")[0].to_string().contains("enable feature `live`"), "{:?}", said("git"));
+    }
+
+    #[cfg(all(feature = "live", feature = "build-script"))]
+    #[test]
+    fn a_name_that_nobody_has_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = config(CONFIG);
+        let said = |asked: &str| {
+            let said = live(&around(asked), folder.path(), &config).warnings(&config, &["git"]);
+            said.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!((said("1"), said("git,github")), (vec![], vec![]));
+        let expected = "MCP_BINDGEN_LIVE names `githb`, which is no configured server\n --> mcp.toml\n  = help: did you mean `github`?";
+        assert_eq!(said("git,githb"), [expected]);
+        assert_eq!(said("git,githb"), [""; 0], "the same build does not say it again");
+        assert!(said("zebra")[0].ends_with("`1` asks all of them: `git`, `github`"));
+    }
+}

@@ -1,0 +1,101 @@
+//! Where one build keeps things: a folder that its build scripts and its macros both find.
+
+use std::path::{Path, PathBuf};
+
+const FOLDER: &str = "mcp-bindgen-live";
+/// What cargo calls the folders, of one profile, that rustc and build scripts write to.
+const INSIDE_A_PROFILE: [&str; 3] = ["deps", "examples", "build"];
+/// How far above a folder that rustc writes to, `deps` or `build/NAME-HASH`, one of them is looked for; other folders of
+/// the machine may have such a name.
+const ABOVE_RUSTC: usize = 2;
+/// The same for a build script, which writes to `build/NAME-HASH/out` or, some day, `build/NAME/HASH/out`.
+#[cfg(feature = "build-script")]
+const ABOVE_BUILD_SCRIPT: usize = 4;
+
+/// The folder of a build script's build.
+#[cfg(feature = "build-script")]
+pub(super) fn of_build_script(out_dir: &Path) -> PathBuf {
+    profile(out_dir, ABOVE_BUILD_SCRIPT).unwrap_or(out_dir).join(FOLDER)
+}
+
+/// The folder of the build that rustc, or rustdoc, was started by with these arguments. What knows of no folder is an
+/// editor's.
+pub(super) fn of_rustc(arguments: impl IntoIterator<Item = String>) -> Option<PathBuf> {
+    let (mut out_dir, mut dependencies) = (None, None);
+    let mut arguments = arguments.into_iter().flat_map(from_file);
+    while let Some(argument) = arguments.next() {
+        let value = |name: &str, arguments: &mut dyn Iterator<Item = String>| match argument.strip_prefix(name)? {
+            "" => arguments.next(),
+            rest => Some(rest.trim_start_matches('=').to_owned()),
+        };
+        if let Some(folder) = value("--out-dir", &mut arguments) {
+            out_dir = Some(folder);
+        } else if let Some(found) = value("-L", &mut arguments)
+            && let Some(folder) = found.strip_prefix("dependency=")
+        {
+            dependencies.get_or_insert_with(|| folder.to_owned());
+        }
+    }
+    let absolute = |folder: String| std::path::absolute(folder).ok();
+    let (out_dir, dependencies) = (out_dir.and_then(absolute), dependencies.and_then(absolute));
+    // rustdoc writes elsewhere than to the folder of a profile.
+    let profiles = [&dependencies, &out_dir].into_iter().flatten().find_map(|folder| profile(folder, ABOVE_RUSTC));
+    Some(profiles.or(out_dir.as_deref())?.join(FOLDER))
+}
+
+/// Cargo puts the arguments, one a line, into a file where the system would not take them all.
+fn from_file(argument: String) -> Vec<String> {
+    let text = argument.strip_prefix('@').and_then(|file| std::fs::read_to_string(file).ok());
+    text.map_or_else(|| vec![argument], |text| text.lines().map(str::to_owned).collect())
+}
+
+/// The folder of the profile that a folder of cargo's is in.
+fn profile(folder: &Path, above: usize) -> Option<&Path> {
+    let is_inside =
+        |folder: &&Path| INSIDE_A_PROFILE.iter().any(|name| folder.file_name().is_some_and(|it| it == *name));
+    folder.ancestors().take(above).find(is_inside)?.parent()
+}
+
+#[cfg(all(test, unix, feature = "build-script"))]
+mod tests {
+    use super::*;
+
+    fn rustc(arguments: &str) -> Option<String> {
+        let folder = of_rustc(arguments.split(' ').map(str::to_owned))?;
+        Some(folder.display().to_string())
+    }
+
+    #[test]
+    fn macros_and_build_scripts_meet() {
+        let shared = "/build/app/target/debug/mcp-bindgen-live";
+        assert_eq!(of_build_script("/build/app/target/debug/build/app-0123/out".as_ref()), Path::new(shared));
+        for arguments in [
+            "rustc --crate-name app --out-dir /build/app/target/debug/deps -L dependency=/build/app/target/debug/deps",
+            "rustc --out-dir=/build/app/target/debug/deps",
+            "rustc --out-dir /build/app/target/debug/examples",
+            "rustc --out-dir /build/app/target/debug/build/app-0123",
+            "rustdoc --crate-name app --out-dir /build/app/target/doc -L dependency=/build/app/target/debug/deps",
+            "rustdoc -o /build/app/target/doc -L native=/x -L dependency=/build/app/target/debug/deps -L dependency=/y/deps",
+        ] {
+            assert_eq!(rustc(arguments).as_deref(), Some(shared), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn arguments_may_be_in_a_file() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let lines = "--crate-name\napp\n--out-dir\n/build/app/target/debug/deps\n";
+        mcp_model::write_if_changed(file.path(), lines.as_bytes()).unwrap();
+        let found = rustc(&format!("rustc @{}", file.path().display()));
+        assert_eq!(found.as_deref(), Some("/build/app/target/debug/mcp-bindgen-live"));
+    }
+
+    #[test]
+    fn folders_elsewhere_stand_for_themselves_and_none_is_none() {
+        assert_eq!(rustc("rustc --out-dir /tmp/x").as_deref(), Some("/tmp/x/mcp-bindgen-live"));
+        assert_eq!(of_build_script("/tmp/out".as_ref()), Path::new("/tmp/out/mcp-bindgen-live"));
+        assert_eq!(rustc("rust-analyzer-proc-macro-srv"), None);
+        assert_eq!(rustc("rustc @/nonexistent/arguments"), None);
+        assert_eq!(rustc("rustc --out-dir"), None);
+    }
+}

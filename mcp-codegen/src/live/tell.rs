@@ -1,0 +1,107 @@
+//! What a build says of a server that it asked.
+
+use std::path::Path;
+
+use mcp_model::{FileError, Snapshot, printable};
+use mcp_schema::drift;
+
+use super::VARIABLE;
+
+/// More changes than this tell nobody more than their number.
+const MOST_TOLD: usize = 20;
+
+/// The warning that a server is not what its snapshot says; `None` where nobody would notice.
+pub(crate) fn differences(server: &str, shown: &Path, known: &Snapshot, live: &Snapshot) -> Option<String> {
+    let changes = drift::diff(known, live);
+    if changes.is_empty() {
+        return None;
+    }
+    let mut lines = vec![
+        format!("{server} is not what its snapshot says, and these bindings are of what it offers now"),
+        at(shown),
+    ];
+    lines.extend(drift::told(&changes, MOST_TOLD));
+    if let Some(more) = changes.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+        lines.push(format!("and {more} more changes: `mcp-bindgen check {server}` tells all of them"));
+    }
+    lines.push(format!("  = help: review the changes and run `mcp-bindgen sync {server}`"));
+    Some(lines.join("\n"))
+}
+
+/// The warning that a snapshot is of no use.
+pub(crate) fn unreadable(server: &str, error: &FileError) -> String {
+    let error = FileError { help: Some(format!("run `mcp-bindgen sync {server}` to take it anew")), ..error.clone() };
+    format!("the bindings of {server} are of what it offers now, as its snapshot cannot be read: {error}")
+}
+
+/// The warning that a snapshot had to do.
+pub(crate) fn unreachable(server: &str, shown: &Path, why: &str) -> String {
+    let help = format!("  = help: to build without asking it, leave it out of {VARIABLE}");
+    format!(
+        "{server} was not asked what it offers now, and its snapshot is used: {}\n{}\n{help}",
+        printable_lines(why),
+        at(shown)
+    )
+}
+
+/// What stands in the way where there is no snapshot either, and what to do about it.
+pub(crate) fn unreachable_without_snapshot(server: &str, shown: &Path, why: &str) -> (String, String) {
+    let message = format!(
+        "{server} has no snapshot, {}, and did not say what it offers: {}",
+        shown.display(),
+        printable_lines(why)
+    );
+    let help = format!(
+        "build where it can be reached with {VARIABLE}={server}; or run `mcp-bindgen sync {server}` there, and commit the file"
+    );
+    (message, help)
+}
+
+fn at(shown: &Path) -> String {
+    format!(" --> {}", shown.display())
+}
+
+/// Text of a stranger, line by line.
+fn printable_lines(text: &str) -> String {
+    text.lines().map(printable).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(tools: &str) -> Snapshot {
+        Snapshot::parse(&format!("{{\"tools\": [{tools}]}}")).unwrap()
+    }
+
+    #[test]
+    fn differences_are_told_as_check_tells_them() {
+        let old = snapshot(r#"{"name":"find","inputSchema":{"type":"object","properties":{"q":{"type":"string"}}}}"#);
+        let tool = |name: &str| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object","required":["q"]}}}}"#);
+        let new = snapshot(&tool("find"));
+        let shown = Path::new("mcp/x.json");
+        assert_eq!(differences("x", shown, &old, &old), None);
+        let said = differences("x", shown, &old, &new).unwrap();
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(
+            lines[..2],
+            ["x is not what its snapshot says, and these bindings are of what it offers now", " --> mcp/x.json",]
+        );
+        assert!(lines[2].starts_with("breaking    find /inputSchema/properties/q: "), "{said}");
+        assert_eq!(lines[3], "            = may be sent, and is refused now: {}", "{said}");
+        assert_eq!(lines.last(), Some(&"  = help: review the changes and run `mcp-bindgen sync x`"));
+
+        let many: Vec<String> = (0..30).map(|number| tool(&format!("t{number}"))).collect();
+        let said = differences("x", shown, &snapshot(""), &snapshot(&many.join(","))).unwrap();
+        assert!(said.contains("\nand 10 more changes: `mcp-bindgen check x` tells all of them\n"), "{said}");
+    }
+
+    #[test]
+    fn what_strangers_say_is_harmless() {
+        let said = unreachable("x", Path::new("mcp/x.json"), "no \u{1b}[31m\nits last lines:\n  a\u{202e}b");
+        assert!(said.contains("no \\u{1b}[31m\nits last lines:\n  a\\u{202e}b\n --> mcp/x.json"), "{said}");
+        let (message, help) = unreachable_without_snapshot("x", Path::new("mcp/x.json"), "why");
+        assert_eq!(message, "x has no snapshot, mcp/x.json, and did not say what it offers: why");
+        assert!(help.contains("MCP_BINDGEN_LIVE=x") && help.contains("`mcp-bindgen sync x`"), "{help}");
+    }
+}

@@ -1,0 +1,312 @@
+//! What a server offers beside tools: prompts and resource templates, and what they are called in Rust.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use mcp_model::{TemplateVariable, UriTemplate, canonical_json};
+use mcp_schema::diagnostics::{Code, Diagnostics, Listed, MALFORMED_PROMPT, MALFORMED_TEMPLATE, RENAMED, Reporter};
+use serde_json::{Map, Value, json};
+
+use crate::markdown::{first_sentence, is_in_name, sanitized};
+use crate::names::{Style, fingerprint, first_free, identifiers};
+
+/// Nobody calls a function with more than so many arguments, and no compiler should have to.
+const MOST_VARIABLES: usize = 100;
+
+/// A prompt, or a resource template.
+#[derive(Debug)]
+pub(crate) struct Offer<'s> {
+    pub(crate) listed: Listed,
+    /// The place in the snapshot's list.
+    pub(crate) index: usize,
+    pub(crate) wire: &'s str,
+    /// What tells it from every other of its list: the wire name, with more where another has the same.
+    key: String,
+    item: &'s Map<String, Value>,
+    pub(crate) idents: OfferIdents,
+    pub(crate) title: Option<&'s str>,
+    pub(crate) description: Option<&'s str>,
+    /// The description as lines of documentation.
+    pub(crate) said: Vec<String>,
+    /// What it is, in a sentence.
+    pub(crate) summary: Option<String>,
+    /// The schema of an object with what it takes.
+    pub(crate) schema: Value,
+}
+
+/// What a prompt or a resource template is called in Rust.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OfferIdents {
+    /// `prompt_review`
+    pub(crate) method: String,
+    /// `github_prompt_review`
+    pub(crate) handler: String,
+    /// `GithubReviewPrompt`
+    pub(crate) params: String,
+}
+
+#[derive(Debug)]
+pub(crate) struct PromptPlan<'s> {
+    pub(crate) offer: Offer<'s>,
+    pub(crate) arguments: Vec<PromptArgument<'s>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct PromptArgument<'s> {
+    pub(crate) name: &'s str,
+    pub(crate) title: Option<&'s str>,
+    pub(crate) description: Option<&'s str>,
+    pub(crate) is_required: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct TemplatePlan<'s> {
+    pub(crate) offer: Offer<'s>,
+    pub(crate) uri_template: &'s str,
+    pub(crate) mime_type: Option<&'s str>,
+}
+
+impl<'s> Offer<'s> {
+    fn new(listed: Listed, index: usize, wire: &'s str, item: &'s Map<String, Value>, schema: Value) -> Self {
+        let text = |key: &str| item.get(key).and_then(Value::as_str);
+        let (title, description) = (text("title"), text("description"));
+        let says_more = |text: &&str| !is_in_name(text, wire);
+        Self {
+            listed,
+            index,
+            wire,
+            key: wire.to_owned(),
+            item,
+            idents: OfferIdents::default(),
+            title,
+            description,
+            said: description.map(sanitized).unwrap_or_default(),
+            summary: [description, title].into_iter().flatten().filter(says_more).find_map(first_sentence),
+            schema,
+        }
+    }
+}
+
+/// An item with its name, or what is wrong with it.
+fn named(listed: Listed, code: Code, index: usize, item: &Value) -> Result<(&str, &Map<String, Value>), Diagnostics> {
+    let name = item.as_object().and_then(|map| Some((map.get("name")?.as_str()?, map)));
+    name.filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+        let mut reporter = Reporter::of(listed, &format!("#{index}"), index);
+        reporter.say(code, "", if item.is_object() { "it has no name" } else { "it is not an object" });
+        reporter.finish()
+    })
+}
+
+/// The prompts that can be bound.
+pub(super) fn prompts<'s>(list: &'s [Value], diagnostics: &mut Diagnostics) -> Vec<PromptPlan<'s>> {
+    let mut prompts: Vec<PromptPlan<'s>> = Vec::new();
+    let mut seen: HashSet<(&str, String)> = HashSet::new();
+    for (index, item) in list.iter().enumerate() {
+        let (wire, prompt) = match named(Listed::Prompt, MALFORMED_PROMPT, index, item) {
+            Ok(named) => named,
+            Err(said) => {
+                diagnostics.append(said);
+                continue;
+            }
+        };
+        let mut reporter = Reporter::of(Listed::Prompt, wire, index);
+        let is_second = seen.iter().any(|(name, _)| *name == wire);
+        if is_second {
+            reporter.say(MALFORMED_PROMPT, "/name", "another prompt has the same name");
+        }
+        let arguments = arguments(prompt, &mut reporter);
+        diagnostics.append(reporter.finish());
+        let Some(arguments) = arguments else { continue };
+        if !seen.insert((wire, canonical_json(item))) {
+            continue;
+        }
+        let properties = arguments.iter().map(|argument| {
+            let mut schema = Map::from_iter([("type".to_owned(), json!("string"))]);
+            let texts = [("title", argument.title), ("description", argument.description)];
+            schema.extend(texts.into_iter().filter_map(|(key, text)| Some((key.to_owned(), text?.into()))));
+            (argument.name, Value::Object(schema), argument.is_required)
+        });
+        let schema = object(properties);
+        prompts.push(PromptPlan { offer: Offer::new(Listed::Prompt, index, wire, prompt, schema), arguments });
+    }
+    prompts
+}
+
+/// The arguments of a prompt; none where they are no list.
+fn arguments<'s>(prompt: &'s Map<String, Value>, reporter: &mut Reporter) -> Option<Vec<PromptArgument<'s>>> {
+    let list = match prompt.get("arguments") {
+        None | Some(Value::Null) => return Some(Vec::new()),
+        Some(Value::Array(list)) if list.len() <= MOST_VARIABLES => list,
+        Some(Value::Array(list)) => {
+            reporter.say(MALFORMED_PROMPT, "/arguments", format!("{} arguments are too many", list.len()));
+            return None;
+        }
+        Some(_) => {
+            reporter.say(MALFORMED_PROMPT, "/arguments", "they are no list");
+            return None;
+        }
+    };
+    let mut arguments: Vec<PromptArgument<'s>> = Vec::new();
+    for (place, item) in list.iter().enumerate() {
+        let text = |key: &str| item.get(key).and_then(Value::as_str);
+        let fault = match text("name") {
+            None => Some("an argument has no name"),
+            Some(name) if arguments.iter().any(|known| known.name == name) => Some("an argument is there twice"),
+            Some(_) => None,
+        };
+        match (fault, text("name")) {
+            (None, Some(name)) => arguments.push(PromptArgument {
+                name,
+                title: text("title"),
+                description: text("description"),
+                is_required: item.get("required") == Some(&Value::Bool(true)),
+            }),
+            (fault, _) => {
+                reporter.say(MALFORMED_PROMPT, &format!("/arguments/{place}"), fault.unwrap_or_default());
+            }
+        }
+    }
+    Some(arguments)
+}
+
+/// The resource templates that can be filled in.
+pub(super) fn templates<'s>(list: &'s [Value], diagnostics: &mut Diagnostics) -> Vec<TemplatePlan<'s>> {
+    let mut templates: Vec<TemplatePlan<'s>> = Vec::new();
+    for (index, item) in list.iter().enumerate() {
+        let (wire, template) = match named(Listed::ResourceTemplate, MALFORMED_TEMPLATE, index, item) {
+            Ok(named) => named,
+            Err(said) => {
+                diagnostics.append(said);
+                continue;
+            }
+        };
+        let text = |key: &str| template.get(key).and_then(Value::as_str);
+        let mut reporter = Reporter::of(Listed::ResourceTemplate, wire, index);
+        let (uri_template, variables) = match text("uriTemplate").map(|text| (text, variables(text))) {
+            Some((text, Ok(variables))) => (text, variables),
+            Some((_, Err(message))) => {
+                reporter.say(MALFORMED_TEMPLATE, "/uriTemplate", message);
+                diagnostics.append(reporter.finish());
+                continue;
+            }
+            None => {
+                reporter.say(MALFORMED_TEMPLATE, "", "it has no `uriTemplate`");
+                diagnostics.append(reporter.finish());
+                continue;
+            }
+        };
+        if templates.iter().any(|known| known.offer.wire == wire && known.uri_template == uri_template) {
+            continue;
+        }
+        let properties = variables.iter().map(|variable| {
+            let text = json!({ "type": "string" });
+            let schema = if variable.is_list { json!({ "type": "array", "items": text }) } else { text };
+            (variable.name.as_str(), schema, variable.is_required)
+        });
+        let schema = object(properties);
+        let offer = Offer::new(Listed::ResourceTemplate, index, wire, template, schema);
+        templates.push(TemplatePlan { offer, uri_template, mime_type: text("mimeType") });
+    }
+    templates
+}
+
+fn variables(text: &str) -> Result<Vec<TemplateVariable>, String> {
+    let variables = UriTemplate::parse(text).map_err(|error| error.to_string())?.variables();
+    match variables.len() {
+        0..=MOST_VARIABLES => Ok(variables),
+        many => Err(format!("{many} variables are too many")),
+    }
+}
+
+/// The schema of an object with these properties.
+fn object<'p>(properties: impl Iterator<Item = (&'p str, Value, bool)>) -> Value {
+    let mut declared = Map::new();
+    let mut required = Vec::new();
+    for (name, schema, is_required) in properties {
+        declared.insert(name.to_owned(), schema);
+        if is_required {
+            required.push(Value::from(name));
+        }
+    }
+    json!({ "type": "object", "properties": declared, "required": required })
+}
+
+/// What the names of prompts and resource templates must not be.
+pub(super) struct Taken<'t> {
+    /// What handlers begin with.
+    pub(super) prefix: Option<&'t str>,
+    /// The methods of tools.
+    pub(super) methods: HashSet<&'t str>,
+    /// All types, and what the module has beside them.
+    pub(super) types: HashSet<&'t str>,
+}
+
+/// Names the offers of one list: tools keep their names.
+pub(super) fn name(offers: &mut [&mut Offer<'_>], taken: &Taken<'_>, diagnostics: &mut Diagnostics) {
+    let Some(listed) = offers.first().map(|offer| offer.listed) else { return };
+    let (word, suffix, longer) = match listed {
+        Listed::Prompt => ("prompt", "Prompt", "PromptArguments"),
+        _ => ("resource", "Resource", "ResourceVariables"),
+    };
+    tell_apart(offers);
+    let lead = format!("{word}_");
+    let reserved: Vec<&str> = taken.methods.iter().filter_map(|method| method.strip_prefix(&lead)).collect();
+    let keys: Vec<&str> = offers.iter().map(|offer| offer.key.as_str()).collect();
+    let bases = identifiers(Style::Snake, &keys, &reserved, word);
+    let bases_read: Vec<&str> = bases.iter().map(String::as_str).collect();
+    let types = identifiers(Style::Pascal, &bases_read, &[], word);
+    let handler_lead = taken.prefix.map(|prefix| format!("{prefix}_")).unwrap_or_default();
+    let type_lead = taken.prefix.map(|prefix| Style::Pascal.apply(prefix)).unwrap_or_default();
+    let mut given: HashSet<String> = HashSet::new();
+    let mut order: Vec<(usize, &String, &String)> =
+        bases.iter().zip(&types).enumerate().map(|(place, (base, name))| (place, base, name)).collect();
+    // What is left to chance does not hang on the order of the list.
+    order.sort_by_key(|(_, base, _)| *base);
+    for (place, base, name) in order {
+        let Some(offer) = offers.get_mut(place) else { continue };
+        let lead =
+            if type_lead.is_empty() && name.starts_with(|first: char| first.is_ascii_digit()) { "N" } else { "" };
+        // `args_prompt` is a prompt already.
+        let says_so = *base == word || base.strip_suffix(word).is_some_and(|rest| rest.ends_with('_'));
+        let suffixes = if says_so { ["", suffix, longer] } else { [suffix, longer, longer] };
+        let candidates = suffixes.map(|suffix| {
+            let name = format!("{type_lead}{lead}{name}{suffix}");
+            Style::Pascal.within_limit(name.clone(), &name)
+        });
+        let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
+        let params = first_free(&candidates, "X", |name| taken.types.contains(name) || given.contains(name));
+        given.insert(params.clone());
+        offer.idents =
+            OfferIdents { method: format!("{word}_{base}"), handler: format!("{handler_lead}{word}_{base}"), params };
+        if *base != Style::Snake.apply(offer.wire) {
+            let mut reporter = Reporter::of(listed, offer.wire, offer.index);
+            reporter.say(RENAMED, "/name", format!("bound as `{}`", offer.idents.method));
+            diagnostics.append(reporter.finish());
+        }
+    }
+}
+
+/// Gives those of one name keys of their own: the least keeps the name, whatever their order.
+fn tell_apart(offers: &mut [&mut Offer<'_>]) {
+    let mut by_name: BTreeMap<&str, Vec<(String, usize)>> = BTreeMap::new();
+    for (place, offer) in offers.iter().enumerate() {
+        let content = canonical_json(&Value::Object(offer.item.clone()));
+        by_name.entry(offer.wire).or_default().push((content, place));
+    }
+    let mut taken: HashSet<String> = by_name.keys().map(|name| (*name).to_owned()).collect();
+    let mut keys: HashMap<usize, String> = HashMap::new();
+    for (name, mut twins) in by_name {
+        twins.sort();
+        for (content, place) in twins.into_iter().skip(1) {
+            let mut key = format!("{name} {}", fingerprint(&content));
+            while !taken.insert(key.clone()) {
+                key.push('x');
+            }
+            keys.insert(place, key);
+        }
+    }
+    for (place, key) in keys {
+        if let Some(offer) = offers.get_mut(place) {
+            offer.key = key;
+        }
+    }
+}

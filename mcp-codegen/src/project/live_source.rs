@@ -1,0 +1,59 @@
+//! Servers as they are now, in the place of their snapshots.
+
+use std::path::{Path, PathBuf};
+
+use mcp_model::{FileError, Snapshot};
+
+use super::{Project, Source, shown_from};
+use crate::live::{Captured, differences, unreachable, unreachable_without_snapshot, unreadable};
+use crate::options::Options;
+use crate::paths::relative;
+
+impl Project {
+    /// What the server of the snapshot at a path says now, where it is to be asked.
+    pub(super) fn ask(&self, server: &str, path: &Path) -> Option<Result<Captured, String>> {
+        self.live.ask(self.config.as_ref()?, server, || Snapshot::load(path).ok())
+    }
+
+    /// What the bindings are made from, and what there is to say of how it stands to the snapshot.
+    pub(super) fn read_live(
+        &self,
+        server: &str,
+        path: PathBuf,
+        options: Options,
+        outcome: Result<Captured, String>,
+    ) -> Result<Source, FileError> {
+        let shown = relative(&self.manifest_dir, &path);
+        let captured = match outcome {
+            Ok(captured) => captured,
+            Err(why) if path.is_file() => {
+                let mut source = self.read_file(server, path, options)?;
+                source.warnings.push(unreachable(server, &shown, &why));
+                return Ok(source);
+            }
+            Err(why) => {
+                let (message, help) = unreachable_without_snapshot(server, &shown, &why);
+                return Err(FileError::new(message).with_help(help));
+            }
+        };
+        let named = |error: FileError| shown_from(&self.manifest_dir, error.in_file(&captured.path));
+        // From the text, as the macro will read it once `sync` has written it.
+        let snapshot = Snapshot::parse(&captured.text).map_err(named)?;
+        let warning = match Snapshot::load(&path) {
+            Ok(known) => differences(server, &shown, &known, &snapshot),
+            Err(error) if path.is_file() => Some(unreadable(server, &shown_from(&self.manifest_dir, error))),
+            Err(_) => None,
+        };
+        self.overridden(Source {
+            snapshot,
+            overrides: None,
+            options,
+            text: captured.text,
+            shown: relative(&self.manifest_dir, &captured.path),
+            shown_overrides: self.shown_overrides(&path),
+            path,
+            is_live: true,
+            warnings: warning.into_iter().collect(),
+        })
+    }
+}

@@ -1,0 +1,344 @@
+//! URI templates (RFC 6570): read once, filled in so that no value can leave its place.
+
+use std::fmt;
+use std::ops::Range;
+
+/// A template of RFC 6570, of levels 1 to 3, and of level 4 what texts and lists of texts need: `{/path*}`, `{name:3}`.
+///
+/// ```
+/// use mcp_model::{TemplateValue, UriTemplate};
+///
+/// let template = UriTemplate::parse("repo://{owner}/{repo}/contents{/path*}{?ref}")?;
+/// let path = ["src".to_owned(), "a file.rs".to_owned()];
+/// let uri = template.expand(|name| match name {
+///     "owner" => Some(TemplateValue::Text("rust-lang")),
+///     "repo" => Some(TemplateValue::Text("a/../b?")),
+///     "path" => Some(TemplateValue::List(&path)),
+///     _ => None,
+/// })?;
+/// assert_eq!(uri, "repo://rust-lang/a%2F..%2Fb%3F/contents/src/a%20file.rs");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UriTemplate {
+    parts: Vec<Part>,
+}
+
+/// A variable of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TemplateVariable {
+    /// Its name in the template.
+    pub name: String,
+    /// Whether it stands somewhere for a list (`{/path*}`).
+    pub is_list: bool,
+    /// Whether the URI has a hole without it; one that stands in a query (`{?page}`, `{&page}`) or among parameters
+    /// (`{;page}`) alone may be left out.
+    pub is_required: bool,
+}
+
+/// What a variable stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TemplateValue<'v> {
+    /// A text.
+    Text(&'v str),
+    /// Several texts; none is as good as no value.
+    List(&'v [String]),
+}
+
+/// Why a text is no template that can be filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TemplateError(String);
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TemplateError {}
+
+/// Why a value cannot stand where its variable does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpansionError {
+    /// The variable.
+    pub variable: String,
+    /// What is wrong with its value.
+    pub message: String,
+}
+
+impl fmt::Display for ExpansionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.variable, self.message)
+    }
+}
+
+impl std::error::Error for ExpansionError {}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    /// As it stands in the URI.
+    Literal(String),
+    Expression(Operator, Vec<Spec>),
+}
+
+/// A variable in an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Spec {
+    name: String,
+    prefix: Option<usize>,
+    explode: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Operator {
+    first: &'static str,
+    separator: &'static str,
+    /// Whether values stand behind their names.
+    named: bool,
+    /// What stands between a name and an empty value.
+    if_empty: &'static str,
+    /// Whether what is reserved stays as it is.
+    reserved: bool,
+}
+
+const SIMPLE: Operator = Operator { first: "", separator: ",", named: false, if_empty: "", reserved: false };
+
+impl Operator {
+    /// The operator that an expression begins with, and what follows it.
+    fn of(expression: &str) -> Result<(Self, &str), TemplateError> {
+        let plain = |first, separator| Self { first, separator, ..SIMPLE };
+        let named = |first, separator, if_empty| Self { named: true, if_empty, ..plain(first, separator) };
+        let operator = match expression.chars().next() {
+            Some('+') => Self { reserved: true, ..SIMPLE },
+            Some('#') => Self { reserved: true, ..plain("#", ",") },
+            Some('.') => plain(".", "."),
+            Some('/') => plain("/", "/"),
+            Some(';') => named(";", ";", ""),
+            Some('?') => named("?", "&", "="),
+            Some('&') => named("&", "&", "="),
+            Some(kept @ ('=' | ',' | '!' | '@' | '|')) => {
+                return Err(TemplateError(format!("`{{{expression}}}` begins with `{kept}`, which means nothing yet")));
+            }
+            _ => return Ok((SIMPLE, expression)),
+        };
+        Ok((operator, expression.get(1..).unwrap_or_default()))
+    }
+}
+
+impl UriTemplate {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// Where the text is none.
+    pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let Some((before, after)) = rest.split_once('{') else {
+                parts.push(Part::Literal(literal(rest)?));
+                break;
+            };
+            if !before.is_empty() {
+                parts.push(Part::Literal(literal(before)?));
+            }
+            let Some((expression, after)) = after.split_once('}') else {
+                return Err(TemplateError("a `{` is never closed".to_owned()));
+            };
+            let (operator, variables) = Operator::of(expression)?;
+            let specs = variables.split(',').map(|spec| Spec::parse(spec, expression)).collect::<Result<_, _>>()?;
+            parts.push(Part::Expression(operator, specs));
+            rest = after;
+        }
+        let template = Self { parts };
+        let cut = template.specs().find(|(_, spec)| spec.prefix.is_some() && template.is_list(&spec.name));
+        if let Some((_, spec)) = cut {
+            return Err(TemplateError(format!("`{}` is a list, and has no first characters", spec.name)));
+        }
+        Ok(template)
+    }
+
+    /// The variables, in the order in which they come up.
+    #[must_use]
+    pub fn variables(&self) -> Vec<TemplateVariable> {
+        let mut variables: Vec<TemplateVariable> = Vec::new();
+        for (operator, Spec { name, explode, .. }) in self.specs() {
+            match variables.iter_mut().find(|known| known.name == *name) {
+                Some(known) => {
+                    known.is_list |= explode;
+                    known.is_required |= !operator.named;
+                }
+                None => variables.push(TemplateVariable {
+                    name: name.clone(),
+                    is_list: *explode,
+                    is_required: !operator.named,
+                }),
+            }
+        }
+        variables
+    }
+
+    /// Fills the template in. Everything that is not a letter, a digit or one of `-._~` is percent-encoded; in `{+name}`
+    /// and `{#name}` what is reserved in URIs stays as it is, as RFC 6570 says: such a value may hold `/`, `?` and `#`.
+    ///
+    /// # Errors
+    /// Where a value would make a path segment `.` or `..`, written out or as `%2e`: whoever resolves the URI would take
+    /// it for a way out of the folder. RFC 6570 lets it pass. Also where a list is to be cut.
+    pub fn expand<'v>(&self, value: impl Fn(&str) -> Option<TemplateValue<'v>>) -> Result<String, ExpansionError> {
+        let mut uri = String::new();
+        let mut filled: Vec<(Range<usize>, &str)> = Vec::new();
+        for part in &self.parts {
+            match part {
+                Part::Literal(text) => uri.push_str(text),
+                Part::Expression(operator, specs) => {
+                    let start = uri.len();
+                    fill(*operator, specs, &value, &mut uri)?;
+                    filled.push((start..uri.len(), specs.first().map_or("", |spec| &spec.name)));
+                }
+            }
+        }
+        match leading_elsewhere(&uri, &filled) {
+            Some((variable, segment)) => Err(ExpansionError {
+                variable: variable.to_owned(),
+                message: format!("it would make `{segment}` a segment of the path, which leads elsewhere"),
+            }),
+            None => Ok(uri),
+        }
+    }
+
+    fn specs(&self) -> impl Iterator<Item = (&Operator, &Spec)> {
+        self.parts.iter().flat_map(|part| {
+            let (operator, specs) = match part {
+                Part::Literal(_) => (&SIMPLE, [].as_slice()),
+                Part::Expression(operator, specs) => (operator, specs.as_slice()),
+            };
+            specs.iter().map(move |spec| (operator, spec))
+        })
+    }
+
+    fn is_list(&self, name: &str) -> bool {
+        self.specs().any(|(_, spec)| spec.explode && spec.name == name)
+    }
+}
+
+impl Spec {
+    fn parse(text: &str, expression: &str) -> Result<Self, TemplateError> {
+        let fault = |what: &str| TemplateError(format!("`{{{expression}}}`: {what}"));
+        let (name, prefix, explode) = match (text.strip_suffix('*'), text.split_once(':')) {
+            (Some(name), _) => (name, None, true),
+            (None, Some((name, length))) => {
+                let is_length = length.len() < 5
+                    && length.bytes().all(|byte| byte.is_ascii_digit())
+                    && length.starts_with(|first| first != '0');
+                let length = length.parse().ok().filter(|_| is_length);
+                (name, Some(length.ok_or_else(|| fault("`:` is followed by a number from 1 to 9999"))?), false)
+            }
+            (None, None) => (text, None, false),
+        };
+        if name.is_empty() {
+            return Err(fault("a variable has no name"));
+        }
+        let is_word = |word: &str| {
+            let (mut bytes, mut is_word) = (word.bytes(), !word.is_empty());
+            while let Some(byte) = bytes.next() {
+                is_word &= match byte {
+                    b'%' => [bytes.next(), bytes.next()].iter().all(|byte| byte.is_some_and(|b| b.is_ascii_hexdigit())),
+                    _ => byte.is_ascii_alphanumeric() || byte == b'_',
+                };
+            }
+            is_word
+        };
+        if !name.split('.').all(is_word) {
+            return Err(fault(&format!("`{name}` is no name of a variable: letters, digits, `_` and `.` are")));
+        }
+        Ok(Self { name: name.to_owned(), prefix, explode })
+    }
+}
+
+/// The text between expressions, as it stands in the URI.
+fn literal(text: &str) -> Result<String, TemplateError> {
+    let odd = |char: char| char.is_control() || " \"<>\\^`|}".contains(char);
+    if let Some(char) = text.chars().find(|char| odd(*char)) {
+        return Err(TemplateError(format!("{char:?} stands in no URI")));
+    }
+    let mut uri = String::new();
+    encode(text, true, &mut uri);
+    // What is no triplet was encoded.
+    if uri.len() > text.len() && uri.matches("%25").count() > text.matches("%25").count() {
+        return Err(TemplateError("a `%` is not followed by two hexadecimal digits".to_owned()));
+    }
+    Ok(uri)
+}
+
+fn fill<'v>(
+    operator: Operator,
+    specs: &[Spec],
+    value: &impl Fn(&str) -> Option<TemplateValue<'v>>,
+    uri: &mut String,
+) -> Result<(), ExpansionError> {
+    let mut lead = operator.first;
+    for Spec { name, prefix, explode } in specs {
+        let texts: Vec<&str> = match (value(name), prefix) {
+            (None, _) => continue,
+            (Some(TemplateValue::List([])), _) => continue,
+            (Some(TemplateValue::List(_)), Some(_)) => {
+                let message = "a list has no first characters".to_owned();
+                return Err(ExpansionError { variable: name.clone(), message });
+            }
+            (Some(TemplateValue::List(texts)), None) => texts.iter().map(String::as_str).collect(),
+            (Some(TemplateValue::Text(text)), Some(length)) => {
+                let end = text.char_indices().nth(*length).map_or(text.len(), |(end, _)| end);
+                vec![text.get(..end).unwrap_or(text)]
+            }
+            (Some(TemplateValue::Text(text)), None) => vec![text],
+        };
+        for (place, text) in texts.into_iter().enumerate() {
+            let begins = place == 0 || *explode;
+            uri.push_str(if begins { lead } else { "," });
+            if begins && operator.named {
+                uri.push_str(name);
+                uri.push_str(if text.is_empty() { operator.if_empty } else { "=" });
+            }
+            encode(text, operator.reserved, uri);
+            lead = operator.separator;
+        }
+    }
+    Ok(())
+}
+
+/// Percent-encodes a text, but for what is unreserved, and for reserved characters and triplets where they may stay.
+fn encode(text: &str, keeps_reserved: bool, uri: &mut String) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let bytes = text.as_bytes();
+    for (place, byte) in bytes.iter().enumerate() {
+        let is_unreserved = byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+        let is_triplet = || {
+            *byte == b'%' && bytes.get(place + 1..place + 3).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit))
+        };
+        if is_unreserved || (keeps_reserved && (b":/?#[]@!$&'()*+,;=".contains(byte) || is_triplet())) {
+            uri.push(char::from(*byte));
+        } else {
+            let digit = |four: u8| HEX.get(usize::from(four)).copied().map_or('0', char::from);
+            uri.extend(['%', digit(byte >> 4), digit(byte & 15)]);
+        }
+    }
+}
+
+/// The first segment of the path that values made `.` or `..`, and one of its variables.
+fn leading_elsewhere<'t>(uri: &str, filled: &[(Range<usize>, &'t str)]) -> Option<(&'t str, String)> {
+    let path = uri.split(['?', '#']).next().unwrap_or_default();
+    let mut start = 0;
+    for segment in path.split('/') {
+        let end = start + segment.len();
+        let plain = segment.replace("%2e", ".").replace("%2E", ".");
+        if plain == "." || plain == ".." {
+            // A value that is not there may bring together what stood apart.
+            let touches = |(range, _): &&(Range<usize>, &str)| range.start <= end && start <= range.end;
+            if let Some((_, variable)) = filled.iter().find(touches) {
+                return Some((variable, segment.to_owned()));
+            }
+        }
+        start = end + 1;
+    }
+    None
+}

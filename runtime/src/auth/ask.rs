@@ -1,0 +1,214 @@
+//! Asking for new tokens: of a user, or for the program itself.
+
+use tokio::time::timeout;
+use url::Url;
+
+use super::authorization_code::{AuthorizationRequest, code};
+use super::client::Client;
+use super::discovery::Found;
+use super::entry::{Issued, Tokens};
+use super::error::{AuthError, quoted};
+use super::grant::{self, TokenRequest};
+use super::loopback::Loopback;
+use super::metadata::text;
+use super::obtain::Core;
+use super::registration::{self, proof};
+use super::secret::{Pkce, random};
+use super::settings::{Grant, IdentityProvider, Source};
+
+const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
+const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
+const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
+
+/// Where the answer of a user arrives.
+enum Inbox<'a> {
+    Loopback(Loopback),
+    /// The program takes it.
+    Program(&'a str, &'a Source),
+}
+
+impl Inbox<'_> {
+    fn redirect(&self) -> &str {
+        match self {
+            Self::Loopback(loopback) => &loopback.redirect,
+            Self::Program(redirect, _) => redirect,
+        }
+    }
+}
+
+impl Core {
+    /// New tokens, by the grant that the program chose.
+    pub(super) async fn ask(&self, issued: &mut Issued, found: &Found, scopes: &[String]) -> Result<Tokens, AuthError> {
+        let grant = match &self.settings.grant {
+            Grant::User => return self.ask_user(issued, found, scopes).await,
+            Grant::Client => vec![("grant_type", "client_credentials".to_owned())],
+            Grant::Workload(token) => assertion(given("the workload's token", token, &found.server.issuer).await?),
+            Grant::Enterprise(provider) => assertion(self.exchange(provider, found, scopes).await?),
+        };
+        let client = registration::configured(&self.settings, &found.server)
+            .ok_or_else(|| AuthError::new("the program has to name the client that it is (`OAuth::client`)"))?;
+        self.tokens(&client, found, scopes, grant.into_iter().chain(grant::scope(scopes)).collect()).await
+    }
+
+    async fn tokens(
+        &self,
+        client: &Client,
+        found: &Found,
+        scopes: &[String],
+        grant: Vec<(&'static str, String)>,
+    ) -> Result<Tokens, AuthError> {
+        let request = TokenRequest {
+            endpoint: &found.server.token_endpoint,
+            client_id: &client.id,
+            proof: proof(&self.settings, client, &found.server)?,
+            resource: &found.resource,
+            scopes,
+            grant,
+        };
+        Ok(grant::tokens(&self.fetch, &request).await?)
+    }
+
+    /// The identity provider's word that the user may reach the server (an ID-JAG).
+    async fn exchange(
+        &self,
+        provider: &IdentityProvider,
+        found: &Found,
+        scopes: &[String],
+    ) -> Result<String, AuthError> {
+        let id_token = given("the user's ID token", &provider.id_token, "").await?;
+        let exchange = [
+            ("grant_type", TOKEN_EXCHANGE.to_owned()),
+            ("requested_token_type", ID_JAG.to_owned()),
+            ("subject_token", id_token),
+            ("subject_token_type", ID_TOKEN.to_owned()),
+            ("audience", found.server.issuer.clone()),
+        ];
+        let request = TokenRequest {
+            endpoint: &provider.token_endpoint,
+            client_id: &provider.client_id,
+            proof: (vec![("client_id", provider.client_id.clone())], None),
+            resource: &found.resource,
+            scopes,
+            grant: exchange.into_iter().chain(grant::scope(scopes)).collect(),
+        };
+        let answer = grant::answer(&self.fetch, &request).await.map_err(AuthError::from)?;
+        match (text(&answer, "issued_token_type").as_deref(), text(&answer, "access_token")) {
+            (Some(ID_JAG), Some(token)) => Ok(token),
+            _ => Err(AuthError::new("the identity provider's answer holds no ID-JAG")),
+        }
+    }
+
+    async fn ask_user(&self, issued: &mut Issued, found: &Found, scopes: &[String]) -> Result<Tokens, AuthError> {
+        let settings = &self.settings;
+        let server = &found.server;
+        if !settings.opens_browser && settings.show.is_none() && settings.redirect.is_none() {
+            return Err(AuthError::new(format!(
+                "the server wants a user to authorize this program at {}, and the program has no way to ask: give it one \
+                 with `OAuth::on_url`, `OAuth::open_browser` or `OAuth::on_redirect`, keep the tokens of a program that has \
+                 with `OAuth::store`, or do without a user with `OAuth::client_credentials`",
+                quoted(&server.issuer)
+            )));
+        }
+        let inbox = match &settings.redirect {
+            Some((redirect, program)) => Inbox::Program(redirect, program),
+            None => {
+                let before = issued.client.as_ref().and_then(|client| client.redirect.as_deref());
+                Inbox::Loopback(Loopback::open(settings.port, before).await?)
+            }
+        };
+        let redirect = inbox.redirect().to_owned();
+        let client = registration::client(&self.fetch, settings, server, &redirect, issued.client.as_ref()).await?;
+        if client.redirect.is_some() {
+            issued.client = Some(client.clone());
+        }
+        let (pkce, state) = (Pkce::new()?, random()?);
+        let request = AuthorizationRequest {
+            client_id: &client.id,
+            redirect: &redirect,
+            scopes,
+            resource: &found.resource,
+            state: &state,
+            challenge: &pkce.challenge,
+        };
+        let url = request.url(&self.fetch, server)?;
+        let redirected = self.redirected(inbox, &url, &state).await?;
+        let code = code(&redirected, &state, server)?;
+        let grant = vec![
+            ("grant_type", "authorization_code".to_owned()),
+            ("code", code.expose().to_owned()),
+            ("redirect_uri", redirect),
+            ("code_verifier", pkce.verifier.expose().to_owned()),
+        ];
+        self.tokens(&client, found, scopes, grant).await
+    }
+
+    /// Sends the user there, and waits for where the user is sent back to.
+    async fn redirected(&self, inbox: Inbox<'_>, url: &Url, state: &str) -> Result<String, AuthError> {
+        let patience = self.settings.patience;
+        let host = url.host_str().unwrap_or_default();
+        let _waiting = Waiting::begin(self, format!("a user is asked to authorize this program at {host}"));
+        let answer = async {
+            match inbox {
+                Inbox::Loopback(loopback) => {
+                    self.show(url).await?;
+                    loopback.receive(state).await
+                }
+                Inbox::Program(_, program) => given("the redirect", program, url.as_str()).await,
+            }
+        };
+        let answer = timeout(patience, answer).await;
+        answer.unwrap_or_else(|_| {
+            Err(AuthError::new(format!(
+                "nobody authorized this program at {host} within {patience:?}; connect again to ask again"
+            )))
+        })
+    }
+
+    async fn show(&self, url: &Url) -> Result<(), AuthError> {
+        if self.settings.opens_browser {
+            let url = url.to_string();
+            let opened = tokio::task::spawn_blocking(move || open::that_detached(url)).await;
+            match opened.unwrap_or_else(|error| Err(std::io::Error::other(error))) {
+                Ok(()) => return Ok(()),
+                Err(error) if self.settings.show.is_none() => {
+                    return Err(AuthError::new(format!(
+                        "no browser could be opened ({error}); give the program another way to show the URL, with \
+                         `OAuth::on_url`"
+                    )));
+                }
+                Err(error) => tracing::debug!("no browser could be opened: {error}"),
+            }
+        }
+        if let Some(show) = &self.settings.show {
+            show(url.as_str());
+        }
+        Ok(())
+    }
+}
+
+/// What the program waits for, as long as it does.
+struct Waiting<'a>(&'a Core);
+
+impl<'a> Waiting<'a> {
+    fn begin(core: &'a Core, what: String) -> Self {
+        core.wait_for(Some(what));
+        Self(core)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.wait_for(None);
+    }
+}
+
+fn assertion(assertion: String) -> Vec<(&'static str, String)> {
+    vec![("grant_type", JWT_BEARER.to_owned()), ("assertion", assertion)]
+}
+
+/// What the program gives when it is asked.
+async fn given(what: &str, source: &Source, argument: &str) -> Result<String, AuthError> {
+    let given = source(argument.to_owned()).await;
+    given.map_err(|why| AuthError::new(format!("the program does not give {what}: {}", quoted(&why))))
+}

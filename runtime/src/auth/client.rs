@@ -1,0 +1,100 @@
+//! The client as an authorization server knows it, and how it proves who it is.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use url::form_urlencoded::byte_serialize;
+
+use super::secret::Secret;
+
+/// How a client proves at the token endpoint who it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AuthMethod {
+    /// It does not: whoever has the code and its verifier is the client.
+    None,
+    Basic,
+    Post,
+}
+
+impl AuthMethod {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Basic => "client_secret_basic",
+            Self::Post => "client_secret_post",
+        }
+    }
+
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        [Self::None, Self::Basic, Self::Post].into_iter().find(|method| method.as_str() == name)
+    }
+
+    /// The best of what the server takes (RFC 8414: `client_secret_basic` where it does not say).
+    pub(super) fn choose(supported: Option<&[String]>, has_secret: bool) -> Self {
+        if !has_secret {
+            return Self::None;
+        }
+        let Some(supported) = supported else { return Self::Basic };
+        let takes = |method: &Self| supported.iter().any(|name| name == method.as_str());
+        [Self::Basic, Self::Post, Self::None].into_iter().find(takes).unwrap_or(Self::Basic)
+    }
+}
+
+/// A client that an authorization server knows.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Client {
+    pub(super) id: String,
+    pub(super) secret: Option<Secret>,
+    pub(super) method: AuthMethod,
+    /// Where it was registered to be redirected to.
+    pub(super) redirect: Option<String>,
+}
+
+impl Client {
+    /// The parameters and the header that prove who the client is.
+    pub(super) fn proof(&self) -> (Vec<(&'static str, String)>, Option<String>) {
+        let secret = self.secret.as_ref().map(Secret::expose).unwrap_or_default();
+        let id = ("client_id", self.id.clone());
+        match self.method {
+            AuthMethod::None => (vec![id], None),
+            AuthMethod::Post => (vec![id, ("client_secret", secret.to_owned())], None),
+            AuthMethod::Basic => {
+                // Both are encoded as in a form before they are joined (RFC 6749, 2.3.1).
+                let encoded = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
+                let pair = format!("{}:{}", encoded(&self.id), encoded(secret));
+                (Vec::new(), Some(format!("Basic {}", BASE64_STANDARD.encode(pair))))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(method: AuthMethod) -> Client {
+        Client { id: "a:b".to_owned(), secret: Some(Secret::new("p w/")), method, redirect: None }
+    }
+
+    #[test]
+    fn a_client_proves_itself_as_the_server_takes_it() {
+        let (parameters, header) = client(AuthMethod::Basic).proof();
+        assert_eq!((parameters.len(), header.as_deref()), (0, Some("Basic YSUzQWI6cCt3JTJG")));
+        let (parameters, header) = client(AuthMethod::Post).proof();
+        assert_eq!(parameters, [("client_id", "a:b".to_owned()), ("client_secret", "p w/".to_owned())]);
+        assert_eq!(header, None);
+        assert_eq!(client(AuthMethod::None).proof(), (vec![("client_id", "a:b".to_owned())], None));
+    }
+
+    #[test]
+    fn the_method_is_one_that_the_server_takes() {
+        let choose = |supported: &[&str], has_secret| {
+            let supported: Vec<String> = supported.iter().map(|name| (*name).to_owned()).collect();
+            AuthMethod::choose(Some(&supported), has_secret)
+        };
+        assert_eq!(choose(&["none", "client_secret_post"], true), AuthMethod::Post);
+        assert_eq!(choose(&["client_secret_post", "client_secret_basic"], true), AuthMethod::Basic);
+        assert_eq!(choose(&["none"], true), AuthMethod::None);
+        assert_eq!(choose(&["client_secret_basic"], false), AuthMethod::None);
+        assert_eq!(AuthMethod::choose(None, true), AuthMethod::Basic);
+    }
+}

@@ -1,0 +1,188 @@
+//! What is kept of a server: the clients that were registered and the tokens that were granted, by issuer.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value, json};
+
+use super::client::{AuthMethod, Client};
+use super::metadata::{text, texts};
+use super::secret::Secret;
+use super::store::StoredTokens;
+
+const FORMAT: u64 = 1;
+/// A token that ends this soon may end on its way.
+const LEEWAY: Duration = Duration::from_secs(30);
+
+/// What is known of one server. Nothing that one issuer gave is ever shown to another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Entry {
+    /// The issuer whose tokens the server took last.
+    pub(super) current: Option<String>,
+    pub(super) issuers: BTreeMap<String, Issued>,
+}
+
+/// What one issuer gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Issued {
+    /// Registered by this library; one that the program names is never kept.
+    pub(super) client: Option<Client>,
+    pub(super) tokens: Option<Tokens>,
+}
+
+/// An access token, and what goes with it.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tokens {
+    pub(super) access: Secret,
+    pub(super) refresh: Option<Secret>,
+    /// Seconds since 1970.
+    pub(super) expires: Option<u64>,
+    pub(super) scopes: Vec<String>,
+    pub(super) resource: String,
+    /// The client that they were given to.
+    pub(super) client_id: String,
+}
+
+impl Tokens {
+    /// Whether a request can be sent with them.
+    pub(super) fn is_usable(&self) -> bool {
+        self.expires.is_none_or(|expires| expires > now())
+    }
+
+    /// Whether they need not be renewed yet.
+    pub(super) fn is_fresh(&self) -> bool {
+        self.expires.is_none_or(|expires| expires > now().saturating_add(LEEWAY.as_secs()))
+    }
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+impl Entry {
+    /// The tokens that requests are sent with.
+    pub(super) fn tokens(&self) -> Option<&Tokens> {
+        self.issuers.get(self.current.as_deref()?)?.tokens.as_ref()
+    }
+
+    pub(super) fn issued(&mut self, issuer: &str) -> &mut Issued {
+        self.issuers.entry(issuer.to_owned()).or_default()
+    }
+
+    /// What was kept; nothing where it cannot be read, which costs another authorization and no more.
+    pub(super) fn parse(stored: &StoredTokens) -> Self {
+        let document: Value = serde_json::from_str(stored.expose()).unwrap_or_default();
+        if document.get("format").and_then(Value::as_u64) != Some(FORMAT) {
+            return Self::default();
+        }
+        let issuers = document.get("issuers").and_then(Value::as_object);
+        Self {
+            current: text(&document, "current"),
+            issuers: issuers.into_iter().flatten().map(|(issuer, issued)| (issuer.clone(), parse(issued))).collect(),
+        }
+    }
+
+    pub(super) fn print(&self) -> StoredTokens {
+        let issuers: Map<String, Value> =
+            self.issuers.iter().map(|(issuer, issued)| (issuer.clone(), print(issued))).collect();
+        StoredTokens::new(json!({"format": FORMAT, "current": self.current, "issuers": issuers}).to_string())
+    }
+}
+
+fn parse(issued: &Value) -> Issued {
+    let client = issued.get("client").and_then(|client| {
+        Some(Client {
+            id: text(client, "id")?,
+            secret: text(client, "secret").map(Secret::new),
+            method: AuthMethod::parse(&text(client, "method")?)?,
+            redirect: text(client, "redirect"),
+        })
+    });
+    let tokens = issued.get("tokens").and_then(|tokens| {
+        Some(Tokens {
+            access: Secret::new(text(tokens, "access")?),
+            refresh: text(tokens, "refresh").map(Secret::new),
+            expires: tokens.get("expires").and_then(Value::as_u64),
+            scopes: texts(tokens, "scopes")?,
+            resource: text(tokens, "resource")?,
+            client_id: text(tokens, "client")?,
+        })
+    });
+    Issued { client, tokens }
+}
+
+fn print(issued: &Issued) -> Value {
+    let secret = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
+    json!({
+        "client": issued.client.as_ref().map(|client| json!({
+            "id": client.id,
+            "secret": secret(&client.secret),
+            "method": client.method.as_str(),
+            "redirect": client.redirect,
+        })),
+        "tokens": issued.tokens.as_ref().map(|tokens| json!({
+            "access": tokens.access.expose(),
+            "refresh": secret(&tokens.refresh),
+            "expires": tokens.expires,
+            "scopes": tokens.scopes,
+            "resource": tokens.resource,
+            "client": tokens.client_id,
+        })),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tokens(expires: Option<u64>) -> Tokens {
+        Tokens {
+            access: Secret::new("access-1"),
+            refresh: Some(Secret::new("refresh-1")),
+            expires,
+            scopes: vec!["read".to_owned()],
+            resource: "https://a.example/mcp".to_owned(),
+            client_id: "me".to_owned(),
+        }
+    }
+
+    #[test]
+    fn survives_being_kept_and_is_not_shown() {
+        let mut entry = Entry { current: Some("https://auth.example".to_owned()), ..Entry::default() };
+        *entry.issued("https://auth.example") = Issued {
+            client: Some(Client {
+                id: "me".to_owned(),
+                secret: Some(Secret::new("hunter22")),
+                method: AuthMethod::Basic,
+                redirect: Some("http://127.0.0.1:1/callback".to_owned()),
+            }),
+            tokens: Some(tokens(Some(7))),
+        };
+        entry.issued("https://other.example");
+        let kept = entry.print();
+        assert_eq!(Entry::parse(&kept), entry);
+        let shown = format!("{entry:?} {kept:?}");
+        for secret in ["access-1", "refresh-1", "hunter22"] {
+            assert!(kept.expose().contains(secret) && !shown.contains(secret), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_nothing() {
+        for text in ["", "{", "[]", r#"{"format": 2, "current": "x"}"#, r#"{"issuers": 5}"#] {
+            assert_eq!(Entry::parse(&StoredTokens::new(text)), Entry::default(), "{text}");
+        }
+        let damaged =
+            r#"{"format": 1, "current": "i", "issuers": {"i": {"client": {"id": 5}, "tokens": {"access": ""}}}}"#;
+        assert_eq!(Entry::parse(&StoredTokens::new(damaged)).tokens(), None);
+    }
+
+    #[test]
+    fn a_token_is_stale_before_it_ends() {
+        assert!(tokens(None).is_fresh());
+        assert!(tokens(Some(now() + 60)).is_fresh());
+        assert!(!tokens(Some(now() + 10)).is_fresh() && tokens(Some(now() + 10)).is_usable());
+        assert!(!tokens(Some(0)).is_fresh() && !tokens(Some(0)).is_usable());
+    }
+}

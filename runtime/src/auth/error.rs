@@ -1,0 +1,28 @@
+//! Why there is no authorization, for a person.
+
+use std::fmt;
+
+use mcp_model::printable;
+
+const LONGEST_QUOTE: usize = 200;
+
+/// A message that says what happened and what to do; never a secret.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct AuthError(String);
+
+impl AuthError {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for AuthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a stranger wrote, fit to stand in a message.
+pub(super) fn quoted(text: &str) -> String {
+    printable(&text.chars().take(LONGEST_QUOTE).collect::<String>())
+}

@@ -1,0 +1,142 @@
+//! The redirect to this machine that ends an authorization (RFC 8252).
+
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use url::Url;
+
+use super::error::AuthError;
+
+const PATH: &str = "/callback";
+const LONGEST_REQUEST: usize = 16 * 1024;
+/// Browsers open connections that they do not use.
+const PATIENCE: Duration = Duration::from_secs(5);
+const DONE: &str = "You are done here: go back to the program that sent you. This page can be closed.";
+const NOT_HERE: &str = "There is nothing here.";
+
+/// A port of 127.0.0.1 that waits for one redirect.
+pub(super) struct Loopback {
+    listener: TcpListener,
+    pub(super) redirect: String,
+}
+
+impl Loopback {
+    /// Listens on the port of `registered`, where it is free, so that the client need not be registered again.
+    pub(super) async fn open(port: Option<u16>, registered: Option<&str>) -> Result<Self, AuthError> {
+        let before = registered.and_then(|redirect| Url::parse(redirect).ok()?.port());
+        let listener = match (port, before) {
+            (Some(port), _) => TcpListener::bind(("127.0.0.1", port)).await,
+            (None, Some(before)) => match TcpListener::bind(("127.0.0.1", before)).await {
+                Ok(listener) => Ok(listener),
+                Err(_) => TcpListener::bind(("127.0.0.1", 0)).await,
+            },
+            (None, None) => TcpListener::bind(("127.0.0.1", 0)).await,
+        };
+        let failed = |error| AuthError::new(format!("127.0.0.1 cannot be listened on for the redirect: {error}"));
+        let listener = listener.map_err(failed)?;
+        let port = listener.local_addr().map_err(failed)?.port();
+        Ok(Self { listener, redirect: format!("http://127.0.0.1:{port}{PATH}") })
+    }
+
+    /// The URL of the redirect with this `state`; any other request is turned away.
+    pub(super) async fn receive(self, state: &str) -> Result<String, AuthError> {
+        let mut conversations = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = self.listener.accept() => {
+                    let Ok((stream, _)) = accepted else {
+                        // Out of descriptors, say: later there may be some.
+                        tokio::time::sleep(Duration::from_millis(100)).await;
+                        continue;
+                    };
+                    let (redirect, state) = (self.redirect.clone(), state.to_owned());
+                    conversations.spawn(async move {
+                        tokio::time::timeout(PATIENCE, converse(stream, &redirect, &state)).await.ok().flatten()
+                    });
+                }
+                Some(Ok(Some(url))) = conversations.join_next() => return Ok(url),
+            }
+        }
+    }
+}
+
+async fn converse(mut stream: TcpStream, redirect: &str, state: &str) -> Option<String> {
+    let mut request = Vec::new();
+    while !request.windows(4).any(|end| end == b"\r\n\r\n") {
+        if request.len() > LONGEST_REQUEST || stream.read_buf(&mut request).await.ok()? == 0 {
+            return None;
+        }
+    }
+    let url = redirected(&String::from_utf8_lossy(&request), redirect, state);
+    let (status, text) = if url.is_some() { ("200 OK", DONE) } else { ("404 Not Found", NOT_HERE) };
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {}\r\nCache-Control: no-store\r\n\
+         Referrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{text}",
+        text.len()
+    );
+    let _ = stream.write_all(answer.as_bytes()).await;
+    let _ = stream.shutdown().await;
+    url
+}
+
+/// The URL of a request, where it is the redirect that is waited for.
+fn redirected(request: &str, redirect: &str, state: &str) -> Option<String> {
+    let target = request.strip_prefix("GET ")?.split_whitespace().next()?;
+    let redirect = Url::parse(redirect).ok()?;
+    let url = redirect.join(target).ok()?;
+    let is_ours = url.origin() == redirect.origin() && url.path() == redirect.path();
+    (is_ours && url.query_pairs().any(|(name, value)| name == "state" && value == state)).then(|| url.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn get(redirect: &str, target: &str) -> String {
+        let address = Url::parse(redirect).expect("a URL");
+        let address = format!("127.0.0.1:{}", address.port().expect("a port"));
+        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        stream.write_all(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await.expect("written");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.expect("an answer");
+        answer
+    }
+
+    #[tokio::test]
+    async fn one_redirect_is_taken_and_others_are_turned_away() {
+        let loopback = Loopback::open(None, None).await.expect("a port");
+        let redirect = loopback.redirect.clone();
+        assert!(redirect.starts_with("http://127.0.0.1:"), "{redirect}");
+        let received = tokio::spawn(async move { loopback.receive("right").await });
+        // A connection that says nothing keeps nobody waiting.
+        let _silent = TcpStream::connect(redirect.trim_start_matches("http://").trim_end_matches(PATH)).await;
+        for target in [
+            "/favicon.ico",
+            "/callback?code=x&state=wrong",
+            "/callback?code=x",
+            "/other?state=right",
+            "http://evil.example/callback?state=right",
+        ] {
+            assert!(get(&redirect, target).await.starts_with("HTTP/1.1 404"), "{target}");
+        }
+        let answer = get(&redirect, "/callback?code=the-code&state=right").await;
+        assert!(answer.starts_with("HTTP/1.1 200") && !answer.contains("the-code"), "{answer}");
+        let url = received.await.expect("no panic").expect("a redirect");
+        assert_eq!(url, format!("{redirect}?code=the-code&state=right"));
+        assert!(TcpStream::connect(redirect.trim_start_matches("http://").trim_end_matches(PATH)).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn the_port_that_was_registered_is_taken_again_where_it_is_free() {
+        let first = Loopback::open(None, None).await.expect("a port");
+        let registered = first.redirect.clone();
+        let other = Loopback::open(None, Some(&registered)).await.expect("another port");
+        assert_ne!(other.redirect, registered);
+        drop(first);
+        assert_eq!(Loopback::open(None, Some(&registered)).await.expect("the port").redirect, registered);
+        let taken = Url::parse(&other.redirect).expect("a URL").port();
+        assert!(Loopback::open(taken, None).await.is_err());
+    }
+}

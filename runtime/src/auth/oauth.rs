@@ -1,0 +1,263 @@
+//! How a program says in whose name requests are authorized.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::secret::Secret;
+use super::session::Session;
+use super::settings::{Grant, IdentityProvider, Registered, Settings, source};
+use super::store::TokenStore;
+
+/// OAuth for servers over HTTP: set it with [`ClientOptions::authorization`](crate::ClientOptions::authorization).
+///
+/// [`OAuth::new`] asks a user, in a browser. The server says where its authorization server is; the program is registered
+/// there, by itself where that is possible; what comes back is checked to be from there, and the answer goes to a port of
+/// this machine. Tokens are renewed when they end, and asked for again where a call needs more than they allow.
+///
+/// ```no_run
+/// # fn run() {
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::{Client, ClientOptions, FileTokenStore, OAuth};
+///
+/// let oauth = OAuth::new()
+///     .client_name("My agent")
+///     .store(FileTokenStore::new("/home/me/.local/state/my-agent"))
+///     .open_browser()
+///     .on_url(|url| eprintln!("to go on, open {url}"));
+/// let options = ClientOptions::new().authorization(oauth);
+/// let client = Client::with_options(ServerConfig::http("tracker", "https://mcp.example.com/mcp"), options);
+/// # }
+/// ```
+///
+/// A program on its own, without a user, has [`OAuth::client_credentials`], [`OAuth::workload`] or [`OAuth::enterprise`].
+/// Clones share what was granted; one value may serve several servers, which never see each other's tokens.
+#[derive(Clone)]
+pub struct OAuth {
+    settings: Settings,
+    sessions: Arc<Mutex<HashMap<String, Arc<Session>>>>,
+}
+
+impl Default for OAuth {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl OAuth {
+    /// A user is asked. How the user comes to know where to go say [`open_browser`](Self::open_browser),
+    /// [`on_url`](Self::on_url) or [`on_redirect`](Self::on_redirect).
+    pub fn new() -> Self {
+        Self { settings: Settings::default(), sessions: Arc::default() }
+    }
+
+    /// The program itself is asked for, by the name and the secret that the authorization server gave it.
+    pub fn client_credentials(id: impl Into<String>, secret: impl Into<String>) -> Self {
+        Self::of(Grant::Client).confidential_client(id, secret)
+    }
+
+    /// The program itself is asked for, and proves who it is with a private key: PKCS #8 in PEM, for ES256, ES384, EdDSA or
+    /// RS256.
+    pub fn client_credentials_with_key(id: impl Into<String>, key: impl Into<String>) -> Self {
+        let client = Registered { id: id.into(), secret: None, key: Some(Secret::new(key)) };
+        Self::of(Grant::Client).set(|settings| settings.client = Some(client))
+    }
+
+    /// The platform that the program runs on vouches for it: `token` gives a JWT of the platform for an audience, which is
+    /// the issuer that it is asked for (workload identity federation).
+    pub fn workload<F, A, E>(id: impl Into<String>, token: F) -> Self
+    where
+        F: Fn(String) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<String, E>> + Send + 'static,
+        E: fmt::Display,
+    {
+        Self::of(Grant::Workload(source(token))).client(id)
+    }
+
+    /// The identity provider of an enterprise says what its users may reach (enterprise-managed authorization). `id` and
+    /// `secret` are those of the program at the server's authorization server.
+    pub fn enterprise(provider: IdentityProvider, id: impl Into<String>, secret: impl Into<String>) -> Self {
+        Self::of(Grant::Enterprise(provider)).confidential_client(id, secret)
+    }
+
+    /// The program was registered under this name, and has no secret. Say also with whom: [`issuer`](Self::issuer).
+    #[must_use]
+    pub fn client(self, id: impl Into<String>) -> Self {
+        let client = Registered { id: id.into(), secret: None, key: None };
+        self.set(|settings| settings.client = Some(client))
+    }
+
+    /// The program was registered under this name, with a secret. Say also with whom: [`issuer`](Self::issuer).
+    #[must_use]
+    pub fn confidential_client(self, id: impl Into<String>, secret: impl Into<String>) -> Self {
+        let client = Registered { id: id.into(), secret: Some(Secret::new(secret)), key: None };
+        self.set(|settings| settings.client = Some(client))
+    }
+
+    /// The only authorization server that is asked, whatever the server says. Without it a server says where the program's
+    /// own name and secret are sent.
+    #[must_use]
+    pub fn issuer(self, issuer: impl Into<String>) -> Self {
+        self.set(|settings| settings.issuer = Some(issuer.into()))
+    }
+
+    /// Where the program publishes its metadata (a client ID metadata document): it is the program's name where the
+    /// authorization server takes such names.
+    #[must_use]
+    pub fn client_metadata_url(self, url: impl Into<String>) -> Self {
+        self.set(|settings| settings.metadata_url = Some(url.into()))
+    }
+
+    /// What users read when they are asked; "mcp-bindgen" by default.
+    #[must_use]
+    pub fn client_name(self, name: impl Into<String>) -> Self {
+        self.set(|settings| settings.name = name.into())
+    }
+
+    /// The scopes to ask for; by default those that the server names.
+    #[must_use]
+    pub fn scopes<S: Into<String>>(self, scopes: impl IntoIterator<Item = S>) -> Self {
+        self.set(|settings| settings.scopes = Some(scopes.into_iter().map(Into::into).collect()))
+    }
+
+    /// Where tokens are kept; by default in memory, until the program ends.
+    #[must_use]
+    pub fn store(self, store: impl TokenStore + 'static) -> Self {
+        self.set(|settings| settings.store = Arc::new(store))
+    }
+
+    /// The port of 127.0.0.1 that the user is sent back to, at `/callback`; any by default. It is for clients that were
+    /// registered for one port.
+    #[must_use]
+    pub fn redirect_port(self, port: u16) -> Self {
+        self.set(|settings| settings.port = Some(port))
+    }
+
+    /// Opens the user's browser. Where there is none, the URL goes to [`on_url`](Self::on_url).
+    #[must_use]
+    pub fn open_browser(self) -> Self {
+        self.set(|settings| settings.opens_browser = true)
+    }
+
+    /// Shows the user the URL to go to. The user has to be at this machine: the answer goes to a port of it.
+    #[must_use]
+    pub fn on_url(self, show: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.set(|settings| settings.show = Some(Arc::new(show)))
+    }
+
+    /// For users at another machine, and programs that take the redirect themselves: `authorize` gets the URL to go to, and
+    /// gives the whole URL that the user was sent back to, below `redirect`. A user can also paste it.
+    ///
+    /// ```no_run
+    /// # async fn pasted() -> std::io::Result<String> { unimplemented!() }
+    /// use mcp_runtime::OAuth;
+    ///
+    /// let oauth = OAuth::new().on_redirect("https://app.example.com/oauth/callback", async |url| {
+    ///     eprintln!("open {url}, and paste where it leads you");
+    ///     pasted().await
+    /// });
+    /// ```
+    #[must_use]
+    pub fn on_redirect<F, A, E>(self, redirect: impl Into<String>, authorize: F) -> Self
+    where
+        F: Fn(String) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<String, E>> + Send + 'static,
+        E: fmt::Display,
+    {
+        self.set(|settings| settings.redirect = Some((redirect.into(), source(authorize))))
+    }
+
+    /// How long a user may take, and how long another process that renews the same tokens; 5 minutes by default.
+    #[must_use]
+    pub fn patience(self, patience: Duration) -> Self {
+        self.set(|settings| settings.patience = patience)
+    }
+
+    fn of(grant: Grant) -> Self {
+        Self::new().set(|settings| settings.grant = grant)
+    }
+
+    /// Who has other settings shares nothing with who had these.
+    fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self.sessions = Arc::default();
+        self
+    }
+
+    /// Who authorizes the requests to a URL.
+    pub(crate) fn session(&self, url: &str) -> Result<Arc<Session>, String> {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(session) = sessions.get(url) {
+            return Ok(session.clone());
+        }
+        self.settings.check()?;
+        let session = Arc::new(Session::new(url, self.settings.clone()).map_err(|error| error.to_string())?);
+        sessions.insert(url.to_owned(), session.clone());
+        Ok(session)
+    }
+}
+
+impl fmt::Debug for OAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let grant = match self.settings.grant {
+            Grant::User => "user",
+            Grant::Client => "client credentials",
+            Grant::Workload(_) => "workload",
+            Grant::Enterprise(_) => "enterprise",
+        };
+        let client = self.settings.client.as_ref();
+        f.debug_struct("OAuth")
+            .field("grant", &grant)
+            .field("client", &client.map(|client| &client.id))
+            .field("client_metadata_url", &self.settings.metadata_url)
+            .field("issuer", &self.settings.issuer)
+            .field("scopes", &self.settings.scopes)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_hold_is_refused_before_anything_is_sent() {
+        let url = "https://mcp.example/mcp";
+        for (oauth, expected) in [
+            (OAuth::new().client_metadata_url("http://a.example/x"), "client_metadata_url"),
+            (OAuth::new().client_metadata_url("https://a.example"), "client_metadata_url"),
+            (OAuth::new().scopes(["a b"]), "scopes"),
+            (OAuth::new().on_redirect("not a url", async |url| Ok::<_, String>(url)), "on_redirect"),
+            (OAuth::client_credentials_with_key("me", "sk-1"), "PKCS #8"),
+        ] {
+            let error = oauth.session(url).map(drop).expect_err(expected);
+            assert!(error.contains(expected) && !error.contains("sk-1"), "{error}");
+        }
+        let error = OAuth::new().session("http://mcp.example/mcp").map(drop).expect_err("no https");
+        assert!(error.contains("https"), "{error}");
+    }
+
+    #[test]
+    fn nothing_secret_is_shown() {
+        let provider =
+            IdentityProvider::new("https://idp.example/token", "me", async || Ok::<_, String>("sk-1".to_owned()));
+        let shown =
+            format!("{provider:?} {:?}", OAuth::enterprise(provider.clone(), "me", "sk-2").issuer("https://a.example"));
+        assert!(
+            !shown.contains("sk-") && shown.contains("enterprise") && shown.contains("https://a.example"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn clones_share_a_session_and_other_settings_do_not() {
+        let oauth = OAuth::new();
+        let session = |oauth: &OAuth, url: &str| oauth.session(url).expect("a session");
+        let first = session(&oauth, "https://a.example/mcp");
+        assert!(Arc::ptr_eq(&first, &session(&oauth.clone(), "https://a.example/mcp")));
+        assert!(!Arc::ptr_eq(&first, &session(&oauth, "https://b.example/mcp")));
+        assert!(!Arc::ptr_eq(&first, &session(&oauth.scopes(["x"]), "https://a.example/mcp")));
+    }
+}

@@ -1,0 +1,102 @@
+//! Which scopes to ask for.
+
+const OFFLINE: &str = "offline_access";
+
+/// What is known when scopes are chosen.
+#[derive(Default)]
+pub(super) struct Known<'a> {
+    /// Of the program.
+    pub(super) configured: Option<&'a [String]>,
+    /// Of the refusal.
+    pub(super) challenged: Option<Vec<String>>,
+    /// Of the resource's metadata.
+    pub(super) of_resource: Option<&'a [String]>,
+    /// Of the authorization server's metadata, where it gives refresh tokens.
+    pub(super) of_server: Option<&'a [String]>,
+    /// What the token had that is not enough any more.
+    pub(super) granted: &'a [String],
+}
+
+/// The scopes of a request, in the protocol's order: those of the challenge, or else all that the resource names, or none.
+/// What was granted is asked for again, or one operation's token would lose what another needs.
+pub(super) fn select(known: Known<'_>) -> Vec<String> {
+    let first = match (known.challenged, known.configured) {
+        // A program that names scopes knows better than a general refusal; what is missing is added.
+        (challenged, Some(configured)) if !known.granted.is_empty() => {
+            let mut scopes = configured.to_vec();
+            extend(&mut scopes, challenged.unwrap_or_default());
+            scopes
+        }
+        (_, Some(configured)) => configured.to_vec(),
+        (Some(challenged), None) => challenged,
+        (None, None) => known.of_resource.unwrap_or_default().to_vec(),
+    };
+    let mut scopes = Vec::new();
+    extend(&mut scopes, known.granted.iter().cloned());
+    extend(&mut scopes, first);
+    // Without any scope the server gives its default ones; naming this one alone would lose them.
+    if !scopes.is_empty() && known.of_server.is_some_and(|of_server| of_server.iter().any(|scope| scope == OFFLINE)) {
+        extend(&mut scopes, [OFFLINE.to_owned()]);
+    }
+    scopes
+}
+
+/// Whether there is nothing in `wanted` that `granted` has not.
+pub(super) fn covers(granted: &[String], wanted: &[String]) -> bool {
+    wanted.iter().all(|scope| granted.contains(scope))
+}
+
+fn extend(scopes: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
+    for scope in more {
+        if !scopes.contains(&scope) {
+            scopes.push(scope);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_challenge_comes_before_the_resource_and_nothing_is_nothing() {
+        let resource = list("read write");
+        let known = || Known { of_resource: Some(&resource), ..Known::default() };
+        assert_eq!(select(Known { challenged: Some(list("basic")), ..known() }), list("basic"));
+        assert_eq!(select(known()), resource);
+        assert_eq!(select(Known::default()), Vec::<String>::new());
+        let configured = list("mine");
+        let both = Known { configured: Some(&configured), challenged: Some(list("basic")), ..known() };
+        assert_eq!(select(both), configured);
+    }
+
+    #[test]
+    fn a_step_up_keeps_what_was_granted() {
+        let granted = list("basic");
+        assert_eq!(
+            select(Known { challenged: Some(list("write basic")), granted: &granted, ..Known::default() }),
+            list("basic write")
+        );
+        let configured = list("mine");
+        let known = Known {
+            configured: Some(&configured),
+            challenged: Some(list("write")),
+            granted: &granted,
+            ..Known::default()
+        };
+        assert_eq!(select(known), list("basic mine write"));
+    }
+
+    #[test]
+    fn offline_access_is_asked_for_where_the_server_has_it() {
+        let (of_server, without) = (list("basic offline_access"), list("basic"));
+        let asked = |of_server| Known { challenged: Some(list("basic")), of_server, ..Known::default() };
+        assert_eq!(select(asked(Some(&of_server))), list("basic offline_access"));
+        assert_eq!(select(asked(Some(&without))), list("basic"));
+        assert_eq!(select(Known { of_server: Some(&of_server), ..Known::default() }), Vec::<String>::new());
+    }
+}

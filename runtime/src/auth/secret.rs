@@ -1,0 +1,77 @@
+//! Values that no message may show, and random ones.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use ring::digest;
+use ring::rand::{SecureRandom, SystemRandom};
+
+use super::error::AuthError;
+
+const RANDOM_BYTES: usize = 32;
+
+/// A token, a password, a key. `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Secret(String);
+
+impl Secret {
+    pub(super) fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    pub(super) fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[redacted]")
+    }
+}
+
+/// 256 bits nobody can guess, fit for a URL.
+pub(super) fn random() -> Result<String, AuthError> {
+    let mut bytes = [0; RANDOM_BYTES];
+    let filled = SystemRandom::new().fill(&mut bytes);
+    filled.map_err(|_| AuthError::new("the system has no random numbers to give"))?;
+    Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// Proof key for code exchange (RFC 7636), always S256.
+pub(super) struct Pkce {
+    pub(super) verifier: Secret,
+    pub(super) challenge: String,
+}
+
+impl Pkce {
+    pub(super) fn new() -> Result<Self, AuthError> {
+        Ok(Self::of(random()?))
+    }
+
+    fn of(verifier: String) -> Self {
+        let challenge = BASE64_URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, verifier.as_bytes()));
+        Self { verifier: Secret(verifier), challenge }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_challenge_is_that_of_rfc_7636() {
+        let pkce = Pkce::of("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".to_owned());
+        assert_eq!(pkce.challenge, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM");
+        assert_eq!(pkce.verifier.expose().len(), 43);
+    }
+
+    #[test]
+    fn verifiers_are_new_each_time_and_long_enough() {
+        let (a, b) = (Pkce::new().expect("random"), Pkce::new().expect("random"));
+        assert_ne!(a.verifier, b.verifier);
+        assert!((43..=128).contains(&a.verifier.expose().len()));
+        assert!(!format!("{:?}", a.verifier).contains(a.verifier.expose()));
+    }
+}

@@ -1,0 +1,131 @@
+//! The authorization of the requests to one server: one task at a time gets tokens, and everybody waits for it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use futures_util::future::BoxFuture;
+use http::{HeaderValue, StatusCode};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use super::challenge::BearerChallenge;
+use super::error::AuthError;
+use super::obtain::{Core, Need};
+use super::secret::Secret;
+use super::settings::Settings;
+use crate::transport::http::authorization::{Authorizer, Challenge};
+
+const SCHEME: &str = "Bearer ";
+/// Another's attempt may have been for something else; then there is one of our own.
+const ATTEMPTS: usize = 2;
+
+type Outcome = Option<Result<(), AuthError>>;
+
+/// Who authorizes the requests to one server, over all connections to it.
+pub(crate) struct Session {
+    core: Arc<Core>,
+    attempt: Mutex<Option<Attempt>>,
+}
+
+/// Tokens that are being got. It goes on where nobody waits: a user who is asked may take longer than a request.
+struct Attempt {
+    outcome: watch::Receiver<Outcome>,
+    task: AbortHandle,
+}
+
+impl Attempt {
+    fn is_running(&self) -> bool {
+        self.outcome.borrow().is_none() && self.outcome.has_changed().is_ok()
+    }
+}
+
+impl Session {
+    pub(super) fn new(url: &str, settings: Settings) -> Result<Self, AuthError> {
+        Ok(Self { core: Arc::new(Core::new(url, settings)?), attempt: Mutex::default() })
+    }
+
+    async fn obtain(&self, need: Need) -> Result<(), AuthError> {
+        let mut outcome = {
+            let mut slot = self.attempt();
+            match slot.as_ref().filter(|attempt| attempt.is_running()) {
+                Some(attempt) => attempt.outcome.clone(),
+                None => slot.insert(self.begin(need)).outcome.clone(),
+            }
+        };
+        let given_up = || AuthError::new("the authorization was given up");
+        let settled = outcome.wait_for(Option::is_some).await.map_err(|_| given_up())?;
+        settled.clone().unwrap_or_else(|| Err(given_up()))
+    }
+
+    fn begin(&self, need: Need) -> Attempt {
+        let (sender, outcome) = watch::channel(None);
+        let core = self.core.clone();
+        let task = tokio::spawn(async move {
+            let settled = core.obtain(need).await;
+            sender.send_replace(Some(settled));
+        });
+        Attempt { outcome, task: task.abort_handle() }
+    }
+
+    fn attempt(&self) -> MutexGuard<'_, Option<Attempt>> {
+        self.attempt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn next_header(&self) -> Result<Option<HeaderValue>, AuthError> {
+        self.core.load().await?;
+        if self.core.may_renew() {
+            self.obtain(Need::Renewal).await?;
+        }
+        let Some(token) = self.core.token() else { return Ok(None) };
+        let header = HeaderValue::from_str(&format!("{SCHEME}{}", token.expose()));
+        let mut header = header.map_err(|_| AuthError::new("the access token cannot stand in a header"))?;
+        header.set_sensitive(true);
+        Ok(Some(header))
+    }
+
+    async fn answer(&self, challenge: Challenge) -> Result<bool, AuthError> {
+        let bearer = BearerChallenge::parse(&challenge.values);
+        let is_step_up = challenge.status == StatusCode::FORBIDDEN;
+        if is_step_up && !bearer.is_insufficient_scope() {
+            return Ok(false);
+        }
+        let sent = challenge.sent.as_ref().and_then(|header| header.to_str().ok());
+        let sent = sent.and_then(|header| header.strip_prefix(SCHEME)).map(Secret::new);
+        let need = Need::Refusal { challenge: bearer, is_step_up, sent };
+        if self.core.has_what(&need) {
+            return Ok(true);
+        }
+        for _ in 0..ATTEMPTS {
+            self.obtain(need.clone()).await?;
+            if self.core.has_other_than(need.sent()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Authorizer for Session {
+    fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>> {
+        Box::pin(async { self.next_header().await.map_err(|error| error.to_string()) })
+    }
+
+    fn challenged(&self, challenge: Challenge) -> BoxFuture<'_, Result<bool, String>> {
+        Box::pin(async { self.answer(challenge).await.map_err(|error| error.to_string()) })
+    }
+
+    fn waits_for(&self) -> Option<String> {
+        self.core.waits_for()
+    }
+
+    fn redact(&self, text: &str) -> String {
+        self.core.redact(text)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(attempt) = self.attempt().take() {
+            attempt.task.abort();
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Tokens in files that only their owner can read.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use ring::digest;
+
+use super::{StoreLock, StoredTokens, TokenStore, TokenStoreError};
+
+const NAME_BYTES: usize = 16;
+
+/// Keeps the tokens of each server in a file of a folder. The folder is made for its owner alone (0700), the files are (0600),
+/// and are replaced as a whole. Processes that share the folder renew tokens one after the other.
+///
+/// ```no_run
+/// use mcp_runtime::{FileTokenStore, OAuth};
+///
+/// let store = FileTokenStore::new("/home/me/.local/state/my-agent/tokens");
+/// let oauth = OAuth::new().store(store);
+/// ```
+#[derive(Clone, Debug)]
+pub struct FileTokenStore {
+    folder: PathBuf,
+}
+
+impl FileTokenStore {
+    /// A store in this folder, which is made when something is to be kept.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
+
+    /// The key is hashed, because a URL is no name of a file.
+    fn path(&self, key: &str, extension: &str) -> PathBuf {
+        let hash = digest::digest(&digest::SHA256, key.as_bytes());
+        let name: String = hash.as_ref().iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(format!("{name}.{extension}"))
+    }
+
+    fn make_folder(&self) -> Result<(), TokenStoreError> {
+        if !self.folder.is_dir() {
+            let mut builder = DirBuilder::new();
+            builder.recursive(true);
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(&self.folder).map_err(|error| self.failed("made", &self.folder, &error))?;
+        }
+        // Whoever may write to it can put other tokens in place of these.
+        self.owner_only(&self.folder, 0o022, "written to by others; run `chmod 700` on it")
+    }
+
+    #[cfg(unix)]
+    fn owner_only(&self, path: &Path, forbidden: u32, why: &str) -> Result<(), TokenStoreError> {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(path).map_err(|error| self.failed("read", path, &error))?.permissions().mode();
+        match mode & forbidden {
+            0 => Ok(()),
+            _ => Err(TokenStoreError::new(format!("`{}` (tokens) can be {why}", path.display()))),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn owner_only(&self, _: &Path, _: u32, _: &str) -> Result<(), TokenStoreError> {
+        Ok(())
+    }
+
+    fn failed(&self, what: &str, path: &Path, error: &io::Error) -> TokenStoreError {
+        TokenStoreError::new(format!("`{}` (tokens) could not be {what}: {error}", path.display()))
+    }
+}
+
+impl TokenStore for FileTokenStore {
+    fn load(&self, key: &str) -> Result<Option<StoredTokens>, TokenStoreError> {
+        let path = self.path(key, "json");
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                self.owner_only(&path, 0o077, "read by others; run `chmod 600` on it, and authorize again if it was")?;
+                Ok(Some(StoredTokens::new(text)))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.failed("read", &path, &error)),
+        }
+    }
+
+    fn save(&self, key: &str, tokens: &StoredTokens) -> Result<(), TokenStoreError> {
+        self.make_folder()?;
+        let path = self.path(key, "json");
+        // Its files are made with 0600.
+        let written = tempfile::NamedTempFile::new_in(&self.folder).and_then(|mut file| {
+            file.write_all(tokens.expose().as_bytes())?;
+            file.as_file().sync_all()?;
+            file.persist(&path).map_err(io::Error::from)
+        });
+        written.map(drop).map_err(|error| self.failed("written", &path, &error))
+    }
+
+    fn remove(&self, key: &str) -> Result<(), TokenStoreError> {
+        let path = self.path(key, "json");
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(self.failed("removed", &path, &error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn try_lock(&self, key: &str) -> Result<Option<StoreLock>, TokenStoreError> {
+        self.make_folder()?;
+        // A file of its own: the other one is replaced, and with it a lock on it. It stays there, because removing it would
+        // let two processes hold locks on two files of one name.
+        let path = self.path(key, "lock");
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file: File = options.open(&path).map_err(|error| self.failed("opened", &path, &error))?;
+        match fs4::FileExt::try_lock(&file) {
+            Ok(()) => Ok(Some(StoreLock::new(file))),
+            Err(fs4::TryLockError::WouldBlock) => Ok(None),
+            Err(fs4::TryLockError::Error(error)) => Err(self.failed("locked", &path, &error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store() -> (tempfile::TempDir, FileTokenStore) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = FileTokenStore::new(folder.path().join("deep/tokens"));
+        (folder, store)
+    }
+
+    #[test]
+    fn keeps_replaces_and_forgets() {
+        let (_folder, store) = store();
+        assert_eq!(store.load("https://a.example").expect("nothing"), None);
+        store.remove("https://a.example").expect("nothing to remove");
+        for text in ["one", "two"] {
+            store.save("https://a.example", &StoredTokens::new(text)).expect("kept");
+        }
+        store.save("https://b.example", &StoredTokens::new("other")).expect("kept");
+        assert_eq!(store.load("https://a.example").expect("read"), Some(StoredTokens::new("two")));
+        store.remove("https://a.example").expect("removed");
+        assert_eq!(store.load("https://a.example").expect("nothing"), None);
+        assert_eq!(store.load("https://b.example").expect("read"), Some(StoredTokens::new("other")));
+        let files = fs::read_dir(&store.folder).expect("the folder").count();
+        assert_eq!(files, 1, "nothing half-written is left");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_its_owner_can_read_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let (_folder, store) = store();
+        let mode = |path: &Path| fs::metadata(path).expect("there").permissions().mode() & 0o777;
+        store.save("key", &StoredTokens::new("secret")).expect("kept");
+        let path = store.path("key", "json");
+        assert_eq!((mode(&store.folder), mode(&path)), (0o700, 0o600));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("changed");
+        let error = store.load("key").expect_err("others could read it").to_string();
+        assert!(error.contains("chmod 600") && !error.contains("secret"), "{error}");
+        fs::set_permissions(&store.folder, fs::Permissions::from_mode(0o777)).expect("changed");
+        let error = store.save("key", &StoredTokens::new("x")).expect_err("others could write").to_string();
+        assert!(error.contains("chmod 700"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_replaced_as_a_whole() {
+        use std::os::unix::fs::MetadataExt;
+        let (_folder, store) = store();
+        store.save("key", &StoredTokens::new("first")).expect("kept");
+        let path = store.path("key", "json");
+        let open = File::open(&path).expect("open");
+        store.save("key", &StoredTokens::new("the second, and longer")).expect("kept");
+        assert_eq!(io::read_to_string(open).expect("read"), "first", "a reader sees the one or the other");
+        assert_eq!(fs::metadata(&path).expect("there").nlink(), 1);
+    }
+
+    #[test]
+    fn one_renews_at_a_time() {
+        let (_folder, store) = store();
+        // Each opens the file anew, as another process does.
+        let first = store.try_lock("key").expect("a lock").expect("free");
+        assert!(store.try_lock("key").expect("an answer").is_none());
+        assert!(store.try_lock("other").expect("a lock").is_some());
+        drop(first);
+        assert!(store.try_lock("key").expect("a lock").is_some());
+    }
+}

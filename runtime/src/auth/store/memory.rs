@@ -1,0 +1,71 @@
+//! Tokens that end with the program.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{StoreLock, StoredTokens, TokenStore, TokenStoreError};
+
+/// Keeps tokens until the program ends: what is used where nothing else is said.
+#[derive(Debug, Default)]
+pub struct MemoryTokenStore {
+    kept: Mutex<HashMap<String, StoredTokens>>,
+    locked: Arc<Mutex<HashSet<String>>>,
+}
+
+impl MemoryTokenStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl TokenStore for MemoryTokenStore {
+    fn load(&self, key: &str) -> Result<Option<StoredTokens>, TokenStoreError> {
+        Ok(lock(&self.kept).get(key).cloned())
+    }
+
+    fn save(&self, key: &str, tokens: &StoredTokens) -> Result<(), TokenStoreError> {
+        lock(&self.kept).insert(key.to_owned(), tokens.clone());
+        Ok(())
+    }
+
+    fn remove(&self, key: &str) -> Result<(), TokenStoreError> {
+        lock(&self.kept).remove(key);
+        Ok(())
+    }
+
+    fn try_lock(&self, key: &str) -> Result<Option<StoreLock>, TokenStoreError> {
+        let is_free = lock(&self.locked).insert(key.to_owned());
+        Ok(is_free.then(|| StoreLock::new(Locked { keys: self.locked.clone(), key: key.to_owned() })))
+    }
+}
+
+struct Locked {
+    keys: Arc<Mutex<HashSet<String>>>,
+    key: String,
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        lock(&self.keys).remove(&self.key);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_renews_at_a_time() {
+        let store = MemoryTokenStore::new();
+        let first = store.try_lock("key").expect("a lock").expect("free");
+        assert!(store.try_lock("key").expect("an answer").is_none());
+        assert!(store.try_lock("other").expect("a lock").is_some());
+        drop(first);
+        assert!(store.try_lock("key").expect("a lock").is_some());
+    }
+}

@@ -1,0 +1,122 @@
+//! Where tokens are kept between connections.
+
+mod file;
+#[cfg(feature = "keyring")]
+mod keyring;
+mod memory;
+
+use std::fmt;
+
+pub use file::FileTokenStore;
+#[cfg(feature = "keyring")]
+pub use keyring::KeyringTokenStore;
+pub use memory::MemoryTokenStore;
+
+/// Keeps what servers granted: tokens, and the clients that were registered to get them.
+///
+/// A key stands for one server; it is a URL without secrets. The methods may block, and are called where that is fine.
+/// [`MemoryTokenStore`] and [`FileTokenStore`] are here, and with feature `keyring` one in the keyring of the operating system;
+/// a program has its own for a database or a vault:
+///
+/// ```
+/// use mcp_runtime::{StoredTokens, TokenStore, TokenStoreError};
+/// # struct Vault;
+/// # impl Vault {
+/// #     fn get(&self, _: &str) -> std::io::Result<Option<String>> { Ok(None) }
+/// #     fn put(&self, _: &str, _: &str) -> std::io::Result<()> { Ok(()) }
+/// #     fn delete(&self, _: &str) -> std::io::Result<()> { Ok(()) }
+/// # }
+///
+/// struct VaultStore(Vault);
+///
+/// impl TokenStore for VaultStore {
+///     fn load(&self, key: &str) -> Result<Option<StoredTokens>, TokenStoreError> {
+///         Ok(self.0.get(key).map_err(TokenStoreError::new)?.map(StoredTokens::new))
+///     }
+///     fn save(&self, key: &str, tokens: &StoredTokens) -> Result<(), TokenStoreError> {
+///         self.0.put(key, tokens.expose()).map_err(TokenStoreError::new)
+///     }
+///     fn remove(&self, key: &str) -> Result<(), TokenStoreError> {
+///         self.0.delete(key).map_err(TokenStoreError::new)
+///     }
+/// }
+/// ```
+pub trait TokenStore: Send + Sync {
+    /// What is kept for a server.
+    ///
+    /// # Errors
+    /// Why it cannot be read; that there is nothing is no error.
+    fn load(&self, key: &str) -> Result<Option<StoredTokens>, TokenStoreError>;
+
+    /// Keeps something for a server, in place of what was kept.
+    ///
+    /// # Errors
+    /// Why it cannot be kept.
+    fn save(&self, key: &str, tokens: &StoredTokens) -> Result<(), TokenStoreError>;
+
+    /// Forgets a server.
+    ///
+    /// # Errors
+    /// Why it cannot be removed; that there is nothing is no error.
+    fn remove(&self, key: &str) -> Result<(), TokenStoreError>;
+
+    /// The right to renew the tokens of a server, where others share this store: a refresh token may be used once. `None`
+    /// where another has it now; it is asked for again shortly. Nobody else has it where the store does not say.
+    ///
+    /// # Errors
+    /// Why it cannot be told.
+    fn try_lock(&self, key: &str) -> Result<Option<StoreLock>, TokenStoreError> {
+        let _ = key;
+        Ok(Some(StoreLock::new(())))
+    }
+}
+
+/// What a store keeps for a server: text that only this library reads. `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoredTokens(String);
+
+impl StoredTokens {
+    /// What was kept.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text to keep. It holds secrets.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for StoredTokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoredTokens([redacted])")
+    }
+}
+
+/// A right that ends when it is dropped.
+pub struct StoreLock(#[expect(dead_code, reason = "it is there to be dropped")] Box<dyn Send>);
+
+impl StoreLock {
+    /// The right that `guard` stands for.
+    pub fn new(guard: impl Send + 'static) -> Self {
+        Self(Box::new(guard))
+    }
+}
+
+impl fmt::Debug for StoreLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoreLock")
+    }
+}
+
+/// Why a store does not do what it should.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct TokenStoreError(String);
+
+impl TokenStoreError {
+    /// An error with a message, which may not hold a secret.
+    pub fn new(message: impl fmt::Display) -> Self {
+        Self(message.to_string())
+    }
+}

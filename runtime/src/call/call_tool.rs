@@ -1,0 +1,116 @@
+//! Everything that can call a tool.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{CallError, CallOptions, ToolCall, ToolResult};
+
+/// Anything that can call a tool: a [`Client`](crate::Client), a layer around one, a fake in a test.
+pub trait CallTool: Send + Sync {
+    /// Calls a tool and gives its result, also where the tool answered `isError`.
+    ///
+    /// # Errors
+    /// Every [`CallError`] but `Tool` and `Decode`.
+    fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
+
+    /// The same with options for every call that does not set them itself.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::CallError> {
+    /// use mcp_runtime::{CallOptions, CallTool, ToolCall};
+    ///
+    /// let traced = client.with_call_options(CallOptions::new().meta("traceparent", "00-4bf92f3577b34da6-00f067aa0ba902b7-01"));
+    /// traced.call_tool(ToolCall::new("files", "index", Default::default())).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    fn with_call_options(self, options: CallOptions) -> WithOptions<Self>
+    where
+        Self: Sized,
+    {
+        WithOptions { client: self, options }
+    }
+
+    /// The same with a time limit for every call; see [`CallOptions::timeout`].
+    fn within(self, timeout: Duration) -> WithOptions<Self>
+    where
+        Self: Sized,
+    {
+        self.with_call_options(CallOptions::new().timeout(timeout))
+    }
+}
+
+impl<C: CallTool + ?Sized> CallTool for &C {
+    fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
+        (**self).call_tool(call)
+    }
+}
+
+impl<C: CallTool + ?Sized> CallTool for Arc<C> {
+    fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
+        (**self).call_tool(call)
+    }
+}
+
+impl<C: CallTool + ?Sized> CallTool for Box<C> {
+    fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
+        (**self).call_tool(call)
+    }
+}
+
+/// Calls tools with options; made by [`CallTool::with_call_options`].
+#[derive(Clone, Debug)]
+pub struct WithOptions<C> {
+    client: C,
+    options: CallOptions,
+}
+
+impl<C> WithOptions<C> {
+    pub(crate) fn parts(&self) -> (&C, &CallOptions) {
+        (&self.client, &self.options)
+    }
+}
+
+impl<C: CallTool> CallTool for WithOptions<C> {
+    fn call_tool(&self, mut call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
+        call.options = call.options.or(&self.options);
+        self.client.call_tool(call)
+    }
+}
+
+/// [`CallTool`] behind a pointer: `Box<dyn DynCallTool>` and `Arc<dyn DynCallTool>` are `CallTool`s themselves.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::{CallTool, Client, DynCallTool};
+///
+/// fn takes_any(_: impl CallTool) {}
+///
+/// let client: Arc<dyn DynCallTool> = Arc::new(Client::new(ServerConfig::stdio("files", "my-mcp-server")));
+/// takes_any(client);
+/// ```
+pub trait DynCallTool: Send + Sync {
+    /// As [`CallTool::call_tool`].
+    fn call_tool_dyn<'a>(
+        &'a self,
+        call: ToolCall,
+    ) -> Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send + 'a>>;
+}
+
+impl<C: CallTool> DynCallTool for C {
+    fn call_tool_dyn<'a>(
+        &'a self,
+        call: ToolCall,
+    ) -> Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send + 'a>> {
+        Box::pin(self.call_tool(call))
+    }
+}
+
+impl CallTool for dyn DynCallTool + '_ {
+    fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
+        self.call_tool_dyn(call)
+    }
+}

@@ -1,0 +1,161 @@
+//! One block of what a tool answered.
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// One block of a tool's answer. `extra` has what else is in the block: `annotations`, `_meta`, keys of the server's own.
+///
+/// ```
+/// use mcp_runtime::Content;
+///
+/// let block = serde_json::json!({ "type": "text", "text": "hello", "annotations": { "audience": ["user"] } });
+/// let content = Content::from_json(block.clone());
+/// assert_eq!(content.as_text(), Some("hello"));
+/// assert_eq!(serde_json::to_value(&content)?, block);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Content {
+    /// `text`
+    #[non_exhaustive]
+    Text {
+        /// The text.
+        text: String,
+        /// The other keys of the block.
+        extra: Map<String, Value>,
+    },
+    /// `image`
+    #[non_exhaustive]
+    Image {
+        /// The picture, in base64.
+        data: String,
+        /// Its media type.
+        mime_type: String,
+        /// The other keys of the block.
+        extra: Map<String, Value>,
+    },
+    /// `audio`
+    #[non_exhaustive]
+    Audio {
+        /// The sound, in base64.
+        data: String,
+        /// Its media type.
+        mime_type: String,
+        /// The other keys of the block.
+        extra: Map<String, Value>,
+    },
+    /// `resource`: a resource with its contents.
+    #[non_exhaustive]
+    Resource {
+        /// The resource, as sent.
+        resource: Value,
+        /// The other keys of the block.
+        extra: Map<String, Value>,
+    },
+    /// `resource_link`: a resource that can be read from the server.
+    ResourceLink {
+        /// The resource's URI.
+        uri: String,
+        /// The whole block, as sent.
+        link: Value,
+    },
+    /// A block of a type or form that this version does not know, as sent.
+    Other(Value),
+}
+
+impl Content {
+    /// A text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text { text: text.into(), extra: Map::new() }
+    }
+
+    /// Reads one content block.
+    pub fn from_json(block: Value) -> Self {
+        Self::known(&block).unwrap_or(Self::Other(block))
+    }
+
+    fn known(block: &Value) -> Option<Self> {
+        let string = |key: &str| block.get(key)?.as_str().map(str::to_owned);
+        let without = |known: &[&str]| {
+            let fields = block.as_object().into_iter().flatten();
+            let others = fields.filter(|(key, _)| *key != "type" && !known.contains(&key.as_str()));
+            others.map(|(key, value)| (key.clone(), value.clone())).collect()
+        };
+        let media = &["data", "mimeType"];
+        Some(match block.get("type")?.as_str()? {
+            "text" => Self::Text { text: string("text")?, extra: without(&["text"]) },
+            "image" => Self::Image { data: string("data")?, mime_type: string("mimeType")?, extra: without(media) },
+            "audio" => Self::Audio { data: string("data")?, mime_type: string("mimeType")?, extra: without(media) },
+            "resource" => {
+                let resource = block.get("resource").filter(|resource| resource.is_object())?.clone();
+                Self::Resource { resource, extra: without(&["resource"]) }
+            }
+            "resource_link" => Self::ResourceLink { uri: string("uri")?, link: block.clone() },
+            _ => return None,
+        })
+    }
+
+    /// The text of a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// What the server says of whom the block is for and how much it matters (`annotations`).
+    pub fn annotations(&self) -> Option<&Value> {
+        self.other("annotations")
+    }
+
+    /// `_meta` of the block.
+    pub fn meta(&self) -> Option<&Value> {
+        self.other("_meta")
+    }
+
+    fn other(&self, key: &str) -> Option<&Value> {
+        match self {
+            Self::Text { extra, .. }
+            | Self::Image { extra, .. }
+            | Self::Audio { extra, .. }
+            | Self::Resource { extra, .. } => extra.get(key),
+            Self::ResourceLink { link: block, .. } | Self::Other(block) => block.get(key),
+        }
+    }
+}
+
+/// As the server sent it, but for the order of keys.
+impl Serialize for Content {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let Self::ResourceLink { link: block, .. } | Self::Other(block) = self {
+            return block.serialize(serializer);
+        }
+        let mut fields = serializer.serialize_map(None)?;
+        let extra = match self {
+            Self::Text { text, extra } => {
+                fields.serialize_entry("type", "text")?;
+                fields.serialize_entry("text", text)?;
+                extra
+            }
+            Self::Image { data, mime_type, extra } | Self::Audio { data, mime_type, extra } => {
+                let kind = if matches!(self, Self::Image { .. }) { "image" } else { "audio" };
+                fields.serialize_entry("type", kind)?;
+                fields.serialize_entry("data", data)?;
+                fields.serialize_entry("mimeType", mime_type)?;
+                extra
+            }
+            Self::Resource { resource, extra } => {
+                fields.serialize_entry("type", "resource")?;
+                fields.serialize_entry("resource", resource)?;
+                extra
+            }
+            Self::ResourceLink { .. } | Self::Other(_) => return fields.end(),
+        };
+        for (key, value) in extra {
+            fields.serialize_entry(key, value)?;
+        }
+        fields.end()
+    }
+}

@@ -1,0 +1,184 @@
+//! From what a tool answered to a typed value. Servers say it in structured content; most say it in text alone.
+
+use serde_json::{Map, Value};
+
+use crate::observe::redact::LONGEST_MESSAGE;
+use crate::wire::{Mismatch, Wire, from_value};
+use crate::{CallError, Content, ToolResult};
+
+/// The field of the object that FastMCP and the official Python SDK put around a result that is none.
+pub(super) const WRAPPER_FIELD: &str = "result";
+
+/// [`Tool::output`](crate::Tool::output) of a tool with a type for its structured content.
+///
+/// # Errors
+/// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result does not fit; both with
+/// the result as it came.
+pub fn decode<T: Wire>(result: ToolResult) -> Result<T, CallError> {
+    let result = result.success()?;
+    let read = match structured(&result) {
+        Some(structured) => from_value(structured),
+        None => of_text(&result, from_value),
+    };
+    read.map_err(|mismatch| unfit(mismatch, result))
+}
+
+/// As [`decode`], where the value is in a wrapper: text may hold it without.
+///
+/// # Errors
+/// As of [`decode`].
+pub fn decode_wrapped<T: Wire>(result: ToolResult) -> Result<T, CallError> {
+    let result = result.success()?;
+    let wrapped = |value: &Value| {
+        let wrapper = Map::from_iter([(WRAPPER_FIELD.to_owned(), value.clone())]);
+        from_value(&Value::Object(wrapper))
+    };
+    let read = match structured(&result) {
+        Some(structured) => from_value(structured),
+        None => of_text(&result, from_value).or_else(|mismatch| of_text(&result, wrapped).map_err(|_| mismatch)),
+    };
+    read.map_err(|mismatch| unfit(mismatch, result))
+}
+
+/// The values that a result may hold, whatever its type, the likeliest first: for validation.
+#[cfg(feature = "validate")]
+pub(crate) fn values(result: &ToolResult) -> Vec<Value> {
+    if let Some(structured) = structured(result) {
+        return vec![structured.clone()];
+    }
+    let mut values = match json_blocks(result).as_slice() {
+        [] => serde_json::from_str(&result.text()).into_iter().collect(),
+        [only] => vec![only.clone(), Value::Array(vec![only.clone()])],
+        several => [&[Value::Array(several.to_vec())], several].concat(),
+    };
+    if result.content.iter().any(|block| block.as_text().is_some()) {
+        values.push(Value::String(result.text()));
+    }
+    values
+}
+
+/// Some servers write `null` where there is none; it is the value where there is no text either.
+fn structured(result: &ToolResult) -> Option<&Value> {
+    let has_text = || result.content.iter().any(|block| block.as_text().is_some());
+    result.structured.as_ref().filter(|structured| !structured.is_null() || !has_text())
+}
+
+fn json_blocks(result: &ToolResult) -> Vec<Value> {
+    result.content.iter().filter_map(Content::as_text).filter_map(|text| serde_json::from_str(text).ok()).collect()
+}
+
+/// Reads the text of a result; `read` is what reads a value.
+fn of_text<T>(result: &ToolResult, read: impl Fn(&Value) -> Result<T, Mismatch>) -> Result<T, Mismatch> {
+    let found = match json_blocks(result).as_slice() {
+        [] => match serde_json::from_str(&result.text()) {
+            Ok(value) => read(&value),
+            Err(_) => Err(Mismatch::new("there is no structured content, and the text is not JSON")),
+        },
+        [only] => read(only).or_else(|mismatch| read(&Value::Array(vec![only.clone()])).map_err(|_| mismatch)),
+        several => read(&Value::Array(several.to_vec())).or_else(|mismatch| {
+            let mut fitting = several.iter().filter_map(|block| read(block).ok());
+            match (fitting.next(), fitting.next()) {
+                (Some(only), None) => Ok(only),
+                _ => Err(mismatch),
+            }
+        }),
+    };
+    let is_text = || result.content.iter().any(|block| block.as_text().is_some());
+    found.or_else(|mismatch| match is_text() {
+        true => read(&Value::String(result.text())).map_err(|_| mismatch),
+        false => Err(mismatch),
+    })
+}
+
+fn unfit(mismatch: Mismatch, result: ToolResult) -> CallError {
+    CallError::Decode {
+        pointer: result.redactor.pointer(&mismatch.pointer()),
+        message: result.redactor.shown(&mismatch.message(), LONGEST_MESSAGE),
+        result: Box::new(result),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use serde_json::json;
+
+    fn result(texts: &[&str], structured: Option<Value>) -> ToolResult {
+        let blocks: Vec<Value> = texts.iter().map(|text| json!({ "type": "text", "text": text })).collect();
+        ToolResult { structured, ..ToolResult::from_json("s", "t", json!({ "content": blocks })) }
+    }
+
+    fn of<T: Wire>(texts: &[&str]) -> Result<T, String> {
+        decode(result(texts, None)).map_err(|error| match error {
+            CallError::Decode { pointer, message, result } => {
+                assert_eq!(result.text(), texts.join("\n"), "the result as it came");
+                format!("{pointer}: {message}")
+            }
+            other => panic!("{other}"),
+        })
+    }
+
+    type Counts = BTreeMap<String, i64>;
+
+    fn counts(count: i64) -> Counts {
+        BTreeMap::from([("a".to_owned(), count)])
+    }
+
+    #[test]
+    fn structured_content_is_what_counts() {
+        assert_eq!(decode::<i64>(result(&["1"], Some(json!(2)))).ok(), Some(2));
+        assert!(decode::<i64>(result(&["1"], Some(json!("x")))).is_err(), "text does not mend it");
+        assert_eq!(decode::<i64>(result(&["1"], Some(Value::Null))).ok(), Some(1), "null is none");
+        assert_eq!(decode::<Option<i64>>(result(&[], Some(Value::Null))).ok(), Some(None));
+    }
+
+    #[test]
+    fn one_block_of_json_is_the_value() {
+        assert_eq!(of(&[r#"{"a": 1}"#]), Ok(counts(1)));
+        assert_eq!(of(&["Here it is:", r#"{"a": 1}"#, "Done."]), Ok(counts(1)));
+        assert_eq!(of(&[r#"[{"a": 1}]"#]), Ok(vec![counts(1)]));
+        assert_eq!(of(&[r#"{"a": 1}"#]), Ok(vec![counts(1)]), "FastMCP's list of one");
+    }
+
+    #[test]
+    fn several_blocks_of_json_are_a_list_or_one_fits() {
+        assert_eq!(of(&[r#"{"a": 1}"#, r#"{"a": 2}"#]), Ok(vec![counts(1), counts(2)]));
+        assert_eq!(of(&["7", r#"{"a": 2}"#, "[]"]), Ok(counts(2)));
+        assert!(of::<Counts>(&[r#"{"a": 1}"#, r#"{"a": 2}"#]).is_err(), "which of them is meant?");
+    }
+
+    #[test]
+    fn blocks_may_be_json_only_together() {
+        assert_eq!(of(&["{", r#""a": 1"#, "}"]), Ok(counts(1)));
+    }
+
+    #[test]
+    fn a_text_need_not_be_json() {
+        assert_eq!(of(&["well", "done"]), Ok("well\ndone".to_owned()));
+        assert_eq!(of(&["5"]), Ok("5".to_owned()));
+        assert_eq!(of(&["\"5\""]), Ok("5".to_owned()));
+        assert_eq!(of(&["5"]), Ok(5i64));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said_of_the_likeliest_value() {
+        let none = "there is no structured content, and the text is not JSON";
+        assert_eq!(of::<Counts>(&["well done"]), Err(format!(": {none}")));
+        assert_eq!(of::<Counts>(&[]), Err(format!(": {none}")));
+        assert!(of::<String>(&[]).is_err(), "no text is no empty one");
+        assert!(of::<Counts>(&[r#"{"a": "x"}"#]).is_err_and(|said| said.starts_with("/a: ")));
+    }
+
+    #[test]
+    fn text_may_hold_a_value_without_its_wrapper() {
+        let read = |texts, structured| decode_wrapped::<BTreeMap<String, Vec<i64>>>(result(texts, structured)).ok();
+        let wrapped = |items: &[i64]| Some(BTreeMap::from([("result".to_owned(), items.to_vec())]));
+        assert_eq!(read(&["[1]"], Some(json!({ "result": [2] }))), wrapped(&[2]));
+        assert_eq!(read(&[r#"{"result": [1]}"#], None), wrapped(&[1]));
+        assert_eq!(read(&["[1, 2]"], None), wrapped(&[1, 2]));
+        assert_eq!(read(&["1", "2"], None), wrapped(&[1, 2]));
+        assert_eq!(read(&["1"], Some(json!([2]))), None);
+    }
+}

@@ -1,0 +1,41 @@
+//! From a typed value to the result with which a server would give it: the way back from `decode.rs`.
+
+use serde_json::{Map, Value};
+
+use super::decode::WRAPPER_FIELD;
+use super::{CallError, Content, Tool, ToolResult};
+use crate::wire::{Mismatch, Print, to_value};
+
+/// What [`Tool::result`] does for an output.
+///
+/// # Errors
+/// [`CallError::InvalidResponse`] where a number in it is none that JSON has.
+#[doc(hidden)]
+pub fn encode<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
+    Ok(carried::<P>(printed::<P>(output)?))
+}
+
+/// As [`encode`], for an output that the server has in a wrapper.
+///
+/// # Errors
+/// As of [`encode`].
+#[doc(hidden)]
+pub fn encode_wrapped<P: Tool>(output: &dyn Print) -> Result<ToolResult, CallError> {
+    let wrapper = Map::from_iter([(WRAPPER_FIELD.to_owned(), printed::<P>(output)?)]);
+    Ok(carried::<P>(Value::Object(wrapper)))
+}
+
+/// The value as text, and as structured content where the server declares that it gives such.
+fn carried<P: Tool>(value: Value) -> ToolResult {
+    let content = vec![Content::text(value.to_string())];
+    let structured = P::SPEC.declared_output_schema().is_some().then_some(value);
+    ToolResult { content, structured, ..ToolResult::new(P::SERVER.name, P::NAME) }
+}
+
+fn printed<P: Tool>(output: &dyn Print) -> Result<Value, CallError> {
+    to_value(output).map_err(|mismatch: Mismatch| CallError::InvalidResponse {
+        server: P::SERVER.name.to_owned(),
+        tool: P::NAME.to_owned(),
+        message: format!("no server can send it{}: {}", super::error::place(&mismatch.pointer()), mismatch.message()),
+    })
+}

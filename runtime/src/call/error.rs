@@ -1,0 +1,425 @@
+//! The errors of connecting and of calling. Each names the server and, where there is one, the tool.
+
+use std::error::Error;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::ToolResult;
+
+/// Whether the server may have acted on a call that failed.
+///
+/// ```
+/// use mcp_runtime::{CallError, Dispatched};
+///
+/// fn may_be_repeated(error: &CallError, is_idempotent: bool) -> bool {
+///     match error.dispatched() {
+///         Dispatched::No => true,
+///         Dispatched::Unknown => is_idempotent,
+///         Dispatched::Yes => false,
+///     }
+/// }
+/// # let error = CallError::not_connected("github", "create_issue", "no route to host");
+/// # assert!(may_be_repeated(&error, false));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dispatched {
+    /// Nothing of it has reached the tool, and nothing will: it can be repeated.
+    No,
+    /// It has left, and no answer came: the tool may have run, or may still run.
+    Unknown,
+    /// The server has answered it.
+    Yes,
+}
+
+/// The error below another one, shared by its clones.
+#[derive(Clone, Debug)]
+pub struct Cause(Arc<dyn Error + Send + Sync>);
+
+impl Cause {
+    /// An error that shows no secret.
+    pub fn new(error: impl Error + Send + Sync + 'static) -> Self {
+        Self(Arc::new(error))
+    }
+}
+
+impl Deref for Cause {
+    type Target = dyn Error + Send + Sync;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+/// Why a call gave no value. [`dispatched`](Self::dispatched) says whether it may have had an effect.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError {
+    /// There is no connection, and none could be made.
+    #[error("{server}: could not connect to call `{tool}`: {message}")]
+    #[non_exhaustive]
+    NotConnected {
+        /// The server's name.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+        /// What stood in the way.
+        message: String,
+        /// Why there is no connection: a [`ConnectError`].
+        #[source]
+        source: Option<Cause>,
+    },
+    /// The server has no such tool.
+    #[error("{server}: the server has no tool `{tool}`")]
+    #[non_exhaustive]
+    ToolNotFound {
+        /// The server's name.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+    },
+    /// The server has no such prompt.
+    #[error("{server}: the server has no prompt `{prompt}`")]
+    #[non_exhaustive]
+    PromptNotFound {
+        /// The server's name.
+        server: String,
+        /// The prompt's name.
+        prompt: String,
+    },
+    /// The server has no such resource.
+    #[error("{server}: the server has no resource `{uri}`")]
+    #[non_exhaustive]
+    ResourceNotFound {
+        /// The server's name.
+        server: String,
+        /// The resource's URI.
+        uri: String,
+    },
+    /// The server does not offer what was asked for.
+    #[error("{server}: `{tool}`: the server does not offer {what}")]
+    #[non_exhaustive]
+    NotOffered {
+        /// The server's name.
+        server: String,
+        /// What it was asked for: a resource's URI.
+        tool: String,
+        /// What it does not offer.
+        what: String,
+    },
+    /// The arguments are not what the tool's `inputSchema` asks for.
+    #[error("{server}: arguments of `{tool}` do not fit{}: {message}", place(.pointer))]
+    #[non_exhaustive]
+    InvalidArguments {
+        /// The server's name.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+        /// Where in the arguments, as a JSON pointer (RFC 6901); empty for the whole.
+        pointer: String,
+        /// What does not fit.
+        message: String,
+    },
+    /// A policy or an approval said no.
+    #[error("{server}: `{tool}` was denied: {reason}")]
+    #[non_exhaustive]
+    Denied {
+        /// The server's name.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+        /// Why.
+        reason: String,
+    },
+    /// No answer came in time.
+    #[error("{server}: `{tool}` did not answer within {after:?}{}", unsent(.dispatched))]
+    #[non_exhaustive]
+    Timeout {
+        /// The server's name.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+        /// How long was waited.
+        after: Duration,
+        /// Whether the server may have acted on it.
+        dispatched: Dispatched,
+    },
+    /// The caller's token was cancelled (see [`CallOptions::cancelled_by`](crate::CallOptions::cancelled_by)).
+    #[error("{server}: `{tool}` was cancelled{}", unsent(.dispatched))]
+    #[non_exhaustive]
+    Cancelled {
+        /// The server's name.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+        /// Whether the server may have acted on it.
+        dispatched: Dispatched,
+    },
+    /// The call was not carried out: the connection failed before it was on the wire, or what carries it refused it, as by
+    /// HTTP 429.
+    #[error("{server}: `{tool}` was not carried out: {message}")]
+    #[non_exhaustive]
+    Transport {
+        /// The server's name.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+        /// What failed.
+        message: String,
+        /// When the server wants to be asked again, where it said so.
+        retry_after: Option<Duration>,
+        /// The error below.
+        #[source]
+        source: Option<Cause>,
+    },
+    /// The connection was lost while the call was under way: whether it took effect is unknown.
+    #[error("{server}: the connection was lost during `{tool}`; whether it took effect is unknown: {message}")]
+    #[non_exhaustive]
+    OutcomeUnknown {
+        /// The server's name.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+        /// What failed.
+        message: String,
+        /// When the server wants to be asked again, where it said so.
+        retry_after: Option<Duration>,
+        /// The error below.
+        #[source]
+        source: Option<Cause>,
+    },
+    /// The server answered with something that is no result of a call, or that no reader of JSON can hold.
+    #[error("{server}: the answer to `{tool}` cannot be read: {message}")]
+    #[non_exhaustive]
+    InvalidResponse {
+        /// The server's name.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The server answered with a JSON-RPC error.
+    #[error("{server}: `{tool}` failed with JSON-RPC error {code}: {message}")]
+    #[non_exhaustive]
+    Rpc {
+        /// The server's name.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+        /// The JSON-RPC error code.
+        code: i64,
+        /// The server's message, without the secrets of its configuration and what could command a terminal; cut.
+        message: String,
+        /// The server's data, without those secrets.
+        data: Option<Box<Value>>,
+    },
+    /// The tool itself answered with an error (`isError`). The message is without the secrets of the server's
+    /// configuration and cut; the result is as it came.
+    #[error("{}: `{}` answered with an error: {}", .0.server, .0.tool, .0.shown())]
+    Tool(Box<ToolResult>),
+    /// The result is not what the tool's `outputSchema` promised.
+    #[error("{}: the result of `{}` does not fit its outputSchema{}: {message}", .result.server, .result.tool, place(.pointer))]
+    #[non_exhaustive]
+    Decode {
+        /// Where in the structured result, as a JSON pointer (RFC 6901); empty for the whole.
+        pointer: String,
+        /// What does not fit.
+        message: String,
+        /// The result as it came.
+        result: Box<ToolResult>,
+    },
+    /// The live server's tool is not the one that was bound.
+    #[error("{server}: `{tool}` has changed since its bindings were made: {message}")]
+    #[non_exhaustive]
+    Incompatible {
+        /// The server's name.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+        /// What changed.
+        message: String,
+    },
+}
+
+/// What a timeout says of a call that was not sent.
+fn unsent(dispatched: &Dispatched) -> &'static str {
+    if *dispatched == Dispatched::No { "; it was not sent" } else { "" }
+}
+
+/// Where a value does not fit; nothing where it is the whole.
+pub(crate) fn place(pointer: &str) -> String {
+    if pointer.is_empty() { String::new() } else { format!(" at `{}`", mcp_model::printable(pointer)) }
+}
+
+/// Constructors for fakes in tests and for layers around a client; variants may grow.
+impl CallError {
+    /// [`NotConnected`](Self::NotConnected).
+    pub fn not_connected(server: impl Into<String>, tool: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::NotConnected { server: server.into(), tool: tool.into(), message: message.into(), source: None }
+    }
+
+    /// [`ToolNotFound`](Self::ToolNotFound).
+    pub fn tool_not_found(server: impl Into<String>, tool: impl Into<String>) -> Self {
+        Self::ToolNotFound { server: server.into(), tool: tool.into() }
+    }
+
+    /// [`Denied`](Self::Denied).
+    pub fn denied(server: impl Into<String>, tool: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::Denied { server: server.into(), tool: tool.into(), reason: reason.into() }
+    }
+
+    /// [`NotOffered`](Self::NotOffered).
+    pub fn not_offered(server: impl Into<String>, tool: impl Into<String>, what: impl Into<String>) -> Self {
+        Self::NotOffered { server: server.into(), tool: tool.into(), what: what.into() }
+    }
+
+    /// [`Timeout`](Self::Timeout).
+    pub fn timeout(
+        server: impl Into<String>,
+        tool: impl Into<String>,
+        after: Duration,
+        dispatched: Dispatched,
+    ) -> Self {
+        Self::Timeout { server: server.into(), tool: tool.into(), after, dispatched }
+    }
+
+    /// [`Transport`](Self::Transport).
+    pub fn transport(server: impl Into<String>, tool: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::Transport {
+            server: server.into(),
+            tool: tool.into(),
+            message: message.into(),
+            retry_after: None,
+            source: None,
+        }
+    }
+
+    /// [`OutcomeUnknown`](Self::OutcomeUnknown).
+    pub fn outcome_unknown(server: impl Into<String>, tool: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::OutcomeUnknown {
+            server: server.into(),
+            tool: tool.into(),
+            message: message.into(),
+            retry_after: None,
+            source: None,
+        }
+    }
+
+    /// [`Rpc`](Self::Rpc), without data.
+    pub fn rpc(server: impl Into<String>, tool: impl Into<String>, code: i64, message: impl Into<String>) -> Self {
+        Self::Rpc { server: server.into(), tool: tool.into(), code, message: message.into(), data: None }
+    }
+}
+
+impl CallError {
+    /// The server's name.
+    pub fn server(&self) -> &str {
+        self.names().0
+    }
+
+    /// The tool's wire name; for prompts the prompt's, for resources the URI.
+    pub fn tool(&self) -> &str {
+        self.names().1
+    }
+
+    /// Whether the server may have acted on the call.
+    pub fn dispatched(&self) -> Dispatched {
+        match self {
+            Self::NotConnected { .. }
+            | Self::ToolNotFound { .. }
+            | Self::PromptNotFound { .. }
+            | Self::ResourceNotFound { .. }
+            | Self::NotOffered { .. }
+            | Self::InvalidArguments { .. }
+            | Self::Denied { .. }
+            | Self::Transport { .. }
+            | Self::Incompatible { .. } => Dispatched::No,
+            Self::Timeout { dispatched, .. } | Self::Cancelled { dispatched, .. } => *dispatched,
+            Self::OutcomeUnknown { .. } => Dispatched::Unknown,
+            Self::InvalidResponse { .. } | Self::Rpc { .. } | Self::Tool(_) | Self::Decode { .. } => Dispatched::Yes,
+        }
+    }
+
+    /// How long the server wants to be left alone before the call is repeated, where it said so (`Retry-After`).
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Transport { retry_after, .. } | Self::OutcomeUnknown { retry_after, .. } => *retry_after,
+            Self::NotConnected { source, .. } => source.as_ref()?.downcast_ref::<ConnectError>()?.retry_after(),
+            _ => None,
+        }
+    }
+
+    fn names(&self) -> (&str, &str) {
+        match self {
+            Self::NotConnected { server, tool, .. }
+            | Self::ToolNotFound { server, tool }
+            | Self::PromptNotFound { server, prompt: tool }
+            | Self::ResourceNotFound { server, uri: tool }
+            | Self::NotOffered { server, tool, .. }
+            | Self::Cancelled { server, tool, .. }
+            | Self::InvalidArguments { server, tool, .. }
+            | Self::Denied { server, tool, .. }
+            | Self::Timeout { server, tool, .. }
+            | Self::Transport { server, tool, .. }
+            | Self::OutcomeUnknown { server, tool, .. }
+            | Self::InvalidResponse { server, tool, .. }
+            | Self::Rpc { server, tool, .. }
+            | Self::Incompatible { server, tool, .. } => (server, tool),
+            Self::Tool(result) | Self::Decode { result, .. } => (&result.server, &result.tool),
+        }
+    }
+}
+
+/// Why a server could not be reached, or did not say what it offers.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("{server}: {message}")]
+#[non_exhaustive]
+pub struct ConnectError {
+    /// The server's name.
+    pub server: String,
+    /// What stood in the way, for a program.
+    pub kind: ConnectErrorKind,
+    /// What stood in the way, for a person; never a secret.
+    pub message: String,
+    retry_after: Option<Duration>,
+}
+
+impl ConnectError {
+    pub(crate) fn new(server: &str, kind: ConnectErrorKind, message: impl Into<String>) -> Self {
+        Self { server: server.to_owned(), kind, message: message.into(), retry_after: None }
+    }
+
+    pub(crate) fn with_retry_after(self, retry_after: Option<Duration>) -> Self {
+        Self { retry_after, ..self }
+    }
+
+    /// How long the server wants to be left alone, where it said so (`Retry-After`).
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
+    }
+}
+
+/// The kinds of [`ConnectError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ConnectErrorKind {
+    /// The configuration is missing or wrong, or a variable that it names is not set.
+    Config,
+    /// This build or version cannot do what the configuration asks for.
+    Unsupported,
+    /// The server's program could not be started.
+    Spawn,
+    /// The connection could not be opened, or was lost.
+    Transport,
+    /// The server asks for authorization.
+    Auth,
+    /// No answer came in time.
+    Timeout,
+    /// The server answered, but not as the protocol says.
+    Protocol,
+    /// The client was shut down.
+    ShutDown,
+}

@@ -1,0 +1,37 @@
+//! A call: what is asked of a tool, what it answered, and what can come of it.
+
+mod arguments;
+mod call_tool;
+mod content;
+mod decode;
+mod encode;
+mod error;
+mod options;
+mod progress;
+mod reply;
+mod result;
+mod spec;
+mod tool;
+mod tool_call;
+mod typed_call;
+
+pub use arguments::AsArguments;
+pub use call_tool::{CallTool, DynCallTool, WithOptions};
+pub use content::Content;
+#[cfg(feature = "validate")]
+pub(crate) use decode::values;
+pub use decode::{decode, decode_wrapped};
+#[doc(hidden)]
+pub use encode::{encode, encode_wrapped};
+#[cfg(feature = "validate")]
+pub(crate) use error::place;
+pub use error::{CallError, Cause, ConnectError, ConnectErrorKind, Dispatched};
+pub use options::CallOptions;
+pub(crate) use progress::Listener;
+pub use progress::{Progress, ProgressStream};
+pub use reply::ToolReply;
+pub use result::ToolResult;
+pub use spec::{Annotations, ServerSpec, ToolSpec};
+pub use tool::{Tool, call, call_untyped, parse_arguments, place_of, print_arguments, read_arguments};
+pub use tool_call::ToolCall;
+pub use typed_call::TypedCall;

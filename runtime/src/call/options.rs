@@ -1,0 +1,173 @@
+//! What a caller asks of one call beyond its arguments.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::progress::{Listener, Progress, ProgressStream, listen};
+
+/// Options of one call: its time, its progress, its cancellation, its `_meta`.
+///
+/// Dropping a call's future cancels it, with or without options.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_runtime::CallOptions;
+///
+/// let options = CallOptions::new()
+///     .timeout(Duration::from_secs(10))
+///     .cap(Duration::from_secs(300))
+///     .on_progress(|progress| println!("{} of {:?}", progress.progress, progress.total));
+/// # let _ = options;
+/// ```
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct CallOptions {
+    timeout: Option<Duration>,
+    cap: Option<Duration>,
+    progress: Option<Listener>,
+    cancellation: Option<CancellationToken>,
+    meta: Option<Arc<Map<String, Value>>>,
+}
+
+impl CallOptions {
+    /// None: the call has the configured timeout.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { timeout: None, cap: None, progress: None, cancellation: None, meta: None }
+    }
+
+    /// How long the call may take in all, from when its future is first polled; connecting is part of it. What the server
+    /// asks of the user meanwhile is not.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// Lets each report of progress start the timeout anew, until so much time has passed in all.
+    #[must_use]
+    pub fn cap(mut self, cap: Duration) -> Self {
+        self.cap = Some(cap);
+        self
+    }
+
+    /// Hears of the call's progress. It is called between messages of the connection: a slow one holds them up.
+    #[must_use]
+    pub fn on_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.progress = Some(Arc::new(listener));
+        self
+    }
+
+    /// The call's progress as a stream. A stream that is not read never holds up the call: what it has no room for is
+    /// dropped.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::CallError> {
+    /// use mcp_runtime::{CallOptions, CallTool, ToolCall};
+    ///
+    /// let (options, mut progress) = CallOptions::new().progress_stream();
+    /// let call = ToolCall::new("files", "index", Default::default()).with(options);
+    /// let reports = async { while let Some(report) = progress.next().await { println!("{}", report.progress) } };
+    /// let (result, ()) = tokio::join!(client.call_tool(call), reports);
+    /// # result.map(drop)
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn progress_stream(self) -> (Self, ProgressStream) {
+        let (listener, stream) = listen();
+        (Self { progress: Some(listener), ..self }, stream)
+    }
+
+    /// Cancels the call when the token is cancelled; it then ends with [`CallError::Cancelled`](super::CallError::Cancelled).
+    #[must_use]
+    pub fn cancelled_by(mut self, token: CancellationToken) -> Self {
+        self.cancellation = Some(token);
+        self
+    }
+
+    /// Adds a key to the call's `_meta`. Keys that the protocol sets (`progressToken`, `io.modelcontextprotocol/..`) make
+    /// the call fail with [`CallError::InvalidArguments`](super::CallError::InvalidArguments).
+    #[must_use]
+    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        Arc::make_mut(self.meta.get_or_insert_default()).insert(key.into(), value.into());
+        self
+    }
+
+    /// These options, and where one is not set that of `defaults`.
+    #[must_use]
+    pub fn or(self, defaults: &Self) -> Self {
+        let meta = match (self.meta, &defaults.meta) {
+            (Some(own), Some(given)) => {
+                let mut all = Map::clone(given);
+                all.extend(Map::clone(&own));
+                Some(Arc::new(all))
+            }
+            (own, given) => own.or_else(|| given.clone()),
+        };
+        Self {
+            timeout: self.timeout.or(defaults.timeout),
+            cap: self.cap.or(defaults.cap),
+            progress: self.progress.or_else(|| defaults.progress.clone()),
+            cancellation: self.cancellation.or_else(|| defaults.cancellation.clone()),
+            meta,
+        }
+    }
+
+    pub(crate) fn given_timeout(&self) -> Option<Duration> {
+        self.timeout
+    }
+
+    pub(crate) fn given_cap(&self) -> Option<Duration> {
+        self.cap
+    }
+
+    pub(crate) fn listener(&self) -> Option<&Listener> {
+        self.progress.as_ref()
+    }
+
+    pub(crate) fn cancellation(&self) -> Option<&CancellationToken> {
+        self.cancellation.as_ref()
+    }
+
+    pub(crate) fn given_meta(&self) -> Option<&Map<String, Value>> {
+        self.meta.as_deref()
+    }
+}
+
+impl fmt::Debug for CallOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallOptions")
+            .field("timeout", &self.timeout)
+            .field("cap", &self.cap)
+            .field("progress", &self.progress.is_some())
+            .field("cancellation", &self.cancellation.is_some())
+            .field("meta", &self.meta.as_ref().map(|meta| meta.keys().collect::<Vec<_>>()))
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_call_sets_goes_before_what_holds_for_all() {
+        let all = CallOptions::new().timeout(Duration::from_secs(1)).meta("a", 1).meta("b", 1);
+        let own = CallOptions::new().cap(Duration::from_secs(9)).meta("b", 2);
+        let both = own.or(&all);
+        assert_eq!(both.given_timeout(), Some(Duration::from_secs(1)));
+        assert_eq!(both.given_cap(), Some(Duration::from_secs(9)));
+        let meta = serde_json::to_value(both.given_meta()).expect("it prints");
+        assert_eq!(meta, serde_json::json!({ "a": 1, "b": 2 }));
+    }
+
+    #[test]
+    fn debug_does_not_show_what_meta_holds() {
+        let shown = format!("{:?}", CallOptions::new().meta("key", "hunter22"));
+        assert!(shown.contains("key") && !shown.contains("hunter22"), "{shown}");
+    }
+}

@@ -1,0 +1,90 @@
+//! A call's outcome as an agent's loop takes it.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{CallError, ToolResult};
+
+/// What became of a call, for a model: never an error that would stop a loop.
+///
+/// ```
+/// use mcp_runtime::{CallError, ToolReply, ToolResult};
+///
+/// let found = ToolResult::from_json("files", "count", serde_json::json!({ "structuredContent": { "files": 3 } }));
+/// let reply = ToolReply::from(Ok::<_, CallError>(found));
+/// assert!(reply.success);
+/// assert_eq!(reply.value["structuredContent"]["files"], 3);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ToolReply {
+    /// Whether the tool did what it was asked.
+    pub success: bool,
+    /// What to tell the model: the result's text, its structured content as JSON where it has none, or what went wrong.
+    pub message: String,
+    /// The result as the server sent it; `null` where there is none.
+    pub value: Value,
+}
+
+impl From<ToolResult> for ToolReply {
+    fn from(result: ToolResult) -> Self {
+        let text = result.text();
+        let message = match &result.structured {
+            Some(structured) if text.is_empty() => structured.to_string(),
+            _ => text,
+        };
+        Self { success: !result.is_error, message, value: result.to_json() }
+    }
+}
+
+impl From<CallError> for ToolReply {
+    fn from(error: CallError) -> Self {
+        match error {
+            CallError::Tool(result) => Self::from(*result),
+            CallError::Decode { ref result, .. } => {
+                Self { success: false, message: error.to_string(), value: result.to_json() }
+            }
+            other => Self { success: false, message: other.to_string(), value: Value::Null },
+        }
+    }
+}
+
+impl From<Result<ToolResult, CallError>> for ToolReply {
+    fn from(outcome: Result<ToolResult, CallError>) -> Self {
+        match outcome {
+            Ok(result) => result.into(),
+            Err(error) => error.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn result(value: Value) -> ToolResult {
+        ToolResult::from_json("s", "t", value)
+    }
+
+    #[test]
+    fn a_result_speaks_by_its_text_or_else_by_its_structure() {
+        let said = ToolReply::from(result(json!({ "content": [{ "type": "text", "text": "done" }] })));
+        assert_eq!((said.success, said.message.as_str()), (true, "done"));
+        let structured = ToolReply::from(result(json!({ "content": [], "structuredContent": { "n": 1 } })));
+        assert_eq!(structured.message, r#"{"n":1}"#);
+    }
+
+    #[test]
+    fn a_failure_is_a_reply() {
+        let failed = json!({ "content": [{ "type": "text", "text": "no such file" }], "isError": true });
+        let direct = ToolReply::from(result(failed.clone()));
+        let through_error = ToolReply::from(result(failed.clone()).success());
+        assert_eq!(direct, through_error);
+        assert_eq!((direct.success, direct.value), (false, failed));
+        let missing = CallError::ToolNotFound { server: "s".to_owned(), tool: "t".to_owned() };
+        let reply = ToolReply::from(missing);
+        assert_eq!((reply.success, reply.value), (false, Value::Null));
+        assert!(reply.message.contains("no tool `t`"), "{}", reply.message);
+    }
+}

@@ -1,0 +1,237 @@
+//! What a tool answered.
+
+use std::fmt;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::{CallError, Content, Tool};
+use crate::observe::redact::{LONGEST_MESSAGE, Redactor};
+
+/// The result of a call, exactly as the server sent it: its fields are the program's data. `Debug`, and what errors say of
+/// it, is without the secrets of the server's configuration.
+#[derive(Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ToolResult {
+    /// The server's name.
+    pub server: String,
+    /// The tool's wire name.
+    pub tool: String,
+    /// The content blocks, in order.
+    pub content: Vec<Content>,
+    /// `structuredContent`; `Some(Value::Null)` where the server sent `null`.
+    pub structured: Option<Value>,
+    /// Whether the tool says that it failed.
+    pub is_error: bool,
+    /// `_meta`.
+    pub meta: Option<Map<String, Value>>,
+    /// What else the server sent beside these, and what of them is not of the form that the protocol says.
+    pub extra: Map<String, Value>,
+    /// What errors and `Debug` show the result through.
+    pub(crate) redactor: Redactor,
+}
+
+impl ToolResult {
+    /// A result with neither content nor structured content, for fakes in tests.
+    pub fn new(server: impl Into<String>, tool: impl Into<String>) -> Self {
+        Self { server: server.into(), tool: tool.into(), ..Self::default() }
+    }
+
+    /// The result with which a server gives this output of a tool: as structured content where its `outputSchema` says so,
+    /// in the wrapper that it has, and as text.
+    ///
+    /// ```ignore
+    /// let result = ToolResult::of::<GithubCreateIssueParams>(issue)?;
+    /// ```
+    ///
+    /// # Errors
+    /// [`CallError::InvalidResponse`] where a number in it is none that JSON has.
+    pub fn of<P: Tool>(output: P::Output) -> Result<Self, CallError> {
+        P::result(output).map(|result| result.named(P::SERVER.name, P::NAME))
+    }
+
+    /// The result of a tool that says that it failed (`isError`), and why. Whoever answers with it names server and tool.
+    ///
+    /// ```
+    /// use mcp_runtime::{CallError, ToolResult};
+    ///
+    /// let failed = ToolResult::error("there is no such issue");
+    /// assert!(matches!(failed.success(), Err(CallError::Tool(result)) if result.text() == "there is no such issue"));
+    /// ```
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { content: vec![Content::text(text)], is_error: true, ..Self::default() }
+    }
+
+    /// The same result as that of a tool.
+    pub(crate) fn named(self, server: &str, tool: &str) -> Self {
+        Self { server: server.to_owned(), tool: tool.to_owned(), ..self }
+    }
+
+    /// Reads the `result` of a `tools/call` response. Nothing in it can make this fail: a block of an unknown type or
+    /// form is kept as [`Content::Other`].
+    pub fn from_json(server: impl Into<String>, tool: impl Into<String>, result: Value) -> Self {
+        let mut read = Self::new(server, tool);
+        let Value::Object(mut fields) = result else {
+            read.content = vec![Content::Other(result)];
+            return read;
+        };
+        match fields.remove("content") {
+            Some(Value::Array(blocks)) => read.content = blocks.into_iter().map(Content::from_json).collect(),
+            None | Some(Value::Null) => {}
+            Some(block) => read.content = vec![Content::from_json(block)],
+        }
+        read.structured = fields.remove("structuredContent");
+        match fields.remove("isError") {
+            Some(Value::Bool(is_error)) => read.is_error = is_error,
+            other => drop(other.map(|odd| fields.insert("isError".to_owned(), odd))),
+        }
+        match fields.remove("_meta") {
+            Some(Value::Object(meta)) => read.meta = Some(meta),
+            other => drop(other.map(|odd| fields.insert("_meta".to_owned(), odd))),
+        }
+        read.extra = fields;
+        read
+    }
+
+    /// The same result, shown without what a redactor knows.
+    pub(crate) fn redacted_by(mut self, redactor: Redactor) -> Self {
+        self.redactor = redactor;
+        self
+    }
+
+    /// What an error message says of it.
+    pub(crate) fn shown(&self) -> String {
+        self.redactor.shown(&self.text(), LONGEST_MESSAGE)
+    }
+
+    /// The result, unless the tool says that it failed.
+    ///
+    /// # Errors
+    /// [`CallError::Tool`] with the result.
+    pub fn success(self) -> Result<Self, CallError> {
+        if self.is_error { Err(CallError::Tool(Box::new(self))) } else { Ok(self) }
+    }
+
+    /// The text blocks, joined by newlines.
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.content.iter().filter_map(Content::as_text).collect();
+        texts.join("\n")
+    }
+
+    /// `structuredContent`, where the server sent it.
+    pub fn structured(&self) -> Option<&Value> {
+        self.structured.as_ref()
+    }
+
+    /// The `result` of a `tools/call` response, with everything that the server sent.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for ToolResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.redactor.debug(&Exact(self), f)
+    }
+}
+
+struct Exact<'r>(&'r ToolResult);
+
+impl fmt::Debug for Exact<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ToolResult { server, tool, content, structured, is_error, meta, extra, redactor: _ } = self.0;
+        f.debug_struct("ToolResult")
+            .field("server", server)
+            .field("tool", tool)
+            .field("content", content)
+            .field("structured", structured)
+            .field("is_error", is_error)
+            .field("meta", meta)
+            .field("extra", extra)
+            .finish()
+    }
+}
+
+/// As the `result` of a `tools/call` response: `server` and `tool` are not part of it.
+impl Serialize for ToolResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("content", &self.content)?;
+        if let Some(structured) = &self.structured {
+            fields.serialize_entry("structuredContent", structured)?;
+        }
+        if self.is_error {
+            fields.serialize_entry("isError", &true)?;
+        }
+        if let Some(meta) = &self.meta {
+            fields.serialize_entry("_meta", meta)?;
+        }
+        for (key, value) in &self.extra {
+            fields.serialize_entry(key, value)?;
+        }
+        fields.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn reads_every_block_and_keeps_the_unknown() {
+        let odd = json!({"type": "hologram", "data": [1]});
+        let broken = json!({"type": "text", "text": 5});
+        let result = ToolResult::from_json(
+            "s",
+            "t",
+            json!({
+                "content": [
+                    {"type": "text", "text": "a"},
+                    {"type": "image", "data": "AA==", "mimeType": "image/png"},
+                    {"type": "resource_link", "uri": "file:///x", "name": "x"},
+                    {"type": "resource", "resource": {"uri": "file:///x", "text": "x"}},
+                    odd, broken,
+                    {"type": "text", "text": "b"}
+                ],
+                "structuredContent": null, "isError": true, "_meta": {"k": 1}, "tools": []
+            }),
+        );
+        assert_eq!(result.text(), "a\nb");
+        assert_eq!(result.structured(), Some(&Value::Null));
+        assert!(result.is_error);
+        assert_eq!(result.meta.as_ref().and_then(|meta| meta.get("k")), Some(&json!(1)));
+        assert_eq!(result.content[4..6], [Content::Other(odd), Content::Other(broken)]);
+        assert_eq!(result.extra.get("tools"), Some(&json!([])));
+    }
+
+    #[test]
+    fn everything_that_was_sent_prints_again() {
+        let sent = json!({
+            "content": [
+                {"type": "text", "text": "a", "annotations": {"audience": ["user"]}, "_meta": {"k": 1}, "x": null},
+                {"type": "image", "data": "AA==", "mimeType": "image/png", "annotations": {"priority": 0.5}},
+                {"type": "resource", "resource": {"uri": "file:///x", "text": "x", "_meta": {}}, "_meta": {"k": 2}},
+                {"type": "resource_link", "uri": "file:///x", "name": "x", "size": 3},
+                {"type": "hologram", "depth": 3},
+            ],
+            "structuredContent": {"n": 1}, "isError": true, "_meta": {"k": 3}, "resultType": "complete", "stray": [1]
+        });
+        let result = ToolResult::from_json("s", "t", sent.clone());
+        assert_eq!(result.to_json(), sent);
+        assert_eq!(result.content[0].annotations(), Some(&json!({"audience": ["user"]})));
+        assert_eq!(result.content[2].meta(), Some(&json!({"k": 2})));
+        for odd in [json!({"content": [], "isError": "yes", "_meta": 5}), json!({"content": [], "isError": null})] {
+            assert_eq!(ToolResult::from_json("s", "t", odd.clone()).to_json(), odd);
+        }
+    }
+
+    #[test]
+    fn reads_results_of_no_known_form() {
+        assert_eq!(ToolResult::from_json("s", "t", json!({})), ToolResult::new("s", "t"));
+        assert_eq!(ToolResult::from_json("s", "t", json!(5)).content, vec![Content::Other(json!(5))]);
+        assert!(!ToolResult::from_json("s", "t", json!({"isError": null})).is_error);
+    }
+}

@@ -1,0 +1,130 @@
+//! The trait that ties typed parameters to a tool, and what generated code does with it.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::{AsArguments, CallError, CallTool, ServerSpec, ToolCall, ToolResult, ToolSpec};
+use crate::wire::{Wire, from_value, to_value};
+
+/// The typed parameters of one tool; generated code implements it.
+pub trait Tool: Wire + Send + Sync {
+    /// The wire name.
+    const NAME: &'static str;
+    /// The server that offers the tool.
+    const SERVER: &'static ServerSpec;
+    /// The tool as declared.
+    const SPEC: &'static ToolSpec;
+    /// What a successful call gives.
+    type Output: Send;
+
+    /// Reads the structured content of a result; where there is none, its text as JSON.
+    ///
+    /// One block of text that is JSON is the value, whatever prose stands beside it, or the only item of the list that
+    /// the value is. Several are the items of a list, unless exactly one of them fits by itself. Where no block is JSON,
+    /// all of them together may be. A value that is a text need not be JSON.
+    ///
+    /// # Errors
+    /// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result is not what the tool's `outputSchema` promised.
+    fn output(result: ToolResult) -> Result<Self::Output, CallError>;
+
+    /// The result with which the server would give this output.
+    ///
+    /// # Errors
+    /// [`CallError::InvalidResponse`] where a number in it is none that JSON has.
+    fn result(output: Self::Output) -> Result<ToolResult, CallError>;
+}
+
+/// Calls a tool with typed parameters and reads its result: what every generated handler does.
+///
+/// # Errors
+/// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result is not what was
+/// declared, and whatever the call itself met.
+pub async fn call<P: Tool>(client: &(impl CallTool + ?Sized), params: &P) -> Result<P::Output, CallError> {
+    P::output(call_untyped(client, params).await?)
+}
+
+/// Calls a tool with typed parameters and gives its result as it came, unless it is an error.
+///
+/// # Errors
+/// [`CallError::Tool`] where the tool answered `isError`, and whatever the call itself met.
+pub async fn call_untyped<P: Tool>(client: &(impl CallTool + ?Sized), params: &P) -> Result<ToolResult, CallError> {
+    client.call_tool(ToolCall::of(params)?).await?.success()
+}
+
+/// Reads the arguments of a tool.
+///
+/// # Errors
+/// [`CallError::InvalidArguments`] where they do not fit, or are text that is not JSON.
+pub fn parse_arguments<P: Tool>(arguments: impl AsArguments) -> Result<P, CallError> {
+    read_arguments(&arguments.as_arguments())
+}
+
+/// [`parse_arguments`], once for all forms of arguments.
+pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, serde_json::Error>) -> Result<P, CallError> {
+    // The error says where the text is wrong, and never what it says.
+    let arguments = arguments
+        .as_deref()
+        .map_err(|error| invalid_arguments::<P>(String::new(), format!("the text is not JSON: {error}")))?;
+    #[cfg(feature = "validate")]
+    check_arguments::<P>(arguments)?;
+    from_value(arguments).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().into_owned()))
+}
+
+pub(super) fn invalid_arguments<P: Tool>(pointer: String, message: String) -> CallError {
+    CallError::InvalidArguments { server: P::SERVER.name.to_owned(), tool: P::NAME.to_owned(), pointer, message }
+}
+
+#[cfg(feature = "validate")]
+pub(super) fn check_arguments<P: Tool>(arguments: &Value) -> Result<(), CallError> {
+    crate::validate::arguments(P::SPEC, arguments)
+        .map_err(|refusal| invalid_arguments::<P>(refusal.pointer().to_owned(), refusal.message()))
+}
+
+/// The arguments of a tool as JSON; a number that JSON does not have prints as `null`, and fails when it is called.
+pub fn print_arguments<P: Tool>(params: &P) -> Value {
+    to_value(params).unwrap_or_default()
+}
+
+/// The place of a tool with this name in a list: the server's name for it, or else the one with the prefix.
+#[must_use]
+pub fn place_of(tools: &[ToolSpec], name: &str) -> Option<usize> {
+    let place = |is: fn(&ToolSpec) -> &str| tools.iter().position(|tool| is(tool) == name);
+    place(|tool| tool.name).or_else(|| place(|tool| tool.prefixed))
+}
+
+/// [`Tool`] for the parameters of a tool: `-> Output` where there is an `outputSchema`, `-> Inner = Output.field` where
+/// the output is in a wrapper.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __tool {
+    (@impl $params:ident [$output:ty] $server:ident $spec:expr, $result:ident => $decoded:expr, $value:ident => $encoded:expr) => {
+        impl $crate::Tool for $params {
+            const NAME: &'static str = <Self as $crate::Tool>::SPEC.name;
+            const SERVER: &'static $crate::ServerSpec = &$server;
+            const SPEC: &'static $crate::ToolSpec = &$spec;
+            type Output = $output;
+
+            fn output($result: $crate::ToolResult) -> ::core::result::Result<$output, $crate::CallError> {
+                $decoded
+            }
+
+            fn result($value: $output) -> ::core::result::Result<$crate::ToolResult, $crate::CallError> {
+                $encoded
+            }
+        }
+    };
+    ($params:ident of $server:ident: $spec:expr) => {
+        $crate::__tool!(@impl $params [$crate::ToolResult] $server $spec,
+            result => result.success(), output => ::core::result::Result::Ok(output));
+    };
+    ($params:ident -> $output:ident of $server:ident: $spec:expr) => {
+        $crate::__tool!(@impl $params [$output] $server $spec,
+            result => $crate::__private::decode(result), output => $crate::__private::encode::<Self>(&output));
+    };
+    ($params:ident -> $inner:ty = $output:ident.$field:ident of $server:ident: $spec:expr) => {
+        $crate::__tool!(@impl $params [$inner] $server $spec,
+            result => $crate::__private::decode_wrapped(result).map(|output: $output| output.$field),
+            output => $crate::__private::encode_wrapped::<Self>(&output));
+    };
+}

@@ -1,0 +1,110 @@
+//! One call as a value.
+
+use std::any::{Any, TypeId};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+#[cfg(feature = "validate")]
+use super::tool::check_arguments;
+use super::tool::invalid_arguments;
+use super::{CallError, CallOptions, Tool, ToolSpec};
+use crate::wire::to_value;
+
+/// One call: which tool of which server, with what.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The server's name.
+    pub server: Cow<'static, str>,
+    /// The tool's wire name.
+    pub tool: Cow<'static, str>,
+    /// The arguments as they go on the wire.
+    pub arguments: Map<String, Value>,
+    /// The tool as declared, where the caller has bindings for it.
+    pub spec: Option<&'static ToolSpec>,
+    /// What is asked of this call beyond its arguments.
+    pub options: CallOptions,
+    extensions: Extensions,
+}
+
+impl ToolCall {
+    /// A call by names, without bindings.
+    pub fn new(
+        server: impl Into<Cow<'static, str>>,
+        tool: impl Into<Cow<'static, str>>,
+        arguments: Map<String, Value>,
+    ) -> Self {
+        Self {
+            server: server.into(),
+            tool: tool.into(),
+            arguments,
+            spec: None,
+            options: CallOptions::new(),
+            extensions: Extensions::default(),
+        }
+    }
+
+    /// The call that typed parameters stand for.
+    ///
+    /// # Errors
+    /// [`CallError::InvalidArguments`] where the parameters do not print as a JSON object.
+    pub fn of<P: Tool>(params: &P) -> Result<Self, CallError> {
+        let arguments =
+            to_value(params).map_err(|error| invalid_arguments::<P>(error.pointer(), error.message().into_owned()))?;
+        #[cfg(feature = "validate")]
+        check_arguments::<P>(&arguments)?;
+        match arguments {
+            Value::Object(arguments) => {
+                Ok(Self { spec: Some(P::SPEC), ..Self::new(P::SERVER.name, P::NAME, arguments) })
+            }
+            _ => {
+                let message = "the arguments of a tool are a JSON object".to_owned();
+                Err(invalid_arguments::<P>(String::new(), message))
+            }
+        }
+    }
+
+    /// Sets options; what was set before stays where they say nothing.
+    #[must_use]
+    pub fn with(mut self, options: CallOptions) -> Self {
+        self.options = options.or(&self.options);
+        self
+    }
+
+    /// Attaches a value for layers around the client, one of each type. It never goes on the wire.
+    ///
+    /// ```
+    /// use mcp_runtime::ToolCall;
+    ///
+    /// #[derive(Debug, PartialEq)]
+    /// struct Tenant(u32);
+    ///
+    /// let call = ToolCall::new("files", "index", Default::default()).with_extension(Tenant(7));
+    /// assert_eq!(call.extension::<Tenant>(), Some(&Tenant(7)));
+    /// ```
+    #[must_use]
+    pub fn with_extension<T: Any + Send + Sync>(mut self, value: T) -> Self {
+        self.extensions.0.insert(TypeId::of::<T>(), Arc::new(value));
+        self
+    }
+
+    /// The attached value of a type.
+    #[must_use]
+    pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {
+        self.extensions.0.get(&TypeId::of::<T>())?.downcast_ref()
+    }
+}
+
+/// Values by their types; clones share them.
+#[derive(Clone, Default)]
+struct Extensions(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} values", self.0.len())
+    }
+}

@@ -1,0 +1,29 @@
+//! How a server is asked for its snapshot, whoever asks: the command line and builds get the same answer.
+
+use mcp_model::{Config, ServerConfig, Snapshot, Transport};
+
+use crate::{Client, ClientOptions};
+
+impl Client {
+    /// A client that declares the capabilities that the `known` snapshot was taken with, as the list may depend on them.
+    /// A child starts in the folder of the configuration, wherever in the project this process runs.
+    #[doc(hidden)]
+    pub fn for_snapshot(
+        config: &Config,
+        server: &ServerConfig,
+        known: Option<&Snapshot>,
+        options: ClientOptions,
+    ) -> Self {
+        let mut options = options.timeout(config.defaults.timeout);
+        if let Some(capabilities) = known.and_then(|known| known.client_capabilities.clone()) {
+            options = options.capabilities(capabilities);
+        }
+        let mut server = server.clone();
+        // Where it is isolated, it may not see that folder, and nobody asked for it.
+        let has_cwd = !matches!(&server.transport, Transport::Stdio { cwd: None, .. });
+        if server.folder.is_some() && server.isolation.is_none() && !has_cwd {
+            server = server.cwd(".");
+        }
+        Self::with_options(server, options)
+    }
+}

@@ -1,0 +1,223 @@
+//! What a server offers, as it says it.
+
+mod capture;
+pub(crate) mod changes;
+pub(crate) mod prompts;
+pub(crate) mod resources;
+pub(crate) mod specs;
+pub(crate) mod subscriptions;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use mcp_model::Snapshot;
+use serde::ser::SerializeMap;
+use serde_json::{Map, Value};
+
+#[cfg(feature = "http")]
+use crate::observe::redact::LONGEST_MESSAGE;
+use crate::session::connection::{Connection, Listing};
+use crate::session::deadline::Patience;
+use crate::session::request::RequestError;
+use crate::{Client, ConnectError, ConnectErrorKind as Kind, Dispatched};
+
+const MAX_PAGES: usize = 1000;
+/// Some servers register tools right after the handshake and then say that their list changed.
+const QUIET_PERIOD: Duration = Duration::from_millis(150);
+const MAX_RELISTS: usize = 5;
+const METHOD_NOT_FOUND: i32 = -32601;
+
+impl Client {
+    /// The tools, each as the server sent it, in the server's order.
+    ///
+    /// # Errors
+    /// Where the server cannot be reached, does not answer in time, or answers with something else than a list.
+    pub async fn list_tools_raw(&self) -> Result<Vec<Value>, ConnectError> {
+        let connection = self.connection().await?;
+        tools(self, &connection, self.patience()).await
+    }
+
+    /// Takes a snapshot of all that the server offers.
+    ///
+    /// # Errors
+    /// As [`list_tools_raw`](Self::list_tools_raw).
+    pub async fn snapshot(&self) -> Result<Snapshot, ConnectError> {
+        let connection = self.connection().await?;
+        let mut tools = settled_tools(self, &connection).await?;
+        tools.sort_by(|a, b| name_of(a).cmp(name_of(b)));
+        let mut handshake = connection.handshake.clone();
+        let mut prompts = declared(self, &connection, Listing::Prompts).await?;
+        let mut resource_templates = declared(self, &connection, Listing::ResourceTemplates).await?;
+        // A snapshot is kept with the code: a server that repeats its key must not put it there.
+        let said = tools.iter_mut().chain(&mut prompts).chain(&mut resource_templates).chain([&mut handshake]);
+        said.for_each(|value| connection.link.notes.redactor().description(value));
+        let server_info = handshake
+            .get("serverInfo")
+            .or_else(|| handshake.pointer("/_meta/io.modelcontextprotocol~1serverInfo"))
+            .cloned();
+        Ok(Snapshot {
+            server: Some(self.name().to_owned()),
+            protocol_version: Some(connection.protocol_version.clone()),
+            server_info,
+            capabilities: handshake.get("capabilities").cloned(),
+            client_capabilities: Some(connection.declared.clone()),
+            instructions: handshake.get("instructions").and_then(Value::as_str).map(str::to_owned),
+            tools,
+            prompts,
+            resource_templates,
+            ..Snapshot::default()
+        })
+    }
+}
+
+/// The tools of a server whose list has come to rest.
+async fn settled_tools(client: &Client, connection: &Connection) -> Result<Vec<Value>, ConnectError> {
+    for _ in 0..MAX_RELISTS {
+        let before = connection.list_changes();
+        let found = tools(client, connection, client.patience()).await?;
+        tokio::time::sleep(QUIET_PERIOD).await;
+        if connection.list_changes() == before {
+            return Ok(found);
+        }
+    }
+    let message = format!("its list of tools changed during each of {MAX_RELISTS} listings");
+    Err(ConnectError::new(client.name(), Kind::Protocol, message))
+}
+
+/// All tools that may be offered over this connection.
+pub(crate) async fn tools(
+    client: &Client,
+    connection: &Connection,
+    patience: Patience,
+) -> Result<Vec<Value>, ConnectError> {
+    let found = all(client, connection, Listing::Tools, patience).await?;
+    #[cfg(feature = "http")]
+    let found = without_unusable_headers(client, connection, found);
+    Ok(found)
+}
+
+/// The protocol forbids offering a tool over HTTP whose header annotations cannot be followed.
+#[cfg(feature = "http")]
+fn without_unusable_headers(client: &Client, connection: &Connection, mut tools: Vec<Value>) -> Vec<Value> {
+    const FIRST_VERSION_WITH_HEADERS: &str = "2026-07-28";
+    let Some(headers) = &connection.link.param_headers else {
+        return tools;
+    };
+    if connection.protocol_version.as_str() < FIRST_VERSION_WITH_HEADERS {
+        return tools;
+    }
+    let redactor = connection.link.notes.redactor();
+    tools.retain(|tool| {
+        let (Some(name), Some(schema)) = (tool.get("name").and_then(Value::as_str), tool.get("inputSchema")) else {
+            return true;
+        };
+        headers
+            .learn(name, schema)
+            .inspect_err(|reason| {
+                let [name, reason] = [name, reason].map(|text| redactor.shown_line(text, LONGEST_MESSAGE));
+                tracing::warn!(server = client.name(), tool = name, "tool left out: {reason}");
+            })
+            .is_ok()
+    });
+    tools
+}
+
+pub(crate) async fn declared(
+    client: &Client,
+    connection: &Connection,
+    listing: Listing,
+) -> Result<Vec<Value>, ConnectError> {
+    let (_, capability) = listing.key();
+    if connection.handshake.pointer(&format!("/capabilities/{capability}")).is_none_or(Value::is_null) {
+        return Ok(Vec::new());
+    }
+    all(client, connection, listing, client.patience()).await
+}
+
+async fn all(
+    client: &Client,
+    connection: &Connection,
+    listing: Listing,
+    patience: Patience,
+) -> Result<Vec<Value>, ConnectError> {
+    let wrong = |kind, message: String| ConnectError::new(client.name(), kind, connection.link.notes.explain(&message));
+    let method = listing.method();
+    let (key, _) = listing.key();
+    let mut found = Vec::new();
+    let mut cursors = HashSet::new();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let mut page = match connection.list_page(listing, cursor, patience).await {
+            Ok(page) => page,
+            // Servers with resources need not have templates.
+            Err(RequestError::Rpc(error))
+                if error.code.0 == METHOD_NOT_FOUND && matches!(listing, Listing::ResourceTemplates) =>
+            {
+                return Ok(found);
+            }
+            Err(RequestError::Timeout(_)) if patience.cap.has_passed() && !found.is_empty() => {
+                let message = format!("`{method}` takes too long: no end after {} items", found.len());
+                return Err(wrong(Kind::Timeout, message));
+            }
+            // Nobody cancels a listing.
+            Err(RequestError::Timeout(_) | RequestError::Cancelled(_)) => {
+                let message = format!("no answer to `{method}` within {:?}", patience.timeout);
+                return Err(wrong(Kind::Timeout, message));
+            }
+            Err(RequestError::Rpc(error)) => {
+                let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);
+                return Err(wrong(Kind::Protocol, message));
+            }
+            Err(RequestError::Failed(failure)) => {
+                let kind = match failure.dispatched {
+                    _ if failure.wants_authorization => Kind::Auth,
+                    Dispatched::Yes => Kind::Protocol,
+                    Dispatched::No | Dispatched::Unknown => Kind::Transport,
+                };
+                let error = wrong(kind, format!("`{method}` failed: {}", failure.message));
+                return Err(error.with_retry_after(failure.retry_after));
+            }
+        };
+        match page.get_mut(key).map(Value::take) {
+            Some(Value::Array(items)) => found.extend(items),
+            _ => {
+                return Err(wrong(Kind::Protocol, format!("the answer to `{method}` has no array `{key}`")));
+            }
+        }
+        let Some(next) = page.get("nextCursor").and_then(Value::as_str) else {
+            return Ok(found);
+        };
+        if !cursors.insert(next.to_owned()) {
+            return Err(wrong(Kind::Protocol, format!("`{method}` goes round in circles: a cursor came twice")));
+        }
+        cursor = Some(next.to_owned());
+    }
+    Err(wrong(Kind::Protocol, format!("`{method}` has no end: more than {MAX_PAGES} pages")))
+}
+
+fn name_of(tool: &Value) -> &str {
+    tool.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// `_meta`, where it is of the form that the protocol says; another stays where it is.
+fn take_meta(fields: &mut Map<String, Value>) -> Option<Map<String, Value>> {
+    match fields.remove("_meta") {
+        Some(Value::Object(meta)) => Some(meta),
+        other => {
+            other.map(|odd| fields.insert("_meta".to_owned(), odd));
+            None
+        }
+    }
+}
+
+/// Prints what stands in a result beside its fields.
+fn rest<M: SerializeMap>(
+    fields: &mut M,
+    meta: Option<&Map<String, Value>>,
+    extra: &Map<String, Value>,
+) -> Result<(), M::Error> {
+    if let Some(meta) = meta {
+        fields.serialize_entry("_meta", meta)?;
+    }
+    extra.iter().try_for_each(|(key, value)| fields.serialize_entry(key, value))
+}

@@ -1,0 +1,120 @@
+//! Prompts and resource templates as the bindings know them: specifications as constants.
+
+/// A prompt as its server declared it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PromptSpec {
+    /// The wire name.
+    pub name: &'static str,
+    /// The title, for people.
+    pub title: Option<&'static str>,
+    /// The description, as sent.
+    pub description: Option<&'static str>,
+    /// What it takes.
+    pub arguments: &'static [PromptArgumentSpec],
+}
+
+impl PromptSpec {
+    /// A prompt with its wire name and nothing else.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, title: None, description: None, arguments: &[] }
+    }
+
+    /// Sets the title.
+    pub const fn title(mut self, title: &'static str) -> Self {
+        self.title = Some(title);
+        self
+    }
+
+    /// Sets the description.
+    pub const fn description(mut self, description: &'static str) -> Self {
+        self.description = Some(description);
+        self
+    }
+
+    /// Sets what it takes.
+    pub const fn arguments(mut self, arguments: &'static [PromptArgumentSpec]) -> Self {
+        self.arguments = arguments;
+        self
+    }
+}
+
+/// An argument of a prompt: a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PromptArgumentSpec {
+    /// The wire name.
+    pub name: &'static str,
+    /// The title, for people.
+    pub title: Option<&'static str>,
+    /// The description, as sent.
+    pub description: Option<&'static str>,
+    /// Whether it has to be given.
+    pub is_required: bool,
+}
+
+impl PromptArgumentSpec {
+    /// An argument that may be left out.
+    pub const fn new(name: &'static str) -> Self {
+        Self { name, title: None, description: None, is_required: false }
+    }
+
+    /// Sets the title.
+    pub const fn title(mut self, title: &'static str) -> Self {
+        self.title = Some(title);
+        self
+    }
+
+    /// Sets the description.
+    pub const fn description(mut self, description: &'static str) -> Self {
+        self.description = Some(description);
+        self
+    }
+
+    /// Makes it one that has to be given.
+    pub const fn required(mut self) -> Self {
+        self.is_required = true;
+        self
+    }
+}
+
+/// A resource template as its server declared it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResourceTemplateSpec {
+    /// The name.
+    pub name: &'static str,
+    /// The template of its URIs (RFC 6570).
+    pub uri_template: &'static str,
+    /// The title, for people.
+    pub title: Option<&'static str>,
+    /// The description, as sent.
+    pub description: Option<&'static str>,
+    /// The media type of all of its resources, where they have one.
+    pub mime_type: Option<&'static str>,
+}
+
+impl ResourceTemplateSpec {
+    /// A template with its name.
+    pub const fn new(name: &'static str, uri_template: &'static str) -> Self {
+        Self { name, uri_template, title: None, description: None, mime_type: None }
+    }
+
+    /// Sets the title.
+    pub const fn title(mut self, title: &'static str) -> Self {
+        self.title = Some(title);
+        self
+    }
+
+    /// Sets the description.
+    pub const fn description(mut self, description: &'static str) -> Self {
+        self.description = Some(description);
+        self
+    }
+
+    /// Sets the media type.
+    pub const fn mime_type(mut self, mime_type: &'static str) -> Self {
+        self.mime_type = Some(mime_type);
+        self
+    }
+}

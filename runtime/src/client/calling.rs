@@ -1,0 +1,199 @@
+//! Calling a tool: the connection, the time, and what becomes of it in the words of [`CallError`].
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::Client;
+use super::lease::Lease;
+#[cfg(feature = "http")]
+use crate::ConnectErrorKind;
+use crate::observe::redact::LONGEST_MESSAGE;
+use crate::session::ask::Ask;
+use crate::session::connection::Connection;
+use crate::session::deadline::{Deadline, Patience};
+use crate::session::failure::Failure;
+use crate::session::request::{RequestError, cancelled};
+use crate::session::unknown::names_unknown;
+use crate::{CallError, CallOptions, CallTool, Cause, ConnectError, Dispatched, ToolCall, ToolResult};
+
+const INVALID_PARAMS: i32 = -32602;
+/// Keys of a request's `_meta` that the protocol has for itself.
+const PROGRESS_TOKEN: &str = "progressToken";
+const RESERVED: &str = "io.modelcontextprotocol/";
+
+impl CallTool for Client {
+    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+        let (connection, patience) = self.ready(&call.tool, &call.options).await?;
+        self.call_over(&connection, call, patience).await
+    }
+}
+
+impl Client {
+    /// Calls a tool by its wire name, without bindings.
+    ///
+    /// # Errors
+    /// As [`CallTool::call_tool`].
+    pub async fn call(&self, tool: impl Into<String>, arguments: Map<String, Value>) -> Result<ToolResult, CallError> {
+        self.call_tool(ToolCall::new(self.name().to_owned(), tool.into(), arguments)).await
+    }
+
+    /// Calls a tool within a time that bounds all of it, connecting included; see [`CallOptions::timeout`].
+    ///
+    /// # Errors
+    /// As [`CallTool::call_tool`].
+    pub async fn call_tool_within(&self, call: ToolCall, timeout: Duration) -> Result<ToolResult, CallError> {
+        self.call_tool(call.with(CallOptions::new().timeout(timeout))).await
+    }
+
+    /// The time that was given with a call; none where it has the configured one.
+    fn given_patience(&self, options: &CallOptions) -> Option<Patience> {
+        match (options.given_timeout(), options.given_cap()) {
+            (Some(timeout), None) => Some(Patience::strictly(timeout)),
+            (Some(timeout), Some(cap)) => Some(Patience::renewed_by_progress(timeout, cap)),
+            (None, Some(cap)) => Some(Patience::renewed_by_progress(self.call_timeout(), cap)),
+            (None, None) => None,
+        }
+    }
+
+    /// The connection to ask for something with, and how long that may take. `what` is asked for: a tool, a prompt, a
+    /// resource.
+    pub(crate) async fn ready(&self, what: &str, options: &CallOptions) -> Result<(Lease, Patience), CallError> {
+        self.check_meta(what, options)?;
+        let given = self.given_patience(options);
+        let connecting = given.map_or(Deadline::NEVER, |given| given.first);
+        let connection = tokio::select! {
+            biased;
+            () = cancelled(options.cancellation()) => return Err(self.cancelled(what, Dispatched::No)),
+            connection = connecting.bound(self.connection()) => connection,
+        };
+        let Some(connection) = connection else {
+            let after = given.map_or(Duration::MAX, |given| given.timeout);
+            return Err(CallError::timeout(self.name(), what, after, Dispatched::No));
+        };
+        let connection = connection.map_err(|error| self.not_connected(what, error))?;
+        // The configured time counts from when the connection is there.
+        Ok((connection, given.unwrap_or_else(|| self.patience())))
+    }
+
+    pub(crate) fn not_connected(&self, what: &str, error: ConnectError) -> CallError {
+        CallError::NotConnected {
+            server: self.name().to_owned(),
+            tool: what.to_owned(),
+            message: error.message.clone(),
+            source: Some(Cause::new(error)),
+        }
+    }
+
+    fn check_meta(&self, what: &str, options: &CallOptions) -> Result<(), CallError> {
+        let mut keys = options.given_meta().into_iter().flat_map(Map::keys);
+        let Some(key) = keys.find(|key| *key == PROGRESS_TOKEN || key.starts_with(RESERVED)) else {
+            return Ok(());
+        };
+        Err(CallError::InvalidArguments {
+            server: self.name().to_owned(),
+            tool: what.to_owned(),
+            pointer: String::new(),
+            message: format!("the client itself sets `{key}` in `_meta`; leave it out of the options"),
+        })
+    }
+
+    async fn call_over(
+        &self,
+        connection: &Connection,
+        call: ToolCall,
+        patience: Patience,
+    ) -> Result<ToolResult, CallError> {
+        let server = self.name();
+        match self.exchange(connection, &call, patience).await {
+            Ok(result) => {
+                let redactor = connection.link.notes.redactor().clone();
+                let result = ToolResult::from_json(server, call.tool.as_ref(), result).redacted_by(redactor);
+                if result.is_error && names_unknown("tool", &call.tool, &result.text()) {
+                    return Err(CallError::tool_not_found(self.name(), &*call.tool));
+                }
+                Ok(result)
+            }
+            Err(error) => Err(self.call_error(connection, &call.tool, patience.timeout, error)),
+        }
+    }
+
+    async fn exchange(
+        &self,
+        connection: &Connection,
+        call: &ToolCall,
+        patience: Patience,
+    ) -> Result<Value, RequestError> {
+        #[cfg(feature = "http")]
+        learn_headers(connection, call)?;
+        let ask = || Ask::tool(call.tool.clone().into_owned(), call.arguments.clone());
+        let outcome = connection.ask(ask(), &call.options, patience).await;
+        // The server refused it before it did anything; its list says which headers it wants.
+        #[cfg(feature = "http")]
+        if outcome.as_ref().is_err_and(|error| connection.wants_headers(error)) {
+            let listed = tokio::select! {
+                biased;
+                () = cancelled(call.options.cancellation()) => return Err(RequestError::Cancelled(Dispatched::No)),
+                listed = crate::catalog::tools(self, connection, patience) => listed,
+            };
+            listed.map_err(|error| match error.kind {
+                ConnectErrorKind::Timeout => RequestError::Timeout(Dispatched::No),
+                _ => RequestError::Failed(Failure::not_sent(error.message)),
+            })?;
+            return connection.ask(ask(), &call.options, patience.renewed()).await;
+        }
+        outcome
+    }
+
+    /// What became of a request, in the words of callers.
+    pub(crate) fn call_error(
+        &self,
+        connection: &Connection,
+        tool: &str,
+        timeout: Duration,
+        error: RequestError,
+    ) -> CallError {
+        let (server, tool) = (self.name().to_owned(), tool.to_owned());
+        match error {
+            RequestError::Timeout(dispatched) => CallError::Timeout { server, tool, after: timeout, dispatched },
+            RequestError::Cancelled(dispatched) => CallError::Cancelled { server, tool, dispatched },
+            RequestError::Failed(Failure { dispatched, message, retry_after, source, .. }) => {
+                let message = connection.link.notes.explain(&message);
+                match dispatched {
+                    Dispatched::No => CallError::Transport { server, tool, message, retry_after, source },
+                    Dispatched::Unknown => CallError::OutcomeUnknown { server, tool, message, retry_after, source },
+                    Dispatched::Yes => CallError::InvalidResponse { server, tool, message },
+                }
+            }
+            RequestError::Rpc(error)
+                if error.code.0 == INVALID_PARAMS && names_unknown("tool", &tool, &error.message) =>
+            {
+                CallError::ToolNotFound { server, tool }
+            }
+            RequestError::Rpc(error) => CallError::Rpc {
+                server,
+                tool,
+                code: i64::from(error.code.0),
+                message: connection.link.notes.redactor().shown(&error.message, LONGEST_MESSAGE),
+                data: error.data.map(Box::new),
+            },
+        }
+    }
+
+    fn cancelled(&self, tool: &str, dispatched: Dispatched) -> CallError {
+        CallError::Cancelled { server: self.name().to_owned(), tool: tool.to_owned(), dispatched }
+    }
+}
+
+/// Takes from the bindings which headers a tool wants, so that nothing has to be listed first.
+#[cfg(feature = "http")]
+fn learn_headers(connection: &Connection, call: &ToolCall) -> Result<(), RequestError> {
+    if let (Some(headers), Some(spec)) = (&connection.link.param_headers, call.spec)
+        && spec.declared_input_schema().contains("x-mcp-header")
+        && let Ok(schema) = serde_json::from_str(spec.declared_input_schema())
+    {
+        let refused = |message| RequestError::Failed(Failure::not_sent(message));
+        headers.learn(&call.tool, &schema).map_err(refused)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! The task that opens a connection, watches over it, opens it again where it is lost, and closes it.
+
+use std::future::pending;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_model::ServerConfig;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::lease::Opened;
+use super::options::ClientOptions;
+use super::state::{ConnectionState, Status};
+use crate::catalog::{changes, subscriptions};
+use crate::session::eras::establish;
+use crate::{ConnectError, ConnectErrorKind as Kind};
+
+/// How long to wait before each try to open a lost connection again.
+const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(250), Duration::from_secs(1)];
+/// A connection that nobody used, and that did not even last so long, is opened again when somebody wants it.
+const SHORT_LIFE: Duration = Duration::from_secs(30);
+/// Less than a caller of `close` waits.
+const PATIENCE_FOR_CLOSING: Duration = Duration::from_secs(8);
+
+/// How far a keeper is.
+#[derive(Clone)]
+pub(super) enum Progress {
+    Opening,
+    Open(Opened),
+    Failed(ConnectError),
+    Ended,
+}
+
+impl Progress {
+    pub(super) fn is(&self, opened: &Opened) -> bool {
+        matches!(self, Self::Open(open) if open.is(opened))
+    }
+}
+
+/// What a keeper is told.
+pub(super) enum Order {
+    /// The connection seems to be ending.
+    Look,
+    Close,
+}
+
+/// Why a connection is no longer for use.
+#[derive(PartialEq, Eq)]
+enum End {
+    Lost,
+    Closed,
+}
+
+pub(super) struct Keeper {
+    number: u64,
+    config: Arc<ServerConfig>,
+    options: Arc<ClientOptions>,
+    status: Arc<Status>,
+    progress: watch::Sender<Progress>,
+    /// Ends when the last client is dropped.
+    orders: mpsc::UnboundedReceiver<Order>,
+    /// What serves connections that are ending.
+    leaving: Vec<JoinHandle<()>>,
+}
+
+impl Keeper {
+    pub(super) fn new(
+        number: u64,
+        (config, options): (Arc<ServerConfig>, Arc<ClientOptions>),
+        status: Arc<Status>,
+        progress: watch::Sender<Progress>,
+        orders: mpsc::UnboundedReceiver<Order>,
+    ) -> Self {
+        status.publish(number, ConnectionState::Connecting);
+        Self { number, config, options, status, progress, orders, leaving: Vec::new() }
+    }
+
+    pub(super) async fn run(mut self) {
+        self.keep().await;
+        // Whoever closes the client waits for what it still has.
+        let leaving = std::mem::take(&mut self.leaving).into_iter().filter(|serving| !serving.is_finished());
+        let _ = timeout(PATIENCE_FOR_CLOSING, async {
+            for serving in leaving {
+                let _ = serving.await;
+            }
+        })
+        .await;
+    }
+
+    async fn keep(&mut self) {
+        let mut attempt = self.open(self.patience()).await;
+        while let Some(outcome) = attempt {
+            let opened = match outcome {
+                Ok(opened) => opened,
+                Err(error) => return self.report(ConnectionState::Disconnected, Progress::Failed(error)),
+            };
+            let since = Instant::now();
+            let Some(service) = opened.connection.take_service().await else { return };
+            let hang_up = service.cancellation_token();
+            let mut serving = tokio::spawn(async move {
+                let _ = service.waiting().await;
+            });
+            self.report(ConnectionState::Connected, Progress::Open(opened.clone()));
+            let end = self.attend(&opened, &mut serving).await;
+            hang_up.cancel();
+            self.leaving.retain(|serving| !serving.is_finished());
+            self.leaving.push(serving);
+            if end == End::Closed {
+                return self.report(ConnectionState::Disconnected, Progress::Ended);
+            }
+            let is_the_only_one = self.options.opens_one_transport();
+            if is_the_only_one || (!opened.was_used() && since.elapsed() < SHORT_LIFE) {
+                return self.report(ConnectionState::Disconnected, Progress::Ended);
+            }
+            tracing::warn!(server = self.config.name, "the connection was lost; connecting again");
+            self.report(ConnectionState::Reconnecting, Progress::Opening);
+            attempt = self.open_again().await;
+        }
+    }
+
+    /// Waits until the connection is of no more use.
+    async fn attend(&mut self, opened: &Opened, serving: &mut JoinHandle<()>) -> End {
+        let patience = self.call_timeout();
+        tokio::select! {
+            _ = serving => End::Lost,
+            end = told(&mut self.orders, Some(opened)) => end,
+            () = idle(opened, self.options.idle_after()) => End::Closed,
+            () = unresponsive(opened, self.options.check_every(), patience) => {
+                tracing::warn!(server = self.config.name, "the server no longer answers");
+                End::Lost
+            }
+            never = changes::forward(&opened.connection, &self.status.tools) => match never {},
+            never = subscriptions::keep(&opened.connection, &self.status.resources, patience) => match never {},
+        }
+    }
+
+    /// Opens a connection; `None` where it is no longer wanted.
+    async fn open(&mut self, patience: Duration) -> Option<Result<Opened, ConnectError>> {
+        tokio::select! {
+            biased;
+            _ = told(&mut self.orders, None) => None,
+            outcome = establish(&self.config, &self.options, patience) => Some(outcome.map(Opened::new)),
+        }
+    }
+
+    /// Opens a connection in place of one that was lost, with several tries in the time that connecting may take.
+    async fn open_again(&mut self) -> Option<Result<Opened, ConnectError>> {
+        let patience = self.patience();
+        let start = Instant::now();
+        let mut last = None;
+        for (number, pause) in (1..).zip(PAUSES) {
+            tokio::select! {
+                _ = told(&mut self.orders, None) => return None,
+                () = sleep(with_jitter(pause)) => {}
+            }
+            let left = patience.saturating_sub(start.elapsed());
+            if left.is_zero() && last.is_some() {
+                break;
+            }
+            match self.open(left).await? {
+                Ok(opened) => {
+                    // A server that was started anew may offer other tools.
+                    self.status.tools.note();
+                    return Some(Ok(opened));
+                }
+                Err(error) => {
+                    tracing::warn!(server = self.config.name, "try {number} to connect again failed: {error}");
+                    let may_pass = matches!(error.kind, Kind::Spawn | Kind::Transport | Kind::Timeout);
+                    last = Some(error);
+                    if !may_pass {
+                        break;
+                    }
+                }
+            }
+        }
+        last.map(Err)
+    }
+
+    /// The state first, so that whoever waited for the progress finds it.
+    fn report(&self, state: ConnectionState, progress: Progress) {
+        self.status.publish(self.number, state);
+        self.progress.send_replace(progress);
+    }
+
+    fn call_timeout(&self) -> Duration {
+        self.options.call_timeout(self.config.timeout)
+    }
+
+    fn patience(&self) -> Duration {
+        self.options.connect_timeout_or(self.config.connect_timeout)
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // Also where the runtime ends in the middle of it.
+        self.status.publish(self.number, ConnectionState::Disconnected);
+    }
+}
+
+/// Waits for an order that ends something: the connection `opened`, or the attempt to open one.
+async fn told(orders: &mut mpsc::UnboundedReceiver<Order>, opened: Option<&Opened>) -> End {
+    loop {
+        match orders.recv().await {
+            Some(Order::Look) if opened.is_some_and(|opened| !opened.connection.is_open()) => return End::Lost,
+            Some(Order::Look) => {}
+            Some(Order::Close) | None => return End::Closed,
+        }
+    }
+}
+
+/// Waits until nobody has used the connection for so long.
+async fn idle(opened: &Opened, after: Option<Duration>) {
+    let Some(after) = after else { return pending().await };
+    while let Err(left) = opened.retire_after(after) {
+        sleep(left).await;
+    }
+}
+
+/// Asks the server now and then whether it is there, until it does not answer. Calls have their own limits, and a server
+/// that is busy with one need not answer anything else.
+async fn unresponsive(opened: &Opened, every: Option<Duration>, patience: Duration) {
+    let Some(every) = every else { return pending().await };
+    loop {
+        sleep(every).await;
+        if !opened.is_in_use() && !opened.connection.answers(patience).await && !opened.is_in_use() {
+            return;
+        }
+    }
+}
+
+/// Half of it to one and a half times, so that what failed together does not come back together.
+fn with_jitter(pause: Duration) -> Duration {
+    let share = u32::try_from(RandomState::new().hash_one(0_u8) % 1000).unwrap_or_default();
+    pause / 2 + pause * share / 1000
+}

@@ -1,0 +1,95 @@
+//! A connection in use, so that it is known when nobody uses it.
+
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::session::connection::Connection;
+
+/// How long a new connection stays at least for those whom it was opened for.
+const TIME_FOR_FIRST_USE: Duration = Duration::from_secs(1);
+
+/// An open connection, and who uses it.
+#[derive(Clone)]
+pub(super) struct Opened {
+    pub(super) connection: Arc<Connection>,
+    activity: Arc<Mutex<Activity>>,
+}
+
+struct Activity {
+    users: usize,
+    was_used: bool,
+    since: Instant,
+    is_retired: bool,
+}
+
+impl Opened {
+    pub(super) fn new(connection: Connection) -> Self {
+        let activity = Activity { users: 0, was_used: false, since: Instant::now(), is_retired: false };
+        Self { connection: Arc::new(connection), activity: Arc::new(Mutex::new(activity)) }
+    }
+
+    /// The connection to make requests with; `None` where it is no longer for use.
+    pub(super) fn lease(&self) -> Option<Lease> {
+        if !self.connection.is_open() {
+            return None;
+        }
+        let mut activity = self.activity();
+        if activity.is_retired {
+            return None;
+        }
+        activity.users += 1;
+        activity.was_used = true;
+        drop(activity);
+        Some(Lease(self.clone()))
+    }
+
+    /// Takes the connection out of use, where nobody has used it for so long; else says when to ask again.
+    pub(super) fn retire_after(&self, idle: Duration) -> Result<(), Duration> {
+        let mut activity = self.activity();
+        let idle = if activity.was_used { idle } else { idle.max(TIME_FOR_FIRST_USE) };
+        let left = if activity.users > 0 { idle } else { idle.saturating_sub(activity.since.elapsed()) };
+        if !left.is_zero() || activity.users > 0 {
+            return Err(left.max(Duration::from_millis(1)));
+        }
+        activity.is_retired = true;
+        Ok(())
+    }
+
+    pub(super) fn is_in_use(&self) -> bool {
+        self.activity().users > 0
+    }
+
+    pub(super) fn was_used(&self) -> bool {
+        self.activity().was_used
+    }
+
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.connection, &other.connection)
+    }
+
+    fn activity(&self) -> MutexGuard<'_, Activity> {
+        self.activity.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An open connection that is in use until this is dropped.
+pub(crate) struct Lease(Opened);
+
+impl Deref for Lease {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        &self.0.connection
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let mut activity = self.0.activity();
+        activity.users = activity.users.saturating_sub(1);
+        activity.since = Instant::now();
+    }
+}

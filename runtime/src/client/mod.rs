@@ -1,0 +1,194 @@
+//! A client of one server.
+
+mod calling;
+mod configured;
+pub(crate) mod handlers;
+mod keeper;
+mod lease;
+pub(crate) mod options;
+mod pool;
+pub(crate) mod resolve;
+pub(crate) mod secrets;
+mod servers;
+mod state;
+mod supervisor;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_model::ServerConfig;
+
+use self::lease::Lease;
+use self::supervisor::Supervisor;
+use crate::catalog::changes::Changes;
+use crate::session::subscriptions::Subscriptions;
+
+use crate::session::deadline::Patience;
+use crate::{ConnectError, ServerSpec};
+
+pub use handlers::{ElicitationAnswer, ElicitationRequest, Root, SamplingAnswer, SamplingRequest};
+pub use options::ClientOptions;
+pub use secrets::{LocalSecrets, Or, SecretError, SecretSource};
+pub use servers::{ConnectReport, Servers};
+pub use state::{ConnectionState, StateWatch};
+
+/// A client of one server. Clones share one connection, which is opened by the first call and closed with the last
+/// clone.
+///
+/// ```no_run
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::{CallTool, Client, ToolCall};
+///
+/// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
+/// let result = client.call_tool(ToolCall::new("files", "list", Default::default())).await?;
+/// println!("{}", result.text());
+/// client.close().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    supervisor: Arc<Supervisor>,
+}
+
+impl Client {
+    /// A client of the server that is configured like this. It connects when it is first used.
+    pub fn new(config: ServerConfig) -> Self {
+        Self::with_options(config, ClientOptions::default())
+    }
+
+    /// A client with options.
+    pub fn with_options(config: ServerConfig, options: ClientOptions) -> Self {
+        Self { supervisor: Arc::new(Supervisor::new(config, options)) }
+    }
+
+    /// A client of the server at the other end of a pair of streams: one in the same process, on a pipe of
+    /// [`tokio::io::duplex`], or behind a socket. It speaks lines of JSON, as over stdio.
+    ///
+    /// There is one connection, which the first call begins. When it has ended, also by [`close`](Self::close) or
+    /// [`ClientOptions::idle_timeout`], every call fails with [`CallError::NotConnected`](crate::CallError::NotConnected).
+    ///
+    /// ```
+    /// # async fn run(serve: impl AsyncFn(tokio::io::DuplexStream)) -> Result<(), mcp_runtime::ConnectError> {
+    /// use mcp_runtime::Client;
+    ///
+    /// let (near, far) = tokio::io::duplex(64 * 1024);
+    /// let (read, write) = tokio::io::split(near);
+    /// let client = Client::over(read, write);
+    /// let (connected, ()) = tokio::join!(client.connect(), serve(far));
+    /// # connected
+    /// # }
+    /// ```
+    #[cfg(feature = "stdio")]
+    pub fn over(
+        read: impl tokio::io::AsyncRead + Send + Unpin + 'static,
+        write: impl tokio::io::AsyncWrite + Send + Unpin + 'static,
+    ) -> Self {
+        Self::over_with_options("in-process", read, write, ClientOptions::default())
+    }
+
+    /// As [`over`](Self::over), with the name that errors know the server by, and with options. There is nothing in its
+    /// [`config`](Self::config) but the name.
+    #[cfg(feature = "stdio")]
+    pub fn over_with_options(
+        name: impl Into<String>,
+        read: impl tokio::io::AsyncRead + Send + Unpin + 'static,
+        write: impl tokio::io::AsyncWrite + Send + Unpin + 'static,
+        options: ClientOptions,
+    ) -> Self {
+        let streams = crate::transport::duplex::Streams::new(Box::new(read), Box::new(write));
+        // Nothing is ever started.
+        Self::with_options(ServerConfig::stdio(name, ""), options.over(streams))
+    }
+
+    /// The client that bindings connect with. How to reach the server says, in this order: the variable `MCP_SERVERS`,
+    /// the configuration that was there when the bindings were made, `mcp.toml` or `.mcp.json` from the current folder
+    /// upwards.
+    ///
+    /// Bindings that are configured alike share one connection, as long as one of them is there.
+    ///
+    /// # Errors
+    /// Where none of them has the server, or one of them cannot be read.
+    pub fn for_spec(spec: &'static ServerSpec) -> Result<Self, ConnectError> {
+        let (config, options) = configured::of_spec(spec)?;
+        Ok(Self { supervisor: pool::shared(config, options) })
+    }
+
+    /// The server's name.
+    pub fn name(&self) -> &str {
+        &self.supervisor.config.name
+    }
+
+    /// The server's configuration, with its placeholders.
+    pub fn config(&self) -> &ServerConfig {
+        &self.supervisor.config
+    }
+
+    /// Opens the connection, where there is none.
+    ///
+    /// # Errors
+    /// Why there is no connection.
+    pub async fn connect(&self) -> Result<(), ConnectError> {
+        self.connection().await.map(drop)
+    }
+
+    /// Whether the connection is open.
+    pub fn is_connected(&self) -> bool {
+        self.supervisor.is_connected()
+    }
+
+    /// What the connection is doing.
+    pub fn state(&self) -> ConnectionState {
+        self.supervisor.status.current()
+    }
+
+    /// Watches what the connection does.
+    pub fn watch_state(&self) -> StateWatch {
+        self.supervisor.status.watch()
+    }
+
+    /// Closes the connection, also one that is being opened; a child process is gone when this returns, with all that it
+    /// started. It takes seconds at most, whatever the server does. The next call opens another connection.
+    pub async fn close(&self) {
+        self.supervisor.close().await;
+        self.supervisor.options.save_cassette();
+    }
+
+    /// Closes the connection for good, for all clones: whatever is asked of them from now on fails at once, with
+    /// [`ConnectErrorKind::ShutDown`](crate::ConnectErrorKind::ShutDown).
+    pub async fn shutdown(&self) {
+        self.supervisor.shut_down().await;
+        self.supervisor.options.save_cassette();
+    }
+
+    /// How long a call or a listing over an open connection may take where nothing is said with it.
+    pub(crate) fn patience(&self) -> Patience {
+        let timeout = self.call_timeout();
+        Patience::renewed_by_progress(timeout, self.supervisor.options.total_timeout(timeout))
+    }
+
+    pub(crate) fn call_timeout(&self) -> Duration {
+        self.supervisor.options.call_timeout(self.supervisor.config.timeout)
+    }
+
+    /// The open connection; whoever comes while it is being opened waits for the same one.
+    pub(crate) async fn connection(&self) -> Result<Lease, ConnectError> {
+        self.supervisor.lease().await
+    }
+
+    pub(crate) fn changes(&self) -> &Changes {
+        &self.supervisor.status.tools
+    }
+
+    pub(crate) fn subscriptions(&self) -> &Arc<Subscriptions> {
+        &self.supervisor.status.resources
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("config", &self.supervisor.config).field("state", &self.state()).finish()
+    }
+}

@@ -1,0 +1,319 @@
+//! What a program sets on a client beyond the configuration of its server.
+
+use std::fmt;
+use std::future::Future;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::handlers::{ElicitationAnswer, ElicitationRequest, Handlers, Root, SamplingAnswer, SamplingRequest};
+use super::secrets::{SecretSource, Secrets};
+#[cfg(feature = "cassette")]
+use crate::transport::cassette::Cassette;
+#[cfg(feature = "stdio")]
+use crate::transport::duplex::Streams;
+
+/// How long a call may take where nothing else is said.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long connecting may take; a server may have to be downloaded first.
+const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How many timeouts a call may take that gets on.
+const TIMEOUTS_IN_ALL: u32 = 10;
+
+/// Options of a [`Client`](crate::Client).
+#[derive(Clone, Default)]
+pub struct ClientOptions {
+    timeout: Option<Duration>,
+    connect_timeout: Option<Duration>,
+    max_total_timeout: Option<Duration>,
+    idle_timeout: Option<Duration>,
+    health_check: Option<Duration>,
+    max_concurrent_requests: Option<usize>,
+    protocol_version: Option<String>,
+    capabilities: Option<Value>,
+    handlers: Handlers,
+    guarded: bool,
+    secrets: Option<Secrets>,
+    #[cfg(feature = "stdio")]
+    streams: Option<Streams>,
+    #[cfg(feature = "cassette")]
+    cassette: Option<Cassette>,
+    #[cfg(feature = "auth")]
+    authorization: Option<crate::OAuth>,
+}
+
+impl ClientOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How long a call may take over an open connection where the server's configuration does not say; 30 seconds by
+    /// default. What the server says of its progress begins it anew, up to [`max_total_timeout`](Self::max_total_timeout).
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// How long a call may take that makes progress, and a listing with all its pages; ten times the timeout by default.
+    #[must_use]
+    pub fn max_total_timeout(mut self, timeout: Duration) -> Self {
+        self.max_total_timeout = Some(timeout);
+        self
+    }
+
+    /// How long connecting may take where the server's configuration does not say; 60 seconds by default.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = Some(timeout);
+        self
+    }
+
+    /// Closes a connection that nobody has used for so long; the next call opens another. By default it stays open.
+    #[must_use]
+    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = Some(timeout);
+        self
+    }
+
+    /// Asks a server that nobody calls so often whether it still answers. One that does not, within the timeout of a call
+    /// at most, is replaced by another connection. By default only calls find out.
+    #[must_use]
+    pub fn health_check(mut self, every: Duration) -> Self {
+        self.health_check = Some(every);
+        self
+    }
+
+    /// How many requests to a server over HTTP may wait for the head of their answer at once, at least one; 16 by
+    /// default. Those beyond wait for their turn. Over stdio there is one stream for all, and no limit.
+    #[must_use]
+    pub fn max_concurrent_requests(mut self, requests: usize) -> Self {
+        self.max_concurrent_requests = Some(requests);
+        self
+    }
+
+    /// The protocol version to try first.
+    #[must_use]
+    pub fn protocol_version(mut self, version: impl Into<String>) -> Self {
+        self.protocol_version = Some(version.into());
+        self
+    }
+
+    /// The client capabilities to declare, as JSON; the list of tools may depend on them.
+    #[must_use]
+    pub fn capabilities(mut self, capabilities: Value) -> Self {
+        self.capabilities = Some(capabilities);
+        self
+    }
+
+    /// Answers what the server asks of the user in the middle of a call, and declares that it can be asked.
+    #[must_use]
+    pub fn on_elicitation<F, A>(mut self, answer: F) -> Self
+    where
+        F: Fn(ElicitationRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = ElicitationAnswer> + Send + 'static,
+    {
+        self.handlers.on_elicitation(answer);
+        self
+    }
+
+    /// Lets the server ask the program's model, and declares that it can.
+    ///
+    /// ```
+    /// use mcp_runtime::{ClientOptions, SamplingAnswer};
+    ///
+    /// let options = ClientOptions::new().on_sampling(async |request| match request.params.get("messages") {
+    ///     Some(messages) => SamplingAnswer::text("my-model", format!("about {messages}")),
+    ///     None => SamplingAnswer::Decline,
+    /// });
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn on_sampling<F, A>(mut self, answer: F) -> Self
+    where
+        F: Fn(SamplingRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = SamplingAnswer> + Send + 'static,
+    {
+        self.handlers.on_sampling(answer);
+        self
+    }
+
+    /// The folders that the server may take for its own, and declares that it can ask for them.
+    #[must_use]
+    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
+        self.handlers.roots(roots);
+        self
+    }
+
+    /// How long an answer to what a server asks may take; five minutes by default. The time of the call stands still
+    /// meanwhile, for ten times as long in all. What takes longer is declined.
+    #[must_use]
+    pub fn answer_timeout(mut self, timeout: Duration) -> Self {
+        self.handlers.patience(timeout);
+        self
+    }
+
+    /// Has child processes ended even where this process is killed: builds are, and leave nothing behind.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn guarded(mut self) -> Self {
+        self.guarded = true;
+        self
+    }
+
+    pub(crate) fn is_guarded(&self) -> bool {
+        self.guarded
+    }
+
+    /// Where the values of placeholders come from, in place of [`LocalSecrets`](crate::LocalSecrets): the environment and,
+    /// with feature `keyring`, the keyring of the operating system. It is asked each time that a connection is opened.
+    #[must_use]
+    pub fn secrets(mut self, source: impl SecretSource + 'static) -> Self {
+        self.secrets = Some(Secrets::new(source));
+        self
+    }
+
+    pub(crate) fn secret_source(&self) -> Secrets {
+        self.secrets.clone().unwrap_or_default()
+    }
+
+    /// Records what is said with the server, or replays it without one; see [`Cassette`](crate::Cassette). A cassette is
+    /// for the connections of one server.
+    #[cfg(feature = "cassette")]
+    #[must_use]
+    pub fn cassette(mut self, cassette: Cassette) -> Self {
+        self.cassette = Some(cassette);
+        self
+    }
+
+    #[cfg(feature = "cassette")]
+    pub(crate) fn inserted_cassette(&self) -> Option<&Cassette> {
+        self.cassette.as_ref()
+    }
+
+    /// Whether there is no server to reach.
+    pub(crate) fn replays(&self) -> bool {
+        #[cfg(feature = "cassette")]
+        return self.cassette.as_ref().is_some_and(Cassette::replays);
+        #[cfg(not(feature = "cassette"))]
+        false
+    }
+
+    /// What a closed connection leaves to be written.
+    pub(crate) fn save_cassette(&self) {
+        #[cfg(feature = "cassette")]
+        if let Some(cassette) = &self.cassette {
+            cassette.save_or_log();
+        }
+    }
+
+    /// The streams that the server is at the other end of.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn over(mut self, streams: Streams) -> Self {
+        self.streams = Some(streams);
+        self
+    }
+
+    #[cfg(feature = "stdio")]
+    pub(crate) fn streams(&self) -> Option<&Streams> {
+        self.streams.as_ref()
+    }
+
+    /// Whether there is one transport for all attempts to begin a conversation, and none after it.
+    pub(crate) fn opens_one_transport(&self) -> bool {
+        #[cfg(feature = "stdio")]
+        return self.streams.is_some();
+        #[cfg(not(feature = "stdio"))]
+        false
+    }
+
+    /// How requests to the server are authorized, where it is one over HTTP that asks for OAuth.
+    #[cfg(feature = "auth")]
+    #[must_use]
+    pub fn authorization(mut self, oauth: crate::OAuth) -> Self {
+        self.authorization = Some(oauth);
+        self
+    }
+
+    pub(crate) fn call_timeout(&self, configured: Option<Duration>) -> Duration {
+        configured.or(self.timeout).unwrap_or(DEFAULT_TIMEOUT)
+    }
+
+    pub(crate) fn connect_timeout_or(&self, configured: Option<Duration>) -> Duration {
+        configured.or(self.connect_timeout).unwrap_or(DEFAULT_CONNECT_TIMEOUT)
+    }
+
+    pub(crate) fn total_timeout(&self, timeout: Duration) -> Duration {
+        self.max_total_timeout.unwrap_or_else(|| timeout.saturating_mul(TIMEOUTS_IN_ALL))
+    }
+
+    pub(crate) fn idle_after(&self) -> Option<Duration> {
+        self.idle_timeout
+    }
+
+    pub(crate) fn check_every(&self) -> Option<Duration> {
+        self.health_check
+    }
+
+    pub(crate) fn concurrent_requests(&self) -> Option<usize> {
+        self.max_concurrent_requests
+    }
+
+    pub(crate) fn version_hint(&self) -> Option<&str> {
+        self.protocol_version.as_deref()
+    }
+
+    pub(crate) fn declared_capabilities(&self) -> Value {
+        let mut capabilities = self.capabilities.clone().unwrap_or_else(|| json!({}));
+        if let Value::Object(declared) = &mut capabilities {
+            self.handlers.declare(declared);
+        }
+        capabilities
+    }
+
+    pub(crate) fn handlers(&self) -> &Handlers {
+        &self.handlers
+    }
+
+    /// Who authorizes the requests to a server, where the program said so.
+    #[cfg(feature = "auth")]
+    pub(crate) fn authorizer(
+        &self,
+        server: &mcp_model::Transport,
+    ) -> Result<Option<std::sync::Arc<dyn crate::transport::http::authorization::Authorizer>>, String> {
+        use mcp_model::Transport;
+        let Some(oauth) = &self.authorization else { return Ok(None) };
+        let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = server else {
+            return Err("OAuth is for servers with a `url`; what a child process needs stands in its `env`".to_owned());
+        };
+        if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+            return Err("`headers.Authorization` and OAuth exclude each other; remove the one or the other".to_owned());
+        }
+        Ok(Some(oauth.session(url)?))
+    }
+}
+
+impl fmt::Debug for ClientOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ClientOptions");
+        shown
+            .field("timeout", &self.timeout)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("max_total_timeout", &self.max_total_timeout)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("health_check", &self.health_check)
+            .field("max_concurrent_requests", &self.max_concurrent_requests)
+            .field("protocol_version", &self.protocol_version)
+            .field("capabilities", &self.capabilities)
+            .field("handlers", &self.handlers)
+            .field("secrets", &self.secrets.is_some());
+        #[cfg(feature = "stdio")]
+        shown.field("streams", &self.streams.is_some());
+        #[cfg(feature = "cassette")]
+        shown.field("cassette", &self.cassette);
+        #[cfg(feature = "auth")]
+        shown.field("authorization", &self.authorization);
+        shown.finish()
+    }
+}

@@ -1,0 +1,62 @@
+//! Bindings that are configured alike share one connection: every supervisor that one of them holds, by what it was
+//! made of.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use mcp_model::{SecretRef, ServerConfig, Transport, digest};
+use serde_json::json;
+use tokio::runtime::Handle;
+
+use super::options::ClientOptions;
+use super::supervisor::Supervisor;
+
+/// The last of those who share a supervisor ends it: nothing is kept alive here.
+static SHARED: Mutex<Option<HashMap<String, Weak<Supervisor>>>> = Mutex::new(None);
+
+/// The supervisor of a server that is configured like this, shared with whoever else asked for one and still has it.
+pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Supervisor> {
+    // What cannot be resolved cannot be compared; connecting will say why.
+    let Some(key) = key(&config, &options) else {
+        return Arc::new(Supervisor::new(config, options));
+    };
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    let shared = shared.get_or_insert_default();
+    shared.retain(|_, supervisor| supervisor.strong_count() > 0);
+    if let Some(found) = shared.get(&key).and_then(Weak::upgrade).filter(|found| !found.is_shut_down()) {
+        return found;
+    }
+    let made = Arc::new(Supervisor::new(config, options));
+    shared.insert(key, Arc::downgrade(&made));
+    made
+}
+
+/// A digest, because the values that it is made of are secret. A connection belongs to the runtime that it was opened in.
+fn key(config: &ServerConfig, options: &ClientOptions) -> Option<String> {
+    let variable = |name: &str| std::env::var(name).ok();
+    // What a keyring holds is known when a connection is opened; an entry is the same for all who name it.
+    let value = |secret: &SecretRef| match secret {
+        SecretRef::Variable(name) => variable(name),
+        other => Some(other.to_string()),
+    };
+    let resolved = config.expand_with(value).ok()?;
+    let reached = match &resolved.transport {
+        Transport::Stdio { command, args, cwd } => json!(["stdio", command, args, cwd]),
+        Transport::Http { url, headers } => json!(["http", url, headers]),
+        Transport::Sse { url, headers } => json!(["sse", url, headers]),
+    };
+    let inherited: Vec<_> = resolved.inherit_env.iter().map(|name| (name, variable(name))).collect();
+    let runtime = Handle::try_current().ok().map(|runtime| runtime.id().to_string());
+    let parts = json!([
+        resolved.name,
+        resolved.folder,
+        reached,
+        resolved.env,
+        inherited,
+        resolved.isolation.as_ref().map(|isolation| (&isolation.read, &isolation.write)),
+        config.to_json(),
+        format!("{options:?}"),
+        runtime,
+    ]);
+    Some(digest(&parts))
+}

@@ -1,0 +1,72 @@
+//! From a configuration with placeholders to one that can be connected with, and to what must not be repeated of it.
+
+use std::collections::BTreeMap;
+
+use mcp_model::{SecretRef, ServerConfig};
+
+use super::secrets::Secrets;
+use crate::observe::redact::{PrivateValues, Redactor};
+use crate::{ConnectError, ConnectErrorKind as Kind};
+
+const LONGEST_REASON: usize = 500;
+
+/// A configuration whose placeholders are values.
+pub(crate) struct Resolved {
+    pub(crate) config: ServerConfig,
+    /// Knows every secret in it.
+    pub(crate) redactor: Redactor,
+}
+
+/// Asks for the value of each placeholder.
+///
+/// # Errors
+/// Names the placeholder that has no value, or that nothing can be said of.
+pub(crate) async fn resolve(config: &ServerConfig, secrets: &Secrets) -> Result<Resolved, ConnectError> {
+    let mut found = BTreeMap::new();
+    for secret in config.placeholders() {
+        let value = secrets.get(&secret).await.map_err(|error| {
+            let kind = if error.is_unsupported() { Kind::Unsupported } else { Kind::Config };
+            // What a program's own source says may hold what it gave before.
+            let said = Redactor::new(&private_values(config, &found)).shown(&error.to_string(), LONGEST_REASON);
+            ConnectError::new(&config.name, kind, format!("`{secret}` has no value: {said}"))
+        })?;
+        if let Some(value) = value {
+            found.insert(secret, value);
+        }
+    }
+    let ready = config
+        .expand_with(|secret| found.get(secret).cloned())
+        .map_err(|error| ConnectError::new(&config.name, Kind::Config, error.to_string()))?;
+    let redactor = Redactor::new(&private_values(&ready, &found));
+    Ok(Resolved { config: ready, redactor })
+}
+
+/// The configuration as it is, where nobody is connected to; what can be known of its secrets is all the same.
+pub(crate) async fn unresolved(config: &ServerConfig, secrets: &Secrets) -> Resolved {
+    let mut found = BTreeMap::new();
+    for secret in config.placeholders() {
+        if let Ok(Some(value)) = secrets.get(&secret).await {
+            found.insert(secret, value);
+        }
+    }
+    // Where a value is missing, its placeholder is no secret.
+    let known = config.expand_with(|secret| Some(found.get(secret).cloned().unwrap_or_default()));
+    let redactor = Redactor::new(&private_values(known.as_ref().unwrap_or(config), &found));
+    Resolved { config: config.clone(), redactor }
+}
+
+fn private_values(config: &ServerConfig, found: &BTreeMap<SecretRef, String>) -> PrivateValues {
+    let mut values = PrivateValues::of(config);
+    for (secret, value) in found {
+        match secret {
+            SecretRef::Variable(name) => values.handed(name, value),
+            _ => values.secret(value),
+        }
+    }
+    for name in &config.inherit_env {
+        if let Some(value) = std::env::var_os(name) {
+            values.handed(name, &value.to_string_lossy());
+        }
+    }
+    values
+}

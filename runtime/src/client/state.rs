@@ -1,0 +1,91 @@
+//! What a connection is doing, for whoever watches it.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::catalog::changes::Changes;
+use crate::session::subscriptions::Subscriptions;
+
+/// What the connection of a [`Client`](crate::Client) is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ConnectionState {
+    /// There is none; the next call opens one.
+    Disconnected,
+    /// It is being opened.
+    Connecting,
+    /// It is open.
+    Connected,
+    /// It was lost, and is being opened again.
+    Reconnecting,
+    /// The client was shut down, and opens no other.
+    ShutDown,
+}
+
+/// Sees every change of a [`ConnectionState`]; of several in quick succession the last.
+///
+/// ```no_run
+/// # async fn run(client: mcp_runtime::Client) {
+/// let mut watch = client.watch_state();
+/// while let Some(state) = watch.changed().await {
+///     println!("{}: {state:?}", client.name());
+/// }
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct StateWatch(watch::Receiver<Stamped>);
+
+impl StateWatch {
+    /// The state now.
+    #[must_use]
+    pub fn current(&self) -> ConnectionState {
+        self.0.borrow().state
+    }
+
+    /// Waits for another state than the one that was seen last; `None` once there are neither clients nor a connection.
+    pub async fn changed(&mut self) -> Option<ConnectionState> {
+        self.0.changed().await.ok()?;
+        Some(self.0.borrow_and_update().state)
+    }
+}
+
+/// A state, and the number of the keeper that it is of.
+#[derive(Clone, Copy, Debug)]
+struct Stamped {
+    keeper: u64,
+    state: ConnectionState,
+}
+
+/// What is told of a connection to whoever watches.
+pub(super) struct Status {
+    state: watch::Sender<Stamped>,
+    pub(super) tools: Changes,
+    pub(super) resources: Arc<Subscriptions>,
+}
+
+impl Status {
+    pub(super) fn new() -> Self {
+        let state = Stamped { keeper: 0, state: ConnectionState::Disconnected };
+        Self { state: watch::Sender::new(state), tools: Changes::default(), resources: Arc::default() }
+    }
+
+    /// Notes what a keeper does. What an older one still has to say is of no interest.
+    pub(super) fn publish(&self, keeper: u64, state: ConnectionState) {
+        self.state.send_if_modified(|last| {
+            let is_news = keeper >= last.keeper && state != last.state && last.state != ConnectionState::ShutDown;
+            if is_news {
+                *last = Stamped { keeper, state };
+            }
+            is_news
+        });
+    }
+
+    pub(super) fn current(&self) -> ConnectionState {
+        self.state.borrow().state
+    }
+
+    pub(super) fn watch(&self) -> StateWatch {
+        StateWatch(self.state.subscribe())
+    }
+}

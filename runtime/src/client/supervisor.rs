@@ -1,0 +1,202 @@
+//! Who has a client's connection: at most one keeper at a time, and all callers share what it opens.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mcp_model::ServerConfig;
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, watch};
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use super::keeper::{Keeper, Order, Progress};
+use super::lease::Lease;
+use super::options::ClientOptions;
+use super::state::{ConnectionState, Status};
+use crate::{ConnectError, ConnectErrorKind as Kind};
+
+/// Longer than a stubborn child process, or the goodbye to an HTTP server that does not answer, may take.
+const PATIENCE_FOR_CLOSING: Duration = Duration::from_secs(10);
+
+/// A server that ends each connection once it is open would be connected to without end.
+const MOST_CONNECTIONS_THAT_END_AT_ONCE: u32 = 5;
+
+/// The connection of one client and its clones. When the last of them goes, its keeper closes the connection.
+pub(super) struct Supervisor {
+    pub(super) config: Arc<ServerConfig>,
+    pub(super) options: Arc<ClientOptions>,
+    pub(super) status: Arc<Status>,
+    slot: Mutex<Slot>,
+}
+
+#[derive(Default)]
+struct Slot {
+    kept: Option<Kept>,
+    /// Keepers of before that may still be closing a connection: who closes the client waits for them as well.
+    before: Vec<watch::Receiver<Progress>>,
+    keepers: u64,
+    is_shut_down: bool,
+}
+
+/// A keeper at work, or at the end of it.
+#[derive(Clone)]
+struct Kept {
+    number: u64,
+    progress: watch::Receiver<Progress>,
+    orders: mpsc::UnboundedSender<Order>,
+    is_closing: bool,
+    task: AbortHandle,
+}
+
+impl Kept {
+    /// Whether there is a connection to be had from it, now or soon.
+    fn is_usable(&self) -> bool {
+        // The runtime that it ran in may be gone.
+        let is_alive = self.progress.has_changed().is_ok();
+        is_alive && !self.is_closing && matches!(*self.progress.borrow(), Progress::Opening | Progress::Open(_))
+    }
+}
+
+impl Supervisor {
+    pub(super) fn new(config: ServerConfig, options: ClientOptions) -> Self {
+        Self {
+            config: Arc::new(config),
+            options: Arc::new(options),
+            status: Arc::new(Status::new()),
+            slot: Mutex::default(),
+        }
+    }
+
+    /// The open connection; whoever comes while it is being opened waits for the same one.
+    pub(super) async fn lease(&self) -> Result<Lease, ConnectError> {
+        let mut has_begun_again = false;
+        let mut ended_at_once = 0;
+        loop {
+            let mut kept = self.kept()?;
+            let settled = kept.progress.wait_for(|progress| !matches!(progress, Progress::Opening)).await;
+            match settled.map(|progress| progress.clone()) {
+                Ok(Progress::Open(opened)) => {
+                    if let Some(lease) = opened.lease() {
+                        return Ok(lease);
+                    }
+                    ended_at_once += 1;
+                    if ended_at_once == MOST_CONNECTIONS_THAT_END_AT_ONCE {
+                        let message = format!("the server ended {ended_at_once} connections as soon as they were open");
+                        return Err(self.error(Kind::Transport, &opened.connection.link.notes.explain(&message)));
+                    }
+                    // It is about to end; its keeper may not have seen that yet.
+                    if kept.orders.send(Order::Look).is_ok() {
+                        let _ = kept.progress.wait_for(|progress| !progress.is(&opened)).await;
+                    }
+                }
+                Ok(Progress::Failed(error)) => return Err(error),
+                Ok(Progress::Opening | Progress::Ended) => {}
+                // Not closed by anybody, it went with the runtime that it was in.
+                Err(_) if !has_begun_again && self.is_current(kept.number) => has_begun_again = true,
+                Err(_) if self.slot().is_shut_down => return Err(self.shut_down_error()),
+                Err(_) => return Err(self.error(Kind::Transport, "the client was closed while it was connecting")),
+            }
+        }
+    }
+
+    /// Whether the connection is open.
+    pub(super) fn is_connected(&self) -> bool {
+        self.slot().kept.as_ref().is_some_and(|kept| {
+            kept.is_usable()
+                && matches!(&*kept.progress.borrow(), Progress::Open(opened) if opened.connection.is_open())
+        })
+    }
+
+    /// Whether the last attempt to connect failed.
+    pub(super) fn has_failed(&self) -> bool {
+        self.slot()
+            .kept
+            .as_ref()
+            .is_some_and(|kept| !kept.is_closing && matches!(*kept.progress.borrow(), Progress::Failed(_)))
+    }
+
+    pub(super) fn is_shut_down(&self) -> bool {
+        self.slot().is_shut_down
+    }
+
+    /// Ends the connection, also one that is being opened, and waits for its end.
+    pub(super) async fn close(&self) {
+        let (mut at_work, task) = {
+            let mut slot = self.slot();
+            let mut at_work = slot.before.clone();
+            let task = slot.kept.as_mut().map(|kept| {
+                kept.is_closing = true;
+                // One that has ended has nothing left to close.
+                let _ = kept.orders.send(Order::Close);
+                at_work.push(kept.progress.clone());
+                kept.task.clone()
+            });
+            (at_work, task)
+        };
+        let ended = async {
+            for progress in &mut at_work {
+                while progress.changed().await.is_ok() {}
+            }
+        };
+        // Outside a runtime there is no clock; the keeper has a limit of its own.
+        if Handle::try_current().is_err() {
+            ended.await;
+        } else if timeout(PATIENCE_FOR_CLOSING, ended).await.is_err()
+            && let Some(task) = task
+        {
+            task.abort();
+        }
+    }
+
+    /// Ends the connection for good.
+    pub(super) async fn shut_down(&self) {
+        self.slot().is_shut_down = true;
+        self.close().await;
+        self.status.publish(u64::MAX, ConnectionState::ShutDown);
+    }
+
+    fn kept(&self) -> Result<Kept, ConnectError> {
+        let mut slot = self.slot();
+        if slot.is_shut_down {
+            return Err(self.shut_down_error());
+        }
+        if let Some(kept) = slot.kept.as_ref().filter(|kept| kept.is_usable()) {
+            return Ok(kept.clone());
+        }
+        let runtime = Handle::try_current()
+            .map_err(|_| self.error(Kind::Unsupported, "a connection needs a tokio runtime, and this is not in one"))?;
+        let before = slot.kept.take().map(|kept| kept.progress);
+        slot.before.extend(before);
+        slot.before.retain(|progress| progress.has_changed().is_ok());
+        slot.keepers += 1;
+        let number = slot.keepers;
+        let (orders, taken) = mpsc::unbounded_channel();
+        let (progress, seen) = watch::channel(Progress::Opening);
+        let keeper =
+            Keeper::new(number, (self.config.clone(), self.options.clone()), self.status.clone(), progress, taken);
+        let kept = Kept {
+            number,
+            progress: seen,
+            orders,
+            is_closing: false,
+            task: runtime.spawn(keeper.run()).abort_handle(),
+        };
+        Ok(slot.kept.insert(kept).clone())
+    }
+
+    fn is_current(&self, number: u64) -> bool {
+        self.slot().kept.as_ref().is_some_and(|kept| kept.number == number && !kept.is_closing)
+    }
+
+    fn shut_down_error(&self) -> ConnectError {
+        self.error(Kind::ShutDown, "the client was shut down")
+    }
+
+    fn error(&self, kind: Kind, message: &str) -> ConnectError {
+        ConnectError::new(&self.config.name, kind, message)
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Slot> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

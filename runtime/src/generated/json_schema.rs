@@ -1,0 +1,56 @@
+//! `schemars::JsonSchema` for generated types: the schema that the server sent. A macro expands in another crate and
+//! cannot see this one's features, so there are two of it.
+
+#[cfg(feature = "schemars")]
+pub use {schemars, std::borrow::Cow};
+
+/// A schema as `schemars` holds it.
+#[cfg(feature = "schemars")]
+#[must_use]
+pub fn original(text: Option<&str>) -> schemars::Schema {
+    text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+}
+
+/// Gives a type of a tool its `schemars::JsonSchema`.
+///
+/// The schema is a document of its own, as the server sent it: its references hold where it is the root.
+#[doc(hidden)]
+#[cfg(feature = "schemars")]
+#[macro_export]
+macro_rules! __json_schema {
+    ($type:ident, input_schema of $params:ident) => {
+        $crate::__json_schema!($type, ::core::option::Option::Some(<$params as $crate::Tool>::SPEC.input_schema));
+    };
+    ($type:ident, output_schema of $params:ident) => {
+        $crate::__json_schema!($type, <$params as $crate::Tool>::SPEC.output_schema);
+    };
+    ($type:ident, $text:expr) => {
+        impl $crate::__private::json_schema::schemars::JsonSchema for $type {
+            fn schema_name() -> $crate::__private::json_schema::Cow<'static, str> {
+                $crate::__private::json_schema::Cow::Borrowed(::core::stringify!($type))
+            }
+
+            fn schema_id() -> $crate::__private::json_schema::Cow<'static, str> {
+                $crate::__private::json_schema::Cow::Borrowed(::core::concat!(
+                    ::core::module_path!(),
+                    "::",
+                    ::core::stringify!($type)
+                ))
+            }
+
+            fn json_schema(
+                _: &mut $crate::__private::json_schema::schemars::SchemaGenerator,
+            ) -> $crate::__private::json_schema::schemars::Schema {
+                $crate::__private::json_schema::original($text)
+            }
+        }
+    };
+}
+
+/// Without feature `schemars`, types have no `schemars::JsonSchema`.
+#[doc(hidden)]
+#[cfg(not(feature = "schemars"))]
+#[macro_export]
+macro_rules! __json_schema {
+    ($($tokens:tt)*) => {};
+}

@@ -1,0 +1,22 @@
+//! What only generated code needs, and with it all that the crate shows of itself under `__private`: generated code names
+//! nothing else that is not public, apart from [`__format!`](crate::__format), where bindings of every version look for it.
+
+mod call_value;
+mod conversions;
+mod format;
+pub mod json_schema;
+mod offers;
+pub mod prelude;
+
+pub use call_value::{deserialize_call, serialize_call};
+pub use offers::{fill_in, get_prompt, read_resource};
+
+pub use crate::call::{
+    call, call_untyped, decode, decode_wrapped, encode, encode_wrapped, place_of, print_arguments, read_arguments,
+};
+pub use crate::wire::*;
+// The language puts exported macros at the root of the crate, too.
+pub use crate::{
+    __from, __json_schema, __literal_enum, __newtype, __object, __serde_call, __string_enum, __tagged_union, __tool,
+    __untagged_union, __wire_through_serde,
+};

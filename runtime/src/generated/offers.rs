@@ -1,0 +1,75 @@
+//! What bindings of prompts and resource templates do.
+
+use std::collections::BTreeMap;
+
+use mcp_model::{TemplateValue, UriTemplate};
+use serde_json::{Map, Value};
+
+use crate::wire::{Wire, to_value};
+use crate::{CallError, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult};
+
+/// Gets a prompt with typed arguments.
+///
+/// # Errors
+/// As [`GetPrompt::get_prompt`].
+pub async fn get_prompt(
+    client: &(impl GetPrompt + ?Sized),
+    server: &'static str,
+    prompt: &'static str,
+    arguments: &impl Wire,
+) -> Result<PromptResult, CallError> {
+    client.get_prompt(PromptRequest::new(server, prompt, members(server, prompt, arguments)?)).await
+}
+
+/// Reads a resource.
+///
+/// # Errors
+/// As [`ReadResource::read_resource`].
+pub async fn read_resource(
+    client: &(impl ReadResource + ?Sized),
+    server: &'static str,
+    uri: String,
+) -> Result<ResourceResult, CallError> {
+    client.read_resource(ResourceRequest::new(server, uri)).await
+}
+
+/// Fills a resource template in.
+///
+/// # Errors
+/// [`CallError::InvalidArguments`] where a value cannot stand in its place.
+pub fn fill_in(server: &'static str, template: &'static str, variables: &impl Wire) -> Result<String, CallError> {
+    let invalid = |pointer: String, message: String| CallError::InvalidArguments {
+        server: server.to_owned(),
+        tool: template.to_owned(),
+        pointer,
+        message,
+    };
+    let variables = members(server, template, variables)?;
+    let parsed = UriTemplate::parse(template).map_err(|error| invalid(String::new(), error.to_string()))?;
+    let lists: BTreeMap<&str, Vec<String>> =
+        variables.iter().filter_map(|(name, value)| Some((name.as_str(), texts(value.as_array()?)))).collect();
+    let value = |name: &str| match (variables.get(name)?, lists.get(name)) {
+        (Value::String(text), _) => Some(TemplateValue::Text(text)),
+        (_, list) => Some(TemplateValue::List(list?)),
+    };
+    let filled = parsed.expand(value);
+    filled.map_err(|error| invalid(format!("/{}", mcp_model::pointer_segment(&error.variable)), error.message))
+}
+
+fn texts(list: &[Value]) -> Vec<String> {
+    list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn members(server: &str, what: &str, value: &impl Wire) -> Result<Map<String, Value>, CallError> {
+    let invalid = |pointer: String, message: String| CallError::InvalidArguments {
+        server: server.to_owned(),
+        tool: what.to_owned(),
+        pointer,
+        message,
+    };
+    match to_value(value) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err(invalid(String::new(), "the arguments are a JSON object".to_owned())),
+        Err(error) => Err(invalid(error.pointer(), error.message().into_owned())),
+    }
+}

@@ -1,0 +1,178 @@
+//! The forms in which a value comes back: as it is, and as those who repeat it escape it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use base64::Engine;
+use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
+
+const SHORTEST_IN_BASE64: usize = 8;
+const UNRESERVED: &str = "-._~";
+/// What encoders leave as it is beside letters and digits: nothing, RFC 3986, `encodeURIComponent`, forms, `encodeURI`.
+const LEFT_AS_THEY_ARE: [&str; 5] = ["", UNRESERVED, "-._~!*'()", "-._*", "-._~;/?:@&=+$,#!*'()[]"];
+
+/// Every form of a value, itself included. How many backslashes there are does not matter.
+pub(super) fn of(value: &str) -> BTreeSet<String> {
+    let mut forms = BTreeSet::from([value.to_owned()]);
+    let json = in_json(value);
+    for form in [value, &json] {
+        forms.insert(in_units(form, |c| "<>&".contains(c)));
+        let ascii = in_units(form, |c| !c.is_ascii() || c.is_control());
+        forms.insert(ascii.to_ascii_uppercase().replace("\\U", "\\u"));
+        forms.insert(ascii);
+    }
+    forms.insert(json);
+    forms.insert(value.escape_debug().to_string());
+    forms.insert(value.escape_default().to_string());
+    forms.insert(value.as_bytes().escape_ascii().to_string());
+    forms.insert(value.chars().flat_map(in_python).collect());
+    // As those who know ASCII alone leave out the rest, or mark its place.
+    forms.insert(value.chars().filter(char::is_ascii).collect());
+    forms.insert(value.replace(|c: char| !c.is_ascii(), "?"));
+    for kept in LEFT_AS_THEY_ARE {
+        let encoded = percent_encoded(value, kept);
+        forms.insert(encoded.replace("%20", "+"));
+        forms.insert(lower_hex(&encoded));
+        forms.insert(encoded);
+    }
+    // Each is shorter than the one before.
+    forms.extend(percent_decoded(value).iter().flat_map(|decoded| of(decoded)));
+    for apostrophe in ["&#39;", "&#x27;"] {
+        let text = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        forms.insert(text.replace('"', "&quot;").replace('\'', apostrophe));
+    }
+    if value.len() >= SHORTEST_IN_BASE64 {
+        forms.extend(in_base64(value));
+    }
+    forms
+}
+
+fn in_json(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+}
+
+/// With `\u` escapes, as encoders write them that keep to ASCII or to what HTML allows.
+fn in_units(text: &str, is_escaped: impl Fn(char) -> bool) -> String {
+    let mut written = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_escaped(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a String cannot fail.
+                let _ = write!(written, "\\u{unit:04x}");
+            }
+        } else {
+            written.push(character);
+        }
+    }
+    written
+}
+
+/// `\x1b` and `\n`, and what is not ASCII as it is.
+fn in_python(character: char) -> Vec<char> {
+    match character {
+        _ if character.is_ascii_control() => (character as u8).escape_ascii().map(char::from).collect(),
+        _ => vec![character],
+    }
+}
+
+fn percent_encoded(text: &str, kept: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}
+
+fn lower_hex(encoded: &str) -> String {
+    let mut after_percent = 0;
+    let lower = |c: char| {
+        after_percent = if c == '%' { 2 } else { i32::max(after_percent - 1, -1) };
+        if after_percent >= 0 { c.to_ascii_lowercase() } else { c }
+    };
+    encoded.chars().map(lower).collect()
+}
+
+/// What a percent-encoded text stands for, where it is one.
+pub(super) fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        let (before, after) = rest.split_at(at);
+        bytes.extend_from_slice(before.as_bytes());
+        match after.get(1..3).and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(3..)?;
+            }
+            None => {
+                bytes.push(b'%');
+                rest = after.get(1..)?;
+            }
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8(bytes).ok().filter(|decoded| decoded != text)
+}
+
+/// What stays the same of it in base64, alone or in the middle of something longer, which begins in one of three ways.
+fn in_base64(value: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for before in 0..3 {
+        let mut bytes = vec![0; before];
+        bytes.extend_from_slice(value.as_bytes());
+        // Letters that hold bits of what stands beside it.
+        let (first, last) = ([0, 2, 3].get(before).copied().unwrap_or_default(), usize::from(bytes.len() % 3 != 0));
+        for encoded in [BASE64_STANDARD_NO_PAD.encode(&bytes), BASE64_URL_SAFE_NO_PAD.encode(&bytes)] {
+            found.extend(encoded.get(first..encoded.len() - last).map(str::to_owned));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_encoder_is_followed() {
+        let found = of("a\"/é<&\u{7} ~'=Z");
+        for form in [
+            "a\"/é<&\u{7} ~'=Z",
+            "a\\\"/é<&\\u0007 ~'=Z",
+            "a\\\"/\\u00e9<&\\u0007 ~'=Z",
+            "a\\\"/é\\u003c\\u0026\\u0007 ~'=Z",
+            "a\\\"/é<&\\u{7} ~\\'=Z",
+            "a\"/é<&\\x07 ~'=Z",
+            "a%22%2F%C3%A9%3C%26%07%20~%27%3DZ",
+            "a%22%2f%c3%a9%3c%26%07%20~%27%3dZ",
+            "a%22%2F%C3%A9%3C%26%07+%7E%27%3DZ",
+            "a%22/%C3%A9%3C&%07%20~'=Z",
+            "a&quot;/é&lt;&amp;\u{7} ~&#39;=Z",
+        ] {
+            assert!(found.contains(form), "{form}: {found:#?}");
+        }
+        assert!(of("a%2Fb").contains("a/b"));
+        assert_eq!(
+            of("plain_1").iter().filter(|form| form.eq_ignore_ascii_case("plain_1")).count(),
+            2,
+            "{:?}",
+            of("plain_1")
+        );
+    }
+
+    #[test]
+    fn base64_is_known_wherever_it_stands() {
+        let forms = of("hunter2-hunter2");
+        for (before, after) in [("", ""), ("user:", ""), ("{\"k\":\"", "\"}"), ("xy", "z")] {
+            for engine in [&BASE64_STANDARD_NO_PAD, &BASE64_URL_SAFE_NO_PAD] {
+                let encoded = engine.encode(format!("{before}hunter2-hunter2{after}"));
+                assert!(forms.iter().any(|form| form.len() > 16 && encoded.contains(form)), "{encoded}");
+            }
+        }
+    }
+}

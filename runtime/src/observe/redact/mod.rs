@@ -1,0 +1,228 @@
+//! What keeps secrets to itself: every text that leaves passes here before it is cut.
+
+mod forms;
+mod matcher;
+mod values;
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use mcp_model::{pointer_segment, printable};
+use serde_json::{Map, Value};
+
+use self::matcher::{Matcher, Skeleton};
+pub(crate) use self::values::PrivateValues;
+
+/// What stands in the place of a secret.
+pub(crate) const REDACTED: &str = "[redacted]";
+/// A server may repeat a token that was replaced since, but not for long.
+#[cfg(feature = "http")]
+const MOST_LEARNED: usize = 4;
+/// Longer words of strangers are cut in messages.
+pub(crate) const LONGEST_MESSAGE: usize = 2000;
+
+/// Takes the secrets of one server out of texts; clones share them. The default knows none.
+#[derive(Clone, Default)]
+pub(crate) struct Redactor {
+    shared: Arc<RwLock<Shared>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    configured: PrivateValues,
+    /// The last of those that came up since.
+    learned: VecDeque<String>,
+    known: Option<Arc<Known>>,
+}
+
+struct Known {
+    all: Matcher,
+    /// Those that nothing else can be mistaken for.
+    sure: Matcher,
+}
+
+impl Known {
+    fn of(values: &PrivateValues) -> Option<Arc<Self>> {
+        let forms = |sure_only: bool| Matcher::new(values.iter(sure_only).flat_map(forms::of));
+        let known = Self { all: forms(false), sure: forms(true) };
+        (!known.all.is_empty()).then(|| Arc::new(known))
+    }
+}
+
+impl Redactor {
+    pub(crate) fn new(values: &PrivateValues) -> Self {
+        let shared = Shared { configured: values.clone(), learned: VecDeque::new(), known: Known::of(values) };
+        Self { shared: Arc::new(RwLock::new(shared)) }
+    }
+
+    /// Adds what is secret from now on, a token that was just granted; of several the last few are known.
+    #[cfg(feature = "http")]
+    pub(crate) fn learn(&self, secret: &str) {
+        let is_known = |shared: &Shared| shared.learned.iter().any(|learned| learned == secret);
+        if is_known(&self.shared.read().unwrap_or_else(PoisonError::into_inner)) {
+            return;
+        }
+        let mut shared = self.shared.write().unwrap_or_else(PoisonError::into_inner);
+        if is_known(&shared) {
+            return;
+        }
+        if shared.learned.len() == MOST_LEARNED {
+            shared.learned.pop_front();
+        }
+        shared.learned.push_back(secret.to_owned());
+        let mut values = shared.configured.clone();
+        shared.learned.iter().for_each(|learned| values.secret(learned));
+        shared.known = Known::of(&values);
+    }
+
+    fn known(&self) -> Option<Arc<Known>> {
+        self.shared.read().unwrap_or_else(PoisonError::into_inner).known.clone()
+    }
+
+    /// A text without secrets.
+    pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.known() {
+            Some(known) => without(text, &known.all, usize::MAX),
+            None => Cow::Borrowed(text),
+        }
+    }
+
+    /// Whether there is a secret in a text.
+    pub(crate) fn knows(&self, text: &str) -> bool {
+        matches!(self.text(text), Cow::Owned(_))
+    }
+
+    /// What a message shows of a stranger's text: no secrets, nothing that commands a terminal or turns writing around,
+    /// and so many characters. Lines stay lines.
+    pub(crate) fn shown(&self, text: &str, longest: usize) -> String {
+        let text = match self.known() {
+            Some(known) => without(text, &known.all, longest.saturating_add(1)),
+            None => Cow::Borrowed(text),
+        };
+        let (kept, is_cut) = match text.char_indices().nth(longest) {
+            Some((end, _)) => (text.get(..end).unwrap_or_default(), true),
+            None => (&*text, false),
+        };
+        let lines = kept.split('\n').map(|line| line.split('\t').map(printable).collect::<Vec<_>>().join("\t"));
+        let mut shown = lines.collect::<Vec<_>>().join("\n");
+        if is_cut {
+            shown.push('…');
+        }
+        shown
+    }
+
+    /// What `Debug` shows of a value, without secrets.
+    pub(crate) fn debug(&self, exact: &impl fmt::Debug, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = if f.alternate() { format!("{exact:#?}") } else { format!("{exact:?}") };
+        f.write_str(&self.text(&text))
+    }
+
+    /// As [`shown`](Self::shown), on one line.
+    pub(crate) fn shown_line(&self, text: &str, longest: usize) -> String {
+        let on_one_line = |c: char| if c.is_control() { ' ' } else { c };
+        // Lines of a secret are known each by itself, so that it may be joined only afterwards.
+        let text = self.shown(text.trim(), longest);
+        text.chars().map(on_one_line).collect()
+    }
+
+    /// A JSON pointer without secrets.
+    pub(crate) fn pointer(&self, pointer: &str) -> String {
+        let shown = |segment: &str| {
+            let key = segment.replace("~1", "/").replace("~0", "~");
+            pointer_segment(&self.text(&key)).to_string()
+        };
+        pointer.split('/').map(shown).collect::<Vec<_>>().join("/")
+    }
+
+    /// Takes secrets out of a value for messages.
+    pub(crate) fn value(&self, value: &mut Value) {
+        if let Some(known) = self.known() {
+            clean(value, &known.all);
+        }
+    }
+
+    /// Takes out of what a server says of itself what is surely a secret: schemas must stay as they are.
+    pub(crate) fn description(&self, value: &mut Value) {
+        if let Some(known) = self.known() {
+            clean(value, &known.sure);
+        }
+    }
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Redactor")
+    }
+}
+
+/// What is kept secret of two values does not make them different.
+impl PartialEq for Redactor {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// The text without any of the secrets, as far as its first `longest` characters go. Of those that overlap or touch
+/// nothing is left.
+fn without<'t>(text: &'t str, secrets: &Matcher, longest: usize) -> Cow<'t, str> {
+    let skeleton = Skeleton::of(text);
+    let mut written = String::new();
+    let mut length = 0;
+    let mut copied_to = 0;
+    let mut is_hidden = false;
+    for (at, place) in skeleton.chars() {
+        if length >= longest {
+            written.push_str(text.get(copied_to..place).unwrap_or_default());
+            return Cow::Owned(written);
+        }
+        if let Some(end) = secrets.end_at(&skeleton, at) {
+            if place > copied_to || !is_hidden {
+                written.push_str(text.get(copied_to..place).unwrap_or_default());
+                written.push_str(REDACTED);
+                length += REDACTED.len();
+            }
+            copied_to = copied_to.max(end);
+            is_hidden = true;
+        } else if place >= copied_to {
+            length += 1;
+        }
+    }
+    if !is_hidden {
+        return Cow::Borrowed(text);
+    }
+    written.push_str(text.get(copied_to..).unwrap_or_default());
+    Cow::Owned(written)
+}
+
+fn clean(value: &mut Value, secrets: &Matcher) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(cleaned) = without(text, secrets, usize::MAX) {
+                *text = cleaned;
+            }
+        }
+        Value::Number(number) => {
+            let text = number.to_string();
+            if secrets.end_at(&Skeleton::of(&text), 0) == Some(text.len()) {
+                *value = REDACTED.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, secrets)),
+        Value::Object(members) => {
+            members.values_mut().for_each(|member| clean(member, secrets));
+            if members.keys().any(|key| matches!(without(key, secrets, usize::MAX), Cow::Owned(_))) {
+                let cleaned = |key: String| without(&key, secrets, usize::MAX).into_owned();
+                *members = std::mem::take(members)
+                    .into_iter()
+                    .map(|(key, member)| (cleaned(key), member))
+                    .collect::<Map<_, _>>();
+            }
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,304 @@
+//! Which values of a server's configuration are private, now that its placeholders are values.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::alphabet;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use mcp_model::{ServerConfig, Transport};
+
+const SHORTEST: usize = 4;
+/// What is written out under a harmless key, or is a line of something longer, is a word of every text if it is shorter.
+const SHORTEST_UNSURE: usize = 8;
+const LONGEST_WORD: usize = 12;
+const SCHEMES: [&str; 7] = ["bearer", "basic", "token", "digest", "apikey", "api-key", "negotiate"];
+/// Variables that are on every machine, and secret on none.
+const HARMLESS: [&str; 18] = [
+    "APPDATA",
+    "EDITOR",
+    "HOME",
+    "HOSTNAME",
+    "LANG",
+    "LOCALAPPDATA",
+    "LOGNAME",
+    "OS",
+    "PATH",
+    "PWD",
+    "SHELL",
+    "TEMP",
+    "TERM",
+    "TMP",
+    "TMPDIR",
+    "USER",
+    "USERNAME",
+    "USERPROFILE",
+];
+/// Words that mean something in every text, even as the value of a password.
+const ORDINARY: [&str; 60] = [
+    "admin",
+    "anonymous",
+    "auto",
+    "basic",
+    "bearer",
+    "console",
+    "critical",
+    "debug",
+    "default",
+    "demo",
+    "dev",
+    "development",
+    "disable",
+    "disabled",
+    "docker",
+    "enable",
+    "enabled",
+    "error",
+    "example",
+    "false",
+    "file",
+    "guest",
+    "http",
+    "https",
+    "info",
+    "json",
+    "latest",
+    "local",
+    "localhost",
+    "main",
+    "master",
+    "model",
+    "node",
+    "none",
+    "null",
+    "password",
+    "prod",
+    "production",
+    "public",
+    "python",
+    "readonly",
+    "root",
+    "secret",
+    "server",
+    "silent",
+    "staging",
+    "stdio",
+    "string",
+    "test",
+    "testing",
+    "text",
+    "token",
+    "trace",
+    "true",
+    "undefined",
+    "user",
+    "utf-8",
+    "verbose",
+    "warn",
+    "warning",
+];
+
+/// How a value came into the configuration.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// Under a key, or in a form, that secrets have.
+    Secret,
+    /// From outside of the configuration.
+    Handed,
+    /// Written out under a harmless key.
+    Written,
+    /// Part of an argument or a path.
+    Part,
+}
+
+/// The values, each with whether nothing else can be mistaken for it.
+#[derive(Clone, Default)]
+pub(crate) struct PrivateValues {
+    found: BTreeMap<String, bool>,
+    /// The program, which messages name.
+    program: String,
+}
+
+impl PrivateValues {
+    /// The values of a configuration whose placeholders are replaced.
+    pub(crate) fn of(config: &ServerConfig) -> Self {
+        let mut values = Self::default();
+        values.secrets_of(config);
+        match &config.transport {
+            Transport::Stdio { command, args, .. } => {
+                values.program.clone_from(command);
+                args.iter().for_each(|argument| values.add(argument, Origin::Part));
+            }
+            Transport::Http { url, headers } | Transport::Sse { url, headers } => {
+                values.add(url, Origin::Written);
+                headers.values().for_each(|value| values.add(value, Origin::Written));
+            }
+        }
+        config.env.values().for_each(|value| values.add(value, Origin::Written));
+        values
+    }
+
+    /// Adds what was found under the name of a placeholder, or of a variable that the server inherits.
+    pub(crate) fn handed(&mut self, name: &str, value: &str) {
+        if HARMLESS.contains(&name) {
+            return;
+        }
+        self.add(value, Origin::Handed);
+        // The same as if it were written out under that name.
+        self.secrets_of(&ServerConfig::stdio("", "").env(name, value));
+    }
+
+    /// Adds what is nothing but a secret.
+    pub(crate) fn secret(&mut self, value: &str) {
+        self.add(value, Origin::Secret);
+    }
+
+    pub(super) fn iter(&self, sure_only: bool) -> impl Iterator<Item = &str> {
+        self.found.iter().filter(move |(_, is_sure)| **is_sure || !sure_only).map(|(value, _)| value.as_str())
+    }
+
+    fn secrets_of(&mut self, config: &ServerConfig) {
+        config.secrets().iter().for_each(|value| self.add(value, Origin::Secret));
+    }
+
+    fn add(&mut self, value: &str, origin: Origin) {
+        self.add_credentials(value);
+        let has_url = value.contains("://");
+        if has_url {
+            self.add_url(value);
+        }
+        if origin == Origin::Part {
+            let between = |c: char| c.is_whitespace() || "\"'`,;:=&?/\\@()[]{}<>".contains(c);
+            value.split(between).for_each(|part| self.keep(part, origin));
+            return;
+        }
+        if !(has_url && origin != Origin::Secret) {
+            self.keep(value, origin);
+        }
+        let lines: Vec<&str> = value.split('\n').flat_map(|line| line.split("\\n")).collect();
+        if lines.len() > 1 {
+            let long = |line: &&&str| line.len() >= SHORTEST_UNSURE && !line.starts_with("-----");
+            lines.iter().filter(long).for_each(|line| self.keep(line, origin));
+        }
+    }
+
+    fn keep(&mut self, value: &str, origin: Origin) {
+        let value = value.trim();
+        if is_ordinary(value, origin) || (value == self.program && origin != Origin::Secret) {
+            return;
+        }
+        let is_word = value.chars().all(char::is_alphabetic);
+        let is_sure = value.len() >= SHORTEST_UNSURE
+            && match origin {
+                Origin::Secret => true,
+                Origin::Handed => !is_word,
+                Origin::Written | Origin::Part => is_random(value),
+            };
+        *self.found.entry(value.to_owned()).or_default() |= is_sure;
+    }
+
+    /// `Bearer X`, `Basic X`: the receiver sees `X` alone, and what it stands for.
+    fn add_credentials(&mut self, value: &str) {
+        let between = |c: char| c.is_whitespace() || "\"'`,;:=".contains(c);
+        let mut words = value.split(char::is_whitespace).filter(|word| !word.is_empty()).peekable();
+        while let Some(word) = words.next() {
+            let scheme = word.rsplit(between).next().unwrap_or_default().to_ascii_lowercase();
+            let Some(credentials) = words.peek().filter(|_| SCHEMES.contains(&scheme.as_str())) else { continue };
+            let credentials = credentials.trim_matches(between);
+            // `Token abc` in the middle of a sentence is none.
+            if credentials.len() < SHORTEST_UNSURE && words.clone().count() > 1 {
+                continue;
+            }
+            self.keep(credentials, Origin::Secret);
+            if let Some(login) = decoded(credentials).filter(|_| scheme == "basic") {
+                self.add_login(&login);
+            }
+        }
+    }
+
+    fn add_login(&mut self, login: &str) {
+        self.keep(login, Origin::Secret);
+        match login.split_once(':') {
+            Some((user, password)) if !password.is_empty() => {
+                self.keep(user, Origin::Part);
+                self.keep(password, Origin::Secret);
+            }
+            _ => self.keep(login.trim_end_matches(':'), Origin::Written),
+        }
+    }
+
+    /// What a URL is private by: who asks, what is asked, and parts of the path that nobody thought up.
+    fn add_url(&mut self, text: &str) {
+        for (at, _) in text.match_indices("://") {
+            let rest = text.get(at + 3..).unwrap_or_default();
+            let end = rest.find(|c: char| c.is_whitespace() || "\"'`<>".contains(c)).unwrap_or(rest.len());
+            let url = rest.get(..end).unwrap_or_default();
+            let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
+            if let Some((login, _)) = authority.rsplit_once('@') {
+                self.add_login(login);
+                if let Some(login) = super::forms::percent_decoded(login) {
+                    self.add_login(&login);
+                }
+            }
+            let after = url.get(authority.len()..).unwrap_or_default();
+            let (path, asked) = after.split_at(after.find(['?', '#']).unwrap_or(after.len()));
+            path.split('/').for_each(|segment| self.keep(segment, Origin::Part));
+            for pair in asked.split(['?', '#', '&']) {
+                self.keep(pair.split_once('=').map_or(pair, |(_, value)| value), Origin::Written);
+            }
+        }
+    }
+}
+
+/// Whether a text would be unreadable without it.
+fn is_ordinary(value: &str, origin: Origin) -> bool {
+    let is_short = value.len() < SHORTEST || ORDINARY.iter().any(|word| value.eq_ignore_ascii_case(word));
+    let all = |of: &dyn Fn(char) -> bool| value.chars().all(of);
+    let is_number = all(&|c| c.is_ascii_digit());
+    let is_version = value.contains('.') && all(&|c| c.is_ascii_digit() || ".:v".contains(c));
+    let is_date = value.len() == 10 && value.split('-').count() == 3 && all(&|c| c.is_ascii_digit() || c == '-');
+    let is_known_form = || is_version || is_date || is_path(value);
+    is_short
+        || match origin {
+            Origin::Secret => false,
+            Origin::Handed => (is_number && value.len() < 6) || is_known_form(),
+            Origin::Written => {
+                let is_word = value.len() <= LONGEST_WORD && all(&char::is_alphabetic);
+                value.len() < SHORTEST_UNSURE || is_word || is_known_form() || is_host(value)
+            }
+            Origin::Part => value.len() < SHORTEST_UNSURE || is_known_form() || !is_random(value),
+        }
+}
+
+fn is_path(value: &str) -> bool {
+    let on_drive = value.get(1..3).is_some_and(|after| after == ":\\" || after == ":/");
+    let starts_so = ["/", "./", "../", "~/"].iter().any(|start| value.starts_with(start)) || on_drive;
+    starts_so && !value.contains(char::is_whitespace) && !value.split(['/', '\\', ':', ',']).any(is_random)
+}
+
+/// `api.example.com:443`
+fn is_host(value: &str) -> bool {
+    let host = value.rsplit_once(':').filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    let host = host.map_or(value, |(host, _)| host);
+    let last = host.rsplit('.').next().unwrap_or_default();
+    host.contains('.')
+        && last.len() >= 2
+        && last.bytes().all(|b| b.is_ascii_lowercase())
+        && host.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b".-".contains(&b))
+        && !is_random(host)
+}
+
+/// Whether letters and digits are mixed as in no word, version or name of a model.
+fn is_random(value: &str) -> bool {
+    value.len() >= SHORTEST_UNSURE
+        && value.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| {
+            let kinds: Vec<bool> = part.bytes().map(|b| b.is_ascii_digit()).collect();
+            let changes = kinds.windows(2).filter(|pair| pair.first() != pair.last()).count();
+            (part.len() >= 6 && changes >= 2) || (part.len() >= LONGEST_WORD && changes >= 1)
+        })
+}
+
+fn decoded(credentials: &str) -> Option<String> {
+    let lenient = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let bytes = GeneralPurpose::new(&alphabet::STANDARD, lenient).decode(credentials);
+    String::from_utf8(bytes.ok()?).ok().filter(|login| login.contains(':'))
+}

@@ -1,0 +1,58 @@
+//! What a server answers in rounds: the calls of tools, prompts, and what resources hold.
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, GetPromptRequest, GetPromptRequestParams, InputResponses,
+    ReadResourceRequest, ReadResourceRequestParams, RequestMetaObject,
+};
+use serde_json::{Map, Value};
+
+/// One question to a server, asked again with what it wanted to know in between.
+pub(crate) enum Ask {
+    Tool(CallToolRequestParams),
+    Prompt(GetPromptRequestParams),
+    Resource(ReadResourceRequestParams),
+}
+
+impl Ask {
+    pub(crate) fn tool(name: String, arguments: Map<String, Value>) -> Self {
+        Self::Tool(CallToolRequestParams::new(name).with_arguments(arguments))
+    }
+
+    pub(crate) fn prompt(name: String, arguments: Map<String, Value>) -> Self {
+        let mut params = GetPromptRequestParams::new(name);
+        params.arguments = (!arguments.is_empty()).then_some(arguments);
+        Self::Prompt(params)
+    }
+
+    pub(crate) fn resource(uri: String) -> Self {
+        Self::Resource(ReadResourceRequestParams::new(uri))
+    }
+
+    pub(super) fn set_meta(&mut self, meta: &Map<String, Value>) {
+        let meta: Option<RequestMetaObject> = serde_json::from_value(Value::Object(meta.clone())).ok();
+        match self {
+            Self::Tool(params) => params.meta = meta,
+            Self::Prompt(params) => params.meta = meta,
+            Self::Resource(params) => params.meta = meta,
+        }
+    }
+
+    /// The answers to what the server asked, and what it wants to be told again.
+    pub(super) fn go_on(&mut self, state: Option<String>, answers: Option<InputResponses>) {
+        let (request_state, input_responses) = match self {
+            Self::Tool(params) => (&mut params.request_state, &mut params.input_responses),
+            Self::Prompt(params) => (&mut params.request_state, &mut params.input_responses),
+            Self::Resource(params) => (&mut params.request_state, &mut params.input_responses),
+        };
+        *request_state = state;
+        *input_responses = answers;
+    }
+
+    pub(super) fn request(&self) -> ClientRequest {
+        match self {
+            Self::Tool(params) => ClientRequest::CallToolRequest(CallToolRequest::new(params.clone())),
+            Self::Prompt(params) => ClientRequest::GetPromptRequest(GetPromptRequest::new(params.clone())),
+            Self::Resource(params) => ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params.clone())),
+        }
+    }
+}

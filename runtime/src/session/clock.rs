@@ -1,0 +1,161 @@
+//! The time of one request: it ends, signs of progress give it more, and it stands still while the server has a question
+//! open that somebody is answering.
+
+use std::collections::BTreeSet;
+use std::future::pending;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::deadline::{Deadline, Patience};
+use super::ticket::Ticket;
+
+/// The questions of a server that nobody has answered yet, each with its number.
+#[derive(Debug, Default)]
+pub(crate) struct Open {
+    asked: u64,
+    numbers: BTreeSet<u64>,
+}
+
+impl Open {
+    /// Takes in another question, and gives its number.
+    pub(crate) fn ask(&mut self) -> u64 {
+        self.asked += 1;
+        self.numbers.insert(self.asked);
+        self.asked
+    }
+
+    pub(crate) fn close(&mut self, number: u64) {
+        self.numbers.remove(&number);
+    }
+
+    fn has_one_after(&self, number: u64) -> bool {
+        self.numbers.last().is_some_and(|last| *last > number)
+    }
+}
+
+/// The questions that may belong to a request, and how long they may hold it up in all: a server that asks again and again
+/// must not stretch it without end.
+pub(crate) struct Questions {
+    open: watch::Receiver<Open>,
+    /// The last one before the request: none of those up to it is about it.
+    before: u64,
+    allowance: Duration,
+}
+
+impl Questions {
+    /// Those that are asked from now on.
+    pub(crate) fn new(open: watch::Receiver<Open>, allowance: Duration) -> Self {
+        let before = open.borrow().asked;
+        Self { open, before, allowance }
+    }
+
+    /// Waits until none is open, and says how long one was.
+    async fn answered(&mut self) -> Option<Duration> {
+        let before = self.before;
+        let is_open = self.open.borrow().has_one_after(before);
+        if !is_open || self.allowance.is_zero() {
+            return None;
+        }
+        let asked = Instant::now();
+        let answered = Deadline::after(self.allowance).bound(self.open.wait_for(|open| !open.has_one_after(before)));
+        let _ = answered.await.is_some();
+        let elapsed = asked.elapsed();
+        self.allowance = self.allowance.saturating_sub(elapsed);
+        Some(elapsed)
+    }
+
+    /// Waits for the next one that may hold up anything.
+    async fn asked(&mut self) {
+        let before = self.before;
+        if self.allowance.is_zero() || self.open.wait_for(|open| open.has_one_after(before)).await.is_err() {
+            pending().await
+        }
+    }
+}
+
+/// Waits until the time of a request is up.
+pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questions: Option<Questions>) {
+    let mut until = patience.first;
+    loop {
+        if let Some(questions) = &mut questions
+            && let Some(elapsed) = questions.answered().await
+        {
+            patience = patience.without(elapsed);
+            until = until.later(elapsed);
+        }
+        let asked = async {
+            match &mut questions {
+                Some(questions) => questions.asked().await,
+                None => pending().await,
+            }
+        };
+        if until.bound(asked).await.is_some() {
+            continue;
+        }
+        // Progress moves the end, but not beyond the cap.
+        let renewed = ticket.last_progress().map(|last| Deadline::since(last, patience.timeout));
+        match renewed.map(|renewed| renewed.earlier(patience.cap)) {
+            Some(renewed) if !renewed.has_passed() => until = renewed,
+            _ => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::redact::Redactor;
+    use crate::session::ledger::{Ledger, Limits};
+
+    async fn runs_out(questions: Questions) -> Duration {
+        let ledger = Ledger::new(Limits::default(), Duration::from_secs(1), Redactor::default());
+        let ticket = ledger.admit(0, Deadline::NEVER, None).expect("it is admitted");
+        let start = Instant::now();
+        let time = run_out(&ticket, Patience::strictly(Duration::from_millis(10)), Some(questions));
+        tokio::time::timeout(Duration::from_secs(20), time).await.expect("time does not stand still for ever");
+        start.elapsed()
+    }
+
+    fn questions(open: &watch::Sender<Open>) -> Questions {
+        Questions::new(open.subscribe(), Duration::from_millis(60))
+    }
+
+    #[tokio::test]
+    async fn a_question_that_stays_open_holds_up_time_so_long_and_no_longer() {
+        let open = watch::Sender::<Open>::default();
+        let questions = questions(&open);
+        open.send_modify(|open| assert!(open.ask() > 0));
+        let elapsed = runs_out(questions).await;
+        assert!(elapsed >= Duration::from_millis(70), "{elapsed:?}");
+    }
+
+    #[tokio::test]
+    async fn a_question_that_is_older_than_a_request_does_not_hold_it_up() {
+        let open = watch::Sender::<Open>::default();
+        open.send_modify(|open| assert!(open.ask() > 0));
+        let questions = Questions::new(open.subscribe(), Duration::from_secs(60));
+        assert!(runs_out(questions).await < Duration::from_secs(20), "it is about another");
+    }
+
+    #[tokio::test]
+    async fn questions_without_end_hold_up_time_only_so_long_in_all() {
+        let open = watch::Sender::<Open>::default();
+        let questions = questions(&open);
+        let asking = async {
+            loop {
+                let mut number = 0;
+                open.send_modify(|open| number = open.ask());
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                open.send_modify(|open| open.close(number));
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let elapsed = tokio::select! {
+            elapsed = runs_out(questions) => elapsed,
+            () = asking => Duration::ZERO,
+        };
+        assert!(elapsed > Duration::from_millis(10), "{elapsed:?}");
+    }
+}

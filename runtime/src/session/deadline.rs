@@ -1,0 +1,111 @@
+//! How long something may take.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
+/// A point in time; none where it lies further away than time is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// No end at all.
+    pub(crate) const NEVER: Self = Self(None);
+
+    /// As long as this from now on.
+    pub(crate) fn after(patience: Duration) -> Self {
+        Self::since(Instant::now(), patience)
+    }
+
+    /// As long as this from then on.
+    pub(crate) fn since(start: Instant, patience: Duration) -> Self {
+        Self(start.checked_add(patience))
+    }
+
+    pub(crate) fn has_passed(self) -> bool {
+        self.0.is_some_and(|end| end <= Instant::now())
+    }
+
+    pub(crate) fn left(self) -> Duration {
+        self.0.map_or(Duration::MAX, |end| end.saturating_duration_since(Instant::now()))
+    }
+
+    pub(crate) fn later(self, by: Duration) -> Self {
+        Self(self.0.and_then(|end| end.checked_add(by)))
+    }
+
+    pub(crate) fn earlier(self, other: Self) -> Self {
+        match (self.0, other.0) {
+            (Some(a), Some(b)) => Self(Some(a.min(b))),
+            (a, b) => Self(a.or(b)),
+        }
+    }
+
+    /// What a future gives until then.
+    pub(crate) async fn bound<F: Future>(self, future: F) -> Option<F::Output> {
+        match self.0 {
+            Some(end) => timeout_at(end, future).await.ok(),
+            None => Some(future.await),
+        }
+    }
+}
+
+/// How long a request may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// When it ends if there is neither an answer nor a sign of progress.
+    pub(crate) first: Deadline,
+    /// How long it may go on after a sign of progress.
+    pub(crate) timeout: Duration,
+    /// When it ends all the same.
+    pub(crate) cap: Deadline,
+}
+
+impl Patience {
+    /// So long in all, progress or not.
+    pub(crate) fn strictly(timeout: Duration) -> Self {
+        let end = Deadline::after(timeout);
+        Self { first: end, timeout, cap: end }
+    }
+
+    /// So long after each sign of progress, and `total` in all.
+    pub(crate) fn renewed_by_progress(timeout: Duration, total: Duration) -> Self {
+        let cap = Deadline::after(total);
+        Self { first: Deadline::after(timeout).earlier(cap), timeout, cap }
+    }
+
+    /// For the next of several requests: that the server answered the one before is a sign of progress.
+    pub(crate) fn renewed(self) -> Self {
+        Self { first: Deadline::after(self.timeout).earlier(self.cap), ..self }
+    }
+
+    /// The same after a time that does not count.
+    pub(crate) fn without(self, elapsed: Duration) -> Self {
+        Self { first: self.first.later(elapsed), cap: self.cap.later(elapsed), ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_longest_duration_is_no_deadline() {
+        let never = Deadline::after(Duration::MAX);
+        assert_eq!(never, Deadline::NEVER);
+        assert!(!never.has_passed());
+        assert_eq!(never.left(), Duration::MAX);
+        assert_eq!(never.bound(async { 5 }).await, Some(5));
+        let soon = Deadline::after(Duration::from_secs(5));
+        assert_eq!((never.earlier(soon), soon.earlier(never)), (soon, soon));
+    }
+
+    #[tokio::test]
+    async fn what_takes_longer_gives_nothing() {
+        let past = Deadline::after(Duration::ZERO);
+        assert!(past.has_passed());
+        assert_eq!(past.bound(std::future::pending::<()>()).await, None);
+        assert_eq!(past.left(), Duration::ZERO);
+    }
+}

@@ -1,0 +1,42 @@
+//! A request that failed below the protocol, in words that all transports share.
+
+use std::error::Error;
+use std::time::Duration;
+
+use crate::{Cause, Dispatched};
+
+/// What a transport says of a request, or of its connection, that failed.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    /// Whether the server may have acted on the request.
+    pub(crate) dispatched: Dispatched,
+    /// What failed; without what the transport has seen of the server besides.
+    pub(crate) message: String,
+    /// Whether the server asks for authorization.
+    pub(crate) wants_authorization: bool,
+    /// When the server wants to be asked again, where it said so.
+    pub(crate) retry_after: Option<Duration>,
+    /// The error below, where it shows no secret.
+    pub(crate) source: Option<Cause>,
+}
+
+impl Failure {
+    pub(crate) fn new(dispatched: Dispatched, message: impl Into<String>) -> Self {
+        Self { dispatched, message: message.into(), wants_authorization: false, retry_after: None, source: None }
+    }
+
+    /// The server has seen nothing of it that it could act on.
+    pub(crate) fn not_sent(message: impl Into<String>) -> Self {
+        Self::new(Dispatched::No, message)
+    }
+
+    /// The server may have acted on it.
+    pub(crate) fn lost(message: impl Into<String>) -> Self {
+        Self::new(Dispatched::Unknown, message)
+    }
+
+    pub(crate) fn with_source(mut self, source: impl Error + Send + Sync + 'static) -> Self {
+        self.source = Some(Cause::new(source));
+        self
+    }
+}

@@ -1,0 +1,500 @@
+//! What became of every request of one connection.
+//!
+//! A request is admitted, queued, written, and then answered, given up or failed; the transports report what they do
+//! with it. So a call that never left is told from one that may have run.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, GetExtensions, GetMeta, ProgressToken, RequestId, ServerJsonRpcMessage,
+    ServerResult,
+};
+use serde_json::{Map, Value};
+
+use crate::Dispatched;
+use crate::call::{Listener, Progress};
+use crate::observe::redact::{LONGEST_MESSAGE, Redactor};
+use crate::session::deadline::Deadline;
+use crate::session::failure::Failure;
+use crate::session::raw::{self, UNREADABLE};
+use crate::session::silence::{Silence, TIMEOUTS_WITHOUT_A_SIGN};
+use crate::session::ticket::{State, Ticket};
+use crate::session::witness::Witness;
+
+const PROGRESS: &str = "notifications/progress";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Awaited {
+    Initialize,
+    Discover,
+    Result,
+    /// The same, by a caller that has it straight from the transport.
+    Direct,
+    /// Open until somebody closes it: its answer is no answer to anything.
+    Subscription,
+}
+
+struct Entry {
+    awaited: Awaited,
+    progress_token: Option<ProgressToken>,
+    ticket: Ticket,
+}
+
+/// How much may wait for its turn to be written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) requests: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { requests: 16 * 1024, bytes: 64 * 1024 * 1024 }
+    }
+}
+
+/// The requests of one connection, and what the server said of itself.
+pub(crate) struct Ledger {
+    limits: Limits,
+    /// How long the program waits for an answer where nothing else is said.
+    timeout: Duration,
+    /// What is not data for the program passes it before rmcp sees it, which logs what it likes.
+    redactor: Redactor,
+    witness: OnceLock<Arc<dyn Witness>>,
+    book: Mutex<Book>,
+}
+
+#[derive(Default)]
+struct Book {
+    /// Requests of which nothing has left, by serial number.
+    queued: HashMap<u64, Ticket>,
+    queued_bytes: usize,
+    next_serial: u64,
+    /// Requests that the transport has, and that have no answer.
+    under_way: HashMap<RequestId, Entry>,
+    by_progress_token: HashMap<ProgressToken, RequestId>,
+    /// Whether a response may come for which nobody waits any more.
+    owes_answers: bool,
+    ended: Option<Failure>,
+    handshake: Option<Value>,
+    last_failure: Option<Failure>,
+    silence: Silence,
+}
+
+impl Ledger {
+    pub(crate) fn new(limits: Limits, timeout: Duration, redactor: Redactor) -> Arc<Self> {
+        Arc::new(Self { limits, timeout, redactor, witness: OnceLock::new(), book: Mutex::default() })
+    }
+
+    /// Has a witness see what passes from now on; there is one at most.
+    #[cfg_attr(not(feature = "cassette"), allow(dead_code))]
+    pub(crate) fn witnessed_by(&self, witness: Arc<dyn Witness>) {
+        let _ = self.witness.set(witness);
+    }
+
+    /// Takes in a request of about `size` bytes.
+    ///
+    /// # Errors
+    /// Where nothing more is sent over this connection, or too much waits already.
+    pub(crate) fn admit(&self, size: usize, deadline: Deadline, listener: Option<Listener>) -> Result<Ticket, Failure> {
+        let mut book = self.book();
+        if let Some(ended) = &book.ended {
+            return Err(Failure { dispatched: Dispatched::No, ..ended.clone() });
+        }
+        let waiting = book.queued.len();
+        // What is too large by itself has its chance when nothing else waits.
+        let too_large = waiting > 0 && book.queued_bytes.saturating_add(size) > self.limits.bytes;
+        if waiting >= self.limits.requests || too_large {
+            return Err(Failure::not_sent(format!("{waiting} requests wait already for the server to read them")));
+        }
+        Ok(book.take_in(size, deadline, listener))
+    }
+
+    /// A request that goes straight to the transport, and whose answer rmcp does not see.
+    pub(crate) fn queued_directly(
+        self: &Arc<Self>,
+        message: &ClientJsonRpcMessage,
+        id: &RequestId,
+        ticket: &Ticket,
+    ) -> Outgoing {
+        if let Some(witness) = self.witness.get() {
+            witness.sent(message);
+        }
+        ticket.name(id);
+        self.book().goes_under_way(id, Awaited::Direct, Some(ProgressToken(id.clone())), ticket);
+        Outgoing { ledger: self.clone(), request: Some((id.clone(), ticket.clone())) }
+    }
+
+    /// A message that was handed to the transport.
+    pub(crate) fn queued(self: &Arc<Self>, message: &ClientJsonRpcMessage) -> Outgoing {
+        if let Some(witness) = self.witness.get() {
+            witness.sent(message);
+        }
+        let ClientJsonRpcMessage::Request(request) = message else {
+            return Outgoing { ledger: self.clone(), request: None };
+        };
+        let awaited = match &request.request {
+            ClientRequest::InitializeRequest(_) => Awaited::Initialize,
+            ClientRequest::DiscoverRequest(_) => Awaited::Discover,
+            ClientRequest::SubscriptionsListenRequest(_) => Awaited::Subscription,
+            _ => Awaited::Result,
+        };
+        let mut book = self.book();
+        let (ticket, awaited) = match request.request.extensions().get::<Ticket>() {
+            // A `server/discover` of ours, which asks whether the server is still there.
+            Some(ticket) if awaited == Awaited::Discover => (ticket.clone(), Awaited::Result),
+            Some(ticket) => (ticket.clone(), awaited),
+            // rmcp's own, those of the handshake.
+            None => (book.take_in(0, Deadline::NEVER, None), awaited),
+        };
+        ticket.name(&request.id);
+        book.goes_under_way(&request.id, awaited, request.request.get_meta().get_progress_token(), &ticket);
+        drop(book);
+        Outgoing { ledger: self.clone(), request: Some((request.id.clone(), ticket)) }
+    }
+
+    /// The caller does not wait any longer. Whether the server may have acted on the request.
+    pub(crate) fn give_up(&self, ticket: &Ticket) -> Dispatched {
+        let mut book = self.book();
+        let dispatched = match ticket.state() {
+            State::Queued => Dispatched::No,
+            State::Writing { .. } | State::Written { .. } => {
+                book.owes_answers = true;
+                Dispatched::Unknown
+            }
+            State::Answered => Dispatched::Yes,
+            State::GivenUp(dispatched) => dispatched,
+            State::Failed(failure) => failure.dispatched,
+        };
+        book.settle(ticket, State::GivenUp(dispatched));
+        dispatched
+    }
+
+    /// Like [`give_up`](Self::give_up), for want of an answer in time.
+    pub(crate) fn time_out(&self, ticket: &Ticket) -> Dispatched {
+        let dispatched = self.give_up(ticket);
+        let mut book = self.book();
+        if book.silence.has_lasted(ticket.admitted(), self.timeout) && book.ended.is_none() {
+            let message = format!("nothing came from the server during {TIMEOUTS_WITHOUT_A_SIGN} timeouts");
+            book.end(&Failure::lost(message));
+        }
+        dispatched
+    }
+
+    /// Nothing more can be sent: what has not left fails now, and new requests are refused. What has left may still be
+    /// answered.
+    pub(crate) fn stop(&self, failure: &Failure) {
+        self.book().end(failure);
+    }
+
+    /// Nothing more will come: all that is under way fails. Of one stream for all requests, `read` says how much of it
+    /// the server can have read at most.
+    pub(crate) fn close(&self, failure: &Failure, read: Option<u64>) {
+        let mut book = self.book();
+        book.end(failure);
+        let tickets: Vec<Ticket> = book.under_way.values().map(|entry| entry.ticket.clone()).collect();
+        for ticket in tickets {
+            let dispatched = match (ticket.state(), read) {
+                // The last byte is only a line's end: without it, it may be read all the same.
+                (State::Writing { end: Some(end) } | State::Written { end: Some(end) }, Some(read))
+                    if read.saturating_add(1) < end =>
+                {
+                    Dispatched::No
+                }
+                _ => Dispatched::Unknown,
+            };
+            book.settle(&ticket, State::Failed(Failure { dispatched, ..failure.clone() }));
+        }
+    }
+
+    /// Whether more can be sent.
+    pub(crate) fn is_open(&self) -> bool {
+        self.book().ended.is_none()
+    }
+
+    /// What failed last.
+    pub(crate) fn last_failure(&self) -> Option<Failure> {
+        self.book().last_failure.clone()
+    }
+
+    /// What the server answered to `initialize` or `server/discover`, as sent.
+    pub(crate) fn handshake(&self) -> Option<Value> {
+        self.book().handshake.clone()
+    }
+
+    /// Makes of a message that arrived what rmcp may see of it. `answers` is the request that it came in answer to,
+    /// where the transport knows.
+    pub(crate) fn received(&self, message: Value, answers: Option<&RequestId>) -> Option<ServerJsonRpcMessage> {
+        let Value::Object(mut fields) = message else {
+            tracing::debug!("ignoring a message that is not a JSON object");
+            return None;
+        };
+        let mut book = self.book();
+        book.silence = Silence::default();
+        if fields.contains_key("method") {
+            let is_question = fields.contains_key("id") && book.handshake.is_some();
+            let params = fields.get("params").filter(|_| fields.get("method") == Some(&PROGRESS.into()));
+            let listener = params.and_then(|params| book.note_progress(params));
+            drop(book);
+            if let Some(witness) = self.witness.get() {
+                witness.said(&fields);
+            }
+            // Here and not in a handler of rmcp's, which runs each notification on a task of its own, in any order.
+            if let (Some(listener), Some(progress)) = (listener, params.and_then(Progress::from_params)) {
+                progress.tell(&listener);
+            }
+            return self.asked(fields, is_question);
+        }
+        let id = fields.remove("id").and_then(|id| serde_json::from_value::<RequestId>(id).ok());
+        let is_response = ["result", "error", UNREADABLE].iter().any(|key| fields.contains_key(*key));
+        if !is_response {
+            id.as_ref()?;
+            fields.insert(UNREADABLE.to_owned(), "the answer has neither `result` nor `error`".into());
+        }
+        let Some((id, awaited, ticket)) = book.answered(id.as_ref(), answers) else {
+            let id = id.map(|id| id.to_string()).unwrap_or_default();
+            let id = self.redactor.shown_line(&id, LONGEST_MESSAGE);
+            tracing::debug!(id, "ignoring a response to no request that is under way");
+            return None;
+        };
+        if let Some(why) = fields.remove(UNREADABLE) {
+            let message = why.as_str().unwrap_or_default();
+            book.settle(&ticket, State::Failed(Failure::new(Dispatched::Yes, message)));
+            if awaited == Awaited::Direct {
+                return None;
+            }
+            return Some(ServerJsonRpcMessage::error(raw::error_data(&Value::String(message.to_owned())), Some(id)));
+        }
+        if let Some(witness) = self.witness.get() {
+            witness.answered(&id, &fields);
+        }
+        if awaited == Awaited::Direct {
+            ticket.answer(fields.remove("result").ok_or_else(|| {
+                let mut error = fields.remove("error").unwrap_or_default();
+                self.redactor.value(&mut error);
+                raw::error_data(&error)
+            }));
+            book.settle(&ticket, State::Answered);
+            return None;
+        }
+        book.settle(&ticket, State::Answered);
+        if let Some(result) = fields.remove("result") {
+            let plain = match awaited {
+                Awaited::Initialize => raw::plain_initialize,
+                Awaited::Discover => raw::plain_discover,
+                Awaited::Result | Awaited::Direct | Awaited::Subscription => {
+                    return Some(ServerJsonRpcMessage::response(raw::wrap(result), id));
+                }
+            };
+            book.handshake = Some(result.clone());
+            let mut shown = result;
+            self.redactor.value(&mut shown);
+            let plain: Option<ServerResult> = plain(&shown);
+            return Some(ServerJsonRpcMessage::response(plain.unwrap_or_else(|| raw::wrap(shown)), id));
+        }
+        let mut error = fields.remove("error")?;
+        self.redactor.value(&mut error);
+        Some(ServerJsonRpcMessage::error(raw::error_data(&error), Some(id)))
+    }
+
+    /// What rmcp may see of a request or notification of the server.
+    fn asked(&self, mut fields: Map<String, Value>, is_question: bool) -> Option<ServerJsonRpcMessage> {
+        // These cannot be changed, and rmcp logs them.
+        let tells = |key: &str| fields.get(key).and_then(Value::as_str).is_some_and(|text| self.redactor.knows(text));
+        if tells("id") || tells("method") {
+            tracing::debug!("ignoring a request or notification whose name or id holds a secret");
+            return None;
+        }
+        if let Some(params) = fields.get_mut("params").filter(|_| !is_question) {
+            self.redactor.value(params);
+        }
+        let malformed = |error: &serde_json::Error| {
+            let error = self.redactor.shown_line(&error.to_string(), LONGEST_MESSAGE);
+            tracing::debug!("ignoring a malformed request or notification: {error}");
+        };
+        serde_json::from_value(Value::Object(fields)).inspect_err(malformed).ok()
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Book {
+    fn take_in(&mut self, size: usize, deadline: Deadline, listener: Option<Listener>) -> Ticket {
+        let ticket = Ticket::new(self.next_serial, size, deadline, listener);
+        self.next_serial += 1;
+        self.wait(&ticket);
+        ticket
+    }
+
+    fn goes_under_way(&mut self, id: &RequestId, awaited: Awaited, token: Option<ProgressToken>, ticket: &Ticket) {
+        if !matches!(ticket.state(), State::Queued) {
+            return;
+        }
+        if let Some(token) = &token {
+            self.by_progress_token.insert(token.clone(), id.clone());
+        }
+        self.under_way.insert(id.clone(), Entry { awaited, progress_token: token, ticket: ticket.clone() });
+        if awaited != Awaited::Subscription {
+            self.silence.begins();
+        }
+    }
+
+    fn wait(&mut self, ticket: &Ticket) {
+        self.queued.insert(ticket.serial(), ticket.clone());
+        self.queued_bytes += ticket.size();
+    }
+
+    fn waits_no_more(&mut self, ticket: &Ticket) {
+        if self.queued.remove(&ticket.serial()).is_some() {
+            self.queued_bytes = self.queued_bytes.saturating_sub(ticket.size());
+        }
+    }
+
+    fn forget(&mut self, ticket: &Ticket) {
+        if let Some(entry) = ticket.id().and_then(|id| self.under_way.remove(id))
+            && let Some(token) = &entry.progress_token
+        {
+            self.by_progress_token.remove(token);
+        }
+    }
+
+    /// What becomes of a request in the end; what it came to before that stays.
+    fn settle(&mut self, ticket: &Ticket, state: State) {
+        self.waits_no_more(ticket);
+        self.forget(ticket);
+        if matches!(ticket.state(), State::Queued | State::Writing { .. } | State::Written { .. }) {
+            if let State::Failed(failure) = &state {
+                self.last_failure = Some(failure.clone());
+            }
+            ticket.becomes(state);
+        }
+    }
+
+    fn end(&mut self, failure: &Failure) {
+        self.ended.get_or_insert_with(|| failure.clone());
+        let queued: Vec<Ticket> = self.queued.values().cloned().collect();
+        for ticket in queued {
+            self.settle(&ticket, State::Failed(Failure { dispatched: Dispatched::No, ..failure.clone() }));
+        }
+    }
+
+    /// The request that a response with this id answers. A server that could not read a request answers without its
+    /// id; where only one request can be meant, it is that one.
+    fn answered(&self, id: Option<&RequestId>, answers: Option<&RequestId>) -> Option<(RequestId, Awaited, Ticket)> {
+        let find = |id: &RequestId| {
+            let entry = self.under_way.get(id)?;
+            let has_left = !matches!(entry.ticket.state(), State::Queued);
+            has_left.then(|| (id.clone(), entry.awaited, entry.ticket.clone()))
+        };
+        match id {
+            Some(RequestId::Number(_)) => id.and_then(find),
+            // Some servers write numbers as texts, others invent an id for what they could not read.
+            Some(RequestId::String(text)) => match text.parse().map(RequestId::Number) {
+                Ok(number) => find(&number),
+                Err(_) => answers.and_then(find),
+            },
+            None => match answers {
+                Some(answers) => find(answers),
+                None => {
+                    let found = self.under_way.keys().filter_map(find);
+                    let mut found = found.filter(|(_, awaited, _)| *awaited != Awaited::Subscription);
+                    found.next().filter(|_| found.next().is_none() && !self.owes_answers)
+                }
+            },
+        }
+    }
+
+    /// Notes that the server gets on with a request, and says who is to hear of it.
+    fn note_progress(&self, params: &Value) -> Option<Listener> {
+        let token = serde_json::from_value::<ProgressToken>(params.get("progressToken")?.clone()).ok()?;
+        let entry = self.under_way.get(self.by_progress_token.get(&token)?)?;
+        entry.ticket.progressed();
+        entry.ticket.listener()
+    }
+}
+
+/// A message that the transport has, and what it reports of it. One that is dropped before it has left failed.
+pub(crate) struct Outgoing {
+    ledger: Arc<Ledger>,
+    request: Option<(RequestId, Ticket)>,
+}
+
+impl Outgoing {
+    /// Asked right before the first byte leaves: whether the message is still to be sent. `end` is where it will end in
+    /// the stream, where there is one stream for all requests.
+    pub(crate) fn begin_write(&self, end: Option<u64>) -> bool {
+        let Some((_, ticket)) = &self.request else { return true };
+        let mut book = self.ledger.book();
+        let may_leave = matches!(ticket.state(), State::Queued) && !ticket.is_late() && book.ended.is_none();
+        if may_leave {
+            book.waits_no_more(ticket);
+            ticket.becomes(State::Writing { end });
+        }
+        may_leave
+    }
+
+    /// It has left whole.
+    pub(crate) fn written(&self) {
+        let Some((_, ticket)) = &self.request else { return };
+        let _book = self.ledger.book();
+        if let State::Writing { end } = ticket.state() {
+            ticket.becomes(State::Written { end });
+        }
+    }
+
+    /// The server has refused it unseen; it will be handed over once more, or fail.
+    #[cfg(feature = "http")]
+    pub(crate) fn returned(mut self) {
+        let Some((id, ticket)) = &self.request.take() else { return };
+        if let Some(witness) = self.ledger.witness.get() {
+            witness.returned(id);
+        }
+        let mut book = self.ledger.book();
+        if matches!(ticket.state(), State::Writing { .. } | State::Written { .. }) {
+            book.forget(ticket);
+            book.wait(ticket);
+            ticket.becomes(State::Queued);
+        }
+    }
+
+    /// No response will come.
+    pub(crate) fn failed(&self, failure: Failure) {
+        if let Some((_, ticket)) = &self.request {
+            self.ledger.book().settle(ticket, State::Failed(failure));
+        }
+    }
+
+    /// Waits until nobody wants an answer to it, or none can come; for ever where it is no request.
+    pub(crate) async fn abandoned(&self) {
+        match &self.request {
+            Some((_, ticket)) => ticket.abandoned().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Whether nothing can become of it any more.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.request.as_ref().is_some_and(|(_, ticket)| ticket.is_settled())
+    }
+}
+
+impl Drop for Outgoing {
+    fn drop(&mut self) {
+        let Some((_, ticket)) = &self.request else { return };
+        let closed = "the connection was closed";
+        match ticket.state() {
+            State::Queued => self.failed(Failure::not_sent(closed)),
+            State::Writing { .. } => self.failed(Failure::lost(closed)),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "ledger_tests.rs"]
+mod tests;

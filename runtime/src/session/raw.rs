@@ -1,0 +1,100 @@
+//! What rmcp sees of a message, and how the raw result comes back from it.
+//!
+//! rmcp decodes every result into one untagged union without knowing which request it answers: one malformed tool
+//! fails a whole list, unknown fields are lost, and a tool result with an unlucky key becomes something else.
+//! Here a message is read as JSON first; rmcp gets the result wrapped so that it passes through untouched.
+
+use rmcp::model::{CustomResult, ErrorCode, ErrorData, ServerResult};
+use serde_json::{Map, Value, json};
+
+const WRAPPER: &str = "mcp-bindgen/result";
+/// Says in a response why its result cannot be read.
+pub(super) const UNREADABLE: &str = "mcp-bindgen/unreadable";
+const INTERNAL_ERROR: i32 = -32603;
+
+/// Reads a message. In a list of tools, or in what a server says of itself, one bad place must not cost the rest; the
+/// result of a call would lie if something in it stood for a number or a value that cannot be read, and is taken out.
+/// Texts that are no Unicode have U+FFFD in the place of what is wrong.
+pub(crate) fn parse(text: &[u8]) -> Option<Value> {
+    if let Ok(message) = serde_json::from_slice(text) {
+        return Some(message);
+    }
+    let text = String::from_utf8_lossy(text);
+    let mended = mcp_model::parse_leniently(&text).ok()?;
+    if !mended.is_lossy {
+        return Some(mended.value);
+    }
+    match mended.value {
+        Value::Array(batch) => Some(batch.into_iter().map(without_lies).collect()),
+        message => Some(without_lies(message)),
+    }
+}
+
+fn without_lies(mut message: Value) -> Value {
+    const DESCRIPTIONS: [&str; 6] =
+        ["tools", "prompts", "resources", "resourceTemplates", "protocolVersion", "supportedVersions"];
+    let describes =
+        |result: &Value| result.get("content").is_none() && DESCRIPTIONS.iter().any(|key| result.get(key).is_some());
+    if let Some(fields) = message.as_object_mut()
+        && fields.get("result").is_some_and(|result| !describes(result))
+    {
+        fields.remove("result");
+        fields.insert(UNREADABLE.to_owned(), "the answer holds a number or a nesting that cannot be read".into());
+    }
+    message
+}
+
+/// Whether an object is a message of the protocol, and not a line of a log.
+pub(crate) fn is_message(message: &Value) -> bool {
+    let has = |key| message.get(key).is_some();
+    ["method", "result", "error", UNREADABLE].into_iter().any(has) || (has("jsonrpc") && has("id"))
+}
+
+/// Stands for a response that cannot be read.
+pub(crate) fn unreadable(id: &Value, why: &str) -> Value {
+    json!({ "id": id, UNREADABLE: why })
+}
+
+pub(super) fn wrap(result: Value) -> ServerResult {
+    let mut wrapper = Map::new();
+    wrapper.insert(WRAPPER.to_owned(), result);
+    ServerResult::CustomResult(CustomResult::new(Value::Object(wrapper)))
+}
+
+/// The result as the server sent it; none where the ledger has not seen it.
+pub(super) fn unwrap(result: ServerResult) -> Option<Value> {
+    match result {
+        ServerResult::CustomResult(CustomResult(Value::Object(mut wrapper))) => wrapper.remove(WRAPPER),
+        _ => None,
+    }
+}
+
+/// The little that rmcp needs of an `initialize` result, so that no malformed capability can fail the handshake.
+pub(super) fn plain_initialize(result: &Value) -> Option<ServerResult> {
+    let plain = json!({
+        "protocolVersion": result.get("protocolVersion")?.as_str()?,
+        "capabilities": {},
+        "serverInfo": { "name": "server", "version": "" },
+    });
+    serde_json::from_value(plain).ok().map(ServerResult::InitializeResult)
+}
+
+pub(super) fn plain_discover(result: &Value) -> Option<ServerResult> {
+    let plain = json!({
+        "resultType": "complete",
+        "supportedVersions": result.get("supportedVersions")?.as_array()?,
+        "capabilities": {},
+        "ttlMs": 0,
+        "cacheScope": "private",
+    });
+    serde_json::from_value(plain).ok().map(ServerResult::DiscoverResult)
+}
+
+pub(super) fn error_data(error: &Value) -> ErrorData {
+    let code = error.get("code").and_then(Value::as_i64).and_then(|code| i32::try_from(code).ok());
+    let message = match error.get("message").and_then(Value::as_str).or(error.as_str()) {
+        Some(message) => message.to_owned(),
+        None => "no message was given".to_owned(),
+    };
+    ErrorData::new(ErrorCode(code.unwrap_or(INTERNAL_ERROR)), message, error.get("data").cloned())
+}

@@ -1,0 +1,146 @@
+//! The resources of one server that somebody watches, over all its connections.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::watch;
+
+use crate::session::request::RequestError;
+
+/// Who watches which resource, and what became of it.
+#[derive(Default)]
+pub(crate) struct Subscriptions {
+    watched: Mutex<BTreeMap<String, Watched>>,
+    /// Counts resources that come and go.
+    changes: watch::Sender<u64>,
+}
+
+struct Watched {
+    watchers: usize,
+    news: watch::Sender<News>,
+}
+
+/// What is known of one resource.
+#[derive(Clone, Default)]
+pub(crate) struct News {
+    /// How often it may have changed.
+    pub(crate) count: u64,
+    pub(crate) standing: Standing,
+}
+
+/// Whether the server tells of a resource.
+#[derive(Clone, Default)]
+pub(crate) enum Standing {
+    /// It has not answered yet.
+    #[default]
+    Asked,
+    Told,
+    Refused(Refusal),
+}
+
+/// Why a server does not tell of a resource.
+#[derive(Clone)]
+pub(crate) enum Refusal {
+    /// It tells of others, or of none.
+    NotOffered,
+    Failed(RequestError),
+}
+
+impl Subscriptions {
+    /// Watches a resource, until [`unwatch`](Self::unwatch). Of one that was refused the server is asked again.
+    pub(crate) fn watch(&self, uri: &str) -> watch::Receiver<News> {
+        let mut watched = self.watched();
+        let entry =
+            watched.entry(uri.to_owned()).or_insert_with(|| Watched { watchers: 0, news: watch::Sender::default() });
+        entry.watchers += 1;
+        if matches!(entry.news.borrow().standing, Standing::Told) {
+            return entry.news.subscribe();
+        }
+        entry.news.send_modify(|news| news.standing = Standing::Asked);
+        let news = entry.news.subscribe();
+        drop(watched);
+        self.changes.send_modify(|count| *count += 1);
+        news
+    }
+
+    pub(crate) fn unwatch(&self, uri: &str) {
+        let mut watched = self.watched();
+        let Some(entry) = watched.get_mut(uri) else { return };
+        entry.watchers = entry.watchers.saturating_sub(1);
+        if entry.watchers == 0 {
+            watched.remove(uri);
+            drop(watched);
+            self.changes.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Sees that resources come and go.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// The resources that are watched, and whether the server's answer is awaited.
+    pub(crate) fn wanted(&self) -> Vec<(String, bool)> {
+        let is_asked = |entry: &Watched| matches!(entry.news.borrow().standing, Standing::Asked);
+        self.watched().iter().map(|(uri, entry)| (uri.clone(), is_asked(entry))).collect()
+    }
+
+    /// The server says that a resource changed: it may be one that belongs to a watched one.
+    pub(crate) fn note(&self, uri: &str) {
+        for (watched, entry) in self.watched().iter() {
+            if is_or_is_inside(uri, watched) {
+                entry.news.send_modify(|news| news.count += 1);
+            }
+        }
+    }
+
+    /// The server tells of a resource from now on, or does not. What changed before, nobody may have said.
+    pub(crate) fn settle(&self, uri: &str, outcome: Result<(), Refusal>) {
+        let Some(news) = self.watched().get(uri).map(|entry| entry.news.clone()) else { return };
+        news.send_modify(|news| {
+            if outcome.is_ok() && !matches!(news.standing, Standing::Asked) {
+                news.count += 1;
+            }
+            news.standing = outcome.map_or_else(Standing::Refused, |()| Standing::Told);
+        });
+    }
+
+    fn watched(&self) -> MutexGuard<'_, BTreeMap<String, Watched>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_or_is_inside(uri: &str, watched: &str) -> bool {
+    uri.strip_prefix(watched)
+        .is_some_and(|rest| rest.is_empty() || watched.ends_with('/') || rest.starts_with(['/', '?', '#']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_inside_a_resource_is_one_of_it() {
+        assert!(is_or_is_inside("file:///a", "file:///a") && is_or_is_inside("file:///a/b", "file:///a"));
+        assert!(is_or_is_inside("file:///a/b", "file:///a/") && is_or_is_inside("file:///a?b", "file:///a"));
+        assert!(!is_or_is_inside("file:///ab", "file:///a") && !is_or_is_inside("file:///", "file:///a"));
+    }
+
+    #[test]
+    fn what_nobody_watches_leaves_nothing_behind() {
+        let subscriptions = Subscriptions::default();
+        for number in 0..1000 {
+            subscriptions.note(&format!("file:///{number}"));
+        }
+        let news = subscriptions.watch("file:///a");
+        let again = subscriptions.watch("file:///a");
+        subscriptions.settle("file:///a", Ok(()));
+        subscriptions.note("file:///a");
+        subscriptions.note("file:///b");
+        assert_eq!((news.borrow().count, again.borrow().count), (1, 1));
+        subscriptions.unwatch("file:///a");
+        assert_eq!(subscriptions.wanted().len(), 1, "one of two still watches");
+        subscriptions.unwatch("file:///a");
+        assert!(subscriptions.wanted().is_empty() && subscriptions.watched().is_empty());
+    }
+}

@@ -1,0 +1,176 @@
+//! One request, from the moment a caller wants it sent until nothing can become of it any more.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rmcp::model::{ErrorData, RequestId};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::Dispatched;
+use crate::call::Listener;
+use crate::session::deadline::Deadline;
+use crate::session::failure::Failure;
+
+const FIRST_DIRECT_ID: i64 = 1 << 30;
+
+/// What became of a request so far.
+///
+/// ```text
+/// Queued ─▶ Writing ─▶ Written ─▶ Answered
+///   │          │          ├─────▶ Failed
+///   └──────────┴──────────┴─────▶ GivenUp
+/// ```
+#[derive(Clone, Debug)]
+pub(crate) enum State {
+    /// Nothing of it has left.
+    Queued,
+    /// It is leaving. `end` is the place in the stream where it ends, where there is one stream for all requests.
+    Writing { end: Option<u64> },
+    /// It has left.
+    Written { end: Option<u64> },
+    /// Its response is there.
+    Answered,
+    /// Nobody waits for it any more.
+    GivenUp(Dispatched),
+    /// No response will come.
+    Failed(Failure),
+}
+
+impl State {
+    /// Whether nothing can become of the request any more.
+    fn is_final(&self) -> bool {
+        matches!(self, Self::Answered | Self::GivenUp(_) | Self::Failed(_))
+    }
+}
+
+/// The caller's hold on a request; it travels with the request as an extension.
+#[derive(Clone)]
+pub(crate) struct Ticket(Arc<Slip>);
+
+struct Slip {
+    serial: u64,
+    size: usize,
+    deadline: Deadline,
+    admitted: Instant,
+    id: OnceLock<RequestId>,
+    state: watch::Sender<State>,
+    /// What the server answered, until the caller takes it.
+    answer: Mutex<Option<Result<Value, ErrorData>>>,
+    progress: Mutex<Option<Instant>>,
+    listener: Option<Listener>,
+}
+
+impl Ticket {
+    pub(super) fn new(serial: u64, size: usize, deadline: Deadline, listener: Option<Listener>) -> Self {
+        Self(Arc::new(Slip {
+            serial,
+            size,
+            deadline,
+            admitted: Instant::now(),
+            id: OnceLock::new(),
+            state: watch::Sender::new(State::Queued),
+            answer: Mutex::default(),
+            progress: Mutex::new(None),
+            listener,
+        }))
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.0.state.borrow().clone()
+    }
+
+    /// When the server last said that it gets on with it.
+    pub(crate) fn last_progress(&self) -> Option<Instant> {
+        *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until it failed for a reason that lies below the protocol.
+    pub(crate) async fn failed(&self) {
+        let mut state = self.0.state.subscribe();
+        // The sender lives as long as the ticket.
+        let _ = state.wait_for(|state| matches!(state, State::Failed(_))).await;
+    }
+
+    /// Waits until nothing can become of it any more.
+    pub(crate) async fn settled(&self) {
+        let mut state = self.0.state.subscribe();
+        let _ = state.wait_for(State::is_final).await;
+    }
+
+    pub(crate) fn is_settled(&self) -> bool {
+        self.0.state.borrow().is_final()
+    }
+
+    /// Waits until it was given up, or failed.
+    pub(super) async fn abandoned(&self) {
+        let mut state = self.0.state.subscribe();
+        let _ = state.wait_for(|state| matches!(state, State::GivenUp(_) | State::Failed(_))).await;
+    }
+
+    pub(super) fn serial(&self) -> u64 {
+        self.0.serial
+    }
+
+    /// An id that is none of rmcp's, which counts from 0.
+    pub(super) fn direct_id(&self) -> RequestId {
+        RequestId::Number(FIRST_DIRECT_ID.saturating_add(i64::try_from(self.0.serial).unwrap_or(i64::MAX)))
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.0.size
+    }
+
+    /// Whether nothing of it has left, or nothing that the server could act on.
+    pub(super) fn is_unsent(&self) -> bool {
+        match &*self.0.state.borrow() {
+            State::Queued => true,
+            State::Failed(failure) => failure.dispatched == Dispatched::No,
+            _ => false,
+        }
+    }
+
+    pub(super) fn is_late(&self) -> bool {
+        self.0.deadline.has_passed()
+    }
+
+    pub(super) fn admitted(&self) -> Instant {
+        self.0.admitted
+    }
+
+    /// The id that rmcp gave it, once it was handed over.
+    pub(super) fn id(&self) -> Option<&RequestId> {
+        self.0.id.get()
+    }
+
+    pub(super) fn name(&self, id: &RequestId) {
+        let _ = self.0.id.set(id.clone());
+    }
+
+    pub(super) fn becomes(&self, state: State) {
+        self.0.state.send_if_modified(|current| {
+            // Nobody waits for another state, and each wake-up of a caller costs as much as writing its request.
+            let is_awaited = state.is_final();
+            *current = state;
+            is_awaited
+        });
+    }
+
+    pub(super) fn answer(&self, answer: Result<Value, ErrorData>) {
+        *self.0.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
+    }
+
+    /// What the server answered to a request that went straight to the transport.
+    pub(super) fn take_answer(&self) -> Option<Result<Value, ErrorData>> {
+        self.0.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Who hears of its progress.
+    pub(super) fn listener(&self) -> Option<Listener> {
+        self.0.listener.clone()
+    }
+
+    pub(super) fn progressed(&self) {
+        *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+}

@@ -1,0 +1,36 @@
+//! How servers say that they do not have what they were asked for.
+
+/// Whether a message says, in the words of one of the SDKs and with nothing else, that there is no such thing: a `tool`, a
+/// `prompt`, a `resource`.
+pub(crate) fn names_unknown(kind: &str, name: &str, message: &str) -> bool {
+    let said = message.trim().trim_start_matches("MCP error -32602: ").trim_end_matches('.');
+    let said = said.replace(['`', '\'', '"', ':'], "");
+    let name = name.replace(['`', '\'', '"', ':'], "");
+    [format!("Unknown {kind} {name}"), format!("{kind} {name} not found"), format!("{kind} not found {name}")]
+        .iter()
+        .any(|words| words.eq_ignore_ascii_case(&said))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_unknown;
+
+    #[test]
+    fn every_sdk_says_it_in_its_own_words() {
+        for message in [
+            "MCP error -32602: Tool find not found",
+            "Unknown tool: find",
+            "Unknown tool: 'find'",
+            "tool not found: find",
+            "tool `find` not found.",
+        ] {
+            assert!(names_unknown("tool", "find", message), "{message}");
+        }
+        for message in ["Tool hammer not found in the shed", "find: tool not found", "not found", "Unknown tool: other"]
+        {
+            assert!(!names_unknown("tool", "find", message), "{message}");
+        }
+        assert!(names_unknown("resource", "note:///x", "Unknown resource: note:///x"));
+        assert!(!names_unknown("prompt", "find", "Unknown tool: find"));
+    }
+}

@@ -1,0 +1,19 @@
+//! Who sees every message of a connection pass.
+
+use rmcp::model::{ClientJsonRpcMessage, RequestId};
+use serde_json::{Map, Value};
+
+/// Is told of messages as they are on the wire, secrets and all.
+pub(crate) trait Witness: Send + Sync {
+    /// A message was handed to the transport.
+    fn sent(&self, message: &ClientJsonRpcMessage);
+
+    /// The server has refused a request unseen; it will be sent once more, or not.
+    fn returned(&self, id: &RequestId);
+
+    /// A request was answered: with `result` or `error` among the fields.
+    fn answered(&self, id: &RequestId, fields: &Map<String, Value>);
+
+    /// The server asks or tells something of its own.
+    fn said(&self, fields: &Map<String, Value>);
+}

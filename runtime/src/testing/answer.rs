@@ -1,0 +1,52 @@
+//! What a fake may be given as an answer.
+
+use crate::wire::Wire;
+use crate::{CallError, Tool, ToolResult};
+
+/// What a [`Fake`](crate::Fake) answers a call of the tool `P` with: its output, a [`ToolResult`], a [`CallError`], or a
+/// `Result` of two of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no answer to a call of `{P}`",
+    note = "an answer is the tool's output, a `ToolResult`, a `CallError`, or a `Result` of two of them"
+)]
+pub trait Answer<P: Tool> {
+    /// The result, as the server would send it.
+    ///
+    /// # Errors
+    /// What the call fails with.
+    fn into_result(self) -> Result<ToolResult, CallError>;
+}
+
+impl<P: Tool<Output = T>, T: Wire> Answer<P> for T {
+    fn into_result(self) -> Result<ToolResult, CallError> {
+        ToolResult::of::<P>(self)
+    }
+}
+
+impl<P: Tool> Answer<P> for ToolResult {
+    fn into_result(self) -> Result<ToolResult, CallError> {
+        Ok(self)
+    }
+}
+
+/// As the error of a `Result`, where a lint wants it to be small.
+impl<P: Tool> Answer<P> for Box<ToolResult> {
+    fn into_result(self) -> Result<ToolResult, CallError> {
+        Ok(*self)
+    }
+}
+
+impl<P: Tool> Answer<P> for CallError {
+    fn into_result(self) -> Result<ToolResult, CallError> {
+        Err(self)
+    }
+}
+
+impl<P: Tool, A: Answer<P>, E: Answer<P>> Answer<P> for Result<A, E> {
+    fn into_result(self) -> Result<ToolResult, CallError> {
+        match self {
+            Ok(answer) => answer.into_result(),
+            Err(answer) => answer.into_result(),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A server that is not there.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::future::{Future, poll_fn, ready};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+
+use mcp_model::nearest;
+use serde_json::{Map, Value};
+
+use super::Answer;
+use crate::session::deadline::Deadline;
+use crate::session::request::cancelled;
+use crate::{CallError, CallOptions, CallTool, Dispatched, Tool, ToolCall, ToolResult, parse_arguments};
+
+/// What servers answer to arguments that do not fit.
+const INVALID_PARAMS: i64 = -32602;
+
+/// Answers calls in a test, typed, in place of a [`Client`](crate::Client); clones are the same fake.
+///
+/// Arguments and answers are printed and read as those of a server are, so that a fake can neither take nor give what a
+/// server could not. A call that nobody expects fails, and so does one whose arguments do not fit; [`refused`](Self::refused)
+/// tells of both.
+///
+/// ```ignore
+/// let fake = Fake::new()
+///     .on(|p: GithubCreateIssueParams| GithubCreateIssueOutput::new(1, p.title))
+///     .on(|p: GithubCloseIssueParams| ToolResult::error(format!("there is no issue {}", p.number)));
+/// report(&Github::with(fake.clone())).await?;      // what is tested
+/// let [issue] = &fake.calls::<GithubCreateIssueParams>()[..] else { panic!("one issue was to be opened") };
+/// assert_eq!(issue.title, "It broke");
+/// ```
+#[derive(Clone, Default)]
+pub struct Fake {
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// By the names of server and tool.
+    handlers: BTreeMap<(&'static str, &'static str), Handler>,
+    calls: Vec<ToolCall>,
+    refused: Vec<CallError>,
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
+
+/// Reads the arguments and begins to answer, or refuses them.
+type Handler = Arc<dyn Fn(&Map<String, Value>) -> Result<Answering, CallError> + Send + Sync>;
+
+impl Fake {
+    /// A fake that expects nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Answers the calls of one tool; what was said of it before is forgotten. Calls take turns, so that the closure may
+    /// change what it holds.
+    #[must_use]
+    pub fn on<P, A>(self, answer: impl FnMut(P) -> A + Send + 'static) -> Self
+    where
+        P: Tool + 'static,
+        A: Answer<P>,
+    {
+        let answer = Mutex::new(answer);
+        self.handle::<P>(move |params| {
+            // A closure that panicked in one call answers the next one all the same.
+            let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
+            Box::pin(ready((*answer)(params).into_result()))
+        })
+    }
+
+    /// As [`on`](Self::on), where the answer takes time: `.on_async(async |p: GithubGetIssueParams| ..)`. Calls go on side
+    /// by side; the time that a call is given and its cancellation hold.
+    #[must_use]
+    pub fn on_async<P, A, F>(self, answer: impl Fn(P) -> F + Send + Sync + 'static) -> Self
+    where
+        P: Tool + 'static,
+        F: Future<Output = A> + Send + 'static,
+        A: Answer<P>,
+    {
+        self.handle::<P>(move |params| {
+            let answering = answer(params);
+            Box::pin(async move { answering.await.into_result() })
+        })
+    }
+
+    fn handle<P: Tool>(self, begin: impl Fn(P) -> Answering + Send + Sync + 'static) -> Self {
+        let handler: Handler = Arc::new(move |arguments| Ok(begin(parse_arguments(arguments).map_err(as_the_server)?)));
+        self.inner().handlers.insert((P::SERVER.name, P::NAME), handler);
+        self
+    }
+
+    /// The arguments of the calls of one tool so far, in the order in which they came.
+    #[must_use]
+    pub fn calls<P: Tool>(&self) -> Vec<P> {
+        let inner = self.inner();
+        let of_tool = inner.calls.iter().filter(|call| call.server == P::SERVER.name && call.tool == P::NAME);
+        of_tool.filter_map(|call| parse_arguments(&call.arguments).ok()).collect()
+    }
+
+    /// Every call so far, in the order in which they came, also those that were refused.
+    #[must_use]
+    pub fn tool_calls(&self) -> Vec<ToolCall> {
+        self.inner().calls.clone()
+    }
+
+    /// Why the fake refused calls so far: nobody expected them, or their arguments do not fit.
+    #[must_use]
+    pub fn refused(&self) -> Vec<CallError> {
+        self.inner().refused.clone()
+    }
+
+    fn begin(&self, call: &ToolCall) -> Result<Answering, CallError> {
+        let handler = {
+            let mut inner = self.inner();
+            inner.calls.push(call.clone());
+            inner.handler(call)
+        };
+        let begun = handler.and_then(|handler| handler(&call.arguments));
+        begun.inspect_err(|error| self.inner().refused.push(error.clone()))
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CallTool for Fake {
+    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+        let answering = self.begin(&call)?;
+        let result = match within(&call, answering).await {
+            // A server cannot tell a caller that a result is no success; the caller finds out.
+            Err(CallError::Tool(result) | CallError::Decode { result, .. }) => *result,
+            outcome => outcome?,
+        };
+        Ok(ToolResult::from_json(&*call.server, &*call.tool, result.to_json()))
+    }
+}
+
+impl Inner {
+    fn handler(&self, call: &ToolCall) -> Result<Handler, CallError> {
+        let found = self.handlers.iter().find(|((server, tool), _)| call.server == *server && call.tool == *tool);
+        found.map(|(_, handler)| handler.clone()).ok_or_else(|| self.unexpected(call))
+    }
+
+    fn unexpected(&self, call: &ToolCall) -> CallError {
+        let own: Vec<&str> =
+            self.handlers.keys().filter(|(server, _)| call.server == *server).map(|(_, tool)| *tool).collect();
+        let others: Vec<&str> =
+            self.handlers.keys().filter(|(server, _)| call.server != *server).map(|(server, _)| *server).collect();
+        let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let expected = match (own.is_empty(), others.is_empty()) {
+            (true, true) => "it expects no calls at all; say what it answers with `Fake::on`".to_owned(),
+            (true, false) => format!("it expects no calls of this server, but of {}", listed(&unique(others))),
+            (false, _) => format!("it expects calls of {}", listed(&own)),
+        };
+        let near = nearest(&call.tool, own.iter().copied()).first().map(|near| format!("; was `{near}` meant?"));
+        let reason = format!("the fake does not expect this call; {expected}{}", near.unwrap_or_default());
+        CallError::denied(&*call.server, &*call.tool, reason)
+    }
+}
+
+fn unique(mut names: Vec<&str>) -> Vec<&str> {
+    names.dedup();
+    names
+}
+
+impl fmt::Debug for Fake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = self.inner();
+        let tools: Vec<String> = inner.handlers.keys().map(|(server, tool)| format!("{server}/{tool}")).collect();
+        f.debug_struct("Fake").field("answers", &tools).field("calls", &inner.calls.len()).finish()
+    }
+}
+
+/// What the client says of arguments in the words of a server that got them.
+fn as_the_server(error: CallError) -> CallError {
+    match error {
+        CallError::InvalidArguments { server, tool, pointer, message } => {
+            let place = if pointer.is_empty() { String::new() } else { format!(" at `{pointer}`") };
+            CallError::rpc(server, tool, INVALID_PARAMS, format!("the arguments do not fit{place}: {message}"))
+        }
+        other => other,
+    }
+}
+
+/// Waits for the answer as long as the call says.
+async fn within(call: &ToolCall, mut answering: Answering) -> Result<ToolResult, CallError> {
+    // What is there at once needs no clock, which a test without a runtime does not have.
+    let at_once = poll_fn(|context| Poll::Ready(answering.as_mut().poll(context))).await;
+    if let Poll::Ready(outcome) = at_once {
+        return outcome;
+    }
+    let given = |options: &CallOptions| options.given_timeout().or(options.given_cap());
+    let deadline = given(&call.options).map_or(Deadline::NEVER, Deadline::after);
+    let (server, tool) = (call.server.to_string(), call.tool.to_string());
+    tokio::select! {
+        biased;
+        () = cancelled(call.options.cancellation()) => {
+            Err(CallError::Cancelled { server, tool, dispatched: Dispatched::Unknown })
+        }
+        outcome = deadline.bound(answering) => outcome.unwrap_or_else(|| {
+            let after = given(&call.options).unwrap_or_default();
+            Err(CallError::timeout(server, tool, after, Dispatched::Unknown))
+        }),
+    }
+}

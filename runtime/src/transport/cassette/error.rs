@@ -1,0 +1,100 @@
+//! What can be wrong with a cassette, or with what it is asked for.
+
+use std::path::PathBuf;
+
+use super::Difference;
+
+/// Why a cassette cannot be used, or has no answer to a request.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CassetteError {
+    /// The file cannot be read.
+    #[error("cannot read the cassette `{}`: {message}; was it recorded?", .path.display())]
+    #[non_exhaustive]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+    /// The file cannot be written.
+    #[error("cannot write the cassette `{}`: {message}", .path.display())]
+    #[non_exhaustive]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        message: String,
+    },
+    /// A line is not what a cassette holds.
+    #[error("{}:{line}: not a line of a cassette: {message}; record it anew", .path.display())]
+    #[non_exhaustive]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1 on.
+        line: usize,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The end of the file is missing.
+    #[error("the cassette `{}` is truncated: {message}; record it anew", .path.display())]
+    #[non_exhaustive]
+    Truncated {
+        /// The file.
+        path: PathBuf,
+        /// How that shows.
+        message: String,
+    },
+    /// The file is of a later version.
+    #[error(
+        "the cassette `{}` has format {format}, and this version of mcp-bindgen reads {known}; update it, or record anew",
+        .path.display()
+    )]
+    #[non_exhaustive]
+    NewerFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        format: u64,
+        /// The newest format that can be read.
+        known: u64,
+    },
+    /// The cassette is another server's.
+    #[error("the cassette `{}` is of the server `{recorded}`, not of `{server}`", .path.display())]
+    #[non_exhaustive]
+    OtherServer {
+        /// The file.
+        path: PathBuf,
+        /// Whose it is.
+        recorded: String,
+        /// Who was to use it.
+        server: String,
+    },
+    /// Nothing like the request was recorded, or not so often.
+    #[error("the cassette `{}` has no answer to {request}: {message}; record it anew", .path.display())]
+    #[non_exhaustive]
+    NotRecorded {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        request: String,
+        /// What was recorded.
+        message: String,
+    },
+    /// The request was recorded with other parameters.
+    #[error("the cassette `{}` has {request} with other parameters: {}; record it anew if that is meant", .path.display(), listed(.differences))]
+    #[non_exhaustive]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// What was asked for.
+        request: String,
+        /// What differs from the most similar recorded one; the first few.
+        differences: Vec<Difference>,
+    },
+}
+
+fn listed(differences: &[Difference]) -> String {
+    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,74 @@
+//! A request and its answer, without what is different each time.
+
+use serde_json::{Map, Value};
+
+/// Keys of `_meta` that the client sets by itself, and that say nothing of what is asked.
+const PROGRESS_TOKEN: &str = "progressToken";
+const RESERVED: &str = "io.modelcontextprotocol/";
+
+/// What is asked, in the form in which it is recorded and compared.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Request {
+    pub(super) method: String,
+    /// `null` where there are none.
+    pub(super) params: Value,
+}
+
+impl Request {
+    /// A request that is about to be sent.
+    pub(super) fn of(method: &str, params: Option<&Value>) -> Self {
+        // How a conversation begins changes with the version of this library.
+        let params = if begins(method) { None } else { params.cloned() };
+        let mut params = params.unwrap_or_default();
+        if let Value::Object(fields) = &mut params {
+            if let Some(Value::Object(meta)) = fields.get_mut("_meta") {
+                meta.retain(|key, _| key != PROGRESS_TOKEN && !key.starts_with(RESERVED));
+                if meta.is_empty() {
+                    fields.remove("_meta");
+                }
+            }
+            if fields.is_empty() {
+                params = Value::Null;
+            }
+        }
+        Self { method: method.to_owned(), params }
+    }
+
+    /// The tool, prompt or resource that it is about.
+    pub(super) fn subject(&self) -> Option<&str> {
+        ["name", "uri", "taskId"].iter().find_map(|key| self.params.get(key)?.as_str())
+    }
+
+    pub(super) fn begins(&self) -> bool {
+        begins(&self.method)
+    }
+
+    /// What an error calls it.
+    pub(super) fn title(&self) -> String {
+        match self.subject() {
+            Some(subject) => format!("`{}` of `{}`", self.method, mcp_model::printable(subject)),
+            None => format!("`{}`", self.method),
+        }
+    }
+}
+
+fn begins(method: &str) -> bool {
+    matches!(method, "initialize" | "server/discover")
+}
+
+/// A request, what the server said before it answered, and the answer: `result` or `error`.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Exchange {
+    pub(super) request: Request,
+    pub(super) heard: Vec<Heard>,
+    pub(super) response: Map<String, Value>,
+}
+
+/// What the server said of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Heard {
+    pub(super) method: String,
+    pub(super) params: Value,
+    /// Of a question, what it was answered: `result` or `error`.
+    pub(super) answer: Option<Map<String, Value>>,
+}

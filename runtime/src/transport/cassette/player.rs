@@ -1,0 +1,93 @@
+//! Finds the recorded answer to a request.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use mcp_model::printable;
+
+use super::difference::differences;
+use super::exchange::{Exchange, Request};
+use super::tape::Tape;
+use super::{CassetteError, Difference};
+
+/// The exchanges of a file, and which of them are over.
+pub(crate) struct Player {
+    path: PathBuf,
+    server: String,
+    exchanges: Vec<Exchange>,
+    played: Mutex<Vec<bool>>,
+}
+
+impl Player {
+    pub(super) fn new(tape: Tape, path: PathBuf) -> Self {
+        let exchanges: Vec<Exchange> = tape.exchanges.into_iter().flatten().collect();
+        let played = Mutex::new(vec![false; exchanges.len()]);
+        Self { path, server: tape.server.unwrap_or_default(), exchanges, played }
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    pub(super) fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The exchange that the request began when it was recorded; of several alike the next one. A conversation may begin
+    /// more often than it did.
+    ///
+    /// # Errors
+    /// Where there is none: the nearest.
+    pub(super) fn next(&self, request: &Request) -> Result<&Exchange, CassetteError> {
+        let mut played = self.played.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut alike = 0;
+        let mut last = None;
+        let mut nearest: Option<Vec<Difference>> = None;
+        for (exchange, is_played) in self.exchanges.iter().zip(played.iter_mut()) {
+            if exchange.request.method != request.method || exchange.request.subject() != request.subject() {
+                continue;
+            }
+            let different = differences(&exchange.request.params, &request.params);
+            if different.is_empty() {
+                if !*is_played {
+                    *is_played = true;
+                    return Ok(exchange);
+                }
+                alike += 1;
+                last = Some(exchange);
+            } else if nearest.as_ref().is_none_or(|nearest| different.len() < nearest.len()) {
+                nearest = Some(different);
+            }
+        }
+        match (last, nearest) {
+            (Some(last), _) if request.begins() => Ok(last),
+            (Some(_), _) => {
+                let times = if alike == 1 { "once".to_owned() } else { format!("{alike} times") };
+                Err(self.not_recorded(request, format!("it was recorded {times}, and is asked for once more")))
+            }
+            (None, Some(differences)) => {
+                Err(CassetteError::Changed { path: self.path.clone(), request: request.title(), differences })
+            }
+            (None, None) => Err(self.not_recorded(request, self.recorded_instead(request))),
+        }
+    }
+
+    fn not_recorded(&self, request: &Request, message: String) -> CassetteError {
+        CassetteError::NotRecorded { path: self.path.clone(), request: request.title(), message }
+    }
+
+    fn recorded_instead(&self, request: &Request) -> String {
+        let of_method = self.exchanges.iter().filter(|exchange| exchange.request.method == request.method);
+        let mut subjects: Vec<String> = of_method
+            .filter_map(|exchange| exchange.request.subject())
+            .map(|s| format!("`{}`", printable(s)))
+            .collect();
+        subjects.sort();
+        subjects.dedup();
+        subjects.truncate(20);
+        match subjects.as_slice() {
+            [] => "no such request was recorded".to_owned(),
+            subjects => format!("those of {} were recorded", subjects.join(", ")),
+        }
+    }
+}

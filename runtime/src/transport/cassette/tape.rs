@@ -1,0 +1,131 @@
+//! The file: a line that says what it is, a line for each exchange in the order of the requests, and a line for the end.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::CassetteError;
+use super::exchange::{Exchange, Heard, Request};
+
+const FORMAT: u64 = 1;
+
+/// What is in a file.
+#[derive(Default)]
+pub(super) struct Tape {
+    pub(super) server: Option<String>,
+    /// Those without an answer are no exchanges yet.
+    pub(super) exchanges: Vec<Option<Exchange>>,
+}
+
+impl Tape {
+    pub(super) fn print(&self) -> String {
+        let mut lines = vec![json!({ "cassette": FORMAT, "server": self.server })];
+        lines.extend(self.exchanges.iter().flatten().map(print));
+        lines.push(json!({ "end": lines.len() - 1 }));
+        lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// # Errors
+    /// Where the text is no cassette, or not all of one.
+    pub(super) fn read(path: &Path, text: &str) -> Result<Self, CassetteError> {
+        let malformed =
+            |line: usize, message: String| CassetteError::Malformed { path: path.to_owned(), line: line + 1, message };
+        let truncated = |message: String| CassetteError::Truncated { path: path.to_owned(), message };
+        let last = text.lines().count().saturating_sub(1);
+        let mut lines = text.lines().enumerate().map(|(number, line)| match serde_json::from_str::<Value>(line) {
+            Ok(value) => Ok((number, value)),
+            Err(error) if number == last && error.is_eof() => {
+                Err(truncated(format!("its last line, {}, breaks off", number + 1)))
+            }
+            Err(error) => Err(malformed(number, error.to_string())),
+        });
+        let (_, head) = lines.next().ok_or_else(|| truncated("it is empty".to_owned()))??;
+        let format = head.get("cassette").and_then(Value::as_u64);
+        let format = format.ok_or_else(|| malformed(0, "the first line has no `cassette`, its format".to_owned()))?;
+        if format > FORMAT {
+            return Err(CassetteError::NewerFormat { path: path.to_owned(), format, known: FORMAT });
+        }
+        let server = head.get("server").and_then(Value::as_str);
+        let server = server.ok_or_else(|| malformed(0, "the first line does not name the `server`".to_owned()))?;
+        let mut exchanges = Vec::new();
+        while let Some(line) = lines.next() {
+            let (number, line) = line?;
+            if let Some(count) = line.get("end") {
+                if count.as_u64() != u64::try_from(exchanges.len()).ok() {
+                    return Err(truncated(format!("it says {count} exchanges, and has {}", exchanges.len())));
+                }
+                return match lines.next() {
+                    None => Ok(Self { server: Some(server.to_owned()), exchanges }),
+                    Some(_) => Err(malformed(number + 1, "something follows the end".to_owned())),
+                };
+            }
+            let read = read(line).ok_or_else(|| malformed(number, "it is no request with its response".to_owned()));
+            exchanges.push(Some(read?));
+        }
+        Err(truncated(format!("there is no end after {} exchanges", exchanges.len())))
+    }
+}
+
+fn print(exchange: &Exchange) -> Value {
+    let Exchange { request, heard, response } = exchange;
+    let mut line = json!({ "request": message(&request.method, &request.params) });
+    if !heard.is_empty() {
+        let heard = heard.iter().map(|heard| {
+            let mut said = message(&heard.method, &heard.params);
+            if let Some(answer) = &heard.answer {
+                put(&mut said, "answer", Value::Object(answer.clone()));
+            }
+            said
+        });
+        put(&mut line, "heard", heard.collect());
+    }
+    put(&mut line, "response", Value::Object(response.clone()));
+    line
+}
+
+fn message(method: &str, params: &Value) -> Value {
+    let mut message = json!({ "method": method });
+    if !params.is_null() {
+        put(&mut message, "params", params.clone());
+    }
+    message
+}
+
+fn put(object: &mut Value, key: &str, value: Value) {
+    if let Value::Object(fields) = object {
+        fields.insert(key.to_owned(), value);
+    }
+}
+
+fn read(mut line: Value) -> Option<Exchange> {
+    let (method, params) = read_message(line.get_mut("request")?)?;
+    let heard = match line.get_mut("heard").map(Value::take) {
+        None => Vec::new(),
+        Some(Value::Array(heard)) => heard.into_iter().map(read_heard).collect::<Option<_>>()?,
+        Some(_) => return None,
+    };
+    let response = read_outcome(line.get_mut("response")?.take())?;
+    Some(Exchange { request: Request { method, params }, heard, response })
+}
+
+fn read_heard(mut heard: Value) -> Option<Heard> {
+    let (method, params) = read_message(&mut heard)?;
+    let answer = heard.get_mut("answer").map(Value::take);
+    let answer = match answer {
+        Some(answer) => Some(read_outcome(answer)?),
+        None => None,
+    };
+    Some(Heard { method, params, answer })
+}
+
+fn read_message(message: &mut Value) -> Option<(String, Value)> {
+    let method = message.get("method")?.as_str()?.to_owned();
+    Some((method, message.get_mut("params").map(Value::take).unwrap_or_default()))
+}
+
+fn read_outcome(outcome: Value) -> Option<Map<String, Value>> {
+    match outcome {
+        Value::Object(fields) if fields.contains_key("result") || fields.contains_key("error") => Some(fields),
+        _ => None,
+    }
+}

@@ -1,0 +1,427 @@
+//! Finds JSON-RPC messages in what a server writes to its stdout.
+//!
+//! The protocol says one message a line. Real servers also print banners, pretty-printed JSON, batches and lines without
+//! end. Every byte is looked at three times at most, and what is kept is bounded.
+
+mod scanner;
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use self::scanner::{Scanner, Step};
+
+/// How much of a line that is no message is kept, to be shown.
+const NOISE_KEPT: usize = 2048;
+/// How many lines of a text that is no message are kept.
+const NOISY_LINES_KEPT: usize = 20;
+const BYTE_ORDER_MARK: [u8; 3] = [0xEF, 0xBB, 0xBF];
+
+/// What was found.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Frame {
+    /// The text of one JSON object, and the `id` in it.
+    Object { text: Vec<u8>, id: Option<Value> },
+    /// An object beyond the limit, which was not kept.
+    TooLarge { id: Option<Value> },
+    /// A line, or the beginning of one, that is no part of a message.
+    Noise(Vec<u8>),
+}
+
+/// Finds messages; how the bytes are split makes no difference.
+pub(crate) struct Framer {
+    limit: usize,
+    state: State,
+    found: VecDeque<Frame>,
+}
+
+enum State {
+    /// Before a message. The elements of a batch are taken one by one.
+    Between { in_batch: bool },
+    /// In a line that is no message.
+    Noise { kept: Vec<u8> },
+    /// In what may be a message.
+    Object(Box<Candidate>),
+}
+
+struct Candidate {
+    scanner: Scanner,
+    text: Vec<u8>,
+    /// Where the line that is read begins; 0 in the first.
+    line: usize,
+    in_batch: bool,
+    /// Beyond the limit nothing is kept, but where it ends and whose answer it is can still be told.
+    is_too_large: bool,
+}
+
+impl Framer {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { limit, state: State::Between { in_batch: false }, found: VecDeque::new() }
+    }
+
+    /// The next of what was found.
+    pub(crate) fn next(&mut self) -> Option<Frame> {
+        self.found.pop_front()
+    }
+
+    /// Takes what was read.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        // What a candidate that was none leaves to be read anew: a part of one line.
+        let mut anew = Vec::new();
+        loop {
+            let again = std::mem::take(&mut anew);
+            if again.is_empty() {
+                let Some(failed) = self.feed(rest) else { return };
+                rest = rest.get(failed.taken..).unwrap_or_default();
+                anew = self.give_up(failed.candidate);
+            } else if let Some(failed) = self.feed(&again) {
+                anew = self.give_up(failed.candidate);
+                anew.extend(again.iter().skip(failed.taken));
+            }
+        }
+    }
+
+    /// Takes the end of the stream.
+    pub(crate) fn finish(&mut self) {
+        match std::mem::replace(&mut self.state, State::Between { in_batch: false }) {
+            State::Between { .. } => {}
+            State::Noise { kept } => self.noise(&kept),
+            State::Object(candidate) => {
+                let last = self.give_up(*candidate);
+                if !self.alone(&last) {
+                    self.noise(&last);
+                }
+                // What was given up in its first line.
+                if let State::Noise { kept } = std::mem::replace(&mut self.state, State::Between { in_batch: false }) {
+                    self.noise(&kept);
+                }
+            }
+        }
+    }
+
+    /// Reads until the bytes end or a candidate turns out to be no message.
+    fn feed(&mut self, bytes: &[u8]) -> Option<Failed> {
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at).copied() {
+            match &mut self.state {
+                State::Between { in_batch } => match byte {
+                    b' ' | b'\t' | b'\r' | b'\n' => at += 1,
+                    _ if BYTE_ORDER_MARK.contains(&byte) => at += 1,
+                    b',' if *in_batch => at += 1,
+                    b']' if *in_batch => {
+                        *in_batch = false;
+                        at += 1;
+                    }
+                    b'[' if !*in_batch => {
+                        *in_batch = true;
+                        at += 1;
+                    }
+                    b'{' => {
+                        let in_batch = *in_batch;
+                        self.state = State::Object(Box::new(Candidate::new(in_batch)));
+                    }
+                    // `[INFO] ready` began like a batch.
+                    _ => self.state = State::Noise { kept: if *in_batch { vec![b'['] } else { Vec::new() } },
+                },
+                State::Noise { kept } => {
+                    let left = bytes.get(at..).unwrap_or_default();
+                    let end = left.iter().position(|byte| *byte == b'\n');
+                    let part = left.get(..end.unwrap_or(left.len())).unwrap_or_default();
+                    kept.extend(part.iter().take(NOISE_KEPT.saturating_sub(kept.len())));
+                    at += part.len();
+                    if end.is_some() {
+                        let kept = std::mem::take(kept);
+                        self.state = State::Between { in_batch: false };
+                        self.noise(&kept);
+                    }
+                }
+                State::Object(candidate) => {
+                    let left = bytes.get(at..).unwrap_or_default();
+                    let (taken, step) = candidate.take(left, self.limit);
+                    at += taken;
+                    match step {
+                        Step::More => {}
+                        Step::Done => {
+                            let in_batch = candidate.in_batch;
+                            if let State::Object(done) = std::mem::replace(&mut self.state, State::Between { in_batch })
+                            {
+                                self.found.push_back(done.frame());
+                            }
+                        }
+                        Step::Wrong => {
+                            if let State::Object(candidate) =
+                                std::mem::replace(&mut self.state, State::Between { in_batch: false })
+                            {
+                                return Some(Failed { taken: at, candidate: *candidate });
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// A text that began like a message was none. Its first line is noise, a later one may be a message by itself, and
+    /// the one in which it turned out is returned, to be read anew.
+    fn give_up(&mut self, candidate: Candidate) -> Vec<u8> {
+        let Candidate { mut text, line, is_too_large, .. } = candidate;
+        if is_too_large || line == 0 {
+            text.truncate(NOISE_KEPT);
+            self.state = State::Noise { kept: text };
+            return Vec::new();
+        }
+        let last = text.split_off(line.min(text.len()));
+        for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
+            let is_message = number > 0 && self.alone(line);
+            if !is_message && number < NOISY_LINES_KEPT {
+                self.noise(line);
+            }
+        }
+        last
+    }
+
+    /// Whether a line is a message by itself; then it is taken.
+    fn alone(&mut self, line: &[u8]) -> bool {
+        let line = line.trim_ascii();
+        let mut candidate = Candidate::new(false);
+        let is_message = candidate.take(line, self.limit) == (line.len(), Step::Done);
+        if is_message {
+            self.found.push_back(candidate.frame());
+        }
+        is_message
+    }
+
+    fn noise(&mut self, line: &[u8]) {
+        if !line.trim_ascii().is_empty() {
+            self.found.push_back(Frame::Noise(line.get(..NOISE_KEPT).unwrap_or(line).to_vec()));
+        }
+    }
+}
+
+/// A candidate that is no message, and how much of what was given had been read when that was known.
+struct Failed {
+    taken: usize,
+    candidate: Candidate,
+}
+
+impl Candidate {
+    fn new(in_batch: bool) -> Self {
+        Self { scanner: Scanner::default(), text: Vec::new(), line: 0, in_batch, is_too_large: false }
+    }
+
+    /// Reads on, and says how far it came. A byte that does not belong is not taken.
+    fn take(&mut self, bytes: &[u8], limit: usize) -> (usize, Step) {
+        let (taken, step) = self.scanner.take(bytes);
+        let part = bytes.get(..taken).unwrap_or_default();
+        if !self.is_too_large && self.text.len() + part.len() > limit {
+            self.is_too_large = true;
+            self.text.truncate(NOISE_KEPT);
+            self.text.shrink_to_fit();
+            self.text.extend(part.iter().take(NOISE_KEPT - self.text.len()));
+        }
+        if !self.is_too_large {
+            if let Some(newline) = part.iter().rposition(|byte| *byte == b'\n') {
+                self.line = self.text.len() + newline + 1;
+            }
+            self.text.extend_from_slice(part);
+        }
+        (taken, step)
+    }
+
+    fn frame(mut self) -> Frame {
+        let id = self.scanner.id();
+        if self.is_too_large { Frame::TooLarge { id } } else { Frame::Object { text: self.text, id } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn frames(limit: usize, pieces: &[&[u8]]) -> Vec<Frame> {
+        let mut framer = Framer::new(limit);
+        for piece in pieces {
+            framer.push(piece);
+        }
+        framer.finish();
+        std::iter::from_fn(|| framer.next()).collect()
+    }
+
+    /// Messages as compact JSON, and what cost its message alone.
+    fn messages(text: &str) -> Vec<String> {
+        let found = frames(1000, &[text.as_bytes()]).into_iter();
+        found
+            .filter_map(|frame| match frame {
+                Frame::Object { text, .. } => {
+                    Some(serde_json::from_slice::<Value>(&text).expect("it is JSON").to_string())
+                }
+                Frame::TooLarge { id } => Some(format!("too large: {id:?}")),
+                Frame::Noise(_) => None,
+            })
+            .collect()
+    }
+
+    fn noise(text: &str) -> Vec<String> {
+        let found = frames(1000, &[text.as_bytes()]).into_iter();
+        found
+            .filter_map(|frame| match frame {
+                Frame::Noise(line) => Some(String::from_utf8(line).expect("it is text")),
+                _ => None,
+            })
+            .collect()
+    }
+
+    const A: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"text":"{[\"\\"}}"#;
+    const B: &str = r#"{"jsonrpc":"2.0","method":"m","params":[[],{}]}"#;
+
+    #[test]
+    fn a_message_may_span_lines_stand_in_a_batch_or_share_a_line() {
+        let pretty = |text: &str| format!("{:#}", serde_json::from_str::<Value>(text).expect("it is JSON"));
+        let texts = [
+            format!("{A}\n{B}\n"),
+            format!("{A}\r\n\r\n  {B}"),
+            format!("\u{feff}{}\n{}\n", pretty(A), pretty(B)),
+            format!("[{A},{B}]\n"),
+            format!("[\n{A},\n{B}\n]"),
+            format!("[\n  {},\n  {}\n]", pretty(A), pretty(B)),
+            format!("{A}{B}"),
+        ];
+        for text in texts {
+            assert_eq!(messages(&text), [A, B], "{text}");
+            assert_eq!(noise(&text), [""; 0], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_banner_costs_no_message_even_where_it_begins_like_one() {
+        let banners = [
+            "Listening on 3000",
+            "[INFO] ready",
+            "[2026-01-01 10:00:00] ready",
+            "{ starting }",
+            "{",
+            "[",
+            "{\"level\": \"info\",",
+            "{\"level\": \"info\"",
+            "{\"level",
+            "{'level': 'info'}",
+            "[1, 2]",
+            "\u{1b}[32m{\u{1b}[0m",
+            "}]",
+            "\"text\"",
+        ];
+        for banner in banners {
+            let text = format!("{banner}\n{A}\n{B}\n{banner}\n{A}\n");
+            assert_eq!(messages(&text), [A, B, A], "{text}");
+            if banner != "[" {
+                assert_eq!(noise(&text), [banner, banner], "{text}");
+            }
+        }
+        // A message inside what begins like one is there as soon as something follows that cannot.
+        assert_eq!(messages(&format!("{{\"starting\":\n{A}\n{B}\n")), [A, B]);
+    }
+
+    #[test]
+    fn what_is_too_large_costs_itself_and_is_known_by_its_id() {
+        let large = "x".repeat(1000);
+        for message in [
+            json!({"id": 7, "result": large}),
+            json!({"result": {"id": 8, "text": large}, "id": 7}),
+            json!({"id": {"id": 1}, "result": large}),
+        ] {
+            let id = message.get("id").filter(|id| id.is_number());
+            let text = format!("{A}\n{message}\n{B}\n");
+            assert_eq!(messages(&text), [A.to_owned(), format!("too large: {id:?}"), B.to_owned()]);
+        }
+        assert_eq!(messages(&format!("{large}\n{A}\n")), [A]);
+        assert_eq!(messages(&format!("{{\"a\":\"{large}\n{A}\n")), [A]);
+    }
+
+    #[test]
+    fn a_flood_is_read_in_bounded_memory_and_linear_time() {
+        let start = std::time::Instant::now();
+        let floods: [&[u8]; 6] =
+            [b"x", b"{\"a\":\n", b"{\n", b"[{\"a\":[\n", b"{\"a\":[1,\n1,\n{},\n", b"{\"a\":{}}{\"a\"\n"];
+        for flood in floods {
+            let piece = flood.repeat(64 * 1024 / flood.len());
+            let mut framer = Framer::new(256 * 1024);
+            for _ in 0..12 {
+                framer.push(&piece);
+                while framer.next().is_some() {}
+                let kept = match &framer.state {
+                    State::Between { .. } => 0,
+                    State::Noise { kept } => kept.capacity(),
+                    State::Object(candidate) => candidate.text.capacity(),
+                };
+                assert!(kept <= 1024 * 1024, "{kept} bytes are kept of {}", flood.escape_ascii());
+            }
+        }
+        // About a second where every byte is looked at once; never, where it is once for each line.
+        assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    }
+
+    fn line() -> impl Strategy<Value = String> {
+        let text = prop_oneof!["[ -~é\\n]{0,12}", "[{}\\[\\]:,\"\\\\a1 ]{0,12}"];
+        let message = (0..20i64, text.clone(), any::<bool>()).prop_map(|(id, text, pretty)| {
+            let message = json!({"jsonrpc": "2.0", "result": {"text": text, "n": [1.5, null]}, "id": id});
+            if pretty { format!("{message:#}") } else { message.to_string() }
+        });
+        prop_oneof![
+            message.clone(),
+            text,
+            proptest::collection::vec(message, 0..3).prop_map(|batch| format!("[{}]", batch.join(",\n"))),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_gives_the_same(
+            lines in proptest::collection::vec(line(), 0..8),
+            cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..8),
+        ) {
+            let text = lines.join("\n").into_bytes();
+            let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+            cuts.sort_unstable();
+            let mut pieces = Vec::new();
+            let mut rest = text.as_slice();
+            let mut begin = 0;
+            for cut in cuts {
+                let (piece, left) = rest.split_at(cut - begin);
+                pieces.push(piece);
+                (rest, begin) = (left, cut);
+            }
+            pieces.push(rest);
+            let bytes: Vec<&[u8]> = text.chunks(1).collect();
+            for limit in [60, 10_000] {
+                let whole = frames(limit, &[&text]);
+                prop_assert_eq!(&frames(limit, &pieces), &whole);
+                prop_assert_eq!(&frames(limit, &bytes), &whole);
+            }
+        }
+
+        #[test]
+        fn every_object_is_found_between_lines_that_begin_like_none(
+            lines in proptest::collection::vec((line(), "[a-z(<#*=][ -~]{0,12}"), 0..6),
+        ) {
+            let mut text = String::new();
+            let mut expected = Vec::new();
+            for (line, banner) in lines {
+                let Ok(value) = serde_json::from_str::<Value>(&line) else { continue };
+                match value {
+                    Value::Object(_) => expected.push(value.to_string()),
+                    Value::Array(batch) if batch.iter().all(Value::is_object) => {
+                        expected.extend(batch.iter().map(Value::to_string));
+                    }
+                    _ => continue,
+                }
+                text.push_str(&format!("{banner}\n{line}\n"));
+            }
+            prop_assert_eq!(messages(&text), expected);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Who ends a process group when nobody else can any more.
+
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+/// It waits for two lines: which group, and that all is well. Where its input ends instead, whoever started the group is
+/// gone, however that came: it asks the group to end, and kills what stays.
+const SCRIPT: &str = "
+read -r group || exit 0
+read -r over && exit 0
+kill -s TERM -- \"-$group\" || exit 0
+waited=0
+while kill -s 0 -- \"-$group\" && [ $waited -lt 10 ]; do
+  sleep 0.1 || sleep 1
+  waited=$((waited + 1))
+done
+kill -s KILL -- \"-$group\"
+";
+
+/// A shell in a group of its own, which no signal to ours reaches. A group that is being guarded has to be ended before
+/// the guard is dropped.
+#[derive(Debug)]
+pub(super) struct Guard {
+    shell: Child,
+}
+
+impl Guard {
+    /// A guard of nothing yet.
+    pub(super) fn start() -> io::Result<Self> {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", SCRIPT]).process_group(0).current_dir("/");
+        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        shell.env_clear().env("PATH", "/usr/bin:/bin");
+        let without = |error: io::Error| io::Error::new(error.kind(), format!("no shell to guard it: {error}"));
+        Ok(Self { shell: shell.spawn().map_err(without)? })
+    }
+
+    /// Guards this group from now on.
+    pub(super) fn watch(&mut self, group: u32) -> io::Result<()> {
+        match &mut self.shell.stdin {
+            Some(stdin) => writeln!(stdin, "{group}"),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(mut stdin) = self.shell.stdin.take() {
+            let _ = stdin.write_all(b"\nover\n");
+        }
+        let _ = self.shell.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// A group of two that ignore SIGTERM.
+    fn stubborn() -> Child {
+        let script = "trap '' TERM; sleep 1000 & echo; wait";
+        let mut group = Command::new("/bin/sh");
+        group.args(["-c", script]).process_group(0).stdout(Stdio::piped());
+        let mut group = group.spawn().unwrap();
+        let mut line = String::new();
+        io::BufRead::read_line(&mut io::BufReader::new(group.stdout.take().unwrap()), &mut line).unwrap();
+        group
+    }
+
+    fn members(group: u32) -> usize {
+        let said = Command::new("ps").args(["-eo", "pgid=,stat="]).output().unwrap().stdout;
+        let said = String::from_utf8(said).unwrap();
+        let is_member = |line: &&str| {
+            let mut words = line.split_whitespace();
+            words.next() == Some(&group.to_string()) && !words.next().unwrap().starts_with('Z')
+        };
+        said.lines().filter(is_member).count()
+    }
+
+    #[test]
+    fn a_group_ends_with_whoever_started_it() {
+        let mut group = stubborn();
+        let mut guard = Guard::start().unwrap();
+        guard.watch(group.id()).unwrap();
+        assert_eq!(members(group.id()), 2);
+        // As when this process is killed: the pipe ends, and nothing was said.
+        drop(guard.shell.stdin.take());
+        let begun = Instant::now();
+        while members(group.id()) > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it lives on");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        group.wait().unwrap();
+        assert!(guard.shell.wait().unwrap().success(), "the guard is gone as well");
+    }
+
+    #[test]
+    fn a_guard_that_is_dropped_ends_nothing_and_itself() {
+        for watched in [true, false] {
+            let mut group = stubborn();
+            let mut guard = Guard::start().unwrap();
+            if watched {
+                guard.watch(group.id()).unwrap();
+            }
+            let shell = guard.shell.id();
+            drop(guard);
+            assert_eq!((members(shell), members(group.id())), (0, 2), "{watched}");
+            let killed = Command::new("kill").args(["-KILL", "--", &format!("-{}", group.id())]).status().unwrap();
+            assert!(killed.success());
+            group.wait().unwrap();
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The seam between requests and who authorizes them.
+
+use futures_util::future::BoxFuture;
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+
+use super::refusals::HttpError;
+use crate::observe::redact::Redactor;
+
+/// Gives requests their `Authorization`, and gets another where the server refuses it. Errors are messages for a person.
+pub(crate) trait Authorizer: Send + Sync {
+    /// The header of the next request; `None` where it is sent without.
+    fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>>;
+
+    /// Told of a request that was refused. `true` where there is another header now, to repeat it with.
+    fn challenged(&self, challenge: Challenge) -> BoxFuture<'_, Result<bool, String>>;
+
+    /// What it waits for, where somebody has to act.
+    fn waits_for(&self) -> Option<String>;
+
+    /// `text` without tokens.
+    fn redact(&self, text: &str) -> String;
+}
+
+/// A request that was refused with 401 or 403.
+#[allow(dead_code, reason = "who authorizes looks into it")]
+pub(crate) struct Challenge {
+    pub(crate) status: StatusCode,
+    /// The values of `WWW-Authenticate`.
+    pub(crate) values: Vec<String>,
+    /// What was sent as `Authorization`.
+    pub(crate) sent: Option<HeaderValue>,
+}
+
+/// Sends a request with its `Authorization`, and again after each kind of challenge that was answered.
+pub(super) async fn send(
+    authorizer: &dyn Authorizer,
+    redactor: &Redactor,
+    request: &reqwest::RequestBuilder,
+) -> Result<reqwest::Response, HttpError> {
+    let mut answered = Vec::new();
+    loop {
+        let sent = authorizer.header().await.map_err(HttpError::Unauthorized)?;
+        // What the server says of it in an answer goes to whoever looks into errors and logs.
+        if let Some(header) = sent.as_ref().and_then(|header| header.to_str().ok()) {
+            redactor.learn(header.split_once(' ').map_or(header, |(_, token)| token));
+        }
+        let attempt =
+            request.try_clone().ok_or_else(|| HttpError::NotSent("the request cannot be repeated".to_owned()))?;
+        let attempt = match &sent {
+            Some(header) => attempt.header(AUTHORIZATION, header.clone()),
+            None => attempt,
+        };
+        let response = attempt.send().await?;
+        let status = response.status();
+        let is_challenge = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if !is_challenge || answered.contains(&status) {
+            return Ok(response);
+        }
+        answered.push(status);
+        let values = response.headers().get_all(WWW_AUTHENTICATE).iter();
+        let values = values.filter_map(|value| value.to_str().ok().map(str::to_owned)).collect();
+        if !authorizer.challenged(Challenge { status, values, sent }).await.map_err(HttpError::Unauthorized)? {
+            return Ok(response);
+        }
+    }
+}

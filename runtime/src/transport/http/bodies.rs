@@ -1,0 +1,47 @@
+//! Bodies are counted while they are read: what a server sends without end is not kept without end.
+
+use std::time::Duration;
+
+use super::refusals::describe;
+
+pub(crate) const MAX_MESSAGE: usize = 64 * 1024 * 1024;
+/// What a refusal says fits into this, and is worth this wait.
+const MAX_REFUSAL: usize = 64 * 1024;
+const PATIENCE_FOR_REFUSAL: Duration = Duration::from_secs(2);
+
+/// The whole of a body.
+///
+/// # Errors
+/// Where it is cut, or longer than a message may be.
+pub(super) async fn whole(mut response: reqwest::Response) -> Result<Vec<u8>, String> {
+    if response.content_length().is_some_and(|announced| announced > MAX_MESSAGE as u64) {
+        return Err(too_large());
+    }
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| describe(&error))? {
+        if body.len() + chunk.len() > MAX_MESSAGE {
+            return Err(too_large());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// As much of the body of a refusal as comes soon.
+pub(crate) async fn beginning(mut response: reqwest::Response) -> Vec<u8> {
+    let mut body = Vec::new();
+    let reading = async {
+        while let Ok(Some(chunk)) = response.chunk().await {
+            body.extend(chunk.iter().take(MAX_REFUSAL - body.len()));
+            if body.len() == MAX_REFUSAL {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(PATIENCE_FOR_REFUSAL, reading).await;
+    body
+}
+
+pub(crate) fn too_large() -> String {
+    format!("the server sent a message of more than {} MiB", MAX_MESSAGE / (1024 * 1024))
+}

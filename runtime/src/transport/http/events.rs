@@ -1,0 +1,195 @@
+//! Server-sent events, as the HTML standard reads them, within bounds.
+
+use std::collections::VecDeque;
+use std::io;
+
+use sse_stream::Sse;
+
+use super::Until;
+use super::refusals::describe;
+
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// An event, or that one was beyond the limit.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Event {
+    Whole(Sse),
+    TooLarge,
+}
+
+/// The events of a response.
+pub(super) struct Reader {
+    response: reqwest::Response,
+    until: Until,
+    parser: Parser,
+}
+
+impl Reader {
+    pub(super) fn new(response: reqwest::Response, until: Until, limit: usize) -> Self {
+        Self { response, until, parser: Parser::new(limit) }
+    }
+
+    /// The next event; none at the end of the response or of the transport.
+    pub(super) async fn next(&mut self) -> Option<io::Result<Event>> {
+        loop {
+            if let Some(event) = self.parser.next() {
+                return Some(Ok(event));
+            }
+            let chunk = tokio::select! {
+                biased;
+                () = self.until.end() => return None,
+                chunk = self.response.chunk() => chunk,
+            };
+            match chunk {
+                Ok(Some(chunk)) => self.parser.push(&chunk),
+                Ok(None) => return None,
+                Err(error) => return Some(Err(io::Error::other(describe(&error)))),
+            }
+        }
+    }
+}
+
+/// Reads events; how the bytes are split makes no difference.
+pub(crate) struct Parser {
+    limit: usize,
+    line: Vec<u8>,
+    /// Also of what is not kept.
+    line_length: usize,
+    after_cr: bool,
+    is_first_line: bool,
+    current: Sse,
+    /// What is kept of the event so far.
+    kept: usize,
+    found: VecDeque<Event>,
+}
+
+impl Parser {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            line: Vec::new(),
+            line_length: 0,
+            after_cr: false,
+            is_first_line: true,
+            current: Sse::default(),
+            kept: 0,
+            found: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        self.found.pop_front()
+    }
+
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            if std::mem::take(&mut self.after_cr) && bytes.first() == Some(&b'\n') {
+                bytes = bytes.get(1..).unwrap_or_default();
+                continue;
+            }
+            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let part = bytes.get(..end.unwrap_or(bytes.len())).unwrap_or_default();
+            self.kept += part.len();
+            self.line_length += part.len();
+            if self.kept <= self.limit {
+                self.line.extend_from_slice(part);
+            }
+            let Some(end) = end else { return };
+            self.after_cr = bytes.get(end) == Some(&b'\r');
+            bytes = bytes.get(end + 1..).unwrap_or_default();
+            self.line_ends();
+        }
+    }
+
+    fn line_ends(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let is_empty = std::mem::take(&mut self.line_length) == 0;
+        if self.kept > self.limit && !is_empty {
+            return;
+        }
+        let mut line = String::from_utf8_lossy(&line);
+        if std::mem::take(&mut self.is_first_line)
+            && let Some(rest) = line.strip_prefix(BYTE_ORDER_MARK)
+        {
+            line = rest.to_owned().into();
+        }
+        if line.is_empty() {
+            return self.event_ends();
+        }
+        let (field, value) = line.split_once(':').unwrap_or((&line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "data" => match &mut self.current.data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(value);
+                }
+                None => self.current.data = Some(value.to_owned()),
+            },
+            "event" => self.current.event = Some(value.to_owned()),
+            "id" if !value.contains('\0') => self.current.id = Some(value.to_owned()),
+            "retry" => self.current.retry = value.parse().ok().or(self.current.retry),
+            // A comment keeps the connection alive, and nothing of it is kept.
+            "" => self.kept = self.kept.saturating_sub(line.len()),
+            _ => {}
+        }
+    }
+
+    fn event_ends(&mut self) {
+        let event = std::mem::take(&mut self.current);
+        if std::mem::take(&mut self.kept) > self.limit {
+            self.found.push_back(Event::TooLarge);
+        } else if event != Sse::default() {
+            self.found.push_back(Event::Whole(event));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn events(limit: usize, pieces: &[&[u8]]) -> Vec<Event> {
+        let mut parser = Parser::new(limit);
+        pieces.iter().for_each(|piece| parser.push(piece));
+        std::iter::from_fn(|| parser.next()).collect()
+    }
+
+    fn message(data: &str) -> Event {
+        Event::Whole(Sse::default().data(data))
+    }
+
+    #[test]
+    fn lines_end_as_they_like_and_what_is_unknown_is_ignored() {
+        let text = "\u{feff}data: a\r\ndata:b\rdata\n\n:comment\n\n\r\nid: 7\nretry: 20\nretry: x\nevent: e\nnew: 1\nodd\n\ndata: cut";
+        let expected = [message("a\nb\n"), Event::Whole(Sse::default().id("7").retry(20).event("e"))];
+        assert_eq!(events(100, &[text.as_bytes()]), expected);
+    }
+
+    #[test]
+    fn an_event_beyond_the_limit_costs_itself() {
+        let text =
+            format!("data: a\n\ndata: {}\ndata: x\n\ndata: b\n\n:{}\n\ndata: c\n\n", "x".repeat(50), "x".repeat(20));
+        let found = events(40, &[text.as_bytes()]);
+        assert_eq!(found, [message("a"), Event::TooLarge, message("b"), message("c")]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_split_gives_the_same(
+            text in "(data: ?[a-z]{0,9}|:[a-z]{0,3}|id: [0-9]|retry: [0-9]|[\\r\\n]|\\n\\n|\\r\\n){0,30}",
+            cut in any::<proptest::sample::Index>(),
+        ) {
+            let bytes = text.as_bytes();
+            let (a, b) = bytes.split_at(cut.index(bytes.len() + 1));
+            let single: Vec<&[u8]> = bytes.chunks(1).collect();
+            for limit in [12, 1000] {
+                let whole = events(limit, &[bytes]);
+                prop_assert_eq!(&events(limit, &[a, b]), &whole);
+                prop_assert_eq!(&events(limit, &single), &whole);
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Requests over HTTP: what streamable HTTP and the older HTTP+SSE have in common.
+
+pub(crate) mod authorization;
+pub(crate) mod bodies;
+pub(crate) mod client;
+mod direct;
+pub(crate) mod events;
+pub(crate) mod param_headers;
+pub(crate) mod refusals;
+mod sessions;
+pub(crate) mod streamable;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use tokio::sync::watch;
+
+use self::authorization::Authorizer;
+use self::refusals::HttpError;
+use crate::observe::notes::Notes;
+use crate::session::ledger::Ledger;
+
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
+pub(crate) const JSON: &str = "application/json";
+/// How much of a text of strangers a message shows.
+const PREVIEW: usize = 300;
+pub(crate) const CLOSED: &str = "the connection was closed";
+
+/// The requests of one connection.
+#[derive(Clone)]
+pub(crate) struct HttpClient {
+    pub(crate) client: Arc<reqwest::Client>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) notes: Notes,
+    pub(crate) until: Until,
+}
+
+impl HttpClient {
+    /// Sends a request, with what the configuration says and what the protocol adds to it.
+    pub(super) async fn send(
+        &self,
+        request: reqwest::RequestBuilder,
+        headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
+    ) -> Result<reqwest::Response, HttpError> {
+        let mut all = self.headers.clone();
+        all.extend(headers);
+        // `headers` replaces; what the builder has set already (Accept, Content-Type) the configuration may not name.
+        let request = request.headers(all);
+        let response = match &self.authorizer {
+            None => request.send().await.map_err(HttpError::from),
+            Some(authorizer) => authorization::send(authorizer.as_ref(), self.notes.redactor(), &request).await,
+        };
+        let response = response.map_err(|error| self.fail(error))?;
+        self.notes.problem_is_over();
+        Ok(response)
+    }
+
+    /// Notes why a request failed. Without secrets from here on, because others log it.
+    pub(super) fn fail(&self, error: HttpError) -> HttpError {
+        let error = error.redacted(|text| self.redact(text));
+        self.notes.problem(error.to_string());
+        error
+    }
+
+    /// What may be shown of a text. Whatever cuts it comes after those that look for secrets: half of one is not found.
+    fn redact(&self, text: &str) -> String {
+        self.notes.redact(&self.without_tokens(text))
+    }
+
+    /// What may be shown of a text of strangers, on one line.
+    fn shown(&self, text: &[u8]) -> String {
+        self.notes.redactor().shown_line(&self.without_tokens(&String::from_utf8_lossy(text)), PREVIEW)
+    }
+
+    fn without_tokens(&self, text: &str) -> String {
+        self.authorizer.as_ref().map_or_else(|| text.to_owned(), |authorizer| authorizer.redact(text))
+    }
+
+    /// What a status that is no success means.
+    pub(super) async fn refused(&self, response: reqwest::Response) -> HttpError {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = bodies::beginning(response).await;
+        self.fail(self.refusal(status, &headers, &body))
+    }
+
+    fn refusal(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> HttpError {
+        let challenge = headers.get(WWW_AUTHENTICATE).map(HeaderValue::as_bytes);
+        refusals::refusal(status, headers, &self.shown(challenge.unwrap_or(body)), self.authorizer.is_some())
+    }
+}
+
+pub(super) fn content_type(response: &reqwest::Response) -> &str {
+    response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+/// The life of a transport: what it has asked for ends with it, whoever drives it.
+pub(crate) struct Life(#[expect(dead_code, reason = "it is dropped")] watch::Sender<()>);
+
+/// Until when something may go on.
+#[derive(Clone)]
+pub(crate) struct Until(watch::Receiver<()>);
+
+impl Life {
+    pub(crate) fn new() -> (Self, Until) {
+        let (sender, receiver) = watch::channel(());
+        (Self(sender), Until(receiver))
+    }
+}
+
+impl Until {
+    /// Waits for the end.
+    pub(crate) fn end(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut life = self.0.clone();
+        async move { while life.changed().await.is_ok() {} }
+    }
+
+    /// What comes of it, unless the end comes first.
+    pub(crate) async fn or_end<T, E: From<HttpError>>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+        tokio::select! {
+            biased;
+            () = self.end() => Err(HttpError::Lost(CLOSED.to_owned()).into()),
+            outcome = work => outcome,
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! `x-mcp-header`: arguments that HTTP servers of protocol 2026-07-28 want mirrored in `Mcp-Param-*` headers.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value};
+
+const ANNOTATION: &str = "x-mcp-header";
+
+/// Which argument of a tool goes into which header.
+#[derive(Debug, PartialEq)]
+struct Mirrored {
+    path: Vec<String>,
+    header: HeaderName,
+}
+
+/// The annotations of the tools that are known on one connection.
+#[derive(Default)]
+pub(crate) struct ParamHeaders(Mutex<HashMap<String, Vec<Mirrored>>>);
+
+impl ParamHeaders {
+    /// Notes the annotations of a tool.
+    ///
+    /// # Errors
+    /// What is wrong with them: such a tool must not be offered over HTTP.
+    pub(crate) fn learn(&self, tool: &str, input_schema: &Value) -> Result<(), String> {
+        let mirrored = annotations(input_schema)?;
+        let mut tools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if mirrored.is_empty() {
+            tools.remove(tool);
+        } else {
+            tools.insert(tool.to_owned(), mirrored);
+        }
+        Ok(())
+    }
+
+    /// The headers that a call carries.
+    pub(crate) fn of_call(&self, tool: &str, arguments: &Map<String, Value>) -> HeaderMap {
+        let tools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut headers = HeaderMap::new();
+        for Mirrored { path, header } in tools.get(tool).into_iter().flatten() {
+            if let Some(value) = argument_at(arguments, path).and_then(header_value) {
+                headers.insert(header.clone(), value);
+            }
+        }
+        headers
+    }
+}
+
+fn argument_at<'a>(arguments: &'a Map<String, Value>, path: &[String]) -> Option<&'a Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(arguments.get(first)?, |value, key| value.get(key))
+}
+
+fn header_value(argument: &Value) -> Option<HeaderValue> {
+    let text = match argument {
+        Value::String(text) => text.clone(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    HeaderValue::from_str(&encode(&text)).ok()
+}
+
+/// A value that a header cannot carry as it is travels in base64.
+pub(super) fn encode(text: &str) -> String {
+    let padded = text.starts_with([' ', '\t']) || text.ends_with([' ', '\t']);
+    let unprintable = text.chars().any(|c| !(' '..='~').contains(&c));
+    let looks_encoded = text.starts_with("=?base64?") && text.ends_with("?=");
+    if padded || unprintable || looks_encoded {
+        format!("=?base64?{}?=", BASE64_STANDARD.encode(text))
+    } else {
+        text.to_owned()
+    }
+}
+
+fn annotations(schema: &Value) -> Result<Vec<Mirrored>, String> {
+    let mut found = Vec::new();
+    walk(schema, Some(&mut Vec::new()), &mut found)?;
+    let mut seen = HashSet::new();
+    for mirrored in &found {
+        if !seen.insert(mirrored.header.clone()) {
+            return Err(format!("two arguments are mirrored in the header `{}`", mirrored.header));
+        }
+    }
+    Ok(found)
+}
+
+/// `path` is there as long as only `properties` led here from the root.
+fn walk(schema: &Value, mut path: Option<&mut Vec<String>>, found: &mut Vec<Mirrored>) -> Result<(), String> {
+    let Value::Object(keywords) = schema else {
+        return match schema {
+            Value::Array(items) => items.iter().try_for_each(|item| walk(item, None, found)),
+            _ => Ok(()),
+        };
+    };
+    if let Some(name) = keywords.get(ANNOTATION) {
+        match path.as_deref() {
+            Some(path) if !path.is_empty() => found.push(mirrored(name, keywords, path)?),
+            _ => return Err(format!("`{ANNOTATION}` stands where no argument is")),
+        }
+    }
+    for (keyword, value) in keywords {
+        match (keyword.as_str(), value) {
+            ("default" | "const" | "enum" | "examples", _) => {}
+            ("properties", Value::Object(properties)) => {
+                for (name, property) in properties {
+                    match path.as_deref_mut() {
+                        Some(path) => {
+                            path.push(name.clone());
+                            walk(property, Some(path), found)?;
+                            path.pop();
+                        }
+                        None => walk(property, None, found)?,
+                    }
+                }
+            }
+            ("$defs" | "definitions" | "dependentSchemas" | "patternProperties", Value::Object(schemas)) => {
+                schemas.values().try_for_each(|schema| walk(schema, None, found))?;
+            }
+            _ => walk(value, None, found)?,
+        }
+    }
+    Ok(())
+}
+
+fn mirrored(name: &Value, schema: &Map<String, Value>, path: &[String]) -> Result<Mirrored, String> {
+    let at = path.join(".");
+    let header = name
+        .as_str()
+        .filter(|name| !name.is_empty())
+        .and_then(|name| HeaderName::from_bytes(format!("mcp-param-{name}").as_bytes()).ok())
+        .ok_or_else(|| format!("`{ANNOTATION}` of `{at}` is not a header name: {name}"))?;
+    match schema.get("type").and_then(Value::as_str) {
+        Some("string" | "integer" | "boolean") => Ok(Mirrored { path: path.to_vec(), header }),
+        _ => Err(format!("`{ANNOTATION}` of `{at}` needs a string, an integer or a boolean")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn headers(schema: Value, arguments: Value) -> Vec<(String, String)> {
+        let known = ParamHeaders::default();
+        known.learn("t", &schema).expect("valid annotations");
+        let headers = known.of_call("t", arguments.as_object().expect("an object"));
+        headers.iter().map(|(k, v)| (k.to_string(), v.to_str().expect("visible").to_owned())).collect()
+    }
+
+    #[test]
+    fn mirrors_arguments_at_any_depth() {
+        let schema = json!({"properties": {
+            "region": {"type": "string", "x-mcp-header": "Region"},
+            "page": {"type": "object", "properties": {"size": {"type": "integer", "x-mcp-header": "Size"}}},
+            "absent": {"type": "string", "x-mcp-header": "Absent"}
+        }});
+        let mut found = headers(schema, json!({"region": "é", "page": {"size": 5}, "absent": null}));
+        found.sort();
+        let pair = |k: &str, v: &str| (k.to_owned(), v.to_owned());
+        assert_eq!(found, [pair("mcp-param-region", "=?base64?w6k=?="), pair("mcp-param-size", "5")]);
+    }
+
+    #[test]
+    fn encodes_what_a_header_cannot_carry() {
+        assert_eq!(encode("plain text"), "plain text");
+        assert_eq!(encode(" padded"), "=?base64?IHBhZGRlZA==?=");
+        assert_eq!(encode("a\r\nb"), "=?base64?YQ0KYg==?=");
+        assert_eq!(encode("=?base64?x?="), "=?base64?PT9iYXNlNjQ/eD89?=");
+        assert_eq!(encode(""), "");
+    }
+
+    #[test]
+    fn refuses_annotations_that_cannot_be_followed() {
+        let refused = [
+            json!({"x-mcp-header": "Root"}),
+            json!({"properties": {"a": {"type": "string", "x-mcp-header": ""}}}),
+            json!({"properties": {"a": {"type": "string", "x-mcp-header": "a b"}}}),
+            json!({"properties": {"a": {"type": "string", "x-mcp-header": 5}}}),
+            json!({"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}),
+            json!({"properties": {"a": {"type": "object", "x-mcp-header": "A"}}}),
+            json!({"properties": {"a": {"type": "string", "x-mcp-header": "A"}, "b": {"type": "string", "x-mcp-header": "a"}}}),
+            json!({"properties": {"a": {"items": {"type": "string", "x-mcp-header": "A"}}}}),
+            json!({"anyOf": [{"properties": {"a": {"type": "string", "x-mcp-header": "A"}}}]}),
+            json!({"$defs": {"a": {"type": "string", "x-mcp-header": "A"}}}),
+        ];
+        for schema in refused {
+            assert!(annotations(&schema).is_err(), "{schema}");
+        }
+        let data = json!({"properties": {"a": {"default": {"x-mcp-header": "A"}}}});
+        assert_eq!(annotations(&data), Ok(Vec::new()));
+    }
+}

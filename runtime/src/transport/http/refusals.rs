@@ -1,0 +1,185 @@
+//! What went wrong with a request, and what that means for it.
+
+use std::error::Error;
+use std::time::{Duration, SystemTime};
+
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, StatusCode};
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+use serde_json::Value;
+
+use crate::Dispatched;
+use crate::session::failure::Failure;
+
+/// A request that failed.
+#[derive(Clone, Debug, thiserror::Error)]
+pub(crate) enum HttpError {
+    /// It never reached the server.
+    #[error("{0}")]
+    NotSent(String),
+    /// There is no authorization to send it with.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// It had no effect.
+    #[error("{0}")]
+    Refused(String),
+    /// What became of it is not known.
+    #[error("{0}")]
+    Lost(String),
+    /// The server answered with a status that is no success.
+    #[error("{message}")]
+    Status { status: StatusCode, message: String, retry_after: Option<Duration> },
+}
+
+/// As rmcp wants to have it.
+pub(super) type RmcpError = StreamableHttpError<HttpError>;
+
+impl From<HttpError> for RmcpError {
+    fn from(error: HttpError) -> Self {
+        Self::Client(error)
+    }
+}
+
+impl HttpError {
+    /// The same without secrets.
+    pub(super) fn redacted(self, redact: impl Fn(&str) -> String) -> Self {
+        match self {
+            Self::NotSent(message) => Self::NotSent(redact(&message)),
+            Self::Unauthorized(message) => Self::Unauthorized(redact(&message)),
+            Self::Refused(message) => Self::Refused(redact(&message)),
+            Self::Lost(message) => Self::Lost(redact(&message)),
+            Self::Status { status, message, retry_after } => {
+                Self::Status { status, message: redact(&message), retry_after }
+            }
+        }
+    }
+
+    /// When the server wants to be asked again.
+    fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
+    /// Whether the server asks for authorization.
+    fn is_auth(&self) -> bool {
+        matches!(
+            self,
+            Self::Unauthorized(_) | Self::Status { status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, .. }
+        )
+    }
+
+    /// What it means for the request.
+    pub(crate) fn failure(&self) -> Failure {
+        let dispatched = match self {
+            Self::NotSent(_) | Self::Unauthorized(_) | Self::Refused(_) => Dispatched::No,
+            // A server that fails may have done the work before.
+            Self::Status { status, .. } if status.is_server_error() => Dispatched::Unknown,
+            Self::Status { .. } => Dispatched::No,
+            Self::Lost(_) => Dispatched::Unknown,
+        };
+        let failure = Failure::new(dispatched, self.to_string()).with_source(self.clone());
+        Failure { wants_authorization: self.is_auth(), retry_after: self.retry_after(), ..failure }
+    }
+}
+
+impl From<reqwest::Error> for HttpError {
+    fn from(error: reqwest::Error) -> Self {
+        if error.is_connect() || error.is_builder() {
+            Self::NotSent(describe(&error))
+        } else if error.is_redirect() {
+            Self::Refused(describe(&error))
+        } else {
+            Self::Lost(describe(&error))
+        }
+    }
+}
+
+/// The causes of an error without its URL, which may hold a secret.
+pub(crate) fn describe(error: &reqwest::Error) -> String {
+    let mut causes = Vec::new();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        // hyper's own layers say no more than that it was the client's side.
+        if causes.last() != Some(&text) && !text.starts_with("client error") {
+            causes.push(text);
+        }
+        source = cause.source();
+    }
+    let what = if error.is_connect() {
+        "could not connect"
+    } else if error.is_redirect() {
+        "the server redirects"
+    } else {
+        "the request failed"
+    };
+    let separator = if error.is_redirect() { " " } else { ": " };
+    format!("{what}{}{}", if causes.is_empty() { "" } else { separator }, causes.join(": "))
+}
+
+/// Words for a status that is no success; `said` is what may be shown of the body, or of the challenge that comes with it.
+pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, said: &str, has_authorizer: bool) -> HttpError {
+    let message = match status {
+        StatusCode::UNAUTHORIZED if has_authorizer => {
+            format!("the server does not take the access token that it was given (HTTP {status})")
+        }
+        StatusCode::UNAUTHORIZED => format!(
+            "the server asks for authorization (HTTP {status}); set `headers.Authorization`, or give the client OAuth \
+             (`ClientOptions::authorization`, feature `auth`)"
+        ),
+        _ if said.is_empty() => format!("HTTP {status}"),
+        _ => format!("HTTP {status}: {said}"),
+    };
+    HttpError::Status { status, message, retry_after: retry_after(headers) }
+}
+
+/// Seconds or a date.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    Some(date.duration_since(SystemTime::now()).unwrap_or_default())
+}
+
+/// Servers that were restarted answer 400 for a session that they no longer know, though the protocol says 404.
+pub(super) fn is_lost_session(body: &[u8]) -> bool {
+    let said = match serde_json::from_slice::<Value>(body) {
+        Ok(body) if body.get("id").is_some_and(|id| !id.is_null()) => return false,
+        Ok(body) => body.pointer("/error/message").and_then(Value::as_str).unwrap_or_default().to_ascii_lowercase(),
+        Err(_) => String::from_utf8_lossy(body).to_ascii_lowercase(),
+    };
+    said.contains("session")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn when_to_ask_again_is_told_in_seconds_or_as_a_date() {
+        let told = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(RETRY_AFTER, HeaderValue::from_str(value).expect("a value"));
+            refusal(StatusCode::TOO_MANY_REQUESTS, &headers, "", false).retry_after()
+        };
+        assert_eq!(told("7"), Some(Duration::from_secs(7)));
+        assert_eq!(told("Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::ZERO));
+        let soon = httpdate::fmt_http_date(SystemTime::now() + Duration::from_secs(60));
+        assert!(told(&soon).is_some_and(|wait| (50..=60).contains(&wait.as_secs())));
+        assert_eq!(told("soon"), None);
+    }
+
+    #[test]
+    fn a_session_is_lost_where_the_server_says_so_of_no_request() {
+        assert!(is_lost_session(br#"{"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#));
+        assert!(is_lost_session(b"Invalid session"));
+        assert!(!is_lost_session(br#"{"id":3,"error":{"code":-32602,"message":"no session with this name"}}"#));
+        assert!(!is_lost_session(br#"{"id":null,"error":{"code":-32700,"message":"parse error"}}"#));
+    }
+}

@@ -1,0 +1,32 @@
+//! Systems on which nothing can be enforced.
+
+use std::ffi::OsStr;
+
+use mcp_model::Isolation;
+use tokio::process::Command;
+
+use super::refusal::Refusal;
+use crate::ConnectErrorKind as Kind;
+use crate::transport::program::Program;
+
+/// There is none.
+pub(crate) enum Sandbox {}
+
+impl Sandbox {
+    pub(crate) fn new(_isolation: &Isolation, _program: &Program<'_>) -> Result<Self, Refusal> {
+        let message = "its `isolation` can be enforced on Linux alone; run the server there, or take `isolation` out";
+        Err((Kind::Unsupported, message.to_owned()))
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        match *self {}
+    }
+
+    pub(crate) fn env(&self) -> std::iter::Empty<(&str, &OsStr)> {
+        match *self {}
+    }
+
+    pub(crate) async fn refusal(&self) -> Option<Refusal> {
+        match *self {}
+    }
+}

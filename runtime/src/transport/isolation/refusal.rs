@@ -1,0 +1,15 @@
+//! Why a server is not started in its bounds.
+
+#[cfg(target_os = "linux")]
+use std::path::Path;
+
+use crate::ConnectErrorKind;
+
+/// The kind of it, and what is to be said.
+pub(crate) type Refusal = (ConnectErrorKind, String);
+
+/// A path in a message.
+#[cfg(target_os = "linux")]
+pub(super) fn shown(path: &Path) -> String {
+    mcp_model::printable(&path.to_string_lossy())
+}

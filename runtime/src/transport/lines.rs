@@ -1,0 +1,160 @@
+//! A server that speaks JSON-RPC in lines: over the pipes of a child process, or over a pair of streams.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use rmcp::RoleClient;
+use rmcp::model::ServerJsonRpcMessage;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+
+use super::framing::{Frame, Framer};
+use super::writer::Writer;
+use crate::observe::notes::Notes;
+use crate::session::failure::Failure;
+use crate::session::ledger::Ledger;
+use crate::session::raw;
+
+const CLOSED: &str = "the server closed the connection";
+const MAX_MESSAGE: usize = 64 * 1024 * 1024;
+const READ_AT_ONCE: usize = 64 * 1024;
+
+/// Who is at the other end, besides what is read and written.
+pub(crate) trait FarEnd: Send + 'static {
+    /// Ends what is left of it when the server itself has ended; until then, and where that cannot be told, it waits.
+    fn end_with_server(&mut self) -> impl Future<Output = Infallible> + Send;
+
+    /// Notes why nothing more comes, as far as can be told.
+    fn note_end(&mut self, notes: &Notes) -> impl Future<Output = ()> + Send;
+
+    /// Ends it, after what is written to it was closed.
+    fn shut_down(&mut self) -> impl Future<Output = ()> + Send;
+}
+
+/// The transport.
+pub(crate) struct LineTransport<E, R> {
+    far_end: E,
+    writer: Arc<Writer>,
+    reader: BufReader<R>,
+    framer: Framer,
+    arrived: VecDeque<ServerJsonRpcMessage>,
+    has_spoken: bool,
+    ledger: Arc<Ledger>,
+    notes: Notes,
+}
+
+impl<E: FarEnd, R: AsyncRead + Unpin> LineTransport<E, R> {
+    pub(super) fn new(far_end: E, reader: R, writer: Writer, ledger: Arc<Ledger>, notes: Notes) -> Self {
+        Self {
+            far_end,
+            writer: Arc::new(writer),
+            reader: BufReader::with_capacity(READ_AT_ONCE, reader),
+            framer: Framer::new(MAX_MESSAGE),
+            arrived: VecDeque::new(),
+            has_spoken: false,
+            ledger,
+            notes,
+        }
+    }
+
+    pub(crate) fn direct(&self) -> Arc<Writer> {
+        self.writer.clone()
+    }
+
+    /// Takes what the framer found. What cannot be read costs the request that it answers, and no other.
+    fn take(&mut self, frame: Frame) {
+        let message = match frame {
+            Frame::Noise(line) => return self.notes.noise_line(&String::from_utf8_lossy(&line)),
+            Frame::Object { text, id } => match (raw::parse(&text), id) {
+                (Some(message), _) if raw::is_message(&message) => message,
+                (None, Some(id)) => raw::unreadable(&id, "the answer cannot be read as JSON"),
+                _ => return self.notes.noise_line(&String::from_utf8_lossy(&text)),
+            },
+            Frame::TooLarge { id: Some(id) } => raw::unreadable(&id, &too_large()),
+            Frame::TooLarge { id: None } => return self.notes.noise_line(&too_large()),
+        };
+        self.has_spoken = true;
+        self.arrived.extend(self.ledger.received(message, None));
+    }
+
+    /// Reads on; `false` at the end. Loses nothing when it is cancelled.
+    async fn read(&mut self) -> io::Result<bool> {
+        let available = tokio::select! {
+            biased;
+            available = self.reader.fill_buf() => available?,
+            never = self.far_end.end_with_server() => match never {},
+        };
+        let length = available.len();
+        if length == 0 {
+            self.framer.finish();
+        } else {
+            self.framer.push(available);
+            self.reader.consume(length);
+        }
+        Ok(length > 0)
+    }
+}
+
+impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for LineTransport<E, R> {
+    type Error = io::Error;
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let outgoing = self.ledger.queued(&message);
+        let writer = self.writer.clone();
+        let has_spoken = self.has_spoken;
+        async move {
+            match writer.write(&message, outgoing).await {
+                // A server that ended at once is better explained by what it left on stderr: `receive` waits for it.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe && !has_spoken => Ok(()),
+                outcome => outcome,
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            if let Some(message) = self.arrived.pop_front() {
+                return Some(message);
+            }
+            if let Some(frame) = self.framer.next() {
+                self.take(frame);
+                continue;
+            }
+            match self.read().await {
+                Ok(true) => {}
+                Ok(false) => {
+                    if let Some(frame) = self.framer.next() {
+                        self.take(frame);
+                        continue;
+                    }
+                    self.ledger.stop(&Failure::not_sent(CLOSED));
+                    self.far_end.note_end(&self.notes).await;
+                    let read = self.writer.read_at_most().await;
+                    self.ledger.close(&Failure::lost(CLOSED), read);
+                    return None;
+                }
+                Err(error) => {
+                    self.notes.problem(error.to_string());
+                    self.ledger.close(&Failure::lost(error.to_string()).with_source(error), None);
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.ledger.stop(&Failure::not_sent(CLOSED));
+        self.writer.close().await;
+        self.far_end.shut_down().await;
+        self.ledger.close(&Failure::lost(CLOSED), None);
+        Ok(())
+    }
+}
+
+fn too_large() -> String {
+    format!("the server sent a message of more than {} MiB", MAX_MESSAGE / (1024 * 1024))
+}

@@ -1,0 +1,196 @@
+//! HTTP+SSE, the transport of protocol 2024-11-05: one event stream brings all that the server says, and every message
+//! to it is a POST to the endpoint that the stream begins with.
+//!
+//! A stream that ends ends the connection: another stream is another session, which has to be initialized anew.
+
+use std::collections::VecDeque;
+
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::Url;
+use rmcp::RoleClient;
+use rmcp::model::ServerJsonRpcMessage;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use sse_stream::Sse;
+
+use super::http::events::{Event, Parser};
+use super::http::refusals::{HttpError, describe};
+use super::http::{CLOSED, EVENT_STREAM, HttpClient, JSON, Life, bodies, content_type};
+use crate::session::failure::Failure;
+use crate::session::raw;
+
+/// The transport; dropping it ends its requests.
+pub(crate) struct SseTransport {
+    http: HttpClient,
+    endpoint: Url,
+    events: Events,
+    arrived: VecDeque<ServerJsonRpcMessage>,
+    life: Option<Life>,
+}
+
+impl SseTransport {
+    /// Opens the stream and waits for the endpoint.
+    pub(crate) async fn connect(url: &str, http: HttpClient, life: Life) -> Result<Self, HttpError> {
+        let response = http.send(http.client.get(url).header(ACCEPT, EVENT_STREAM), None).await?;
+        let status = response.status();
+        if !status.is_success() {
+            return Err(http.refused(response).await);
+        }
+        if !content_type(&response).starts_with(EVENT_STREAM) {
+            let kind = content_type(&response);
+            let problem = format!(
+                "the server answers with `{kind}` and not with an event stream; for streamable HTTP leave out \
+                 `transport = \"sse\"`"
+            );
+            return Err(http.fail(HttpError::Refused(problem)));
+        }
+        let base = response.url().clone();
+        let mut events = Events {
+            bytes: response.bytes_stream().map(|chunk| chunk.map(|chunk| chunk.to_vec())).boxed(),
+            parser: Parser::new(bodies::MAX_MESSAGE),
+        };
+        loop {
+            match events.next().await {
+                Ok(Event::Whole(Sse { event: Some(kind), data: Some(data), .. })) if kind == "endpoint" => {
+                    let endpoint = endpoint(&base, &data).map_err(|problem| http.fail(HttpError::Refused(problem)))?;
+                    return Ok(Self { http, endpoint, events, arrived: VecDeque::new(), life: Some(life) });
+                }
+                Ok(_) => {}
+                Err(problem) => {
+                    return Err(http.fail(HttpError::Refused(format!("{problem} before its endpoint came"))));
+                }
+            }
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        let event = match event {
+            Event::Whole(event) => event,
+            Event::TooLarge => return self.http.notes.problem(bodies::too_large()),
+        };
+        if !matches!(event.event.as_deref(), None | Some("" | "message")) {
+            return;
+        }
+        let messages = match event.data.and_then(|data| raw::parse(data.as_bytes())) {
+            Some(Value::Array(batch)) => batch,
+            Some(message) => vec![message],
+            None => return,
+        };
+        self.arrived.extend(messages.into_iter().filter_map(|message| self.http.ledger.received(message, None)));
+    }
+}
+
+impl Transport<RoleClient> for SseTransport {
+    type Error = HttpError;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), HttpError>> + Send + 'static {
+        let outgoing = self.http.ledger.queued(&message);
+        let (http, endpoint) = (self.http.clone(), self.endpoint.clone());
+        async move {
+            let body = serde_json::to_vec(&message).map_err(|error| HttpError::NotSent(error.to_string()))?;
+            let request = http.client.post(endpoint).header(CONTENT_TYPE, JSON).body(body);
+            let sending = async {
+                let response = http.send(request, None).await?;
+                if !response.status().is_success() {
+                    return Err(http.refused(response).await);
+                }
+                // Read, so that its connection can serve again.
+                bodies::beginning(response).await;
+                Ok(())
+            };
+            if !outgoing.begin_write(None) {
+                return Err(HttpError::NotSent("nobody waits for the answer".to_owned()));
+            }
+            let outcome = tokio::select! {
+                outcome = http.until.or_end(sending) => outcome,
+                // The answer may be there before this, but nobody waits for a server that hangs.
+                () = outgoing.abandoned() => Ok(()),
+            };
+            match &outcome {
+                Ok(()) => outgoing.written(),
+                Err(error) => outgoing.failed(error.failure()),
+            }
+            outcome
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            if let Some(message) = self.arrived.pop_front() {
+                return Some(message);
+            }
+            match self.events.next().await {
+                Ok(event) => self.take(event),
+                Err(problem) => {
+                    self.http.ledger.close(&Failure::lost(problem.clone()), None);
+                    self.http.notes.problem(problem);
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), HttpError> {
+        self.http.ledger.close(&Failure::lost(CLOSED), None);
+        self.life = None;
+        self.events.bytes = futures_util::stream::empty().boxed();
+        Ok(())
+    }
+}
+
+/// The stream's events. `next` loses nothing when it is cancelled.
+struct Events {
+    bytes: BoxStream<'static, reqwest::Result<Vec<u8>>>,
+    parser: Parser,
+}
+
+impl Events {
+    async fn next(&mut self) -> Result<Event, String> {
+        loop {
+            if let Some(event) = self.parser.next() {
+                return Ok(event);
+            }
+            match self.bytes.next().await {
+                Some(Ok(chunk)) => self.parser.push(&chunk),
+                Some(Err(error)) => return Err(format!("the event stream broke: {}", describe(&error))),
+                None => return Err("the event stream ended".to_owned()),
+            }
+        }
+    }
+}
+
+/// Where messages go. What is sent there has the headers of the configuration, and with them its secrets.
+fn endpoint(base: &Url, said: &str) -> Result<Url, String> {
+    let endpoint =
+        base.join(said.trim()).map_err(|error| format!("the endpoint that the server names is no URL: {error}"))?;
+    if endpoint.origin() != base.origin() {
+        let origin = endpoint.origin().ascii_serialization();
+        return Err(format!("the server names an endpoint at another origin, {origin}, which is not trusted"));
+    }
+    Ok(endpoint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_stays_at_its_origin() {
+        let base = Url::parse("https://h.example/mcp/sse?key=1").expect("a URL");
+        let found = |said| endpoint(&base, said).map(|url| url.to_string());
+        assert_eq!(found("/messages?session=1").as_deref(), Ok("https://h.example/messages?session=1"));
+        assert_eq!(found(" messages\n").as_deref(), Ok("https://h.example/mcp/messages"));
+        assert_eq!(found("https://h.example:443/m").as_deref(), Ok("https://h.example/m"));
+        for elsewhere in
+            ["http://h.example/m", "https://h.example:8443/m", "//evil.example/m", "file:///etc", "http://"]
+        {
+            assert!(found(elsewhere).is_err(), "{elsewhere}");
+        }
+    }
+}

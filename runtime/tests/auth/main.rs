@@ -1,0 +1,311 @@
+//! OAuth against an authorization server in this process.
+
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+mod server;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_model::ServerConfig;
+use mcp_runtime::{
+    Client, ClientOptions, ConnectErrorKind as Kind, FileTokenStore, MemoryTokenStore, OAuth, StoredTokens, TokenStore,
+    TokenStoreError,
+};
+use serde_json::Map;
+
+use self::server::{Server, agree, redirect_of, value};
+
+fn client(server: &Server, oauth: &OAuth) -> Client {
+    let options = ClientOptions::new().authorization(oauth.clone()).protocol_version("2025-11-25");
+    Client::with_options(ServerConfig::http("guarded", server.url()), options)
+}
+
+async fn call(client: &Client) -> Result<String, String> {
+    client.call("work", Map::new()).await.map(|result| result.text()).map_err(|error| error.to_string())
+}
+
+async fn refused(server: &Server, oauth: &OAuth) -> String {
+    let error = client(server, oauth).connect().await.expect_err("no connection");
+    assert_eq!(error.kind, Kind::Auth, "{error}");
+    error.to_string()
+}
+
+#[tokio::test]
+async fn a_user_is_asked_once_for_all_connections() {
+    let server = Server::start().await;
+    let oauth = OAuth::new().client_name("Tester").on_url(agree);
+    let first = client(&server, &oauth);
+    assert_eq!(call(&first).await, Ok("done".to_owned()));
+    first.close().await;
+    let (second, third) = (client(&server, &oauth), client(&server, &oauth));
+    let (a, b) = tokio::join!(call(&second), call(&third));
+    assert!(a.is_ok() && b.is_ok(), "{a:?} {b:?}");
+    let state = server.state();
+    assert_eq!((state.registrations.len(), state.authorizations.len(), state.grants.len()), (1, 1, 1));
+    assert_eq!(state.registrations[0]["client_name"], "Tester");
+    let (asked, form) = (&state.authorizations[0], &state.grants[0].1);
+    assert_eq!((value(asked, "scope"), value(asked, "code_challenge_method")), ("read", "S256"));
+    for pairs in [asked, form] {
+        assert_eq!(value(pairs, "resource"), server.url());
+    }
+    assert_eq!(value(asked, "redirect_uri"), value(form, "redirect_uri"));
+}
+
+#[tokio::test]
+async fn requests_side_by_side_ask_and_renew_once() {
+    let server = Server::start().await;
+    // The first token ends at once.
+    server.state().lifetimes = vec![1];
+    let oauth = OAuth::new().on_url(agree);
+    let clients: Vec<Client> = (0..8).map(|_| client(&server, &oauth)).collect();
+    let calls: Vec<_> = clients
+        .iter()
+        .map(|client| {
+            tokio::spawn({
+                let client = client.clone();
+                async move { call(&client).await }
+            })
+        })
+        .collect();
+    for outcome in calls {
+        assert_eq!(outcome.await.expect("no panic"), Ok("done".to_owned()));
+    }
+    let state = server.state();
+    assert_eq!(state.authorizations.len(), 1);
+    assert_eq!(state.grants_of("refresh_token"), 1, "a refresh token is good for one use");
+    assert_eq!(value(&state.grants[1].1, "resource"), server.url());
+}
+
+#[tokio::test]
+async fn processes_that_share_a_folder_renew_once() {
+    let server = Server::start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    // As another process has it: nothing is shared but the folder.
+    let process = || OAuth::new().store(FileTokenStore::new(folder.path().join("tokens"))).on_url(agree);
+    client(&server, &process()).connect().await.expect("a connection");
+    server.state().revoke();
+    let others: Vec<Client> = (0..4).map(|_| client(&server, &process())).collect();
+    let (a, b, c, d) = tokio::join!(call(&others[0]), call(&others[1]), call(&others[2]), call(&others[3]));
+    for outcome in [a, b, c, d] {
+        assert_eq!(outcome, Ok("done".to_owned()));
+    }
+    let state = server.state();
+    assert_eq!((state.registrations.len(), state.authorizations.len()), (1, 1), "what is kept is used");
+    assert_eq!(state.grants_of("refresh_token"), 1, "a refresh token is good for one use");
+}
+
+#[tokio::test]
+async fn tokens_that_end_soon_are_used_all_the_same() {
+    let server = Server::start().await;
+    server.state().lifetimes = vec![20; 9];
+    let client = client(&server, &OAuth::new().on_url(agree));
+    for _ in 0..2 {
+        assert_eq!(call(&client).await, Ok("done".to_owned()));
+    }
+    let state = server.state();
+    assert!(state.authorizations.len() == 1 && state.grants_of("refresh_token") >= 2, "{}", state.grants.len());
+}
+
+#[tokio::test]
+async fn a_revoked_token_is_renewed_and_the_call_repeated() {
+    let server = Server::start().await;
+    let client = client(&server, &OAuth::new().on_url(agree));
+    client.connect().await.expect("a connection");
+    server.state().revoke();
+    assert_eq!(call(&client).await, Ok("done".to_owned()));
+    let calls = server.state().calls;
+    assert_eq!((server.state().grants_of("refresh_token"), calls), (1, 1));
+    // Where renewing is refused, the user is asked again.
+    server.state().revoke();
+    server.state().refuses_refresh = true;
+    assert_eq!(call(&client).await, Ok("done".to_owned()));
+    let state = server.state();
+    assert_eq!((state.authorizations.len(), state.registrations.len(), state.calls), (2, 1, 2));
+    let redirect = |at: usize| value(&state.authorizations[at], "redirect_uri");
+    assert_eq!(redirect(0), redirect(1), "the client was registered for this redirect");
+}
+
+#[tokio::test]
+async fn a_call_that_needs_more_gets_more_but_not_for_ever() {
+    let server = Server::start().await;
+    server.state().scope_of_calls = Some("write".to_owned());
+    let client = client(&server, &OAuth::new().on_url(agree));
+    assert_eq!(call(&client).await, Ok("done".to_owned()));
+    assert_eq!(value(&server.state().authorizations[1], "scope"), "read write");
+    server.state().wants_ever_more = true;
+    let mut errors = Vec::new();
+    for _ in 0..4 {
+        errors.push(call(&client).await.expect_err("never enough"));
+    }
+    assert!(errors[3].contains("3 times") && errors[3].contains("OAuth::scopes"), "{errors:?}");
+    assert_eq!(server.state().authorizations.len(), 4, "one for the connection, and three for more");
+}
+
+#[tokio::test]
+async fn a_program_without_a_way_to_ask_is_told_what_to_do() {
+    let server = Server::start().await;
+    let error = refused(&server, &OAuth::new()).await;
+    for way in ["OAuth::on_url", "OAuth::open_browser", "OAuth::store", "OAuth::client_credentials"] {
+        assert!(error.contains(way), "{error}");
+    }
+    assert!(server.state().registrations.is_empty());
+    let without = Client::new(ServerConfig::http("guarded", server.url()));
+    let error = without.connect().await.expect_err("no authorization");
+    assert_eq!(error.kind, Kind::Auth);
+    assert!(error.to_string().contains("ClientOptions::authorization"), "{error}");
+}
+
+#[tokio::test]
+async fn a_user_who_says_no_or_nothing_ends_it() {
+    let server = Server::start().await;
+    server.state().refuses_user = true;
+    let error = refused(&server, &OAuth::new().on_url(agree)).await;
+    assert!(error.contains("access_denied"), "{error}");
+    let error = refused(&server, &OAuth::new().on_url(|_| {}).patience(Duration::from_millis(50))).await;
+    assert!(error.contains("nobody authorized") && error.contains("50ms"), "{error}");
+    assert!(server.state().grants.is_empty());
+}
+
+#[tokio::test]
+async fn a_user_may_take_longer_than_connecting() {
+    let server = Server::start().await;
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let urls = shown.clone();
+    let oauth = OAuth::new().on_url(move |url| urls.lock().expect("a list").push(url.to_owned()));
+    let options = || ClientOptions::new().authorization(oauth.clone()).protocol_version("2025-11-25");
+    let config = || ServerConfig::http("guarded", server.url());
+    let hasty = Client::with_options(config(), options().connect_timeout(Duration::from_millis(1500)));
+    let error = hasty.connect().await.expect_err("the user is slow");
+    assert_eq!(error.kind, Kind::Auth, "{error}");
+    assert!(error.message.contains("goes on waiting") && error.message.contains("127.0.0.1"), "{error}");
+    let patient = Client::with_options(config(), options());
+    let connecting = tokio::spawn(async move { patient.connect().await });
+    let url = shown.lock().expect("a list").first().cloned().expect("a URL");
+    agree(&url);
+    connecting.await.expect("no panic").expect("a connection");
+    assert_eq!((shown.lock().expect("a list").len(), server.state().grants.len()), (1, 1));
+}
+
+#[tokio::test]
+async fn metadata_of_another_issuer_gets_nothing() {
+    let server = Server::start().await;
+    server.state().names_issuer = Some("https://auth.example");
+    let error = refused(&server, &OAuth::new().on_url(agree)).await;
+    assert!(error.contains("another issuer") && error.contains("https://auth.example"), "{error}");
+    server.state().names_issuer = None;
+    let pinned = OAuth::client_credentials("me", "client-secret-2").issuer("https://auth.example");
+    let error = refused(&server, &pinned).await;
+    assert!(error.contains("OAuth::issuer") && !error.contains("client-secret-2"), "{error}");
+    let state = server.state();
+    assert!(state.registrations.is_empty() && state.authorizations.is_empty() && state.grants.is_empty());
+}
+
+#[tokio::test]
+async fn another_authorization_server_sees_nothing_of_the_first() {
+    let server = Server::start().await;
+    let client = client(&server, &OAuth::new().on_url(agree));
+    client.connect().await.expect("a connection");
+    server.state().tenant = "/moved";
+    server.state().revoke();
+    assert_eq!(call(&client).await, Ok("done".to_owned()));
+    let state = server.state();
+    assert_eq!(state.registrations.len(), 2);
+    let moved: Vec<_> = state.grants.iter().filter(|(tenant, _)| tenant == "/moved").collect();
+    assert_eq!(moved.len(), 1, "no refresh token of the first is sent to the second");
+    assert_eq!(value(&moved[0].1, "grant_type"), "authorization_code");
+    assert_eq!(value(&state.authorizations[1], "client_id"), "client-moved-2");
+}
+
+#[tokio::test]
+async fn no_message_shows_a_token() {
+    let server = Server::start().await;
+    server.state().echoes_tokens = true;
+    let oauth = OAuth::new().on_url(agree);
+    let client = client(&server, &oauth);
+    for tool in ["work", "explain"] {
+        let error = client.call(tool, Map::new()).await.expect_err("the server says no");
+        let shown = format!("{error} {error:?} {client:?} {oauth:?}");
+        assert!(shown.contains("[redacted]") && !shown.contains("access-token"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_program_on_its_own_needs_no_user() {
+    let server = Server::start().await;
+    let client = client(&server, &OAuth::client_credentials("me", "client-secret-2").scopes(["work"]));
+    assert_eq!(call(&client).await, Ok("done".to_owned()));
+    server.state().revoke();
+    server.state().refuses_refresh = true;
+    assert_eq!(call(&client).await, Ok("done".to_owned()));
+    let state = server.state();
+    assert_eq!((state.grants_of("client_credentials"), state.authorizations.len()), (2, 0));
+    assert_eq!(value(&state.grants[0].1, "scope"), "work");
+}
+
+#[tokio::test]
+async fn a_program_may_take_the_redirect_itself() {
+    let server = Server::start().await;
+    let oauth = OAuth::new()
+        .client("web-app")
+        .on_redirect("https://app.example/callback", async |url: String| Ok::<_, String>(redirect_of(&url).await));
+    assert_eq!(call(&client(&server, &oauth)).await, Ok("done".to_owned()));
+    assert_eq!(value(&server.state().grants[0].1, "redirect_uri"), "https://app.example/callback");
+    let forged = OAuth::new().client("web-app").on_redirect("https://app.example/callback", async |_| {
+        Ok::<_, String>("https://app.example/callback?code=the-code&state=guessed".to_owned())
+    });
+    assert!(refused(&server, &forged).await.contains("`state`"));
+    let failing = OAuth::new()
+        .client("web-app")
+        .on_redirect("https://app.example/callback", async |_| Err::<String, _>("nobody pasted anything"));
+    assert!(refused(&server, &failing).await.contains("nobody pasted anything"));
+}
+
+#[tokio::test]
+async fn where_oauth_cannot_be_used_it_is_refused() {
+    let options = || ClientOptions::new().authorization(OAuth::new().on_url(agree));
+    let child = ServerConfig::stdio("child", "no-such-program");
+    let key = ServerConfig::http("remote", "https://mcp.example/mcp").header("authorization", "Bearer sk-very-secret");
+    let plain = ServerConfig::http("remote", "http://mcp.example/mcp");
+    for (config, expected) in [(child, "`url`"), (key, "headers.Authorization"), (plain, "https")] {
+        let error = Client::with_options(config, options()).connect().await.expect_err(expected);
+        assert_eq!(error.kind, Kind::Config, "{error}");
+        assert!(error.message.contains(expected) && !error.message.contains("sk-very"), "{error}");
+    }
+}
+
+/// A store that breaks after a while.
+struct Breaking {
+    inside: MemoryTokenStore,
+    saves: AtomicUsize,
+}
+
+impl TokenStore for Breaking {
+    fn load(&self, key: &str) -> Result<Option<StoredTokens>, TokenStoreError> {
+        self.inside.load(key)
+    }
+
+    fn save(&self, key: &str, tokens: &StoredTokens) -> Result<(), TokenStoreError> {
+        assert!(!key.contains('?'), "a key holds no secret: {key}");
+        match self.saves.fetch_add(1, Ordering::Relaxed) {
+            0 => Err(TokenStoreError::new("the disk is full")),
+            _ => self.inside.save(key, tokens),
+        }
+    }
+
+    fn remove(&self, key: &str) -> Result<(), TokenStoreError> {
+        self.inside.remove(key)
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_fails_is_told_of_and_costs_no_second_question() {
+    let server = Server::start().await;
+    let store = Breaking { inside: MemoryTokenStore::new(), saves: AtomicUsize::new(0) };
+    let oauth = OAuth::new().store(store).on_url(agree);
+    let error = refused(&server, &oauth).await;
+    assert!(error.contains("the disk is full"), "{error}");
+    assert_eq!(call(&client(&server, &oauth)).await, Ok("done".to_owned()));
+    assert_eq!(server.state().authorizations.len(), 1);
+}

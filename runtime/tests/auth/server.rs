@@ -1,0 +1,276 @@
+//! An MCP server that asks for OAuth, with its authorization servers, in this process.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use url::Url;
+
+/// What the server does, and what it saw.
+#[derive(Default)]
+pub(crate) struct State {
+    /// How long access tokens last, the next one first; an hour after these.
+    pub(crate) lifetimes: Vec<u64>,
+    /// Scopes that a call needs.
+    pub(crate) scope_of_calls: Option<String>,
+    /// Each refused call asks for one scope more.
+    pub(crate) wants_ever_more: bool,
+    /// The tenant of the authorization server, behind its own path.
+    pub(crate) tenant: &'static str,
+    /// The issuer that metadata names, where it is not the right one.
+    pub(crate) names_issuer: Option<&'static str>,
+    /// What the user's redirect says, instead of a code.
+    pub(crate) refuses_user: bool,
+    pub(crate) refuses_refresh: bool,
+    /// Calls fail with a body that shows the token.
+    pub(crate) echoes_tokens: bool,
+
+    pub(crate) registrations: Vec<Value>,
+    pub(crate) authorizations: Vec<Vec<(String, String)>>,
+    /// The requests of the token endpoint: the tenant, and the parameters.
+    pub(crate) grants: Vec<(String, Vec<(String, String)>)>,
+    pub(crate) calls: usize,
+
+    access: HashSet<String>,
+    refresh: HashSet<String>,
+    granted: u64,
+}
+
+impl State {
+    /// Takes no access token any more that it gave.
+    pub(crate) fn revoke(&mut self) {
+        self.access.clear();
+    }
+
+    pub(crate) fn grants_of(&self, kind: &str) -> usize {
+        self.grants.iter().filter(|(_, form)| value(form, "grant_type") == kind).count()
+    }
+}
+
+pub(crate) fn value<'a>(pairs: &'a [(String, String)], name: &str) -> &'a str {
+    pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str()).unwrap_or_default()
+}
+
+#[derive(Clone)]
+pub(crate) struct Server {
+    pub(crate) base: String,
+    state: Arc<Mutex<State>>,
+}
+
+struct Answer {
+    status: u16,
+    headers: Vec<String>,
+    body: String,
+}
+
+impl Answer {
+    fn json(status: u16, body: &Value) -> Self {
+        Self { status, headers: vec!["Content-Type: application/json".to_owned()], body: body.to_string() }
+    }
+
+    fn empty(status: u16) -> Self {
+        Self { status, headers: Vec::new(), body: String::new() }
+    }
+}
+
+impl Server {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let base = format!("http://{}", listener.local_addr().expect("an address"));
+        let server = Self { base, state: Arc::default() };
+        let serving = server.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serving.clone().converse(stream));
+            }
+        });
+        server
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("{}/mcp", self.base)
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nobody panicked")
+    }
+
+    async fn converse(self, mut stream: TcpStream) -> Option<()> {
+        let mut request = Vec::new();
+        let head_end = loop {
+            if let Some(end) = request.windows(4).position(|four| four == b"\r\n\r\n") {
+                break end + 4;
+            }
+            (stream.read_buf(&mut request).await.ok()? > 0).then_some(())?;
+        };
+        let head = String::from_utf8_lossy(&request[..head_end]).into_owned();
+        let header = |name: &str| {
+            let line = head.lines().find(|line| line.to_ascii_lowercase().starts_with(&format!("{name}:")));
+            line.and_then(|line| line.split_once(':')).map(|(_, value)| value.trim().to_owned())
+        };
+        let length: usize = header("content-length").and_then(|length| length.parse().ok()).unwrap_or_default();
+        while request.len() < head_end + length {
+            (stream.read_buf(&mut request).await.ok()? > 0).then_some(())?;
+        }
+        let body = String::from_utf8_lossy(&request[head_end..]).into_owned();
+        let target = head.split_whitespace().nth(1)?;
+        let url = Url::parse(&self.base).ok()?.join(target).ok()?;
+        let token = header("authorization").and_then(|value| value.strip_prefix("Bearer ").map(str::to_owned));
+        let Answer { status, headers, body } = self.answer(&url, &body, token.as_deref());
+        let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+        let answer = format!(
+            "HTTP/1.1 {status} Some\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(answer.as_bytes()).await.ok()
+    }
+
+    fn answer(&self, url: &Url, body: &str, token: Option<&str>) -> Answer {
+        let mut state = self.state();
+        let issuer = format!("{}{}", self.base, state.tenant);
+        let path = url.path();
+        match path.strip_prefix(state.tenant).unwrap_or(path) {
+            "/mcp" => self.mcp(&mut state, body, token),
+            "/.well-known/oauth-protected-resource/mcp" => Answer::json(
+                200,
+                &json!({"resource": self.url(), "authorization_servers": [issuer], "scopes_supported": ["read"]}),
+            ),
+            _ if path == format!("/.well-known/oauth-authorization-server{}", state.tenant) => {
+                let named = state.names_issuer.map_or(issuer.clone(), str::to_owned);
+                Answer::json(
+                    200,
+                    &json!({
+                        "issuer": named,
+                        "authorization_endpoint": format!("{issuer}/authorize"),
+                        "token_endpoint": format!("{issuer}/token"),
+                        "registration_endpoint": format!("{issuer}/register"),
+                        "code_challenge_methods_supported": ["S256"],
+                        "authorization_response_iss_parameter_supported": true,
+                    }),
+                )
+            }
+            "/register" => {
+                state.registrations.push(serde_json::from_str(body).expect("JSON"));
+                let id = format!("client-{}-{}", state.tenant.trim_matches('/'), state.registrations.len());
+                Answer::json(201, &json!({"client_id": id, "client_secret": "client-secret-1"}))
+            }
+            "/authorize" => {
+                let asked = pairs(url.query().unwrap_or_default());
+                let mut redirect = Url::parse(value(&asked, "redirect_uri")).expect("a URL");
+                let said = if state.refuses_user { ("error", "access_denied") } else { ("code", "the-code") };
+                redirect
+                    .query_pairs_mut()
+                    .append_pair(said.0, said.1)
+                    .append_pair("state", value(&asked, "state"))
+                    .append_pair("iss", &issuer);
+                state.authorizations.push(asked);
+                Answer { status: 302, headers: vec![format!("Location: {redirect}")], body: String::new() }
+            }
+            "/token" => token_answer(&mut state, pairs(body)),
+            _ => Answer::empty(404),
+        }
+    }
+
+    fn mcp(&self, state: &mut State, body: &str, token: Option<&str>) -> Answer {
+        let message: Value = serde_json::from_str(body).unwrap_or_default();
+        let method = message["method"].as_str().unwrap_or_default();
+        let metadata = format!("resource_metadata=\"{}/.well-known/oauth-protected-resource/mcp\"", self.base);
+        let refused = |status, more: &str| Answer {
+            status,
+            headers: vec![format!("WWW-Authenticate: Bearer {more}{metadata}")],
+            body: String::new(),
+        };
+        let Some(token) = token.filter(|token| state.access.contains(*token)) else { return refused(401, "") };
+        if method == "tools/call" {
+            if state.echoes_tokens {
+                let said = format!("no: Bearer {token}");
+                if message["params"]["name"] == "explain" {
+                    let error = json!({"code": -32000, "message": said, "data": {"header": said}});
+                    return Answer::json(200, &json!({"jsonrpc": "2.0", "id": message["id"], "error": error}));
+                }
+                return Answer::json(403, &json!({"message": said}));
+            }
+            let scopes = state.authorizations.last().map(|asked| value(asked, "scope").to_owned()).unwrap_or_default();
+            if state.wants_ever_more {
+                state.granted += 1;
+                return refused(403, &format!("error=\"insufficient_scope\", scope=\"more-{}\", ", state.granted));
+            }
+            if let Some(scope) = &state.scope_of_calls
+                && !scopes.split(' ').any(|one| one == scope)
+            {
+                return refused(403, &format!("error=\"insufficient_scope\", scope=\"{scope}\", "));
+            }
+            state.calls += 1;
+        }
+        let result = match method {
+            "initialize" => json!({
+                "protocolVersion": "2025-11-25",
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "guarded", "version": "1"},
+            }),
+            "tools/list" => json!({"tools": []}),
+            "tools/call" => json!({"content": [{"type": "text", "text": "done"}]}),
+            _ => return Answer::empty(202),
+        };
+        Answer::json(200, &json!({"jsonrpc": "2.0", "id": message["id"], "result": result}))
+    }
+}
+
+fn token_answer(state: &mut State, form: Vec<(String, String)>) -> Answer {
+    let refused = |code: &str| Answer::json(400, &json!({"error": code, "error_description": "it said so"}));
+    let answer = match value(&form, "grant_type") {
+        // Each refresh token is good for one use.
+        "refresh_token" if state.refuses_refresh || !state.refresh.remove(value(&form, "refresh_token")) => {
+            Some(refused("invalid_grant"))
+        }
+        "authorization_code" if value(&form, "code") != "the-code" || value(&form, "code_verifier").len() < 43 => {
+            Some(refused("invalid_grant"))
+        }
+        _ => None,
+    };
+    state.grants.push((state.tenant.to_owned(), form));
+    if let Some(answer) = answer {
+        return answer;
+    }
+    state.granted += 1;
+    let (access, refresh) = (format!("access-token-{}", state.granted), format!("refresh-token-{}", state.granted));
+    state.access.insert(access.clone());
+    state.refresh.insert(refresh.clone());
+    let lifetime = if state.lifetimes.is_empty() { 3600 } else { state.lifetimes.remove(0) };
+    Answer::json(
+        200,
+        &json!({"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": lifetime}),
+    )
+}
+
+fn pairs(form: &str) -> Vec<(String, String)> {
+    url::form_urlencoded::parse(form.as_bytes()).into_owned().collect()
+}
+
+/// A user who opens the URL and agrees.
+pub(crate) fn agree(url: &str) {
+    let url = Url::parse(url).expect("a URL");
+    tokio::spawn(async move {
+        let page = get(&url).await;
+        let redirect = page.lines().find_map(|line| line.strip_prefix("Location: ")).expect("a redirect");
+        get(&Url::parse(redirect).expect("a URL")).await
+    });
+}
+
+/// Where the page at a URL sends a browser.
+pub(crate) async fn redirect_of(url: &str) -> String {
+    let page = get(&Url::parse(url).expect("a URL")).await;
+    page.lines().find_map(|line| line.strip_prefix("Location: ")).expect("a redirect").to_owned()
+}
+
+async fn get(url: &Url) -> String {
+    let address = format!("127.0.0.1:{}", url.port().expect("a port"));
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
+    stream.write_all(format!("GET {target} HTTP/1.1\r\nHost: x\r\n\r\n").as_bytes()).await.expect("written");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).await.expect("a page");
+    page
+}

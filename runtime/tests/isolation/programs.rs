@@ -1,0 +1,87 @@
+//! What a program needs is shown to it wherever it lies, and nothing else.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use mcp_model::{Isolation, ServerConfig};
+use mcp_runtime::Client;
+
+use crate::common::{Mark, fixture_server, impatient};
+use crate::{InHome, Tried, text};
+
+impl InHome {
+    /// A program in it.
+    fn installs(&self, path: &str, text: &[u8]) {
+        let path = self.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
+async fn a_program_in_a_hidden_home_is_shown_with_what_it_needs() {
+    let root = InHome::new();
+    let at = |path: &str| root.path().join(path);
+    // As npm installs one: a link in `bin` to a script in `node_modules`, whose interpreter is found on PATH.
+    root.installs("node/bin/fixture", &std::fs::read(fixture_server()).unwrap());
+    let interpreter = "#!/bin/sh\n. \"$(dirname \"$(realpath \"$1\")\")/settings\"\nexec fixture --attempts\n";
+    root.installs("node/bin/interpreter", interpreter.as_bytes());
+    root.installs("node/lib/node_modules/tool/cli.js", b"#!/usr/bin/env interpreter\n");
+    root.installs("node/lib/node_modules/tool/settings", b"export FOUND=yes\n");
+    symlink("../lib/node_modules/tool/cli.js", at("node/bin/tool")).unwrap();
+    symlink("node", at("current")).unwrap();
+    std::fs::write(at("node/token"), "hidden").unwrap();
+
+    let bin = text(at("current/bin"));
+    let path = format!("{bin}:/usr/bin:/bin");
+    for isolation in [Isolation::new().temp_home(), Isolation::new().read(["/srv"]).temp_home()] {
+        let mark = Mark::new();
+        let config = ServerConfig::stdio("tool", "tool").env("PATH", &path).env("FIXTURE_MARK", mark.value());
+        let server = Tried { client: Client::new(config.isolation(isolation)), mark };
+        assert_eq!(server.to("variable", "FOUND").await.as_deref(), Ok("yes"));
+        server.to("read", at("node/token")).await.expect_err("nobody needs it");
+        server.to("read", root.file()).await.expect_err("nor this");
+        server.to("write", at("node/bin/x")).await.expect_err("it is only to be read");
+        server.ended().await;
+    }
+}
+
+#[tokio::test]
+#[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
+async fn an_environment_of_python_is_shown_with_the_python_that_it_is_of() {
+    let root = InHome::new();
+    let at = |path: &str| text(root.path().join(path));
+    root.installs("base/bin/fixture", &std::fs::read(fixture_server()).unwrap());
+    let python = format!("#!/bin/sh\n. '{}'\nexec '{}' --attempts\n", at("venv/lib/settings"), at("base/bin/fixture"));
+    root.installs("base/bin/python3", python.as_bytes());
+    root.installs("venv/pyvenv.cfg", b"home = base/bin\n");
+    root.installs("venv/lib/settings", b"export FOUND=yes\n");
+    root.installs("venv/bin/tool", format!("#!{}\n", at("venv/bin/python")).as_bytes());
+    symlink("../../base/bin/python3", at("venv/bin/python")).unwrap();
+    // As uv and pipx do, where the user's other programs are.
+    std::fs::create_dir_all(at("local/bin")).unwrap();
+    symlink("../../venv/bin/tool", at("local/bin/tool")).unwrap();
+    let mark = Mark::new();
+    let config = ServerConfig::stdio("tool", at("local/bin/tool")).env("FIXTURE_MARK", mark.value());
+    let server = Tried { client: Client::new(config.isolation(Isolation::new().temp_home())), mark };
+    assert_eq!(server.to("variable", "FOUND").await.as_deref(), Ok("yes"));
+    server.to("read", root.file()).await.expect_err("nobody needs it");
+    server.ended().await;
+}
+
+#[tokio::test]
+#[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
+async fn a_program_that_a_server_could_have_changed_has_nothing_shown_to_it() {
+    let (root, hidden) = (InHome::new(), InHome::new());
+    hidden.installs("bin/interpreter", b"#!/bin/sh\nexit 9\n");
+    root.installs("tool", format!("#!{}\n", text(hidden.path().join("bin/interpreter"))).as_bytes());
+    let started = async |isolation: Isolation| {
+        let config = ServerConfig::stdio("tool", text(root.path().join("tool"))).isolation(isolation);
+        impatient(config).connect().await.expect_err("it is no server").to_string()
+    };
+    let error = started(Isolation::new().read([root.text()])).await;
+    assert!(error.contains("exit status: 9"), "{error}");
+    let error = started(Isolation::new().write([root.text()])).await;
+    assert!(error.contains("No such file or directory") && !error.contains("exit status: 9"), "{error}");
+}

@@ -1,0 +1,70 @@
+//! Where the values of placeholders come from, and what is said where they do not.
+
+#![allow(clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_model::ServerConfig;
+use mcp_runtime::{
+    Client, ClientOptions, ConnectError, ConnectErrorKind as Kind, LocalSecrets, SecretError, SecretRef, SecretSource,
+};
+
+/// Has one secret, stumbles over another, and never answers for a third.
+struct Vault(Arc<AtomicUsize>);
+
+impl SecretSource for Vault {
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        match secret {
+            SecretRef::Variable(name) if name == "A_VAULTED" => Ok(Some("from the vault".to_owned())),
+            SecretRef::Variable(name) if name == "BROKEN" => Err(SecretError::new("no lease after from the vault")),
+            SecretRef::Variable(name) if name == "SLOW" => std::future::pending().await,
+            SecretRef::Keyring(name) if name == "mine" => Ok(Some("from my own keyring".to_owned())),
+            _ => Ok(None),
+        }
+    }
+}
+
+async fn refused(variables: &[(&str, &str)], options: ClientOptions) -> ConnectError {
+    let server = variables.iter().fold(
+        ServerConfig::stdio("shell", "sh").args(["-c", "echo \"told $A, $B, $C\" >&2"]),
+        |server, (name, value)| server.env(*name, *value),
+    );
+    let options = options.connect_timeout(Duration::from_millis(1500));
+    Client::with_options(server, options).connect().await.expect_err("it is no server")
+}
+
+#[tokio::test]
+async fn a_program_may_have_a_source_of_its_own() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let options = || ClientOptions::new().secrets(Vault(asked.clone()).or(LocalSecrets));
+    let variables = [("A", "${A_VAULTED}"), ("B", "${keyring:mine}"), ("C", "${NEVER_SET_ANYWHERE:-a default}")];
+    let said = refused(&variables, options()).await.to_string();
+    assert!(said.contains("told [redacted], [redacted], "), "{said}");
+    assert!(!said.contains("vault") && !said.contains("my own"), "{said}");
+    assert_eq!(asked.load(Ordering::Relaxed), 3, "each is asked for once");
+
+    let error = refused(&[("A", "${A_VAULTED}"), ("B", "${BROKEN}")], options()).await;
+    assert_eq!(error.to_string(), "shell: `${BROKEN}` has no value: no lease after [redacted]");
+    assert_eq!(error.kind, Kind::Config);
+
+    let error = refused(&[("A", "${SLOW}")], options()).await;
+    assert_eq!(error.kind, Kind::Timeout);
+    assert_eq!(error.to_string(), "shell: the secrets of its configuration were not given within 1.5s");
+
+    // In place of the environment, not beside it.
+    let alone = ClientOptions::new().secrets(Vault(asked.clone()));
+    let error = refused(&[("A", "${PATH}")], alone).await;
+    assert!(error.to_string().contains("environment variable `PATH` is not set"), "{error}");
+}
+
+#[cfg(not(feature = "keyring"))]
+#[tokio::test]
+async fn a_keyring_that_this_build_cannot_read_names_the_feature() {
+    let error = refused(&[("A", "${keyring:a token:-spare}")], ClientOptions::new()).await;
+    assert_eq!(error.kind, Kind::Unsupported);
+    let expected = "shell: `${keyring:a token}` has no value: this build reads no keyring; enable the feature `keyring` of mcp-bindgen";
+    assert_eq!(error.to_string(), expected);
+}

@@ -1,0 +1,136 @@
+//! Prompts and resource templates that changed, for code that was bound to them.
+
+use std::collections::BTreeMap;
+
+use mcp_model::{Snapshot, canonical_json, printable};
+use serde_json::{Map, Value};
+
+use super::change::{Change, ChangeKind, Class, Witness};
+use super::{by_name, keys_of_both, presence};
+
+/// What changed of the prompts and the resource templates.
+pub(super) fn changes(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
+    compare("prompt", "/prompts", &old.prompts, &new.prompts, prompt_changes, changes);
+    let (old, new) = (&old.resource_templates, &new.resource_templates);
+    compare("resource template", "/resourceTemplates", old, new, template_changes, changes);
+}
+
+/// What is said of one change: its class, its kind, what it is, and the proof.
+type Said = (Class, ChangeKind, String, Option<Witness>);
+type Item = Map<String, Value>;
+
+fn compare(
+    what: &str,
+    pointer: &str,
+    old: &[Value],
+    new: &[Value],
+    of_one: fn(&Item, &Item) -> Vec<Said>,
+    changes: &mut Vec<Change>,
+) {
+    // Of several with one name, their order says nothing.
+    let [old, new] = [old, new].map(|list| {
+        let mut list = list.to_vec();
+        list.sort_by_cached_key(canonical_json);
+        list
+    });
+    let (before, now) = (by_name(&old), by_name(&new));
+    let mut keys: Vec<_> = before.keys().chain(now.keys()).copied().collect();
+    keys.sort_unstable();
+    keys.dedup();
+    for key in keys {
+        let said = match (before.get(&key), now.get(&key)) {
+            (Some(old), Some(new)) if old == new => continue,
+            (Some(old), Some(new)) => match (old.as_object(), new.as_object()) {
+                (Some(old), Some(new)) => of_one(old, new),
+                _ => vec![(Class::Compatible, ChangeKind::Other, "is another".to_owned(), None)],
+            },
+            // What has no name was never bound.
+            (Some(_), None) if key.0.is_empty() => {
+                vec![(Class::Compatible, ChangeKind::Removed, "is gone".to_owned(), None)]
+            }
+            (Some(_), None) => vec![(Class::Breaking, ChangeKind::Removed, "is gone".to_owned(), None)],
+            (None, _) => vec![(Class::Compatible, ChangeKind::Added, "is new".to_owned(), None)],
+        };
+        let name = if key.0.is_empty() { "without a name".to_owned() } else { format!("`{}`", printable(key.0)) };
+        changes.extend(said.into_iter().map(|(class, kind, detail, witness)| {
+            let change = Change::new("", class, kind, pointer, format!("{what} {name} {detail}"));
+            Change { witness, ..change }
+        }));
+    }
+}
+
+/// What else than the key that matters is another.
+fn others(old: &Item, new: &Item, but: &str) -> Vec<Said> {
+    let changed = keys_of_both(old, new).filter(|key| *key != but);
+    let changed = changed.filter(|key| presence(old.get(*key), new.get(*key)).is_some());
+    let said = changed.map(|key| {
+        let (class, kind) = match key {
+            "title" | "description" | "icons" => (Class::Wording, ChangeKind::Wording),
+            _ => (Class::Compatible, ChangeKind::Other),
+        };
+        (class, kind, format!("has another `{}`", printable(key)), None)
+    });
+    said.collect()
+}
+
+fn template_changes(old: &Item, new: &Item) -> Vec<Said> {
+    let mut said = others(old, new, "uriTemplate");
+    if old.get("uriTemplate") != new.get("uriTemplate") {
+        said.push((Class::Breaking, ChangeKind::Retyped, "has another `uriTemplate`".to_owned(), None));
+    }
+    said
+}
+
+fn prompt_changes(old: &Item, new: &Item) -> Vec<Said> {
+    let mut said = others(old, new, "arguments");
+    let (before, now) = (arguments(old), arguments(new));
+    let least = || {
+        let required = before.iter().filter(|(_, (_, is_required))| *is_required);
+        Some(Witness::Sent(required.map(|(name, _)| ((*name).to_owned(), Value::from("text"))).collect()))
+    };
+    for (name, (argument, is_required)) in &now {
+        let shown = printable(name);
+        match before.get(name) {
+            None if *is_required => {
+                said.push((
+                    Class::Breaking,
+                    ChangeKind::NowRequired,
+                    format!("takes `{shown}` now, and requires it"),
+                    least(),
+                ));
+            }
+            None => said.push((Class::Compatible, ChangeKind::Added, format!("takes `{shown}` now"), None)),
+            Some((_, false)) if *is_required => {
+                said.push((Class::Breaking, ChangeKind::NowRequired, format!("requires `{shown}` now"), least()));
+            }
+            Some((_, true)) if !is_required => {
+                said.push((Class::Source, ChangeKind::NowOptional, format!("no longer requires `{shown}`"), None));
+            }
+            Some((known, _)) if known != argument => {
+                said.push((Class::Wording, ChangeKind::Wording, format!("says something else of `{shown}`"), None));
+            }
+            Some(_) => {}
+        }
+    }
+    let gone = before.keys().filter(|name| !now.contains_key(*name));
+    said.extend(gone.map(|name| {
+        let detail = format!("no longer takes `{}`", printable(name));
+        (Class::Breaking, ChangeKind::Removed, detail, None)
+    }));
+    if said.is_empty() {
+        said.push((Class::Compatible, ChangeKind::Other, "has its arguments in another form".to_owned(), None));
+    }
+    said
+}
+
+/// The arguments that can be bound, and whether they have to be given.
+fn arguments(prompt: &Item) -> BTreeMap<&str, (&Value, bool)> {
+    let mut arguments = BTreeMap::new();
+    for argument in prompt.get("arguments").and_then(Value::as_array).into_iter().flatten() {
+        if let Some(name) = argument.get("name").and_then(Value::as_str) {
+            let is_required = argument.get("required") == Some(&Value::Bool(true));
+            arguments.entry(name).or_insert((argument, is_required));
+        }
+    }
+    arguments
+}
