@@ -77,7 +77,7 @@ fn types_stand_in_modules_under_the_public_names() {
             "pub enum DemoCreateIssueParamsState {",
             "pub parent: ::std::option::Option<::std::boxed::Box<DemoCreateIssueParams>>",
             "::mcp_bindgen::__private::__wire_through_serde!(DemoCreateIssueParams);",
-            "-> ::std::vec::Vec<demo_create_issue_output::Issue> = DemoCreateIssueOutput.result",
+            "-> ::std::vec::Vec<demo_create_issue_output::Issue> = DemoCreateIssueOutput::new(result)",
         ],
     );
 }

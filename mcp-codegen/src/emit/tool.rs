@@ -106,16 +106,15 @@ impl ToolPlan<'_> {
         let output = ident(&self.idents.output);
         let own =
             |slot| TypeEmitter { schema, replacement: None, private, root_doc: docs::Docs::default() }.slot_type(slot);
-        let wrapped = self.wrapped().and_then(|(field, slot)| match &replaced.output {
-            Some(replacement) => Some((field, replacement.wrapped.clone()?)),
-            None => Some((field, own(slot))),
-        });
-        match wrapped {
-            Some((field, inner)) => {
-                let field = ident(&field);
+        let Some((field, slot)) = self.wrapped() else { return (quote!(#output), quote!(-> #output)) };
+        let field = ident(&field);
+        match replaced.output.as_ref().map(|replacement| &replacement.wrapped) {
+            None => {
+                let inner = own(slot);
                 (inner.clone(), quote!(-> #inner = #output.#field))
             }
-            None => (quote!(#output), quote!(-> #output)),
+            Some(Some(inner)) => (inner.clone(), quote!(-> #inner = #output::new(#field))),
+            Some(None) => (quote!(#output), quote!(-> #output)),
         }
     }
 

@@ -127,4 +127,10 @@ macro_rules! __tool {
             result => $crate::__private::decode_wrapped(result).map(|output: $output| output.$field),
             output => $crate::__private::encode_wrapped::<Self>(&output));
     };
+    // Of typify's types, only that of the whole output is a `Wire` type.
+    ($params:ident -> $inner:ty = $output:ident::new($field:ident) of $server:ident: $spec:expr) => {
+        $crate::__tool!(@impl $params [$inner] $server $spec,
+            result => $crate::__private::decode_wrapped(result).map(|output: $output| output.$field),
+            output => $crate::__private::encode::<Self>(&$output::new(output)));
+    };
 }
