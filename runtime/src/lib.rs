@@ -13,6 +13,7 @@ mod client;
 mod generated;
 #[cfg(feature = "keyring")]
 mod keyring;
+pub mod middleware;
 mod observe;
 mod session;
 mod testing;

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CallError, CallOptions, ToolCall, ToolResult};
+use super::{CallError, CallOptions, Demands, ToolCall, ToolResult};
 
 /// Anything that can call a tool: a [`Client`](crate::Client), a layer around one, a fake in a test.
 pub trait CallTool: Send + Sync {
@@ -14,6 +14,12 @@ pub trait CallTool: Send + Sync {
     /// # Errors
     /// Every [`CallError`] but `Tool` and `Decode`.
     fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
+
+    /// What has to hold before each call, for layers that stand around this; only clients of this crate demand anything.
+    #[doc(hidden)]
+    fn demands(&self) -> Demands {
+        Demands::default()
+    }
 
     /// The same with options for every call that does not set them itself.
     ///
@@ -46,17 +52,29 @@ impl<C: CallTool + ?Sized> CallTool for &C {
     fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
         (**self).call_tool(call)
     }
+
+    fn demands(&self) -> Demands {
+        (**self).demands()
+    }
 }
 
 impl<C: CallTool + ?Sized> CallTool for Arc<C> {
     fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
         (**self).call_tool(call)
     }
+
+    fn demands(&self) -> Demands {
+        (**self).demands()
+    }
 }
 
 impl<C: CallTool + ?Sized> CallTool for Box<C> {
     fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
         (**self).call_tool(call)
+    }
+
+    fn demands(&self) -> Demands {
+        (**self).demands()
     }
 }
 
@@ -78,6 +96,10 @@ impl<C: CallTool> CallTool for WithOptions<C> {
         call.options = call.options.or(&self.options);
         self.client.call_tool(call)
     }
+
+    fn demands(&self) -> Demands {
+        self.client.demands()
+    }
 }
 
 /// [`CallTool`] behind a pointer: `Box<dyn DynCallTool>` and `Arc<dyn DynCallTool>` are `CallTool`s themselves.
@@ -98,6 +120,10 @@ pub trait DynCallTool: Send + Sync {
         &'a self,
         call: ToolCall,
     ) -> Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send + 'a>>;
+
+    /// As [`CallTool::demands`].
+    #[doc(hidden)]
+    fn demands_dyn(&self) -> Demands;
 }
 
 impl<C: CallTool> DynCallTool for C {
@@ -107,10 +133,18 @@ impl<C: CallTool> DynCallTool for C {
     ) -> Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send + 'a>> {
         Box::pin(self.call_tool(call))
     }
+
+    fn demands_dyn(&self) -> Demands {
+        self.demands()
+    }
 }
 
 impl CallTool for dyn DynCallTool + '_ {
     fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
         self.call_tool_dyn(call)
+    }
+
+    fn demands(&self) -> Demands {
+        self.demands_dyn()
     }
 }

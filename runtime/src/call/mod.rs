@@ -6,7 +6,9 @@ mod content;
 mod decode;
 mod encode;
 mod error;
+mod guard;
 mod options;
+mod passage;
 mod progress;
 mod reply;
 mod result;
@@ -26,7 +28,11 @@ pub use encode::{encode, encode_wrapped};
 #[cfg(feature = "validate")]
 pub(crate) use error::place;
 pub use error::{CallError, Cause, ConnectError, ConnectErrorKind, Dispatched};
+#[doc(hidden)]
+pub use guard::Demands;
+pub(crate) use guard::{Checking, Guard};
 pub use options::CallOptions;
+pub(crate) use passage::{Passage, Place};
 pub(crate) use progress::Listener;
 pub use progress::{Progress, ProgressStream};
 pub use reply::ToolReply;

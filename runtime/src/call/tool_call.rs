@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 #[cfg(feature = "validate")]
 use super::tool::check_arguments;
 use super::tool::invalid_arguments;
-use super::{CallError, CallOptions, Tool, ToolSpec};
+use super::{CallError, CallOptions, Passage, Tool, ToolSpec};
 use crate::wire::to_value;
 
 /// One call: which tool of which server, with what.
@@ -29,6 +29,7 @@ pub struct ToolCall {
     /// What is asked of this call beyond its arguments.
     pub options: CallOptions,
     extensions: Extensions,
+    pub(crate) passage: Passage,
 }
 
 impl ToolCall {
@@ -45,6 +46,7 @@ impl ToolCall {
             spec: None,
             options: CallOptions::new(),
             extensions: Extensions::default(),
+            passage: Passage::default(),
         }
     }
 

@@ -8,6 +8,7 @@ use super::Client;
 use super::lease::Lease;
 #[cfg(feature = "http")]
 use crate::ConnectErrorKind;
+use crate::call::Demands;
 use crate::observe::redact::LONGEST_MESSAGE;
 use crate::session::ask::Ask;
 use crate::session::connection::Connection;
@@ -24,8 +25,13 @@ const RESERVED: &str = "io.modelcontextprotocol/";
 
 impl CallTool for Client {
     async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+        self.check(&call).await?;
         let (connection, patience) = self.ready(&call.tool, &call.options).await?;
         self.call_over(&connection, call, patience).await
+    }
+
+    fn demands(&self) -> Demands {
+        Demands::of(self.clone())
     }
 }
 

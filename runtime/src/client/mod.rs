@@ -2,6 +2,7 @@
 
 mod calling;
 mod configured;
+mod governance;
 pub(crate) mod handlers;
 mod keeper;
 mod lease;
@@ -10,6 +11,7 @@ mod pool;
 pub(crate) mod resolve;
 pub(crate) mod secrets;
 mod servers;
+mod service;
 mod state;
 mod supervisor;
 

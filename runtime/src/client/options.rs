@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::handlers::{ElicitationAnswer, ElicitationRequest, Handlers, Root, SamplingAnswer, SamplingRequest};
 use super::secrets::{SecretSource, Secrets};
+use crate::middleware::{ApprovalAnswer, ApprovalRequest, Approver};
 #[cfg(feature = "cassette")]
 use crate::transport::cassette::Cassette;
 #[cfg(feature = "stdio")]
@@ -34,6 +35,7 @@ pub struct ClientOptions {
     handlers: Handlers,
     guarded: bool,
     secrets: Option<Secrets>,
+    approver: Option<Approver>,
     #[cfg(feature = "stdio")]
     streams: Option<Streams>,
     #[cfg(feature = "cassette")]
@@ -174,6 +176,33 @@ impl ClientOptions {
         self
     }
 
+    /// Approves calls of tools that `approve` of the server's configuration names; without it they are denied. What it takes
+    /// does not count as the time of the call.
+    ///
+    /// ```
+    /// use mcp_runtime::ClientOptions;
+    /// use mcp_runtime::middleware::ApprovalAnswer;
+    ///
+    /// let options = ClientOptions::new().on_approval(async |request| match request.tool.as_str() {
+    ///     "merge_pull_request" => ApprovalAnswer::Approve,
+    ///     _ => ApprovalAnswer::Decline("only merges".to_owned()),
+    /// });
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn on_approval<F, A>(mut self, answer: F) -> Self
+    where
+        F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = ApprovalAnswer> + Send + 'static,
+    {
+        self.approver = Some(Approver::new(answer));
+        self
+    }
+
+    pub(crate) fn approver(&self) -> Option<&Approver> {
+        self.approver.as_ref()
+    }
+
     pub(crate) fn secret_source(&self) -> Secrets {
         self.secrets.clone().unwrap_or_default()
     }
@@ -307,7 +336,8 @@ impl fmt::Debug for ClientOptions {
             .field("protocol_version", &self.protocol_version)
             .field("capabilities", &self.capabilities)
             .field("handlers", &self.handlers)
-            .field("secrets", &self.secrets.is_some());
+            .field("secrets", &self.secrets.is_some())
+            .field("approver", &self.approver.is_some());
         #[cfg(feature = "stdio")]
         shown.field("streams", &self.streams.is_some());
         #[cfg(feature = "cassette")]

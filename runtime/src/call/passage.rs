@@ -1,0 +1,156 @@
+//! Which layers a call has come through on its way to the client.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The layers around a client, outermost first: the order of a [`Stack`](crate::Stack).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    Events,
+    TotalCap,
+    Policy,
+    SequentialDependency,
+    Approval,
+    Validate,
+    Drift,
+    Transaction,
+    Cache,
+    Retry,
+    TryTimeout,
+}
+
+impl Place {
+    /// What may not stand inside of this layer, since it could not do what it is for.
+    fn excludes(self, inner: Self) -> Option<&'static str> {
+        use Place::{Approval, Cache, Drift, Policy, Retry, SequentialDependency, Transaction, Validate};
+        match (self, inner) {
+            (Cache, Policy | SequentialDependency | Approval | Validate | Drift) => {
+                Some("what the cache has would pass it by")
+            }
+            (Cache, Transaction) => Some("what the cache has would not be part of it"),
+            (Retry, Approval) => Some("it would ask again for each try"),
+            (Retry, SequentialDependency) => Some("it would count each try"),
+            (Retry, Transaction) => Some("it would be rolled back for each try"),
+            (Retry, Retry) => Some("the tries would multiply"),
+            _ => None,
+        }
+    }
+
+    const fn bit(self) -> u16 {
+        1 << self as u16
+    }
+
+    const ALL: [Self; 11] = [
+        Self::Events,
+        Self::TotalCap,
+        Self::Policy,
+        Self::SequentialDependency,
+        Self::Approval,
+        Self::Validate,
+        Self::Drift,
+        Self::Transaction,
+        Self::Cache,
+        Self::Retry,
+        Self::TryTimeout,
+    ];
+}
+
+/// The layers that a call has come through, and what they settled. It is the same for all tries of a call.
+#[derive(Clone, Default)]
+pub(crate) struct Passage {
+    through: u16,
+    guarded_by: Option<usize>,
+    grant: Option<Arc<AtomicBool>>,
+}
+
+impl Passage {
+    /// Enters a layer.
+    ///
+    /// # Errors
+    /// Where it stands inside of one that it cannot stand in.
+    pub(crate) fn enter(&mut self, place: Place) -> Result<(), String> {
+        let around = Place::ALL.into_iter().filter(|around| self.through & around.bit() != 0);
+        for around in around {
+            if let Some(why) = around.excludes(place) {
+                return Err(format!(
+                    "layer {place:?} stands inside of {around:?}: {why}; put it outside, as `Stack` does"
+                ));
+            }
+        }
+        self.through |= place.bit();
+        if place == Place::Retry {
+            self.grant.get_or_insert_default();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn has_come_through(&self, place: Place) -> bool {
+        self.through & place.bit() != 0
+    }
+
+    /// Notes that what this guard demands has been asked for.
+    pub(crate) fn guard_with(&mut self, guard: usize) {
+        self.guarded_by = Some(guard);
+    }
+
+    pub(crate) fn is_guarded_by(&self, guard: usize) -> bool {
+        self.guarded_by == Some(guard)
+    }
+
+    /// Whether an earlier try of the same call was approved.
+    pub(crate) fn is_granted(&self) -> bool {
+        self.grant.as_ref().is_some_and(|grant| grant.load(Ordering::Acquire))
+    }
+
+    /// Notes for later tries that the call was approved.
+    pub(crate) fn grant(&self) {
+        if let Some(grant) = &self.grant {
+            grant.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl fmt::Debug for Passage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(Place::ALL.iter().filter(|place| self.has_come_through(**place))).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_a_stack_is_never_refused() {
+        let mut passage = Passage::default();
+        for place in Place::ALL {
+            passage.enter(place).expect("the order of the stack");
+        }
+        assert!(Place::ALL.is_sorted());
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_refused_by_name() {
+        let inside = |outer, inner| {
+            let mut passage = Passage::default();
+            passage.enter(outer).expect("it is the first");
+            passage.enter(inner)
+        };
+        assert!(inside(Place::Cache, Place::Policy).is_err());
+        assert!(inside(Place::Retry, Place::Retry).is_err());
+        assert!(inside(Place::TryTimeout, Place::Retry).is_ok());
+        let said = inside(Place::Retry, Place::Approval).expect_err("it is refused");
+        assert!(said.contains("Approval") && said.contains("Retry"), "{said}");
+    }
+
+    #[test]
+    fn a_grant_is_shared_by_the_tries_of_a_call_alone() {
+        let mut call = Passage::default();
+        call.enter(Place::Retry).expect("it is the first");
+        let (one, two) = (call.clone(), call);
+        one.grant();
+        assert!(two.is_granted());
+        assert!(!Passage::default().is_granted());
+    }
+}

@@ -1,0 +1,52 @@
+//! What the configuration of a client demands, at its places in a stack.
+
+use std::sync::Arc;
+
+use tower::ServiceExt;
+
+use super::layer::{Around, Below};
+use crate::call::{Demands, Place};
+use crate::{CallError, ToolCall, ToolResult};
+
+/// `tools` and `exclude`.
+pub(super) struct Admission(pub(super) Demands);
+
+/// `approve`.
+pub(super) struct Consent(pub(super) Demands);
+
+/// `drift`; the last of the three, after which the client itself has nothing left to ask.
+pub(super) struct Sameness(pub(super) Demands);
+
+impl Around for Admission {
+    const PLACE: Place = Place::Policy;
+
+    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+        if let Some(guard) = self.0.guard() {
+            guard.admit(&call)?;
+        }
+        below.oneshot(call).await
+    }
+}
+
+impl Around for Consent {
+    const PLACE: Place = Place::Approval;
+
+    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+        if let Some(guard) = self.0.guard() {
+            guard.approve(&call).await?;
+        }
+        below.oneshot(call).await
+    }
+}
+
+impl Around for Sameness {
+    const PLACE: Place = Place::Drift;
+
+    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+        if let Some(guard) = self.0.guard() {
+            guard.check_drift(&call).await?;
+            call.passage.guard_with(guard.id());
+        }
+        below.oneshot(call).await
+    }
+}

@@ -1,0 +1,79 @@
+//! What all layers have in common.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use tower::Service;
+
+use crate::call::Place;
+use crate::{CallError, ToolCall, ToolResult};
+
+/// What services of calls return.
+pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
+
+/// A service that a layer can be put around.
+pub(super) trait Below:
+    Service<ToolCall, Response = ToolResult, Error = CallError, Future: Send> + Clone + Send + 'static
+{
+}
+
+impl<S> Below for S where
+    S: Service<ToolCall, Response = ToolResult, Error = CallError, Future: Send> + Clone + Send + 'static
+{
+}
+
+/// What one layer does around the service below it, which is ready for one call.
+pub(super) trait Around: Send + Sync + 'static {
+    const PLACE: Place;
+
+    fn around<S: Below>(
+        self: Arc<Self>,
+        call: ToolCall,
+        below: S,
+    ) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
+}
+
+/// A service with a layer of this crate around it.
+#[derive(Debug)]
+pub struct Layered<L, S> {
+    layer: Arc<L>,
+    below: S,
+}
+
+impl<L, S: Clone> Clone for Layered<L, S> {
+    fn clone(&self) -> Self {
+        Self { layer: self.layer.clone(), below: self.below.clone() }
+    }
+}
+
+impl<L, S> Layered<L, S> {
+    pub(super) fn new(layer: Arc<L>, below: S) -> Self {
+        Self { layer, below }
+    }
+}
+
+#[allow(private_bounds)]
+impl<L: Around, S: Below> Service<ToolCall> for Layered<L, S> {
+    type Response = ToolResult;
+    type Error = CallError;
+    type Future = ServiceFuture;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        self.below.poll_ready(context)
+    }
+
+    fn call(&mut self, mut call: ToolCall) -> ServiceFuture {
+        // The one that is ready goes with the call.
+        let next = self.below.clone();
+        let below = std::mem::replace(&mut self.below, next);
+        let layer = self.layer.clone();
+        Box::pin(async move {
+            if let Err(reason) = call.passage.enter(L::PLACE) {
+                return Err(CallError::denied(call.server, call.tool, reason));
+            }
+            layer.around(call, below).await
+        })
+    }
+}
