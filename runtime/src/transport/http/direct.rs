@@ -154,8 +154,13 @@ impl Calls {
             resumptions += 1;
             tokio::time::sleep(pause).await;
             let session = conversation.session.as_deref();
-            if let Ok(response) = self.requests.get(session, last_event.clone(), conversation.headers()).await {
-                reader = self.requests.reader(response);
+            match self.requests.get(session, last_event.clone(), conversation.headers()).await {
+                Ok(response) => reader = self.requests.reader(response),
+                Err(StreamableHttpError::ServerDoesNotSupportSse | StreamableHttpError::AuthRequired(_)) => {
+                    return Err(self.requests.lost(format!("{problem}, and refused to send the rest")));
+                }
+                // It may be there again.
+                Err(_) => {}
             }
         }
     }
