@@ -140,13 +140,13 @@ impl Client {
             let listed = tokio::select! {
                 biased;
                 () = cancelled(call.options.cancellation()) => return Err(RequestError::Cancelled(Dispatched::No)),
-                listed = crate::catalog::tools(self, connection, patience) => listed,
+                listed = Box::pin(crate::catalog::tools(self, connection, patience)) => listed,
             };
             listed.map_err(|error| match error.kind {
                 ConnectErrorKind::Timeout => RequestError::Timeout(Dispatched::No),
                 _ => RequestError::Failed(Failure::not_sent(error.message)),
             })?;
-            return connection.ask(ask(), &call.options, patience.renewed()).await;
+            return Box::pin(connection.ask(ask(), &call.options, patience.renewed())).await;
         }
         outcome
     }

@@ -43,7 +43,7 @@ impl Connection {
         let mut time = Time { patience, for_answers: self.answers.longest_in_all() };
         for round in 0..MAX_INPUT_ROUNDS {
             let mut result = self
-                .within(ask.request(), options, time.patience)
+                .within(|| ask.request(), options, time.patience)
                 .await
                 .map_err(|error| if round == 0 { error } else { error.after_a_round() })?;
             if !result.is_object() {
@@ -51,23 +51,25 @@ impl Connection {
             }
             match result.get("resultType").and_then(Value::as_str).filter(|_| self.is_modern()) {
                 Some("input_required") => {}
-                Some("task") => return self.finished(result, options, time).await,
+                Some("task") => return Box::pin(self.finished(result, options, time)).await,
                 _ => return Ok(result),
             }
             let state = result.get("requestState").and_then(Value::as_str).map(str::to_owned);
             let asked = result.get_mut("inputRequests").map(Value::take);
-            ask.go_on(state, self.answers_to(asked, options, &mut time).await?);
+            ask.go_on(state, Box::pin(self.answers_to(asked, options, &mut time)).await?);
             time.patience = time.patience.renewed();
         }
         Err(RequestError::invalid(format!("the server asked for input {MAX_INPUT_ROUNDS} times without an end")))
     }
 
+    /// Makes a request and sends it; makes it once more where it came back unsent.
     async fn within(
         &self,
-        request: ClientRequest,
+        make: impl Fn() -> ClientRequest,
         options: &CallOptions,
         patience: Patience,
     ) -> Result<Value, RequestError> {
+        let mut request = make();
         let terms = || Terms {
             patience,
             listener: options.listener().cloned(),
@@ -76,14 +78,15 @@ impl Connection {
             questions: (!self.is_modern()).then(|| self.answers.questions()),
         };
         if let (Some(direct), ClientRequest::CallToolRequest(_)) = (self.link.direct.get(), &request) {
-            let mut stamped = request.clone();
-            stamped.get_meta_mut().extend(self.stamp.clone());
-            let answer = request_directly(direct.as_ref(), &self.peer, &self.link.ledger, stamped, terms()).await;
+            request.get_meta_mut().extend(self.stamp.clone());
+            let answer = request_directly(direct.as_ref(), &self.peer, &self.link.ledger, request, terms()).await;
             if let Some(answer) = answer {
                 return answer;
             }
+            request = make();
         }
-        self::request(&self.peer, &self.link.ledger, request, terms()).await
+        // What seldom happens lies elsewhere, or the futures of all calls are several times as long.
+        Box::pin(self::request(&self.peer, &self.link.ledger, request, terms())).await
     }
 
     /// The answers to what the server asks; the time that they take does not count.
@@ -152,15 +155,16 @@ impl Connection {
                             && let Some(answers) = self.answers_to(asked, options, &mut time).await?
                         {
                             let update = UpdateTaskRequest::new(UpdateTaskParams::new(id.clone(), answers));
-                            self.within(ClientRequest::UpdateTaskRequest(update), options, time.patience.renewed())
-                                .await?;
+                            let update = || ClientRequest::UpdateTaskRequest(update.clone());
+                            self.within(update, options, time.patience.renewed()).await?;
                         }
                     }
                     _ => {}
                 }
                 pause(&task, options, time.patience).await?;
                 let poll = GetTaskRequest::new(GetTaskParams::new(id.clone()));
-                task = self.within(ClientRequest::GetTaskRequest(poll), options, time.patience.renewed()).await?;
+                let poll = || ClientRequest::GetTaskRequest(poll.clone());
+                task = self.within(poll, options, time.patience.renewed()).await?;
             }
         };
         let outcome = outcome.await;
