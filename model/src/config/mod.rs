@@ -2,6 +2,7 @@
 
 mod find;
 mod isolation;
+mod keys;
 mod node;
 mod read;
 mod rust;
@@ -17,6 +18,8 @@ use serde_json::Value;
 
 #[doc(hidden)]
 pub use self::find::is_packaged;
+#[doc(hidden)]
+pub use self::keys::config_keys;
 use self::node::{Entry, Kind, Node};
 use self::read::{Reader, suggestion};
 pub use self::warning::ConfigWarning;
@@ -135,6 +138,7 @@ impl Config {
         let root = node::from_toml(reader.source, text)?;
         let mut config = Self { path: Some(path.to_owned()), ..Self::default() };
         for entry in reader.table(&root, "the file")? {
+            reader.check_key(entry, "the file", &keys::FILE)?;
             match entry.key.as_str() {
                 "defaults" => config.defaults = defaults(&reader, &entry.value)?,
                 "servers" => {
@@ -145,9 +149,7 @@ impl Config {
                 }
                 "deny" => config.diagnostics.deny = codes(&reader, entry, &mut config.diagnostics.places)?,
                 "allow" => config.diagnostics.allow = codes(&reader, entry, &mut config.diagnostics.places)?,
-                _ => {
-                    return Err(reader.unknown_key(entry, "the file", &["defaults", "servers", "deny", "allow"]));
-                }
+                _ => {}
             }
         }
         config.warnings = reader.warnings;
@@ -280,15 +282,14 @@ pub(crate) fn server_from_json(name: &str, json: &Value) -> Result<ServerConfig,
 fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
     let mut defaults = Defaults::default();
     for entry in reader.table(node, "`defaults`")? {
+        reader.check_key(entry, "`defaults`", &keys::DEFAULTS)?;
         let what = format!("`{}` in `defaults`", quoted(&entry.key));
         match entry.key.as_str() {
             "snapshots" => defaults.snapshots = PathBuf::from(reader.text(&entry.value, &what)?),
             "timeout" => defaults.timeout = reader.duration(&entry.value, &what)?,
             "drift" => defaults.drift = reader.drift(&entry.value, &what)?,
             "live" => defaults.live = reader.live(&entry.value, &what)?,
-            _ => {
-                return Err(reader.unknown_key(entry, "`defaults`", &["snapshots", "timeout", "drift", "live"]));
-            }
+            _ => {}
         }
     }
     Ok(defaults)
