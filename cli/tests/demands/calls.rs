@@ -96,6 +96,12 @@ pub(crate) fn timeout() {
 pub(crate) fn default_timeout() {
     is_late(slow(&format!("[defaults]\ntimeout = \"200ms\"\n{SERVER}")));
     assert!(slow(&format!("[defaults]\ntimeout = \"200ms\"\n{SERVER}timeout = \"20s\"\n")).is_ok());
+    // Also where it says what holds anyway, it is said, and comes before what the program says.
+    let impatient = || ClientOptions::new().timeout(Duration::from_millis(200));
+    let slow_with =
+        |config: &str| call_with(config, impatient(), "count_slowly", &json!({ "steps": 1, "pause_ms": 700 }));
+    assert!(slow_with(&format!("[defaults]\ntimeout = \"30s\"\n{SERVER}")).is_ok());
+    is_late(slow_with(SERVER));
 }
 
 pub(crate) fn connect_timeout() {

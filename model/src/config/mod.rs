@@ -86,6 +86,8 @@ pub struct Defaults {
     pub drift: Drift,
     /// Whether a build may connect.
     pub live: Live,
+    /// Whether `timeout` was written down, be it the one that holds anyway: a program's own comes after that.
+    says_timeout: bool,
 }
 
 impl Default for Defaults {
@@ -95,6 +97,7 @@ impl Default for Defaults {
             timeout: Duration::from_secs(30),
             drift: Drift::default(),
             live: Live::default(),
+            says_timeout: false,
         }
     }
 }
@@ -247,7 +250,8 @@ impl Config {
     pub fn server_with_defaults(&self, name: &str) -> Result<ServerConfig, FileError> {
         let mut server = self.server(name)?.clone();
         let plain = Defaults::default();
-        let timeout = Some(self.defaults.timeout).filter(|timeout| *timeout != plain.timeout);
+        let is_said = |timeout: &Duration| self.defaults.says_timeout || *timeout != plain.timeout;
+        let timeout = Some(self.defaults.timeout).filter(is_said);
         server.timeout = server.timeout.or(timeout);
         let drift = Some(self.defaults.drift).filter(|drift| *drift != plain.drift);
         server.drift = server.drift.or(drift);
@@ -286,7 +290,10 @@ fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
         let what = format!("`{}` in `defaults`", quoted(&entry.key));
         match entry.key.as_str() {
             "snapshots" => defaults.snapshots = PathBuf::from(reader.text(&entry.value, &what)?),
-            "timeout" => defaults.timeout = reader.duration(&entry.value, &what)?,
+            "timeout" => {
+                defaults.timeout = reader.duration(&entry.value, &what)?;
+                defaults.says_timeout = true;
+            }
             "drift" => defaults.drift = reader.drift(&entry.value, &what)?,
             "live" => defaults.live = reader.live(&entry.value, &what)?,
             _ => {}

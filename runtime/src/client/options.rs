@@ -208,7 +208,10 @@ impl ClientOptions {
     }
 
     /// Approves calls of tools that `approve` of the server's configuration names; without it they are denied. What it takes
-    /// does not count as the time of the call.
+    /// does not count as the time of the call. Prompts and resources are not asked for.
+    ///
+    /// Clients of a configuration get it by [`Servers::load_with`](crate::Servers::load_with), those of bindings by
+    /// [`Client::for_spec_with`](crate::Client::for_spec_with).
     ///
     /// ```
     /// use mcp_runtime::ClientOptions;
