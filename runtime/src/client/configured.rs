@@ -20,7 +20,7 @@ pub(super) fn of_spec(
     let capabilities = spec.client_capabilities.map(serde_json::from_str).transpose();
     let capabilities = capabilities
         .map_err(|error| wrong(format!("the client capabilities of its bindings are not JSON: {error}")))?;
-    Ok((config, options.as_captured(spec.protocol_version, capabilities)))
+    Ok((config, options.captured_with(spec.protocol_version, capabilities)))
 }
 
 fn configured(spec: &ServerSpec, options: &ClientOptions) -> Result<ServerConfig, String> {

@@ -201,7 +201,7 @@ impl ClientOptions {
     }
 
     /// What the snapshot was taken with, where the program says nothing else.
-    pub(crate) fn as_captured(mut self, version: Option<&str>, capabilities: Option<Value>) -> Self {
+    pub(crate) fn captured_with(mut self, version: Option<&str>, capabilities: Option<Value>) -> Self {
         self.protocol_version = self.protocol_version.or_else(|| version.map(str::to_owned));
         self.capabilities = self.capabilities.or(capabilities);
         self
