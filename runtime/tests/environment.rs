@@ -1,6 +1,6 @@
 //! `MCP_SERVERS`: what bindings do with it, and what is said where it names others.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout)]
+#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use std::fmt::Debug;
 use std::process::Command;
