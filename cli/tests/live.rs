@@ -159,7 +159,10 @@ fn a_call_fails_with_a_code_of_its_own() {
         .exits_with(1)
         .says("the server has no tool `ad`")
         .says("did you mean `add`?");
-    project.run(&["call", "fixture", "tree_depth"]).exits_with(1).says("`tools` and `exclude` of server `fixture`");
+    project
+        .run(&["call", "fixture", "tree_depth"])
+        .exits_with(1)
+        .says("denied: `exclude` of the server's configuration names it");
     project.run(&["call", "fixture", "make_report"]).exits_with(1).says("approve this one with `--yes`");
     project.run(&["call", "missing", "x"]).exits_with(5).says("missing: could not start");
     project.run(&["call", "unset", "x"]).exits_with(1).says("`CERTAINLY_NOT_SET` is not set; server `unset`");

@@ -25,9 +25,9 @@ mod uri_template;
 pub use canonical::canonical_json;
 #[cfg(feature = "digest")]
 pub use canonical::{digest, tool_digest};
-#[doc(hidden)]
-pub use config::is_packaged;
 pub use config::{Config, ConfigWarning, Defaults, DiagnosticLevels};
+#[doc(hidden)]
+pub use config::{config_keys, is_packaged};
 pub use duration::parse_duration;
 pub use error::FileError;
 #[cfg(feature = "write")]

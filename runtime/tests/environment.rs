@@ -1,11 +1,11 @@
 //! `MCP_SERVERS`: what bindings do with it, and what is said where it names others.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout)]
+#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use std::fmt::Debug;
 use std::process::Command;
 
-use mcp_runtime::{Client, ServerSpec, Servers};
+use mcp_runtime::{Client, ClientOptions, ServerSpec, Servers};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -66,6 +66,54 @@ fn what_is_not_enforced_is_a_warning() {
         "{said}"
     );
     assert_eq!(said.matches("warning: `drift = \"deny\"` of server `fixture` is not enforced").count(), 2, "{said}");
+}
+
+const BARE: ServerSpec = ServerSpec::new("fixture");
+
+/// The program of somebody who is in a folder of somebody else.
+#[test]
+#[ignore = "the program that the other tests run"]
+fn bare_bindings_connect() {
+    let trusts = std::env::var_os("TRUSTS").is_some();
+    let client = if trusts {
+        Client::for_spec_with(&BARE, ClientOptions::new().trust_current_folder())
+    } else {
+        Client::for_spec(&BARE)
+    };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    match client.map(|client| runtime.block_on(client.connect())) {
+        Ok(outcome) => println!("tried: {outcome:?}"),
+        Err(error) => println!("failed: {error}"),
+    }
+}
+
+#[cfg(all(unix, feature = "stdio"))]
+#[test]
+fn a_file_in_the_current_folder_starts_nothing_unless_the_program_asks_for_that() {
+    for name in ["mcp.toml", ".mcp.json"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let text = match name {
+            "mcp.toml" => "[servers.fixture]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \"echo > ran\"]\n",
+            _ => r#"{"mcpServers": {"fixture": {"command": "/bin/sh", "args": ["-c", "echo > ran"]}}}"#,
+        };
+        std::fs::write(folder.path().join(name), text).expect("a file");
+        let run = |trusts: bool| {
+            let mut program = Command::new(std::env::current_exe().expect("the test has a path"));
+            program.args(["--exact", "bare_bindings_connect", "--ignored", "--nocapture"]);
+            program.current_dir(folder.path()).env_remove("MCP_SERVERS");
+            if trusts {
+                program.env("TRUSTS", "1");
+            }
+            let output = program.output().expect("the test runs");
+            assert!(output.status.success(), "{output:?}");
+            (String::from_utf8(output.stdout).expect("text"), folder.path().join("ran").exists())
+        };
+        let (said, ran) = run(false);
+        let refused = said.contains(&format!("{name}` is not read unless the program asks for it"));
+        assert!(refused && !ran, "{said}");
+        let (said, ran) = run(true);
+        assert!(said.contains("tried: Err") && ran, "{said}");
+    }
 }
 
 /// Prints warnings.

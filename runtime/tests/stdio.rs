@@ -294,11 +294,21 @@ async fn bindings_bring_their_configuration() {
 }
 
 #[test]
-fn bindings_without_a_configuration_look_for_the_file() {
+fn bindings_obey_no_file_of_the_current_folder_unasked() {
     // The tests run in the crate's folder, whose workspace root has an mcp.toml.
-    let client = Client::for_spec(spec(None)).expect("a client");
+    let untrusted = [Client::for_spec(spec(None)), Client::for_spec_with(spec(None), ClientOptions::new())];
+    for error in untrusted.map(|client| client.expect_err("nobody asked for it")) {
+        assert_eq!(error.kind, ConnectErrorKind::Config);
+        let said = error.to_string();
+        for part in ["fixture: no configuration", "mcp.toml` is not read", "`Servers::load`", "trust_current_folder"] {
+            assert!(said.contains(part), "{said}");
+        }
+    }
+    let trusting = || ClientOptions::new().trust_current_folder();
+    let client = Client::for_spec_with(spec(None), trusting()).expect("a client");
     assert_eq!(client.config().timeout, Some(Duration::from_secs(120)));
-    let error = Client::for_spec(Box::leak(Box::new(ServerSpec::new("fixtur")))).expect_err("no such server");
+    let absent = Box::leak(Box::new(ServerSpec::new("fixtur")));
+    let error = Client::for_spec_with(absent, trusting()).expect_err("no such server");
     assert_eq!(error.kind, ConnectErrorKind::Config);
     assert!(error.to_string().contains("fixtur") && error.to_string().contains("`fixture`"), "{error}");
     let error = Client::for_spec(spec(Some(json!({"comand": "x"})))).expect_err("a wrong configuration");

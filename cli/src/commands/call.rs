@@ -3,8 +3,9 @@
 use std::io::Read;
 use std::path::Path;
 
-use mcp_model::{Snapshot, matches_glob, nearest, printable, read_text};
-use mcp_runtime::{CallError, CallTool, Client, Content, ToolCall, ToolResult};
+use mcp_model::{Snapshot, nearest, printable, read_text};
+use mcp_runtime::middleware::ApprovalAnswer;
+use mcp_runtime::{CallError, CallTool, Client, ClientOptions, ConnectError, Content, ToolCall, ToolResult};
 use serde_json::{Map, Value};
 
 use crate::args;
@@ -20,26 +21,24 @@ pub(crate) async fn run(
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let config = project::load(config, output)?;
-    let server = config.server(&arguments.server)?;
-    let tool = arguments.tool.as_str();
-    if !server.selects(tool) {
-        let message =
-            format!("`tools` and `exclude` of server `{}` do not let `{}` be called", server.name, printable(tool));
-        return Err(Failure::new(message));
-    }
-    if !arguments.yes && server.approve.iter().any(|pattern| matches_glob(pattern, tool)) {
-        let message =
-            format!("calls of `{}` need an approval\n  = help: approve this one with `--yes`", printable(tool));
-        return Err(Failure::new(message));
-    }
+    let mut server = config.server(&arguments.server)?.clone();
     let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
-    let client = live::client(&config, server, known.as_ref());
-    let called = call(
-        &client,
-        server,
-        ToolCall::new(server.name.clone(), arguments.tool.clone(), tool_arguments),
-        arguments.timeout,
-    );
+    let is_approved = arguments.yes;
+    let mut options = ClientOptions::new().on_approval(move |_| async move {
+        if is_approved {
+            ApprovalAnswer::Approve
+        } else {
+            ApprovalAnswer::Decline("approve this one with `--yes`".to_owned())
+        }
+    });
+    if let Some(timeout) = arguments.timeout {
+        // It is for the answer: connecting has its own.
+        server.timeout = Some(timeout);
+        options = options.max_total_timeout(timeout);
+    }
+    let client = Client::for_snapshot(&config, &server, known.as_ref(), options);
+    let tool = arguments.tool.as_str();
+    let called = call(&client, ToolCall::new(server.name.clone(), tool.to_owned(), tool_arguments));
     let result = live::closing(client.clone(), called).await?;
     print(&result, output)?;
     if result.is_error {
@@ -49,18 +48,14 @@ pub(crate) async fn run(
     Ok(Exit::Done)
 }
 
-async fn call(
-    client: &Client,
-    server: &mcp_model::ServerConfig,
-    call: ToolCall,
-    timeout: Option<std::time::Duration>,
-) -> Result<ToolResult, Failure> {
-    client.connect().await.map_err(|error| live::failure(error, server))?;
+async fn call(client: &Client, call: ToolCall) -> Result<ToolResult, Failure> {
     let tool = call.tool.to_string();
-    let outcome = match timeout {
-        Some(timeout) => client.call_tool_within(call, timeout).await,
-        None => client.call_tool(call).await,
-    };
+    let outcome = client.call_tool(call).await;
+    if let Err(CallError::NotConnected { source: Some(cause), .. }) = &outcome
+        && let Some(error) = cause.downcast_ref::<ConnectError>()
+    {
+        return Err(live::failure(error.clone(), client.config()));
+    }
     match outcome {
         Err(error @ CallError::ToolNotFound { .. }) => {
             let mut failure = Failure::from(error);

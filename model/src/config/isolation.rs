@@ -6,11 +6,12 @@ use crate::FileError;
 use crate::secrets::quoted;
 use crate::server::Isolation;
 
-const KEYS: [&str; 4] = ["home", "network", "read", "write"];
+pub(super) const KEYS: [&str; 4] = ["home", "network", "read", "write"];
 
 pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Isolation, FileError> {
     let mut isolation = Isolation::new();
     for entry in reader.table(node, what)? {
+        reader.check_key(entry, what, &KEYS)?;
         let inner = format!("`{}` in {what}", quoted(&entry.key));
         let is = |only: &str| {
             let word = reader.text(&entry.value, &inner)?;
@@ -27,7 +28,7 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Isola
             }
             "read" => isolation = isolation.read(reader.texts(&entry.value, &inner)?),
             "write" => isolation = isolation.write(reader.texts(&entry.value, &inner)?),
-            _ => return Err(reader.unknown_key(entry, what, &KEYS)),
+            _ => {}
         }
     }
     Ok(isolation)

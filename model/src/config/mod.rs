@@ -2,6 +2,7 @@
 
 mod find;
 mod isolation;
+mod keys;
 mod node;
 mod read;
 mod rust;
@@ -17,6 +18,8 @@ use serde_json::Value;
 
 #[doc(hidden)]
 pub use self::find::is_packaged;
+#[doc(hidden)]
+pub use self::keys::config_keys;
 use self::node::{Entry, Kind, Node};
 use self::read::{Reader, suggestion};
 pub use self::warning::ConfigWarning;
@@ -83,6 +86,8 @@ pub struct Defaults {
     pub drift: Drift,
     /// Whether a build may connect.
     pub live: Live,
+    /// Whether `timeout` was written down, be it the one that holds anyway: a program's own comes after that.
+    says_timeout: bool,
 }
 
 impl Default for Defaults {
@@ -92,6 +97,7 @@ impl Default for Defaults {
             timeout: Duration::from_secs(30),
             drift: Drift::default(),
             live: Live::default(),
+            says_timeout: false,
         }
     }
 }
@@ -135,6 +141,7 @@ impl Config {
         let root = node::from_toml(reader.source, text)?;
         let mut config = Self { path: Some(path.to_owned()), ..Self::default() };
         for entry in reader.table(&root, "the file")? {
+            reader.check_key(entry, "the file", &keys::FILE)?;
             match entry.key.as_str() {
                 "defaults" => config.defaults = defaults(&reader, &entry.value)?,
                 "servers" => {
@@ -145,9 +152,7 @@ impl Config {
                 }
                 "deny" => config.diagnostics.deny = codes(&reader, entry, &mut config.diagnostics.places)?,
                 "allow" => config.diagnostics.allow = codes(&reader, entry, &mut config.diagnostics.places)?,
-                _ => {
-                    return Err(reader.unknown_key(entry, "the file", &["defaults", "servers", "deny", "allow"]));
-                }
+                _ => {}
             }
         }
         config.warnings = reader.warnings;
@@ -245,7 +250,8 @@ impl Config {
     pub fn server_with_defaults(&self, name: &str) -> Result<ServerConfig, FileError> {
         let mut server = self.server(name)?.clone();
         let plain = Defaults::default();
-        let timeout = Some(self.defaults.timeout).filter(|timeout| *timeout != plain.timeout);
+        let is_said = |timeout: &Duration| self.defaults.says_timeout || *timeout != plain.timeout;
+        let timeout = Some(self.defaults.timeout).filter(is_said);
         server.timeout = server.timeout.or(timeout);
         let drift = Some(self.defaults.drift).filter(|drift| *drift != plain.drift);
         server.drift = server.drift.or(drift);
@@ -280,15 +286,17 @@ pub(crate) fn server_from_json(name: &str, json: &Value) -> Result<ServerConfig,
 fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
     let mut defaults = Defaults::default();
     for entry in reader.table(node, "`defaults`")? {
+        reader.check_key(entry, "`defaults`", &keys::DEFAULTS)?;
         let what = format!("`{}` in `defaults`", quoted(&entry.key));
         match entry.key.as_str() {
             "snapshots" => defaults.snapshots = PathBuf::from(reader.text(&entry.value, &what)?),
-            "timeout" => defaults.timeout = reader.duration(&entry.value, &what)?,
+            "timeout" => {
+                defaults.timeout = reader.duration(&entry.value, &what)?;
+                defaults.says_timeout = true;
+            }
             "drift" => defaults.drift = reader.drift(&entry.value, &what)?,
             "live" => defaults.live = reader.live(&entry.value, &what)?,
-            _ => {
-                return Err(reader.unknown_key(entry, "`defaults`", &["snapshots", "timeout", "drift", "live"]));
-            }
+            _ => {}
         }
     }
     Ok(defaults)

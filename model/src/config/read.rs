@@ -144,6 +144,11 @@ impl<'a> Reader<'a> {
         Err(self.error(node.at, message).with_help(suggestion(word, names, "it can be")))
     }
 
+    /// A key that is not among the known ones is an error, before anything else can read it.
+    pub(super) fn check_key(&self, entry: &Entry, place: &str, known: &[&str]) -> Result<(), FileError> {
+        if known.contains(&entry.key.as_str()) { Ok(()) } else { Err(self.unknown_key(entry, place, known)) }
+    }
+
     pub(super) fn unknown_key(&self, entry: &Entry, place: &str, known: &[&str]) -> FileError {
         self.error(entry.at, format!("unknown key `{}` in {place}", quoted(&entry.key))).with_help(suggestion(
             &entry.key,

@@ -11,13 +11,14 @@ pub(super) const KEYS: [&str; 4] = ["derive", "rename", "extern", "shared"];
 pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<RustConfig, FileError> {
     let mut rust = RustConfig::default();
     for entry in reader.table(node, what)? {
+        reader.check_key(entry, what, &KEYS)?;
         let inner = format!("`{}` in {what}", quoted(&entry.key));
         match entry.key.as_str() {
             "derive" => rust.derive = list(reader, &entry.value, &inner)?,
             "rename" => rust.rename = table(reader, entry, &inner)?,
             "extern" => rust.extern_types = table(reader, entry, &inner)?,
             "shared" => rust.shared = table(reader, entry, &inner)?,
-            _ => return Err(reader.unknown_key(entry, what, &KEYS)),
+            _ => {}
         }
     }
     Ok(rust)

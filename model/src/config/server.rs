@@ -10,7 +10,7 @@ use crate::secrets::{ConfigField, quoted};
 use crate::server::{ServerConfig, Transport, is_server_name};
 use crate::{FileError, nearest};
 
-const KEYS: [&str; 23] = [
+pub(super) const KEYS: [&str; 23] = [
     "command",
     "args",
     "cwd",

@@ -156,11 +156,12 @@ pub struct ServerConfig {
     pub env: BTreeMap<String, String>,
     /// Variables that the child process gets from this process.
     pub inherit_env: Vec<String>,
-    /// Globs of the tools to use; `None` for all.
+    /// Globs of the tools to use; `None` for all. The runtime denies calls of any other. Like `exclude` and `approve` it is
+    /// about tools alone: prompts and resources are read whatever it says.
     pub tools: Option<Vec<String>>,
     /// Globs of the tools not to use, applied after `tools`.
     pub exclude: Vec<String>,
-    /// Globs of the tools whose calls need an approval.
+    /// Globs of the tools whose calls need an approval, which the runtime asks the program for.
     pub approve: Vec<String>,
     /// What the names of the bindings begin with.
     pub prefix: Prefix,

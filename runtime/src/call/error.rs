@@ -122,7 +122,7 @@ pub enum CallError {
         /// What does not fit.
         message: String,
     },
-    /// A policy or an approval said no.
+    /// The configuration, a policy or an approval said no.
     #[error("{server}: `{tool}` was denied: {reason}")]
     #[non_exhaustive]
     Denied {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use mcp_model::{Config, ServerConfig, nearest, printable};
 
@@ -11,34 +10,26 @@ use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, ServerSpec};
 /// The variable that holds servers as JSON, before any file.
 pub(super) const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 
-/// The configuration of bindings, and what their snapshot was taken with.
-pub(super) fn of_spec(spec: &'static ServerSpec) -> Result<(ServerConfig, ClientOptions), ConnectError> {
+/// The configuration of bindings, and the program's options with what their snapshot was taken with.
+pub(super) fn of_spec(
+    spec: &'static ServerSpec,
+    options: ClientOptions,
+) -> Result<(ServerConfig, ClientOptions), ConnectError> {
     let wrong = |message: String| ConnectError::new(spec.name, ConnectErrorKind::Config, message);
-    let (config, defaults) = configured(spec).map_err(wrong)?;
-    let mut options = ClientOptions::default();
-    if let Some(timeout) = defaults {
-        options = options.timeout(timeout);
-    }
-    if let Some(version) = spec.protocol_version {
-        options = options.protocol_version(version);
-    }
-    if let Some(text) = spec.client_capabilities {
-        let capabilities = serde_json::from_str(text)
-            .map_err(|error| wrong(format!("the client capabilities of its bindings are not JSON: {error}")))?;
-        options = options.capabilities(capabilities);
-    }
-    Ok((config, options))
+    let config = configured(spec, &options).map_err(wrong)?;
+    let capabilities = spec.client_capabilities.map(serde_json::from_str).transpose();
+    let capabilities = capabilities
+        .map_err(|error| wrong(format!("the client capabilities of its bindings are not JSON: {error}")))?;
+    Ok((config, options.captured_with(spec.protocol_version, capabilities)))
 }
 
-type Configured = (ServerConfig, Option<Duration>);
-
-fn configured(spec: &ServerSpec) -> Result<Configured, String> {
+fn configured(spec: &ServerSpec, options: &ClientOptions) -> Result<ServerConfig, String> {
     if let Ok(text) = std::env::var(SERVERS_VARIABLE) {
         let config = Config::from_env_json(&text).map_err(|error| error.to_string())?;
         if config.servers.contains_key(spec.name) || config.rejected.contains_key(spec.name) {
             let server = config.server(spec.name).map_err(|error| error.to_string())?.clone();
             warn_of(&config, Some(spec.name));
-            return Ok((server, None));
+            return Ok(server);
         }
         warn_of_strangers(spec.name, &config);
     }
@@ -47,10 +38,10 @@ fn configured(spec: &ServerSpec) -> Result<Configured, String> {
             serde_json::from_str(text).map_err(|error| format!("the configuration of its bindings: {error}"))?;
         let mut server = ServerConfig::from_json(spec.name, &value).map_err(|error| error.to_string())?;
         server.folder = spec.folder.map(PathBuf::from);
-        return Ok((server, None));
+        return Ok(server);
     }
     let folder = std::env::current_dir().map_err(|error| format!("the current folder cannot be read: {error}"))?;
-    from_files(spec.name, &folder)
+    of_folder(spec.name, &folder, options.trusts_current_folder())
 }
 
 /// A misspelt name in the variable must not look like one that is obeyed.
@@ -66,18 +57,28 @@ fn warn_of_strangers(bound: &str, config: &Config) {
     tracing::warn!(server = bound, "{SERVERS_VARIABLE} does not name the server `{bound}` of these bindings; {meant}");
 }
 
-fn from_files(name: &str, folder: &Path) -> Result<Configured, String> {
-    let Some(path) = Config::find(folder) else {
-        return Err(format!(
-            "no configuration: the bindings hold none, {SERVERS_VARIABLE} does not name the server, and there is neither \
-             mcp.toml nor .mcp.json from `{}` upwards",
-            folder.display()
-        ));
-    };
-    let config = Config::load(&path).map_err(|error| error.to_string())?;
-    let server = config.server(name).map_err(|error| error.to_string())?.clone();
-    warn_of(&config, Some(name));
-    Ok((server, Some(config.defaults.timeout)))
+/// What a file of the current folder says. Whoever wrote that need not be who runs the program: a `command` of theirs is not
+/// started, nor a secret sent to their `url`, unless the program trusts them.
+fn of_folder(name: &str, folder: &Path, is_trusted: bool) -> Result<ServerConfig, String> {
+    let none = format!("no configuration: the bindings hold none, and {SERVERS_VARIABLE} does not name the server");
+    match Config::find(folder) {
+        Some(path) if is_trusted => {
+            let config = Config::load(&path).map_err(|error| error.to_string())?;
+            let server = config.server_with_defaults(name).map_err(|error| error.to_string())?;
+            warn_of(&config, Some(name));
+            Ok(server)
+        }
+        Some(path) => Err(format!(
+            "{none}; `{}` is not read unless the program asks for it: with `connect_with` and `Servers::load`, or \
+             `ClientOptions::trust_current_folder`",
+            printable(&path.to_string_lossy())
+        )),
+        None if is_trusted => Err(format!(
+            "{none}; there is neither mcp.toml nor .mcp.json in `{}`, nor at the root of its workspace",
+            printable(&folder.to_string_lossy())
+        )),
+        None => Err(format!("{none}; set it, or make the bindings where mcp.toml names the server")),
+    }
 }
 
 /// Tells what is worth mending in a configuration, for one of its servers or for all.
@@ -88,13 +89,9 @@ fn warn_of(config: &Config, server: Option<&str>) {
     }
 }
 
-/// The servers of a configuration, by name.
-pub(super) fn clients_of(config: Config) -> BTreeMap<String, Client> {
-    warn_of(&config, None);
-    let timeout = config.defaults.timeout;
-    config
-        .servers
-        .into_iter()
-        .map(|(name, server)| (name, Client::with_options(server, ClientOptions::default().timeout(timeout))))
-        .collect()
+/// The servers of a configuration, by name, each with these options.
+pub(super) fn clients_of(config: &Config, options: &ClientOptions) -> BTreeMap<String, Client> {
+    warn_of(config, None);
+    let with_defaults = config.servers.keys().filter_map(|name| config.server_with_defaults(name).ok());
+    with_defaults.map(|server| (server.name.clone(), Client::with_options(server, options.clone()))).collect()
 }

@@ -57,7 +57,7 @@ impl Client {
         }
         let Some(approver) = self.supervisor.options.approver() else {
             return Err(denied(
-                "`approve` of the server's configuration names it, and nobody can be asked; set `ClientOptions::on_approval`",
+                "`approve` of the server's configuration names it, and nobody can be asked; set `ClientOptions::on_approval`, with `Servers::load_with` or `Client::for_spec_with`",
             ));
         };
         approver.approve(call).await?;

@@ -105,17 +105,41 @@ impl Client {
         Self::with_options(ServerConfig::stdio(name, ""), options.over(streams))
     }
 
-    /// The client that bindings connect with. How to reach the server says, in this order: the variable `MCP_SERVERS`,
-    /// the configuration that was there when the bindings were made, `mcp.toml` or `.mcp.json` from the current folder
-    /// upwards.
+    /// The client that bindings connect with. How to reach the server says the variable `MCP_SERVERS`, else the
+    /// configuration that was there when the bindings were made. What lies in the current folder is not obeyed unless
+    /// the program asks for it, with [`ClientOptions::trust_current_folder`].
     ///
     /// Bindings that are configured alike share one connection, as long as one of them is there.
     ///
     /// # Errors
     /// Where none of them has the server, or one of them cannot be read.
     pub fn for_spec(spec: &'static ServerSpec) -> Result<Self, ConnectError> {
-        let (config, options) = configured::of_spec(spec)?;
+        let (config, options) = configured::of_spec(spec, ClientOptions::default())?;
         Ok(Self { supervisor: pool::shared(config, options) })
+    }
+
+    /// As [`for_spec`](Self::for_spec), with options. What the configuration says comes before them.
+    ///
+    /// Its connection is its own, and that of its clones: whom options ask cannot be compared, and nobody's calls are to be
+    /// approved by another's.
+    ///
+    /// ```no_run
+    /// use mcp_runtime::middleware::ApprovalAnswer;
+    /// use mcp_runtime::{Client, ClientOptions, ServerSpec};
+    ///
+    /// # static SERVER: ServerSpec = ServerSpec::new("github");
+    /// let options = ClientOptions::new().on_approval(async |_| ApprovalAnswer::Approve);
+    /// let client = Client::for_spec_with(&SERVER, options)?; // of bindings: `&github::SERVER`
+    /// // Github::with(client).merge_pull_request(params).await?
+    /// # drop(client);
+    /// # Ok::<(), mcp_runtime::ConnectError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`for_spec`](Self::for_spec).
+    pub fn for_spec_with(spec: &'static ServerSpec, options: ClientOptions) -> Result<Self, ConnectError> {
+        let (config, options) = configured::of_spec(spec, options)?;
+        Ok(Self::with_options(config, options))
     }
 
     /// The server's name.

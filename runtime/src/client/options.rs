@@ -35,6 +35,7 @@ pub struct ClientOptions {
     handlers: Handlers,
     guarded: bool,
     secrets: Option<Secrets>,
+    trusts_current_folder: bool,
     approver: Option<Approver>,
     #[cfg(feature = "stdio")]
     streams: Option<Streams>,
@@ -176,8 +177,41 @@ impl ClientOptions {
         self
     }
 
+    /// Lets bindings that hold no configuration take that of the current folder: what `mcp.toml` or `.mcp.json` there, or at
+    /// the root of its workspace, says of the server. It starts whatever `command` stands in it, and sends secrets to
+    /// whatever `url` does: for programs that are only run in folders of their own.
+    ///
+    /// ```no_run
+    /// use mcp_runtime::{Client, ClientOptions, ServerSpec};
+    ///
+    /// # static SERVER: ServerSpec = ServerSpec::new("github");
+    /// let client = Client::for_spec_with(&SERVER, ClientOptions::new().trust_current_folder())?;
+    /// // Github::with(client).create_issue(params).await?
+    /// # drop(client);
+    /// # Ok::<(), mcp_runtime::ConnectError>(())
+    /// ```
+    #[must_use]
+    pub fn trust_current_folder(mut self) -> Self {
+        self.trusts_current_folder = true;
+        self
+    }
+
+    pub(crate) fn trusts_current_folder(&self) -> bool {
+        self.trusts_current_folder
+    }
+
+    /// What the snapshot was taken with, where the program says nothing else.
+    pub(crate) fn captured_with(mut self, version: Option<&str>, capabilities: Option<Value>) -> Self {
+        self.protocol_version = self.protocol_version.or_else(|| version.map(str::to_owned));
+        self.capabilities = self.capabilities.or(capabilities);
+        self
+    }
+
     /// Approves calls of tools that `approve` of the server's configuration names; without it they are denied. What it takes
-    /// does not count as the time of the call.
+    /// does not count as the time of the call. Prompts and resources are not asked for.
+    ///
+    /// Clients of a configuration get it by [`Servers::load_with`](crate::Servers::load_with), those of bindings by
+    /// [`Client::for_spec_with`](crate::Client::for_spec_with).
     ///
     /// ```
     /// use mcp_runtime::ClientOptions;
@@ -337,6 +371,7 @@ impl fmt::Debug for ClientOptions {
             .field("capabilities", &self.capabilities)
             .field("handlers", &self.handlers)
             .field("secrets", &self.secrets.is_some())
+            .field("trusts_current_folder", &self.trusts_current_folder)
             .field("approver", &self.approver.is_some());
         #[cfg(feature = "stdio")]
         shown.field("streams", &self.streams.is_some());

@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use super::configured::{SERVERS_VARIABLE, clients_of};
-use crate::{Client, ConnectError, ConnectErrorKind};
+use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind};
 
 /// Several servers by name, each with one shared connection.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +24,30 @@ impl Servers {
 
     /// The servers of a configuration.
     pub fn from_config(config: Config) -> Self {
-        Self { clients: clients_of(config) }
+        Self::from_config_with(config, ClientOptions::default())
+    }
+
+    /// The servers of a configuration, each with these options. What the configuration says of a server comes before them;
+    /// [`with_client`](Self::with_client) gives one of them others.
+    ///
+    /// ```
+    /// use mcp_model::Config;
+    /// use mcp_runtime::middleware::ApprovalAnswer;
+    /// use mcp_runtime::{ClientOptions, Servers};
+    ///
+    /// let text = "[servers.github]\nnpm = \"x\"\napprove = [\"merge_*\"]\n";
+    /// let config = Config::parse_toml(text, "mcp.toml".as_ref())?;
+    /// let options = ClientOptions::new().on_approval(async |request| match request.server.as_str() {
+    ///     "github" => ApprovalAnswer::Approve,
+    ///     other => ApprovalAnswer::Decline(format!("nothing of {other} is approved")),
+    /// });
+    /// let servers = Servers::from_config_with(config, options);
+    /// // let gh = Github::connect_with(&servers).await?;
+    /// # drop(servers);
+    /// # Ok::<(), mcp_model::FileError>(())
+    /// ```
+    pub fn from_config_with(config: Config, options: ClientOptions) -> Self {
+        Self { clients: clients_of(&config, &options) }
     }
 
     /// The servers of an `mcp.toml` or a `.mcp.json`.
@@ -32,7 +55,15 @@ impl Servers {
     /// # Errors
     /// Where the file cannot be read or is wrong.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        Config::load(path.as_ref()).map(Self::from_config)
+        Self::load_with(path, ClientOptions::default())
+    }
+
+    /// The servers of an `mcp.toml` or a `.mcp.json`, as [`from_config_with`](Self::from_config_with).
+    ///
+    /// # Errors
+    /// Where the file cannot be read or is wrong.
+    pub fn load_with(path: impl AsRef<Path>, options: ClientOptions) -> Result<Self, FileError> {
+        Ok(Self::from_config_with(Config::load(path.as_ref())?, options))
     }
 
     /// The servers of the variable `MCP_SERVERS`; none where it is not set.
@@ -40,8 +71,16 @@ impl Servers {
     /// # Errors
     /// Where its JSON is wrong.
     pub fn from_env() -> Result<Self, FileError> {
+        Self::from_env_with(ClientOptions::default())
+    }
+
+    /// The servers of the variable `MCP_SERVERS`, as [`from_config_with`](Self::from_config_with).
+    ///
+    /// # Errors
+    /// Where its JSON is wrong.
+    pub fn from_env_with(options: ClientOptions) -> Result<Self, FileError> {
         match std::env::var(SERVERS_VARIABLE) {
-            Ok(text) => Config::from_env_json(&text).map(Self::from_config),
+            Ok(text) => Ok(Self::from_config_with(Config::from_env_json(&text)?, options)),
             Err(_) => Ok(Self::new()),
         }
     }

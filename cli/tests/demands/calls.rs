@@ -1,0 +1,124 @@
+//! Keys that say which calls are made, and how long they may take.
+
+use std::future::ready;
+use std::time::Duration;
+
+use mcp_runtime::middleware::ApprovalAnswer;
+use mcp_runtime::{CallError, ClientOptions, ConnectErrorKind, ToolResult};
+use serde_json::{Map, Value, json};
+
+use crate::common::Project;
+use crate::{refusal, with_client};
+
+const SERVER: &str = "[servers.hub]\ncommand = \"SERVER\"\n";
+
+/// A call of a server that is configured like this.
+fn call_with(config: &str, options: ClientOptions, tool: &str, arguments: &Value) -> Result<ToolResult, CallError> {
+    let arguments: Map<String, Value> = arguments.as_object().unwrap().clone();
+    with_client(&Project::new(config), options, async |client| client.call(tool, arguments).await)
+}
+
+fn add(config: &str) -> Result<ToolResult, CallError> {
+    call_with(config, ClientOptions::new(), "add", &json!({ "a": 20, "b": 22 }))
+}
+
+#[track_caller]
+fn is_denied(outcome: Result<ToolResult, CallError>, why: &str) {
+    let error = outcome.expect_err(why);
+    assert!(matches!(error, CallError::Denied { .. }) && error.to_string().contains(why), "{error}");
+}
+
+/// The names of what is bound.
+fn bound(config: &str) -> String {
+    let project = Project::new(config);
+    project.write(
+        "mcp/hub.json",
+        r#"{"tools": [{"name": "add", "inputSchema": {"type": "object"}}, {"name": "list_labels", "inputSchema": {"type": "object"}}]}"#,
+    );
+    project.run(&["list"]).exits_with(0).stdout
+}
+
+pub(crate) fn tools() {
+    let with = format!("{SERVER}tools = [\"list_*\"]\n");
+    assert_eq!(add(SERVER).unwrap().text(), "{\"result\":42}");
+    is_denied(add(&with), "`tools` of the server's configuration does not name it");
+    assert!(call_with(&with, ClientOptions::new(), "list_labels", &json!({})).is_ok());
+    assert!(bound(SERVER).contains("hub_add"));
+    assert!(!bound(&with).contains("hub_add") && bound(&with).contains("hub_list_labels"));
+}
+
+pub(crate) fn exclude() {
+    let with = format!("{SERVER}exclude = [\"a*\"]\n");
+    assert!(add(SERVER).is_ok());
+    is_denied(add(&with), "`exclude` of the server's configuration names it");
+    assert!(call_with(&with, ClientOptions::new(), "list_labels", &json!({})).is_ok());
+    assert!(!bound(&with).contains("hub_add") && bound(&with).contains("hub_list_labels"));
+}
+
+pub(crate) fn approve() {
+    let with = format!("{SERVER}approve = [\"ad*\"]\n");
+    is_denied(add(&with), "nobody can be asked; set `ClientOptions::on_approval`");
+    let answering = |answer: ApprovalAnswer| {
+        let options = ClientOptions::new().on_approval(move |_| ready(answer.clone()));
+        call_with(&with, options, "add", &json!({ "a": 20, "b": 22 }))
+    };
+    is_denied(answering(ApprovalAnswer::Decline("not now".to_owned())), "not approved: not now");
+    assert!(answering(ApprovalAnswer::Approve).is_ok());
+    assert!(add(SERVER).is_ok());
+
+    let project = Project::new(&with);
+    let call = ["call", "hub", "add", "--args", r#"{"a":20,"b":22}"#];
+    project.run(&call).exits_with(1).says("approve this one with `--yes`");
+    project.run(&[&call[..], &["--yes"]].concat()).exits_with(0);
+}
+
+/// A call of a server that says nothing for longer than that.
+fn slow(config: &str) -> Result<ToolResult, CallError> {
+    call_with(config, ClientOptions::new(), "count_slowly", &json!({ "steps": 1, "pause_ms": 700 }))
+}
+
+#[track_caller]
+fn is_late(outcome: Result<ToolResult, CallError>) {
+    let error = outcome.expect_err("it was to be late");
+    assert!(matches!(error, CallError::Timeout { .. }), "{error:?}");
+}
+
+pub(crate) fn timeout() {
+    is_late(slow(&format!("{SERVER}timeout = \"200ms\"\n")));
+    assert!(slow(SERVER).is_ok());
+    // What the program says is for servers of which the configuration says nothing.
+    let options = ClientOptions::new().timeout(Duration::from_millis(1));
+    let config = format!("{SERVER}timeout = \"20s\"\n");
+    assert!(call_with(&config, options, "count_slowly", &json!({ "steps": 1, "pause_ms": 100 })).is_ok());
+    assert!(refusal(&format!("{SERVER}timeout = 30\n")).contains("must be a duration"));
+}
+
+pub(crate) fn default_timeout() {
+    is_late(slow(&format!("[defaults]\ntimeout = \"200ms\"\n{SERVER}")));
+    assert!(slow(&format!("[defaults]\ntimeout = \"200ms\"\n{SERVER}timeout = \"20s\"\n")).is_ok());
+    // Also where it says what holds anyway, it is said, and comes before what the program says.
+    let impatient = || ClientOptions::new().timeout(Duration::from_millis(200));
+    let slow_with =
+        |config: &str| call_with(config, impatient(), "count_slowly", &json!({ "steps": 1, "pause_ms": 700 }));
+    assert!(slow_with(&format!("[defaults]\ntimeout = \"30s\"\n{SERVER}")).is_ok());
+    is_late(slow_with(SERVER));
+}
+
+pub(crate) fn connect_timeout() {
+    let config = "[servers.hub]\ncommand = \"SERVER\"\nargs = [\"--misbehave\", \"slow-start\"]\n";
+    let connect =
+        |config: &str| with_client(&Project::new(config), ClientOptions::new(), async |client| client.connect().await);
+    let error = connect(&format!("{config}connect_timeout = \"200ms\"\n")).expect_err("it was to be late");
+    assert_eq!(error.kind, ConnectErrorKind::Timeout);
+    connect(config).expect("there is time");
+}
+
+/// For whoever shows the server to people.
+pub(crate) fn description() {
+    let described = |config: &str| {
+        let shown = async |client: &mcp_runtime::Client| client.config().description.clone();
+        with_client(&Project::new(config), ClientOptions::new(), shown)
+    };
+    assert_eq!(described(&format!("{SERVER}description = \"adds\"\n")).as_deref(), Some("adds"));
+    assert_eq!(described(SERVER), None);
+}

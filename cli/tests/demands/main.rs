@@ -1,0 +1,134 @@
+//! Every key of `mcp.toml`, set and left out: what it changes, or why it is refused. A key without a row fails.
+
+#![cfg(unix)]
+#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+mod bindings;
+mod calls;
+#[path = "../common/mod.rs"]
+mod common;
+mod isolation;
+mod reach;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::panic::catch_unwind;
+use std::thread;
+
+use common::Project;
+use mcp_model::{Config, config_keys};
+use mcp_runtime::{Client, ClientOptions, Servers};
+
+/// A key, and what shows that it is obeyed: it panics where that is not so.
+type Row = (&'static str, fn());
+
+const ROWS: &[Row] = &[
+    ("deny", bindings::deny),
+    ("allow", bindings::allow),
+    ("defaults.snapshots", bindings::snapshots),
+    ("defaults.timeout", calls::default_timeout),
+    ("defaults.drift", bindings::default_drift),
+    ("defaults.live", bindings::live),
+    ("servers.*.command", reach::command),
+    ("servers.*.args", reach::args),
+    ("servers.*.cwd", reach::cwd),
+    ("servers.*.npm", reach::npm),
+    ("servers.*.uvx", reach::uvx),
+    ("servers.*.env", reach::env),
+    ("servers.*.inherit_env", reach::inherit_env),
+    ("servers.*.url", reach::url),
+    ("servers.*.headers", reach::headers),
+    ("servers.*.transport", reach::transport),
+    ("servers.*.type", reach::transport_as_type),
+    ("servers.*.tools", calls::tools),
+    ("servers.*.exclude", calls::exclude),
+    ("servers.*.approve", calls::approve),
+    ("servers.*.prefix", bindings::prefix),
+    ("servers.*.types", bindings::types),
+    ("servers.*.unknown", bindings::unknown),
+    ("servers.*.rust", bindings::rust),
+    ("servers.*.rust.derive", bindings::derive),
+    ("servers.*.rust.rename", bindings::rename),
+    ("servers.*.rust.extern", bindings::extern_types),
+    ("servers.*.rust.shared", bindings::shared),
+    ("servers.*.description", calls::description),
+    ("servers.*.timeout", calls::timeout),
+    ("servers.*.connect_timeout", calls::connect_timeout),
+    ("servers.*.drift", bindings::drift),
+    ("servers.*.isolation", isolation::any),
+    ("servers.*.isolation.home", isolation::home),
+    ("servers.*.isolation.network", isolation::network),
+    ("servers.*.isolation.read", isolation::read),
+    ("servers.*.isolation.write", isolation::write),
+];
+
+#[test]
+fn every_key_has_a_row() {
+    let keys = config_keys();
+    let known: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
+    let shown: BTreeSet<&str> = ROWS.iter().map(|(key, _)| *key).collect();
+    let missing: Vec<_> = known.difference(&shown).collect();
+    assert!(missing.is_empty(), "nothing shows what these keys do: {missing:?}; give each a row in ROWS");
+    let gone: Vec<_> = shown.difference(&known).collect();
+    assert!(gone.is_empty(), "there are no such keys: {gone:?}");
+    assert_eq!((known.len(), shown.len()), (keys.len(), ROWS.len()), "a key is there twice");
+}
+
+#[test]
+fn every_key_is_obeyed_or_refused() {
+    common::fixture_server();
+    // Most of the time they wait for processes.
+    let failed: Vec<&str> = thread::scope(|scope| {
+        let rows = ROWS.iter().map(|(key, shows)| (key, scope.spawn(move || catch_unwind(shows).is_err())));
+        let rows: Vec<_> = rows.collect();
+        rows.into_iter().filter_map(|(key, row)| row.join().unwrap().then_some(*key)).collect()
+    });
+    assert!(failed.is_empty(), "not obeyed: {failed:?}");
+}
+
+#[test]
+fn a_key_that_nobody_knows_is_refused_in_every_table() {
+    for (key, near, table) in [
+        ("default", "defaults", ""),
+        ("snapshot", "snapshots", "[defaults]"),
+        ("aprove", "approve", "[servers.hub]\ncommand = \"x\""),
+        ("renames", "rename", "[servers.hub]\ncommand = \"x\"\n[servers.hub.rust]"),
+        ("networks", "network", "[servers.hub]\ncommand = \"x\"\n[servers.hub.isolation]"),
+    ] {
+        let said = refusal(&format!("{table}\n{key} = []\n"));
+        let expected = [format!("unknown key `{key}`"), format!("did you mean `{near}`?")];
+        assert!(expected.iter().all(|part| said.contains(part)), "{said}");
+    }
+}
+
+/// What a build gives; `bindings::live` starts it with a variable set.
+#[test]
+#[ignore = "the program that another test runs"]
+fn a_build() {
+    let folder = std::env::var_os("DEMANDS_FOLDER").expect("the folder of a crate");
+    let expanded = mcp_codegen::project::expand_macro("\"hub\"".parse().unwrap(), Some(folder.into()));
+    fs::write(std::env::var_os("DEMANDS_OUT").expect("a file"), expanded.to_string()).expect("the file");
+}
+
+/// Runs `use_it` with a client of the server `hub` of a project, as a program has it.
+fn with_client<T>(project: &Project, options: ClientOptions, use_it: impl AsyncFnOnce(&Client) -> T) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let servers = Servers::load_with(project.path("mcp.toml"), options).expect("it can be read");
+        let client = servers.client("hub").expect("the server");
+        let result = use_it(&client).await;
+        servers.close().await;
+        result
+    })
+}
+
+/// Why a configuration cannot be read.
+fn refusal(config: &str) -> String {
+    Config::parse_toml(config, "mcp.toml".as_ref()).expect_err(config).to_string()
+}
+
+fn program(project: &Project, name: &str, script: &str) {
+    project.write(name, &format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(project.path(name), fs::Permissions::from_mode(0o755)).expect("its mode");
+}
