@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mcp_model::{Config, ServerConfig, nearest, printable};
+use mcp_model::{Config, Drift, ServerConfig, Snapshot, nearest, printable};
 
 use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, ServerSpec};
 
@@ -75,26 +75,36 @@ fn from_files(name: &str, folder: &Path) -> Result<Configured, String> {
         ));
     };
     let config = Config::load(&path).map_err(|error| error.to_string())?;
-    let server = config.server(name).map_err(|error| error.to_string())?.clone();
+    let server = config.server_with_defaults(name).map_err(|error| error.to_string())?;
     warn_of(&config, Some(name));
     Ok((server, Some(config.defaults.timeout)))
 }
 
 /// Tells what is worth mending in a configuration, for one of its servers or for all.
 fn warn_of(config: &Config, server: Option<&str>) {
-    let warnings = config.unenforced().into_iter().chain(config.warnings.iter().cloned());
+    let warnings = config.warnings.iter();
     for warning in warnings.filter(|warning| server.is_none() || warning.server.as_deref() == server) {
         tracing::warn!("{warning}");
     }
 }
 
+/// What was looked at of a server, for calls that have no bindings: the snapshot beside the configuration's file.
+fn snapshot_of(config: &Config, name: &str) -> Option<Snapshot> {
+    config.path.as_ref()?;
+    let path = config.snapshot_path(name);
+    let known = path.exists().then(|| Snapshot::load(&path))?;
+    known.inspect_err(|error| tracing::warn!(server = name, "its snapshot cannot be read: {error}")).ok()
+}
+
 /// The servers of a configuration, by name.
 pub(super) fn clients_of(config: Config) -> BTreeMap<String, Client> {
     warn_of(&config, None);
-    let timeout = config.defaults.timeout;
-    config
-        .servers
-        .into_iter()
-        .map(|(name, server)| (name, Client::with_options(server, ClientOptions::default().timeout(timeout))))
-        .collect()
+    let options = ClientOptions::default().timeout(config.defaults.timeout);
+    let client_of = |name: &String| {
+        let server = config.server_with_defaults(name).ok()?;
+        let known = (server.drift == Some(Drift::Deny)).then(|| snapshot_of(&config, name)).flatten();
+        let client = Client::with_options(server, options.clone());
+        Some((name.clone(), known.into_iter().fold(client, Client::known_by)))
+    };
+    config.servers.keys().filter_map(client_of).collect()
 }
