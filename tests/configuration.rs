@@ -149,14 +149,10 @@ fn one_entry_of_mcp_json_is_no_fault_of_the_others() {
 #[test]
 fn warnings_reach_those_whom_they_are_about() {
     let project = Project::new(
-        "[servers.hub]\nnpm = \"x\"\nenv = { API_TOKEN = \"hunter2\" }\napprove = [\"merge_*\"]\ndrift = \"deny\"\n\
+        "[servers.hub]\nnpm = \"x\"\nenv = { API_TOKEN = \"hunter2\" }\n\
          [servers.git]\nnpm = \"x\"\n",
     );
-    let expected = [
-        "`API_TOKEN` of server `hub` looks like a secret written out",
-        "`approve` of server `hub` is not enforced by this version",
-        "`drift = \\\"deny\\\"` of server `hub` is not enforced by this version",
-    ];
+    let expected = ["`API_TOKEN` of server `hub` looks like a secret written out"];
     let bound = project.binds(quote!("hub"));
     for expected in expected {
         assert!(bound.contains(expected), "not said: {expected}\n{bound}");
@@ -178,11 +174,14 @@ fn warnings_reach_those_whom_they_are_about() {
 #[test]
 fn defaults_reach_the_bindings() {
     let project = Project::new(
-        "[defaults]\ntimeout = \"7s\"\n[servers.hub]\nnpm = \"x\"\n[servers.git]\nnpm = \"x\"\ntimeout = \"9s\"\n",
+        "[defaults]\ntimeout = \"7s\"\ndrift = \"deny\"\npin = \"all\"\n[servers.hub]\nnpm = \"x\"\n\
+         [servers.git]\nnpm = \"x\"\ntimeout = \"9s\"\ndrift = \"ignore\"\n",
     );
     let carried = |bound: String, timeout: &str| bound.contains(&format!(r#"\"timeout\":\"{timeout}\""#));
     assert!(carried(project.binds(quote!("hub")), "7s"));
     assert!(carried(project.binds(quote!("git")), "9s"));
+    assert!(project.binds(quote!("hub")).contains(r#"\"drift\":\"deny\",\"pin\":\"all\""#));
+    assert!(project.binds(quote!("git")).contains(r#"\"drift\":\"ignore\",\"pin\":\"all\""#));
     project.build(Builder::new()).expect("they can be bound");
     assert!(project.built("hub").contains(r#""timeout\":\"7s\""#), "{}", project.built("hub"));
     assert!(!Project::new("[servers.hub]\nnpm = \"x\"\n").binds(quote!("hub")).contains(r#"\"timeout"#));

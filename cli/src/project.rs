@@ -24,20 +24,15 @@ pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Confi
         (Some(path), named) => {
             let mut config = Config::load(&path)?;
             config.check_codes(CODES.iter().map(|code| code.id))?;
-            config.warnings.extend(config.unenforced());
             if let Some(named) = named {
                 warn_of_strangers(&config, &named, &path, output);
-                config.warnings.extend(named.unenforced());
                 config.warnings.extend(named.warnings);
                 config.servers.extend(named.servers);
                 config.rejected.extend(named.rejected);
             }
             config
         }
-        (None, Some(mut named)) => {
-            named.warnings.extend(named.unenforced());
-            named
-        }
+        (None, Some(named)) => named,
         (None, None) => {
             let error = FileError::new("there is no mcp.toml and no .mcp.json here or above")
                 .with_help("write an mcp.toml with a table `[servers.NAME]`, or name a file with `--config`");

@@ -51,17 +51,6 @@ fn every_command_refuses_codes_that_there_are_not() {
 }
 
 #[test]
-fn what_is_not_enforced_is_said() {
-    let project = offline("[defaults]\ndrift = \"deny\"\n[servers.gh]\ncommand = \"./none\"\napprove = [\"a*\"]\n");
-    for command in [&["list"][..], &["check"]] {
-        project
-            .run(command)
-            .says("warning: `approve` of server `gh` is not enforced by this version")
-            .says("warning: `drift = \"deny\"` of server `gh` is not enforced by this version");
-    }
-}
-
-#[test]
 fn patterns_that_do_nothing_bind_nothing() {
     let project = offline("[servers.gh]\nnpm = \"x\"\napprove = [\"ad\"]\n");
     project.run(&["list"]).exits_with(1).says("server `gh` has no tool that `ad` in `approve` matches");

@@ -38,8 +38,8 @@ pub use matching::{matches_glob, nearest};
 pub use overrides::{Overridden, Overrides, ToolOverride};
 pub use placeholder::SecretRef;
 pub use server::{
-    ConfigPlace, Drift, Isolation, Live, Prefix, RustConfig, RustRule, ServerConfig, Transport, Types, UnknownKeys,
-    is_server_name,
+    ConfigPlace, Drift, Isolation, Live, Pin, Prefix, RustConfig, RustRule, ServerConfig, Transport, Types,
+    UnknownKeys, is_server_name,
 };
 pub use snapshot::Snapshot;
 pub use text::{printable, read_text};

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_model::{Config, Drift, Isolation, Live, Prefix, ServerConfig, Transport, Types};
+use mcp_model::{Config, Drift, Isolation, Live, Pin, Prefix, ServerConfig, Transport, Types};
 use serde_json::json;
 
 fn toml(text: &str) -> Config {
@@ -38,6 +38,7 @@ fn every_key_of_mcp_toml() {
         snapshots = "tools"
         timeout = "2m"
         drift = "deny"
+        pin = "all"
         live = "never"
 
         [servers.child]
@@ -53,6 +54,7 @@ fn every_key_of_mcp_toml() {
         description = "words"
         timeout = "500ms"
         drift = "ignore"
+        pin = "schema"
         connect_timeout = "2m"
         isolation = { home = "temp", network = "none", read = ["~/data"], write = ["out"] }
 
@@ -78,6 +80,7 @@ fn every_key_of_mcp_toml() {
     assert_eq!(config.diagnostics.allow, ["MCP0002", "MCP0003"]);
     assert_eq!(config.defaults.timeout, Duration::from_secs(120));
     assert_eq!(config.defaults.drift, Drift::Deny);
+    assert_eq!(config.defaults.pin, Pin::All);
     assert_eq!(config.defaults.live, Live::Never);
     assert_eq!(config.snapshot_path("child"), Path::new("app/tools/child.json"));
 
@@ -94,7 +97,8 @@ fn every_key_of_mcp_toml() {
         .timeout(Duration::from_millis(500))
         .connect_timeout(Duration::from_secs(120))
         .isolation(Isolation::new().temp_home().no_network().read(["~/data"]).write(["out"]))
-        .drift(Drift::Ignore);
+        .drift(Drift::Ignore)
+        .pin(Pin::Schema);
     assert_eq!(config.servers["child"], child);
     assert!(child.selects("list_issues") && child.selects("create_issue"));
     assert!(!child.selects("list_secret_1") && !child.selects("merge_it"));
@@ -118,6 +122,7 @@ fn defaults_hold_in_an_empty_file() {
     let config = toml("");
     assert_eq!(config.defaults.timeout, Duration::from_secs(30));
     assert_eq!(config.defaults.drift, Drift::Warn);
+    assert_eq!(config.defaults.pin, Pin::Schema);
     assert_eq!(config.defaults.live, Live::Ask);
     assert_eq!(config.snapshot_path("x"), Path::new("app/mcp/x.json"));
 }
@@ -134,7 +139,7 @@ fn faults_in_mcp_toml_are_named_with_their_place() {
     );
     toml_error(
         "[defaults]\nzzz = 1\n",
-        "unknown key `zzz` in `defaults`\n --> mcp.toml:2:1\n  = help: known keys: `snapshots`, `timeout`, `drift`, `live`",
+        "unknown key `zzz` in `defaults`\n --> mcp.toml:2:1\n  = help: known keys: `snapshots`, `timeout`, `drift`, `pin`, `live`",
     );
     toml_error(
         "[servers.github]\ncommand = 5\n",
@@ -154,6 +159,10 @@ fn faults_in_mcp_toml_are_named_with_their_place() {
         "[servers.github]\nnpm = \"x\"\ntimeout = \"30\"\n",
         "`timeout` of server `github` is not a duration\n --> mcp.toml:3:11\n  = help: write a whole number above \
          zero with a unit: \"500ms\", \"30s\", \"2m\" or \"1h\"",
+    );
+    toml_error(
+        "[servers.a]\nnpm = \"x\"\npin = \"al\"\n",
+        "`pin` of server `a` cannot be `al`\n --> mcp.toml:3:7\n  = help: did you mean `all`?",
     );
     toml_error(
         "[defaults]\ndrift = \"denny\"\n",
@@ -566,12 +575,13 @@ fn isolation_is_understood_or_refused() {
 #[test]
 fn defaults_fill_what_a_server_does_not_say() {
     let config = toml(
-        "[defaults]\ntimeout = \"2m\"\ndrift = \"deny\"\n[servers.a]\nnpm = \"x\"\n\
-         [servers.b]\nnpm = \"x\"\ntimeout = \"5s\"\ndrift = \"ignore\"\n",
+        "[defaults]\ntimeout = \"2m\"\ndrift = \"deny\"\npin = \"all\"\n[servers.a]\nnpm = \"x\"\n\
+         [servers.b]\nnpm = \"x\"\ntimeout = \"5s\"\ndrift = \"ignore\"\npin = \"schema\"\n",
     );
     let filled = |name: &str| config.server_with_defaults(name).unwrap();
     assert_eq!((filled("a").timeout, filled("a").drift), (Some(Duration::from_secs(120)), Some(Drift::Deny)));
     assert_eq!((filled("b").timeout, filled("b").drift), (Some(Duration::from_secs(5)), Some(Drift::Ignore)));
+    assert_eq!((filled("a").pin, filled("b").pin), (Some(Pin::All), Some(Pin::Schema)));
     assert!(config.server_with_defaults("c").is_err());
     let config = toml("[servers.a]\nnpm = \"x\"\n");
     assert_eq!(&config.server_with_defaults("a").unwrap(), config.server("a").unwrap());
@@ -586,21 +596,6 @@ fn codes_that_there_are_not_are_errors() {
         check(&["MCP0001", "MCP0002"]).unwrap_err(),
         "`allow` names a code that there is not: `MCP0302`\n --> app/mcp.toml:2:21\n  = help: did you mean `MCP0002`?"
     );
-}
-
-#[test]
-fn what_the_runtime_does_not_enforce_is_said() {
-    let config = toml(
-        "[defaults]\ndrift = \"deny\"\n[servers.a]\nnpm = \"x\"\napprove = [\"merge_*\"]\ndrift = \"warn\"\n\
-         [servers.b]\nnpm = \"x\"\n",
-    );
-    let said: Vec<_> =
-        config.unenforced().iter().map(|warning| (warning.server.clone(), warning.to_string())).collect();
-    let [(a, approve), (b, drift)] = said.as_slice() else { unreachable!("{said:?}") };
-    assert_eq!((a.as_deref(), b.as_deref()), (Some("a"), Some("b")));
-    assert!(approve.starts_with("`approve` of server `a` is not enforced by this version: "), "{approve}");
-    assert!(drift.starts_with("`drift = \"deny\"` of server `b` is not enforced by this version: "), "{drift}");
-    assert!(drift.contains("\n --> app/mcp.toml\n"), "{drift}");
 }
 
 #[test]

@@ -33,6 +33,7 @@ fn json_goes_round() {
         timeout = "1500ms"
         connect_timeout = "90s"
         drift = "deny"
+        pin = "all"
         isolation = { home = "temp", network = "none", read = ["${DATA}", "~/x"], write = [] }
 
         [servers.b]

@@ -56,18 +56,6 @@ fn names_that_are_not_those_of_the_bindings_are_a_warning() {
     assert!(said.contains("was `Fixture` meant?"), "{said}");
 }
 
-#[test]
-fn what_is_not_enforced_is_a_warning() {
-    let said = program(r#"{"fixture":{"command":"named","approve":["a*"],"drift":"deny"}}"#);
-    // Once by the bindings, once by `Servers`.
-    assert_eq!(
-        said.matches("warning: `approve` of server `fixture` is not enforced by this version").count(),
-        2,
-        "{said}"
-    );
-    assert_eq!(said.matches("warning: `drift = \"deny\"` of server `fixture` is not enforced").count(), 2, "{said}");
-}
-
 const BARE: ServerSpec = ServerSpec::new("fixture");
 
 /// The program of somebody who is in a folder of somebody else.

@@ -96,8 +96,8 @@ impl Project {
             let elsewhere = |server: &str| config.servers.contains_key(server) && !servers.contains(&server);
             !warning.server.as_deref().is_some_and(elsewhere)
         };
-        let warnings = config.warnings.iter().cloned().chain(config.unenforced()).filter(is_ours);
-        let errors = warnings.map(|warning| warning.error).chain(self.live.warnings(config, servers));
+        let warnings = config.warnings.iter().filter(|warning| is_ours(warning));
+        let errors = warnings.map(|warning| warning.error.clone()).chain(self.live.warnings(config, servers));
         errors.map(|error| shown_from(&self.manifest_dir, error).to_string()).collect()
     }
 

@@ -3,7 +3,7 @@
 use super::{isolation, rust, server};
 
 pub(super) const FILE: [&str; 4] = ["defaults", "servers", "deny", "allow"];
-pub(super) const DEFAULTS: [&str; 4] = ["snapshots", "timeout", "drift", "live"];
+pub(super) const DEFAULTS: [&str; 5] = ["snapshots", "timeout", "drift", "pin", "live"];
 
 /// Every key of `mcp.toml` that says something, with the tables that it is in: `defaults.timeout`,
 /// `servers.*.isolation.home`. For tests that show what each of them does.

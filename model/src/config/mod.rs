@@ -24,7 +24,7 @@ use self::node::{Entry, Kind, Node};
 use self::read::{Reader, suggestion};
 pub use self::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::server::{Drift, Live, ServerConfig};
+use crate::server::{Drift, Live, Pin, ServerConfig};
 use crate::text::without_byte_order_mark;
 use crate::{FileError, read_text};
 
@@ -84,6 +84,8 @@ pub struct Defaults {
     pub timeout: Duration,
     /// What to do where a live server differs from its snapshot.
     pub drift: Drift,
+    /// What of a bound tool may not change.
+    pub pin: Pin,
     /// Whether a build may connect.
     pub live: Live,
     /// Whether `timeout` was written down, be it the one that holds anyway: a program's own comes after that.
@@ -96,6 +98,7 @@ impl Default for Defaults {
             snapshots: PathBuf::from("mcp"),
             timeout: Duration::from_secs(30),
             drift: Drift::default(),
+            pin: Pin::default(),
             live: Live::default(),
             says_timeout: false,
         }
@@ -255,6 +258,8 @@ impl Config {
         server.timeout = server.timeout.or(timeout);
         let drift = Some(self.defaults.drift).filter(|drift| *drift != plain.drift);
         server.drift = server.drift.or(drift);
+        let pin = Some(self.defaults.pin).filter(|pin| *pin != plain.pin);
+        server.pin = server.pin.or(pin);
         Ok(server)
     }
 
@@ -295,6 +300,7 @@ fn defaults(reader: &Reader<'_>, node: &Node) -> Result<Defaults, FileError> {
                 defaults.says_timeout = true;
             }
             "drift" => defaults.drift = reader.drift(&entry.value, &what)?,
+            "pin" => defaults.pin = reader.pin(&entry.value, &what)?,
             "live" => defaults.live = reader.live(&entry.value, &what)?,
             _ => {}
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::node::{Entry, Kind, Node, SourceText};
 use super::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::{Drift, FileError, Live, Prefix, Types, UnknownKeys, duration, nearest};
+use crate::{Drift, FileError, Live, Pin, Prefix, Types, UnknownKeys, duration, nearest};
 
 /// Reads one file; collects what is worth a warning.
 pub(super) struct Reader<'a> {
@@ -91,6 +91,11 @@ impl<'a> Reader<'a> {
     pub(super) fn drift(&self, node: &Node, what: &str) -> Result<Drift, FileError> {
         let word = self.text(node, what)?;
         self.one_of(node, what, &word, &[("ignore", Drift::Ignore), ("warn", Drift::Warn), ("deny", Drift::Deny)])
+    }
+
+    pub(super) fn pin(&self, node: &Node, what: &str) -> Result<Pin, FileError> {
+        let word = self.text(node, what)?;
+        self.one_of(node, what, &word, &Pin::ALL.map(|pin| (pin.name(), pin)))
     }
 
     pub(super) fn live(&self, node: &Node, what: &str) -> Result<Live, FileError> {

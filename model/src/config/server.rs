@@ -10,7 +10,7 @@ use crate::secrets::{ConfigField, quoted};
 use crate::server::{ServerConfig, Transport, is_server_name};
 use crate::{FileError, nearest};
 
-pub(super) const KEYS: [&str; 23] = [
+pub(super) const KEYS: [&str; 24] = [
     "command",
     "args",
     "cwd",
@@ -32,6 +32,7 @@ pub(super) const KEYS: [&str; 23] = [
     "timeout",
     "connect_timeout",
     "drift",
+    "pin",
     "isolation",
     "type",
 ];
@@ -114,6 +115,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.rust = table.read("rust", |node, what| rust::read(reader, node, what))?.unwrap_or_default();
     server.description = table.read("description", |node, what| reader.text(node, what))?;
     server.drift = table.read("drift", |node, what| reader.drift(node, what))?;
+    server.pin = table.read("pin", |node, what| reader.pin(node, what))?;
     server.isolation = table.read("isolation", |node, what| isolation::read(reader, node, what))?;
     // Other programs write numbers here, some in seconds and some in milliseconds: what is meant cannot be known.
     let foreign = |entry: &Entry| !reader.strict && matches!(entry.value.kind, Kind::Number);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Drift, Isolation, Prefix, RustConfig, ServerConfig, Transport, Types, UnknownKeys};
+use super::{Drift, Isolation, Pin, Prefix, RustConfig, ServerConfig, Transport, Types, UnknownKeys};
 
 impl ServerConfig {
     fn new(name: impl Into<String>, transport: Transport) -> Self {
@@ -23,6 +23,7 @@ impl ServerConfig {
             timeout: None,
             connect_timeout: None,
             drift: None,
+            pin: None,
             isolation: None,
             folder: None,
             as_written: None,
@@ -176,6 +177,13 @@ impl ServerConfig {
     #[must_use]
     pub fn drift(mut self, drift: Drift) -> Self {
         self.drift = Some(drift);
+        self
+    }
+
+    /// Sets what of a bound tool may not change.
+    #[must_use]
+    pub fn pin(mut self, pin: Pin) -> Self {
+        self.pin = Some(pin);
         self
     }
 }

@@ -78,6 +78,30 @@ impl Drift {
     }
 }
 
+/// What of a bound tool may not change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pin {
+    /// What calls and results depend on: the name and what the schemas mean.
+    #[default]
+    Schema,
+    /// Everything that its bindings know of it, to the word: also title, description, hints, and the texts in its schemas.
+    All,
+}
+
+impl Pin {
+    /// Every one of them.
+    pub const ALL: [Self; 2] = [Self::Schema, Self::All];
+
+    /// The word for it in `mcp.toml`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Schema => "schema",
+            Self::All => "all",
+        }
+    }
+}
+
 /// Whether a build may connect to servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Live {
@@ -179,6 +203,8 @@ pub struct ServerConfig {
     pub connect_timeout: Option<Duration>,
     /// What to do where the live server differs.
     pub drift: Option<Drift>,
+    /// What of a bound tool may not change.
+    pub pin: Option<Pin>,
     /// What the child process may see of the machine; `None` for all that this process sees.
     pub isolation: Option<Isolation>,
     /// The folder that a relative `command`, `cwd` and folders of `isolation` are relative to: that of the file which

@@ -26,6 +26,7 @@ impl fmt::Debug for ServerConfig {
             .field("timeout", &shown.timeout)
             .field("connect_timeout", &shown.connect_timeout)
             .field("drift", &shown.drift)
+            .field("pin", &shown.pin)
             .field("isolation", &shown.isolation)
             .finish()
     }

@@ -117,6 +117,14 @@ impl CallOptions {
         }
     }
 
+    /// What is left of them when so much of the call's time has passed.
+    pub(crate) fn after(self, elapsed: Duration) -> Self {
+        // What is less would only make odd numbers of round ones.
+        const NOTHING: Duration = Duration::from_millis(1);
+        let left = |given: Duration| if elapsed < NOTHING { given } else { given.saturating_sub(elapsed) };
+        Self { timeout: self.timeout.map(left), cap: self.cap.map(left), ..self }
+    }
+
     pub(crate) fn given_timeout(&self) -> Option<Duration> {
         self.timeout
     }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 #[cfg(feature = "validate")]
 use super::tool::check_arguments;
 use super::tool::invalid_arguments;
-use super::{CallError, CallOptions, Passage, Tool, ToolSpec};
+use super::{CallError, CallOptions, Passage, ServerSpec, Tool, ToolSpec};
 use crate::wire::to_value;
 
 /// One call: which tool of which server, with what.
@@ -28,6 +28,8 @@ pub struct ToolCall {
     pub spec: Option<&'static ToolSpec>,
     /// What is asked of this call beyond its arguments.
     pub options: CallOptions,
+    /// All that was bound with the tool.
+    pub(crate) bindings: Option<&'static ServerSpec>,
     extensions: Extensions,
     pub(crate) passage: Passage,
 }
@@ -45,6 +47,7 @@ impl ToolCall {
             arguments,
             spec: None,
             options: CallOptions::new(),
+            bindings: None,
             extensions: Extensions::default(),
             passage: Passage::default(),
         }
@@ -61,7 +64,8 @@ impl ToolCall {
         check_arguments::<P>(&arguments)?;
         match arguments {
             Value::Object(arguments) => {
-                Ok(Self { spec: Some(P::SPEC), ..Self::new(P::SERVER.name, P::NAME, arguments) })
+                let (spec, bindings) = (Some(P::SPEC), Some(P::SERVER));
+                Ok(Self { spec, bindings, ..Self::new(P::SERVER.name, P::NAME, arguments) })
             }
             _ => {
                 let message = "the arguments of a tool are a JSON object".to_owned();

@@ -1,12 +1,12 @@
 //! How a server is asked for its snapshot, whoever asks: the command line and builds get the same answer.
 
-use mcp_model::{Config, ServerConfig, Snapshot, Transport};
+use mcp_model::{Config, Drift, ServerConfig, Snapshot, Transport};
 
 use crate::{Client, ClientOptions};
 
 impl Client {
     /// A client that declares the capabilities that the `known` snapshot was taken with, as the list may depend on them.
-    /// A child starts in the folder of the configuration, wherever in the project this process runs.
+    /// Where the configuration refuses tools that changed, calls compare them with it. A child starts in the folder of the configuration, wherever in the project this process runs.
     #[doc(hidden)]
     pub fn for_snapshot(
         config: &Config,
@@ -19,11 +19,15 @@ impl Client {
             options = options.capabilities(capabilities);
         }
         let mut server = server.clone();
+        server.drift = server.drift.or(Some(config.defaults.drift));
+        server.pin = server.pin.or(Some(config.defaults.pin));
         // Where it is isolated, it may not see that folder, and nobody asked for it.
         let has_cwd = !matches!(&server.transport, Transport::Stdio { cwd: None, .. });
         if server.folder.is_some() && server.isolation.is_none() && !has_cwd {
             server = server.cwd(".");
         }
-        Self::with_options(server, options)
+        let is_compared = server.drift == Some(Drift::Deny);
+        let client = Self::with_options(server, options);
+        known.filter(|_| is_compared).cloned().into_iter().fold(client, Self::known_by)
     }
 }

@@ -26,6 +26,12 @@ impl Changes {
     pub(crate) fn note(&self) {
         self.count.send_modify(|count| *count += 1);
     }
+
+    /// Has the server asked to tell of changes, where it tells of them on request alone; says whether it does.
+    pub(crate) fn ask_for(&self, connection: &Connection) -> bool {
+        self.is_watched.send_replace(true);
+        tells_on_request(connection)
+    }
 }
 
 /// Tells a program when a server's list of tools changes, and how it is then.
@@ -101,11 +107,15 @@ async fn heard(connection: &Connection, changes: &Changes) -> Infallible {
     pending().await
 }
 
+fn tells_on_request(connection: &Connection) -> bool {
+    let tells = connection.handshake.pointer("/capabilities/tools/listChanged").and_then(Value::as_bool);
+    connection.is_modern() && tells == Some(true)
+}
+
 /// Servers of 2026-07-28 tell of changes whom asks for it, in a request that stays open; so only where somebody watches.
 async fn asked(connection: &Connection, changes: &Changes) -> Infallible {
-    let tells = connection.handshake.pointer("/capabilities/tools/listChanged").and_then(Value::as_bool);
     let is_watched = changes.is_watched.subscribe().wait_for(|is_watched| *is_watched).await.is_ok();
-    if !connection.is_modern() || tells != Some(true) || !is_watched {
+    if !tells_on_request(connection) || !is_watched {
         return pending().await;
     }
     let mut pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN;

@@ -2,6 +2,7 @@
 
 mod capture;
 pub(crate) mod changes;
+pub(crate) mod drift;
 pub(crate) mod prompts;
 pub(crate) mod resources;
 pub(crate) mod specs;
@@ -34,7 +35,7 @@ impl Client {
     /// Where the server cannot be reached, does not answer in time, or answers with something else than a list.
     pub async fn list_tools_raw(&self) -> Result<Vec<Value>, ConnectError> {
         let connection = self.connection().await?;
-        tools(self, &connection, self.patience()).await
+        tools(self.name(), &connection, self.patience()).await
     }
 
     /// Takes a snapshot of all that the server offers.
@@ -74,7 +75,7 @@ impl Client {
 async fn settled_tools(client: &Client, connection: &Connection) -> Result<Vec<Value>, ConnectError> {
     for _ in 0..MAX_RELISTS {
         let before = connection.list_changes();
-        let found = tools(client, connection, client.patience()).await?;
+        let found = tools(client.name(), connection, client.patience()).await?;
         tokio::time::sleep(QUIET_PERIOD).await;
         if connection.list_changes() == before {
             return Ok(found);
@@ -86,19 +87,19 @@ async fn settled_tools(client: &Client, connection: &Connection) -> Result<Vec<V
 
 /// All tools that may be offered over this connection.
 pub(crate) async fn tools(
-    client: &Client,
+    server: &str,
     connection: &Connection,
     patience: Patience,
 ) -> Result<Vec<Value>, ConnectError> {
-    let found = all(client, connection, Listing::Tools, patience).await?;
+    let found = all(server, connection, Listing::Tools, patience).await?;
     #[cfg(feature = "http")]
-    let found = without_unusable_headers(client, connection, found);
+    let found = without_unusable_headers(server, connection, found);
     Ok(found)
 }
 
 /// The protocol forbids offering a tool over HTTP whose header annotations cannot be followed.
 #[cfg(feature = "http")]
-fn without_unusable_headers(client: &Client, connection: &Connection, mut tools: Vec<Value>) -> Vec<Value> {
+fn without_unusable_headers(server: &str, connection: &Connection, mut tools: Vec<Value>) -> Vec<Value> {
     const FIRST_VERSION_WITH_HEADERS: &str = "2026-07-28";
     let Some(headers) = &connection.link.param_headers else {
         return tools;
@@ -115,7 +116,7 @@ fn without_unusable_headers(client: &Client, connection: &Connection, mut tools:
             .learn(name, schema)
             .inspect_err(|reason| {
                 let [name, reason] = [name, reason].map(|text| redactor.shown_line(text, LONGEST_MESSAGE));
-                tracing::warn!(server = client.name(), tool = name, "tool left out: {reason}");
+                tracing::warn!(server, tool = name, "tool left out: {reason}");
             })
             .is_ok()
     });
@@ -131,16 +132,16 @@ pub(crate) async fn declared(
     if connection.handshake.pointer(&format!("/capabilities/{capability}")).is_none_or(Value::is_null) {
         return Ok(Vec::new());
     }
-    all(client, connection, listing, client.patience()).await
+    all(client.name(), connection, listing, client.patience()).await
 }
 
 async fn all(
-    client: &Client,
+    server: &str,
     connection: &Connection,
     listing: Listing,
     patience: Patience,
 ) -> Result<Vec<Value>, ConnectError> {
-    let wrong = |kind, message: String| ConnectError::new(client.name(), kind, connection.link.notes.explain(&message));
+    let wrong = |kind, message: String| ConnectError::new(server, kind, connection.link.notes.explain(&message));
     let method = listing.method();
     let (key, _) = listing.key();
     let mut found = Vec::new();

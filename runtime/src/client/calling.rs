@@ -26,7 +26,13 @@ const RESERVED: &str = "io.modelcontextprotocol/";
 impl CallTool for Client {
     async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
         self.check(&call).await?;
+        let bound = self.bound(&call)?;
         let (connection, patience) = self.ready(&call.tool, &call.options).await?;
+        // Also where a stack has asked already: a try of a call may come upon another connection.
+        let patience = match &bound {
+            Some(bound) => self.compare(&connection, &call, bound, patience).await?,
+            None => patience,
+        };
         self.call_over(&connection, call, patience).await
     }
 
@@ -140,7 +146,7 @@ impl Client {
             let listed = tokio::select! {
                 biased;
                 () = cancelled(call.options.cancellation()) => return Err(RequestError::Cancelled(Dispatched::No)),
-                listed = Box::pin(crate::catalog::tools(self, connection, patience)) => listed,
+                listed = Box::pin(crate::catalog::tools(self.name(), connection, patience)) => listed,
             };
             listed.map_err(|error| match error.kind {
                 ConnectErrorKind::Timeout => RequestError::Timeout(Dispatched::No),
@@ -186,7 +192,7 @@ impl Client {
         }
     }
 
-    fn cancelled(&self, tool: &str, dispatched: Dispatched) -> CallError {
+    pub(super) fn cancelled(&self, tool: &str, dispatched: Dispatched) -> CallError {
         CallError::Cancelled { server: self.name().to_owned(), tool: tool.to_owned(), dispatched }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, ServerConfig, nearest, printable};
+use mcp_model::{Config, Drift, ServerConfig, Snapshot, nearest, printable};
 
 use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind, ServerSpec};
 
@@ -83,15 +83,28 @@ fn of_folder(name: &str, folder: &Path, is_trusted: bool) -> Result<ServerConfig
 
 /// Tells what is worth mending in a configuration, for one of its servers or for all.
 fn warn_of(config: &Config, server: Option<&str>) {
-    let warnings = config.unenforced().into_iter().chain(config.warnings.iter().cloned());
+    let warnings = config.warnings.iter();
     for warning in warnings.filter(|warning| server.is_none() || warning.server.as_deref() == server) {
         tracing::warn!("{warning}");
     }
 }
 
+/// What was looked at of a server, for calls that have no bindings: the snapshot beside the configuration's file.
+fn snapshot_of(config: &Config, name: &str) -> Option<Snapshot> {
+    config.path.as_ref()?;
+    let path = config.snapshot_path(name);
+    let known = path.exists().then(|| Snapshot::load(&path))?;
+    known.inspect_err(|error| tracing::warn!(server = name, "its snapshot cannot be read: {error}")).ok()
+}
+
 /// The servers of a configuration, by name, each with these options.
 pub(super) fn clients_of(config: &Config, options: &ClientOptions) -> BTreeMap<String, Client> {
     warn_of(config, None);
-    let with_defaults = config.servers.keys().filter_map(|name| config.server_with_defaults(name).ok());
-    with_defaults.map(|server| (server.name.clone(), Client::with_options(server, options.clone()))).collect()
+    let client_of = |name: &String| {
+        let server = config.server_with_defaults(name).ok()?;
+        let known = (server.drift == Some(Drift::Deny)).then(|| snapshot_of(config, name)).flatten();
+        let client = Client::with_options(server, options.clone());
+        Some((name.clone(), known.into_iter().fold(client, Client::known_by)))
+    };
+    config.servers.keys().filter_map(client_of).collect()
 }

@@ -3,8 +3,12 @@
 use mcp_model::matches_glob;
 
 use super::Client;
+use super::lease::Lease;
 use crate::call::{Checking, Guard, Place};
-use crate::{CallError, ToolCall};
+use crate::catalog::drift::{self, Bound, Demand};
+use crate::session::deadline::Patience;
+use crate::session::request::cancelled;
+use crate::{CallError, Cause, ConnectErrorKind, Dispatched, ToolCall};
 
 impl Guard for Client {
     fn id(&self) -> usize {
@@ -28,13 +32,17 @@ impl Guard for Client {
         Box::pin(self.approved(call))
     }
 
-    fn check_drift<'a>(&'a self, _: &'a ToolCall) -> Checking<'a> {
-        Box::pin(std::future::ready(Ok(())))
+    fn check_drift<'a>(&'a self, call: &'a ToolCall) -> Checking<'a> {
+        Box::pin(async move {
+            let Some(bound) = self.bound(call)?.filter(|_| self.demand().refuses()) else { return Ok(()) };
+            let (connection, patience) = self.ready(&call.tool, &call.options).await?;
+            self.compare(&connection, call, &bound, patience).await.map(drop)
+        })
     }
 }
 
 impl Client {
-    /// Asks for all that the configuration demands of a call, as a [`Stack`](crate::middleware::Stack) around this client has
+    /// Asks for what the configuration demands of a call by itself, as a [`Stack`](crate::middleware::Stack) around this client has
     /// already done for the calls that come through it.
     pub(super) async fn check(&self, call: &ToolCall) -> Result<(), CallError> {
         if call.passage.is_guarded_by(self.id()) {
@@ -42,6 +50,73 @@ impl Client {
         }
         self.admit(call)?;
         self.approved(call).await
+    }
+
+    fn demand(&self) -> Demand {
+        Demand::of(self.config())
+    }
+
+    /// What the tool of a call was when it was bound, where the configuration wants it compared.
+    ///
+    /// # Errors
+    /// Where it has to be compared, and nobody knows what it was.
+    pub(super) fn bound(&self, call: &ToolCall) -> Result<Option<Bound>, CallError> {
+        if !self.demand().looks() {
+            return Ok(None);
+        }
+        let bound = call.spec.map(Bound::Spec).or_else(|| self.baseline.find(&call.tool));
+        if bound.is_none() && self.demand().refuses() {
+            return Err(CallError::denied(
+                self.name(),
+                &*call.tool,
+                "`drift = \"deny\"` of the server's configuration lets no tool be called that has not been looked at, and \
+                 neither bindings nor a snapshot have it; run `mcp-bindgen sync`, or set `drift = \"warn\"`",
+            ));
+        }
+        Ok(bound)
+    }
+
+    /// Has a tool compared with what it was when it was bound: before the call, where the configuration refuses those that
+    /// changed, and else in the background. Gives the time that is left.
+    pub(super) async fn compare(
+        &self,
+        connection: &Lease,
+        call: &ToolCall,
+        bound: &Bound,
+        patience: Patience,
+    ) -> Result<Patience, CallError> {
+        connection.live_tools().bind(bound, drift::bindings_of(call, &self.baseline));
+        if !self.demand().refuses() {
+            return Ok(patience);
+        }
+        let terms = (self.demand(), &self.supervisor.status.drift);
+        let refusal = tokio::select! {
+            biased;
+            () = cancelled(call.options.cancellation()) => return Err(self.cancelled(&call.tool, Dispatched::No)),
+            refusal = connection.live_tools().refusal(self.name(), connection, bound, terms, patience) => refusal,
+        };
+        let (server, tool) = (self.name().to_owned(), call.tool.to_string());
+        match refusal {
+            // That the server answered is a sign of progress.
+            Ok(None) => Ok(patience.renewed()),
+            Ok(Some(changes)) => {
+                let message = format!("{changes}; look at it and take it over with `mcp-bindgen sync`");
+                Err(CallError::Incompatible { server, tool, message })
+            }
+            Err(error) if error.kind == ConnectErrorKind::Timeout => {
+                Err(CallError::timeout(server, tool, patience.timeout, Dispatched::No))
+            }
+            Err(error) => Err(CallError::Transport {
+                server,
+                tool,
+                message: format!(
+                    "whether it is the tool that was bound cannot be told, as `drift = \"deny\"` demands: {}",
+                    error.message
+                ),
+                retry_after: error.retry_after(),
+                source: Some(Cause::new(error)),
+            }),
+        }
     }
 
     async fn approved(&self, call: &ToolCall) -> Result<(), CallError> {

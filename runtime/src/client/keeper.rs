@@ -1,5 +1,6 @@
 //! The task that opens a connection, watches over it, opens it again where it is lost, and closes it.
 
+use std::convert::Infallible;
 use std::future::pending;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -13,7 +14,9 @@ use tokio::time::{Instant, sleep, timeout};
 use super::lease::Opened;
 use super::options::ClientOptions;
 use super::state::{ConnectionState, Status};
+use crate::catalog::drift::{self, Demand};
 use crate::catalog::{changes, subscriptions};
+use crate::session::deadline::Patience;
 use crate::session::eras::establish;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
@@ -133,6 +136,7 @@ impl Keeper {
             }
             never = changes::forward(&opened.connection, &self.status.tools) => match never {},
             never = subscriptions::keep(&opened.connection, &self.status.resources, patience) => match never {},
+            never = compare_tools(&self.config, &self.options, &self.status, opened) => match never {},
         }
     }
 
@@ -198,6 +202,20 @@ impl Drop for Keeper {
         // Also where the runtime ends in the middle of it.
         self.status.publish(self.number, ConnectionState::Disconnected);
     }
+}
+
+/// Tells where the server's tools are not those that were bound.
+async fn compare_tools(config: &ServerConfig, options: &ClientOptions, status: &Status, opened: &Opened) -> Infallible {
+    // What no program asks for has no place in a recorded session.
+    if options.has_cassette() {
+        return pending().await;
+    }
+    let patience = || {
+        let timeout = options.call_timeout(config.timeout);
+        Patience::renewed_by_progress(timeout, options.total_timeout(timeout))
+    };
+    let live = (&*opened.live_tools, &*opened.connection);
+    drift::watch(&config.name, live, (Demand::of(config), &status.drift), &status.tools, patience).await
 }
 
 /// Waits for an order that ends something: the connection `opened`, or the attempt to open one.

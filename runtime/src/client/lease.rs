@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::catalog::drift::LiveTools;
 use crate::session::connection::Connection;
 
 /// How long a new connection stays at least for those whom it was opened for.
@@ -15,6 +16,8 @@ const TIME_FOR_FIRST_USE: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub(super) struct Opened {
     pub(super) connection: Arc<Connection>,
+    /// Its tools, and whether they are those that were bound.
+    pub(super) live_tools: Arc<LiveTools>,
     activity: Arc<Mutex<Activity>>,
 }
 
@@ -28,7 +31,7 @@ struct Activity {
 impl Opened {
     pub(super) fn new(connection: Connection) -> Self {
         let activity = Activity { users: 0, was_used: false, since: Instant::now(), is_retired: false };
-        Self { connection: Arc::new(connection), activity: Arc::new(Mutex::new(activity)) }
+        Self { connection: Arc::new(connection), live_tools: Arc::default(), activity: Arc::new(Mutex::new(activity)) }
     }
 
     /// The connection to make requests with; `None` where it is no longer for use.
@@ -77,6 +80,12 @@ impl Opened {
 
 /// An open connection that is in use until this is dropped.
 pub(crate) struct Lease(Opened);
+
+impl Lease {
+    pub(super) fn live_tools(&self) -> &LiveTools {
+        &self.0.live_tools
+    }
+}
 
 impl Deref for Lease {
     type Target = Connection;

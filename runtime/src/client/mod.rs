@@ -19,11 +19,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp_model::ServerConfig;
+use mcp_model::{ServerConfig, Snapshot};
 
 use self::lease::Lease;
 use self::supervisor::Supervisor;
 use crate::catalog::changes::Changes;
+use crate::catalog::drift::Baseline;
 use crate::session::subscriptions::Subscriptions;
 
 use crate::session::deadline::Patience;
@@ -53,6 +54,8 @@ pub use state::{ConnectionState, StateWatch};
 #[derive(Clone)]
 pub struct Client {
     supervisor: Arc<Supervisor>,
+    /// What was bound of the server, where that is known.
+    baseline: Baseline,
 }
 
 impl Client {
@@ -63,7 +66,7 @@ impl Client {
 
     /// A client with options.
     pub fn with_options(config: ServerConfig, options: ClientOptions) -> Self {
-        Self { supervisor: Arc::new(Supervisor::new(config, options)) }
+        Self { supervisor: Arc::new(Supervisor::new(config, options)), baseline: Baseline::None }
     }
 
     /// A client of the server at the other end of a pair of streams: one in the same process, on a pipe of
@@ -115,7 +118,13 @@ impl Client {
     /// Where none of them has the server, or one of them cannot be read.
     pub fn for_spec(spec: &'static ServerSpec) -> Result<Self, ConnectError> {
         let (config, options) = configured::of_spec(spec, ClientOptions::default())?;
-        Ok(Self { supervisor: pool::shared(config, options) })
+        Ok(Self { supervisor: pool::shared(config, options), baseline: Baseline::Bindings(spec) })
+    }
+
+    /// The same, where tools that nothing was bound of are compared with a snapshot.
+    pub(crate) fn known_by(mut self, snapshot: Snapshot) -> Self {
+        self.baseline = Baseline::Snapshot(Arc::new(snapshot));
+        self
     }
 
     /// As [`for_spec`](Self::for_spec), with options. What the configuration says comes before them.
@@ -139,7 +148,7 @@ impl Client {
     /// As [`for_spec`](Self::for_spec).
     pub fn for_spec_with(spec: &'static ServerSpec, options: ClientOptions) -> Result<Self, ConnectError> {
         let (config, options) = configured::of_spec(spec, options)?;
-        Ok(Self::with_options(config, options))
+        Ok(Self { baseline: Baseline::Bindings(spec), ..Self::with_options(config, options) })
     }
 
     /// The server's name.

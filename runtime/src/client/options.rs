@@ -263,6 +263,13 @@ impl ClientOptions {
         false
     }
 
+    pub(crate) fn has_cassette(&self) -> bool {
+        #[cfg(feature = "cassette")]
+        return self.cassette.is_some();
+        #[cfg(not(feature = "cassette"))]
+        false
+    }
+
     /// What a closed connection leaves to be written.
     pub(crate) fn save_cassette(&self) {
         #[cfg(feature = "cassette")]

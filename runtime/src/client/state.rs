@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::catalog::changes::Changes;
+use crate::catalog::drift::Told;
 use crate::session::subscriptions::Subscriptions;
 
 /// What the connection of a [`Client`](crate::Client) is doing.
@@ -62,12 +63,19 @@ pub(super) struct Status {
     state: watch::Sender<Stamped>,
     pub(super) tools: Changes,
     pub(super) resources: Arc<Subscriptions>,
+    /// What was told of tools that are not those that were bound.
+    pub(super) drift: Told,
 }
 
 impl Status {
     pub(super) fn new() -> Self {
         let state = Stamped { keeper: 0, state: ConnectionState::Disconnected };
-        Self { state: watch::Sender::new(state), tools: Changes::default(), resources: Arc::default() }
+        Self {
+            state: watch::Sender::new(state),
+            tools: Changes::default(),
+            resources: Arc::default(),
+            drift: Told::default(),
+        }
     }
 
     /// Notes what a keeper does. What an older one still has to say is of no interest.

@@ -1,6 +1,7 @@
 //! What the configuration of a client demands, at its places in a stack.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tower::ServiceExt;
 
@@ -44,7 +45,9 @@ impl Around for Sameness {
 
     async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
+            let begun = Instant::now();
             guard.check_drift(&call).await?;
+            call.options = call.options.after(begun.elapsed());
             call.passage.guard_with(guard.id());
         }
         below.oneshot(call).await

@@ -18,6 +18,8 @@ use crate::call::{Listener, Progress};
 use crate::observe::redact::{LONGEST_MESSAGE, Redactor};
 use crate::session::deadline::Deadline;
 use crate::session::failure::Failure;
+pub(crate) use crate::session::limits::Limits;
+use crate::session::list_news::ListNews;
 use crate::session::raw::{self, UNREADABLE};
 use crate::session::silence::{Silence, TIMEOUTS_WITHOUT_A_SIGN};
 use crate::session::ticket::{State, Ticket};
@@ -42,19 +44,6 @@ struct Entry {
     ticket: Ticket,
 }
 
-/// How much may wait for its turn to be written.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) requests: usize,
-    pub(crate) bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { requests: 16 * 1024, bytes: 64 * 1024 * 1024 }
-    }
-}
-
 /// The requests of one connection, and what the server said of itself.
 pub(crate) struct Ledger {
     limits: Limits,
@@ -63,6 +52,7 @@ pub(crate) struct Ledger {
     /// What is not data for the program passes it before rmcp sees it, which logs what it likes.
     redactor: Redactor,
     witness: OnceLock<Arc<dyn Witness>>,
+    pub(crate) list_news: ListNews,
     book: Mutex<Book>,
 }
 
@@ -85,7 +75,8 @@ struct Book {
 
 impl Ledger {
     pub(crate) fn new(limits: Limits, timeout: Duration, redactor: Redactor) -> Arc<Self> {
-        Arc::new(Self { limits, timeout, redactor, witness: OnceLock::new(), book: Mutex::default() })
+        let (witness, list_news, book) = Default::default();
+        Arc::new(Self { limits, timeout, redactor, witness, list_news, book })
     }
 
     /// Has a witness see what passes from now on; there is one at most.
@@ -238,6 +229,7 @@ impl Ledger {
             let params = fields.get("params").filter(|_| fields.get("method") == Some(&PROGRESS.into()));
             let listener = params.and_then(|params| book.note_progress(params));
             drop(book);
+            self.list_news.hear(&fields);
             if let Some(witness) = self.witness.get() {
                 witness.said(&fields);
             }

@@ -8,6 +8,8 @@ pub(crate) mod direct;
 pub(crate) mod eras;
 pub(crate) mod failure;
 pub(crate) mod ledger;
+mod limits;
+pub(crate) mod list_news;
 pub(crate) mod raw;
 pub(crate) mod request;
 mod rounds;

@@ -152,6 +152,27 @@ impl Change {
     }
 }
 
+impl Change {
+    /// Where in the tool it is, what it is, and its proof, for messages that name the tool themselves.
+    ///
+    /// ```
+    /// use mcp_model::Snapshot;
+    /// use mcp_schema::drift;
+    ///
+    /// let old = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#)?;
+    /// let new = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object","required":["q"]}}]}"#)?;
+    /// let said = "/inputSchema/properties/q: new required property; may be sent, and is refused now: {}";
+    /// assert_eq!(drift::diff(&old, &new)[0].in_words(), said);
+    /// # Ok::<(), mcp_model::FileError>(())
+    /// ```
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let place = if self.pointer.is_empty() { String::new() } else { format!("{}: ", printable(&self.pointer)) };
+        let proof = self.witness.as_ref().map(|witness| format!("; {witness}")).unwrap_or_default();
+        format!("{place}{}{proof}", self.detail)
+    }
+}
+
 /// What is told of differences wherever they are told: a line for each and one for its proof, of `at_most` of them.
 ///
 /// ```

@@ -1,0 +1,116 @@
+//! Tools as they were when they were bound.
+
+use std::sync::Arc;
+
+use mcp_model::{Pin, Snapshot};
+use serde_json::{Map, Value};
+
+use crate::{ServerSpec, ToolSpec};
+
+/// A tool as it was when it was bound.
+#[derive(Clone, Debug)]
+pub(crate) enum Bound {
+    /// As bindings have it.
+    Spec(&'static ToolSpec),
+    /// As a snapshot has it, at this place of its list.
+    Kept(Arc<Snapshot>, usize),
+}
+
+impl Bound {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Spec(spec) => spec.name,
+            Self::Kept(snapshot, at) => snapshot.tools.get(*at).and_then(name_of).unwrap_or_default(),
+        }
+    }
+
+    /// Tells it from others for as long as any of them is kept.
+    pub(super) fn id(&self) -> usize {
+        match self {
+            Self::Spec(spec) => std::ptr::from_ref(*spec).addr(),
+            Self::Kept(snapshot, at) => snapshot.tools.get(*at).map_or(0, |tool| std::ptr::from_ref(tool).addr()),
+        }
+    }
+
+    pub(super) fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Spec(a), Self::Spec(b)) => a == b,
+            _ => self.id() == other.id(),
+        }
+    }
+
+    /// What the server declared of it.
+    ///
+    /// # Errors
+    /// Where a schema of bindings is not JSON, as generated ones are.
+    pub(super) fn declared(&self) -> Result<Value, serde_json::Error> {
+        let spec = match self {
+            Self::Spec(spec) => spec,
+            Self::Kept(snapshot, at) => return Ok(snapshot.tools.get(*at).cloned().unwrap_or_default()),
+        };
+        let mut tool = Map::new();
+        tool.insert("name".to_owned(), spec.name.into());
+        tool.insert("inputSchema".to_owned(), serde_json::from_str(spec.declared_input_schema())?);
+        if let Some(output) = spec.declared_output_schema() {
+            tool.insert("outputSchema".to_owned(), serde_json::from_str(output)?);
+        }
+        for (key, text) in [("title", spec.title), ("description", spec.description)] {
+            tool.extend(text.map(|text| (key.to_owned(), text.into())));
+        }
+        let said = [spec.annotations.read_only, spec.annotations.destructive, spec.annotations.idempotent];
+        let said = said.into_iter().chain([spec.annotations.open_world]);
+        let hints = HINTS.into_iter().zip(said).filter_map(|(key, hint)| Some((key.to_owned(), hint?.into())));
+        tool.insert("annotations".to_owned(), Value::Object(hints.collect()));
+        Ok(tool.into())
+    }
+}
+
+/// The annotations that bindings know.
+const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
+
+/// What of a tool is compared: all of it that bindings know, or what calls and results depend on.
+pub(super) fn compared(tool: &Value, pin: Pin) -> Value {
+    let mut kept = Map::new();
+    for key in ["name", "inputSchema", "outputSchema"] {
+        kept.extend(tool.get(key).map(|value| (key.to_owned(), value.clone())));
+    }
+    if pin == Pin::All {
+        let text = |pointer: &str| tool.pointer(pointer).filter(|value| value.is_string()).cloned();
+        let title = text("/title").or_else(|| text("/annotations/title"));
+        kept.extend(title.map(|title| ("title".to_owned(), title)));
+        kept.extend(text("/description").map(|text| ("description".to_owned(), text)));
+    }
+    kept.into()
+}
+
+/// The hints of a tool, as far as bindings know them.
+pub(super) fn hints(tool: &Value) -> impl Iterator<Item = (&'static str, Option<bool>)> {
+    let annotations = tool.get("annotations");
+    HINTS.into_iter().map(move |key| (key, annotations.and_then(|hints| hints.get(key)?.as_bool())))
+}
+
+pub(super) fn name_of(tool: &Value) -> Option<&str> {
+    tool.get("name").and_then(Value::as_str)
+}
+
+/// What the calls of a client that have no bindings of their own are compared with.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Baseline {
+    #[default]
+    None,
+    Bindings(&'static ServerSpec),
+    Snapshot(Arc<Snapshot>),
+}
+
+impl Baseline {
+    pub(crate) fn find(&self, tool: &str) -> Option<Bound> {
+        match self {
+            Self::None => None,
+            Self::Bindings(server) => server.tools.iter().find(|spec| spec.name == tool).map(Bound::Spec),
+            Self::Snapshot(snapshot) => {
+                let at = snapshot.tools.iter().position(|kept| name_of(kept) == Some(tool))?;
+                Some(Bound::Kept(snapshot.clone(), at))
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What a server tells of its list of tools.
+
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+/// How often the list of tools may have changed since the connection began. It is counted where messages arrive, so that
+/// whoever has an answer knows of all that was said before it.
+#[derive(Default)]
+pub(crate) struct ListNews(watch::Sender<u64>);
+
+impl ListNews {
+    /// Notes what a request or notification of the server says of the list.
+    pub(super) fn hear(&self, fields: &Map<String, Value>) {
+        let tells_of_tools = || {
+            let told = fields.get("params").and_then(|params| params.pointer("/notifications/toolsListChanged"));
+            told == Some(&Value::Bool(true))
+        };
+        let is_news = match fields.get("method").and_then(Value::as_str) {
+            Some("notifications/tools/list_changed") => true,
+            // From now on it tells of changes; of those before nobody has heard.
+            Some("notifications/subscriptions/acknowledged") => tells_of_tools(),
+            _ => false,
+        };
+        if is_news {
+            self.0.send_modify(|count| *count += 1);
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        *self.0.borrow()
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.0.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn changes_and_the_beginning_of_being_told_of_them_are_news() {
+        let news = ListNews::default();
+        let hear = |message: Value| {
+            news.hear(message.as_object().expect("an object"));
+            news.count()
+        };
+        assert_eq!(hear(json!({"method": "notifications/progress", "params": {}})), 0);
+        assert_eq!(hear(json!({"method": "notifications/tools/list_changed"})), 1);
+        let acknowledged = |what| json!({"method": "notifications/subscriptions/acknowledged", "params": what});
+        assert_eq!(hear(acknowledged(json!({"notifications": {"toolsListChanged": true}}))), 2);
+        assert_eq!(hear(acknowledged(json!({"notifications": {"resourceSubscriptions": ["a"]}}))), 2);
+        assert_eq!(hear(json!({"method": 5})), 2);
+    }
+}

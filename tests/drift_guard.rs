@@ -1,0 +1,92 @@
+//! `drift` and `pin` with bindings as they are generated: those of the fixture server as it is, and of one that it may have
+//! been before.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use mcp_bindgen::model::{Drift, Pin, ServerConfig};
+use mcp_bindgen::{CallError, Dispatched, Servers};
+use serde_json::{Map, json};
+
+mcp_bindgen::mcp_tools!("fixture", path = "fixtures/snapshots/fixture.json");
+mod before {
+    mcp_bindgen::mcp_tools!("fixture", path = "tests/drift_guard/before.json");
+}
+
+/// The fixture server's program, built beside the tests.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let test = std::env::current_exe().expect("the test has a path");
+        let target = test.ancestors().nth(3).expect("the test lies in a target folder");
+        let build = ["build", "--quiet", "--offline", "--workspace", "--bin", "mcp-fixture-server", "--target-dir"];
+        let built = Command::new(env!("CARGO")).args(build).arg(target).status().expect("cargo runs");
+        assert!(built.success(), "the fixture server does not build");
+        target.join("debug").join("mcp-fixture-server").with_extension(std::env::consts::EXE_EXTENSION)
+    })
+}
+
+fn servers(drift: Drift, pin: Pin) -> Servers {
+    Servers::new().with(ServerConfig::stdio("fixture", program().to_str().unwrap()).drift(drift).pin(pin))
+}
+
+#[track_caller]
+fn assert_refused(outcome: Result<impl std::fmt::Debug, CallError>, tool: &str, words: &str) {
+    let error = outcome.expect_err(tool);
+    assert!(matches!(&error, CallError::Incompatible { message, .. } if message.contains(words)), "{error}");
+    assert_eq!((error.tool(), error.dispatched()), (tool, Dispatched::No));
+}
+
+#[tokio::test]
+async fn a_server_that_is_what_was_bound_is_never_refused() {
+    use fixture::*;
+
+    let servers = servers(Drift::Deny, Pin::All);
+    let fixture = Fixture::connect_with(&servers).await.unwrap();
+    assert_eq!(fixture.add(FixtureAddParams::new(1, 2)).await.unwrap(), 3);
+    let client = servers.client("fixture").unwrap();
+    assert_eq!(TOOLS.len(), 10);
+    for tool in TOOLS {
+        let mut call = mcp_bindgen::ToolCall::new("fixture", tool.name, Map::new());
+        call.spec = Some(tool);
+        // What the arguments are is not asked here.
+        let outcome = mcp_bindgen::CallTool::call_tool(&client, call).await;
+        assert!(!matches!(outcome, Err(CallError::Incompatible { .. })), "{outcome:?}");
+    }
+    servers.close().await;
+}
+
+#[tokio::test]
+async fn bindings_of_what_it_was_before_are_refused_where_they_broke() {
+    use before::fixture::*;
+
+    let words = "/inputSchema/properties/a: `null` is no longer valid; may be sent, and is refused now: {\"a\":null";
+    let servers = servers(Drift::Deny, Pin::Schema);
+    let fixture = Fixture::connect_with(&servers).await.unwrap();
+    let params = || FixtureAddParams::new(Some(1), 2);
+    assert_refused(fixture.add(params()).await, "add", words);
+    let client = servers.client("fixture").unwrap();
+    assert_refused(fixture_add(&client, params()).await, "add", words);
+    assert_refused(FixtureCall::Add(params()).call(&client).await, "add", words);
+    let gone = fixture.subtract(FixtureSubtractParams::default()).await;
+    assert_refused(gone, "subtract", "the tool is gone");
+    fixture.make_report(FixtureMakeReportParams::default()).await.unwrap();
+    // Nothing says what a call by its name alone is about.
+    let arguments = json!({"a": 1, "b": 2}).as_object().unwrap().clone();
+    assert!(matches!(client.call("add", arguments).await, Err(CallError::Denied { .. })));
+    servers.close().await;
+
+    let servers = self::servers(Drift::Deny, Pin::All);
+    let fixture = Fixture::connect_with(&servers).await.unwrap();
+    let report = fixture.make_report(FixtureMakeReportParams::default()).await;
+    assert_refused(report, "make_report", "/description: changed");
+    servers.close().await;
+
+    let servers = self::servers(Drift::Warn, Pin::All);
+    let fixture = Fixture::connect_with(&servers).await.unwrap();
+    assert_eq!(fixture.add(params()).await.unwrap(), 3);
+    servers.close().await;
+}
