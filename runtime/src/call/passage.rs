@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::observe::Observer;
+
 /// The layers around a client, outermost first: the order of a [`Stack`](crate::Stack).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
@@ -62,6 +64,7 @@ pub(crate) struct Passage {
     through: u16,
     guarded_by: Option<usize>,
     grant: Option<Arc<AtomicBool>>,
+    observer: Option<Arc<Observer>>,
 }
 
 impl Passage {
@@ -96,6 +99,20 @@ impl Passage {
 
     pub(crate) fn is_guarded_by(&self, guard: usize) -> bool {
         self.guarded_by == Some(guard)
+    }
+
+    /// Notes who tells of the call from here on.
+    pub(crate) fn observe_with(&mut self, observer: Arc<Observer>) {
+        self.observer = Some(observer);
+    }
+
+    pub(crate) fn is_observed_by(&self, observer: &Arc<Observer>) -> bool {
+        self.observer().is_some_and(|own| Arc::ptr_eq(own, observer))
+    }
+
+    /// Who tells of what becomes of the call.
+    pub(crate) fn observer(&self) -> Option<&Arc<Observer>> {
+        self.observer.as_ref()
     }
 
     /// Whether an earlier try of the same call was approved.

@@ -1,14 +1,21 @@
 //! What the configuration of a server demands of every call, typed or not.
 
+use std::sync::Arc;
+
 use mcp_model::matches_glob;
 
 use super::Client;
 use crate::call::{Checking, Guard, Place};
+use crate::observe::Observer;
 use crate::{CallError, ToolCall};
 
 impl Guard for Client {
     fn id(&self) -> usize {
-        std::sync::Arc::as_ptr(&self.supervisor).addr()
+        Arc::as_ptr(&self.supervisor).addr()
+    }
+
+    fn observer(&self) -> &Arc<Observer> {
+        self.observer()
     }
 
     fn admit(&self, call: &ToolCall) -> Result<(), CallError> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::catalog::changes::Changes;
+use crate::observe::Observer;
 use crate::session::subscriptions::Subscriptions;
 
 /// What the connection of a [`Client`](crate::Client) is doing.
@@ -60,14 +61,17 @@ struct Stamped {
 /// What is told of a connection to whoever watches.
 pub(super) struct Status {
     state: watch::Sender<Stamped>,
+    pub(super) observer: Arc<Observer>,
     pub(super) tools: Changes,
     pub(super) resources: Arc<Subscriptions>,
 }
 
 impl Status {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(observer: Observer) -> Self {
+        let observer = Arc::new(observer);
         let state = Stamped { keeper: 0, state: ConnectionState::Disconnected };
-        Self { state: watch::Sender::new(state), tools: Changes::default(), resources: Arc::default() }
+        let tools = Changes::new(observer.clone());
+        Self { state: watch::Sender::new(state), observer, tools, resources: Arc::default() }
     }
 
     /// Notes what a keeper does. What an older one still has to say is of no interest.
@@ -76,6 +80,8 @@ impl Status {
             let is_news = keeper >= last.keeper && state != last.state && last.state != ConnectionState::ShutDown;
             if is_news {
                 *last = Stamped { keeper, state };
+                // Before the next change can be noted.
+                self.observer.state_changed(state);
             }
             is_news
         });
