@@ -44,9 +44,9 @@ pub use auth::{
     FileTokenStore, IdentityProvider, MemoryTokenStore, OAuth, StoreLock, StoredTokens, TokenStore, TokenStoreError,
 };
 pub use call::{
-    Annotations, AsArguments, CallError, CallErrorKind, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind, Content,
-    Dispatched, DynCallTool, Progress, ProgressStream, ServerSpec, Tool, ToolCall, ToolReply, ToolResult, ToolSpec,
-    TypedCall, WithOptions, parse_arguments,
+    Annotations, AsArguments, CallError, CallErrorKind, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind,
+    Content, Dispatched, DynCallTool, Progress, ProgressStream, ServerSpec, Tool, ToolCall, ToolReply, ToolResult,
+    ToolSpec, TypedCall, WithOptions, parse_arguments,
 };
 pub use catalog::changes::ToolChanges;
 pub use catalog::prompts::{GetPrompt, PromptMessage, PromptRequest, PromptResult};

@@ -1,8 +1,8 @@
 //! Which layers a call has come through on its way to the client.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use crate::observe::Observer;
 
@@ -64,7 +64,7 @@ pub(crate) struct Passage {
     through: u16,
     guarded_by: Option<usize>,
     grant: Option<Arc<AtomicBool>>,
-    observer: Option<Arc<Observer>>,
+    observer: Option<Weak<Observer>>,
 }
 
 impl Passage {
@@ -101,18 +101,18 @@ impl Passage {
         self.guarded_by == Some(guard)
     }
 
-    /// Notes who tells of the call from here on.
-    pub(crate) fn observe_with(&mut self, observer: Arc<Observer>) {
-        self.observer = Some(observer);
+    /// Notes who tells of the call from here on. Whoever keeps the call does not keep them.
+    pub(crate) fn observe_with(&mut self, observer: &Arc<Observer>) {
+        self.observer = Some(Arc::downgrade(observer));
     }
 
     pub(crate) fn is_observed_by(&self, observer: &Arc<Observer>) -> bool {
-        self.observer().is_some_and(|own| Arc::ptr_eq(own, observer))
+        self.observer.as_ref().is_some_and(|own| std::ptr::eq(own.as_ptr(), Arc::as_ptr(observer)))
     }
 
     /// Who tells of what becomes of the call.
-    pub(crate) fn observer(&self) -> Option<&Arc<Observer>> {
-        self.observer.as_ref()
+    pub(crate) fn observer(&self) -> Option<Arc<Observer>> {
+        self.observer.as_ref()?.upgrade()
     }
 
     /// Whether an earlier try of the same call was approved.

@@ -32,7 +32,7 @@ impl CallTool for Client {
         if call.passage.is_observed_by(observer) {
             return self.try_once(call, false).await;
         }
-        call.passage.observe_with(observer.clone());
+        call.passage.observe_with(observer);
         let invocation = Invocation::begin(observer, &call);
         let outcome = self.try_once(call, true).await;
         if let Some(invocation) = invocation {

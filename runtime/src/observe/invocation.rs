@@ -59,9 +59,8 @@ impl Invocation {
         let (server, tool) = (std::mem::take(&mut self.server), std::mem::take(&mut self.tool));
         let source = std::mem::replace(&mut self.source, CallSource::Untyped);
         let arguments = self.arguments.take();
-        self.observer.publish(|| {
-            Event::ToolInvoked(ToolInvoked { server, tool, source, duration, outcome, arguments, result })
-        });
+        self.observer
+            .publish(|| Event::ToolInvoked(ToolInvoked { server, tool, source, duration, outcome, arguments, result }));
     }
 }
 
@@ -107,7 +106,7 @@ pub(crate) async fn observed(
     mut call: ToolCall,
     below: impl Service<ToolCall, Response = ToolResult, Error = CallError>,
 ) -> Result<ToolResult, CallError> {
-    call.passage.observe_with(observer.clone());
+    call.passage.observe_with(observer);
     let invocation = Invocation::begin(observer, &call);
     let span = CallSpan::of_all(observer, &call);
     let outcome = below.oneshot(call).instrument(span.span()).await;

@@ -31,7 +31,11 @@ fn describe() {
     ONCE.call_once(|| {
         describe_histogram!(OPERATION_DURATION, Unit::Seconds, "how long requests to MCP servers take");
         describe_histogram!(SESSION_DURATION, Unit::Seconds, "how long connections to MCP servers last");
-        describe_counter!(CALLS, Unit::Count, "calls of tools, by how they ended; each once, however often it was tried");
+        describe_counter!(
+            CALLS,
+            Unit::Count,
+            "calls of tools, by how they ended; each once, however often it was tried"
+        );
         describe_counter!(STATE_CHANGES, Unit::Count, "what connections to MCP servers do");
     });
 }

@@ -15,8 +15,8 @@ mod observer;
 pub(crate) mod redact;
 mod spans;
 
-pub(crate) use bus::subscribe_to_all;
 pub use bus::Events;
+pub(crate) use bus::subscribe_to_all;
 pub use event::{
     ApprovalAsked, CallOutcome, CallSource, DriftDetected, Event, Lagged, ServerStateChanged, ToolInvoked, ToolsChanged,
 };
