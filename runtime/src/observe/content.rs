@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn what_is_long_wide_or_deep_is_cut_and_never_in_a_secret() {
         let long = format!("{}hunter22{}", "a ".repeat(LONGEST_TEXT / 2 - 2), "b".repeat(1_000_000));
-        let token = format!("{}{}_{}", "c ".repeat(LONGEST_TEXT / 2 - 5), "ghp", "a1B2".repeat(9));
+        let token = format!("{}{}_{} more", "c ".repeat(LONGEST_TEXT / 2 - 5), "ghp", "a1B2".repeat(9));
         let mut deep = json!("hunter22");
         for _ in 0..100 {
             deep = json!([deep]);

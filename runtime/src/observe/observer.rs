@@ -1,6 +1,5 @@
 //! Who tells of what happens to one client.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
@@ -13,7 +12,7 @@ use super::content;
 use super::endpoint::Endpoint;
 use super::event::{ApprovalAsked, DriftDetected, Event, ServerStateChanged, ToolsChanged};
 use super::metrics;
-use super::redact::{PrivateValues, Redactor};
+use super::redact::{LONGEST_MESSAGE, PrivateValues, Redactor};
 use crate::{ConnectionState, ToolCall, ToolResult};
 
 /// What names of tools and callers are shown of, in characters.
@@ -121,18 +120,15 @@ impl Observer {
         });
     }
 
-    /// `change` is what changed, in words that show no secret.
+    /// `change` is what changed, in words.
+    // What finds drift calls it.
     #[allow(dead_code)]
     pub(crate) fn drift_detected(&self, tool: &str, change: &str, is_breaking: bool, is_refused: bool) {
         self.publish(|| {
             Event::DriftDetected(DriftDetected {
                 server: self.server().to_owned(),
                 tool: self.name(tool),
-                change: match self.redactor() {
-                    Some(redactor) => redactor.text(change),
-                    None => Cow::Borrowed(change),
-                }
-                .into_owned(),
+                change: self.redactor().unwrap_or_default().shown(change, LONGEST_MESSAGE),
                 is_breaking,
                 is_refused,
             })
@@ -143,5 +139,22 @@ impl Observer {
 impl fmt::Debug for Observer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Observer").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn drift_is_told_without_secrets_and_in_bounds() {
+        let config = ServerConfig::stdio("s", "x").env("API_KEY", "hunter22-5a7c9e1b");
+        let observer = Observer::new(&config, false);
+        let mut events = observer.subscribe();
+        observer.drift_detected("t\u{1b}[31m", &format!("hunter22-5a7c9e1b {}", "x".repeat(9000)), true, false);
+        let Some(Event::DriftDetected(drift)) = events.next().await else { panic!("nothing is told") };
+        assert_eq!((drift.server.as_str(), drift.is_breaking, drift.is_refused), ("s", true, false));
+        assert!(drift.change.starts_with("[redacted] xxx") && drift.change.len() < 3000, "{}", drift.change);
+        assert!(!drift.tool.contains('\u{1b}'), "{}", drift.tool);
     }
 }
