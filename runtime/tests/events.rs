@@ -43,8 +43,13 @@ async fn told(events: &mut Events) -> Vec<Event> {
 }
 
 fn calls(events: &[Event]) -> Vec<&ToolInvoked> {
-    let call = |event| if let &Event::ToolInvoked(ref call) = event { Some(call) } else { None };
-    events.iter().filter_map(call).collect()
+    let mut calls = Vec::new();
+    for event in events {
+        if let Event::ToolInvoked(call) = event {
+            calls.push(call);
+        }
+    }
+    calls
 }
 
 fn outcomes(events: &[Event]) -> Vec<(&str, &str)> {
