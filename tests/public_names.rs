@@ -15,6 +15,7 @@ const RUNTIME: &[&str] = &[
     "Answer",
     "AsArguments",
     "CallError",
+    "CallErrorKind",
     "CallOptions",
     "CallTool",
     "Cassette",
@@ -77,6 +78,8 @@ const RUNTIME: &[&str] = &[
     "ToolSpec",
     "TypedCall",
     "WithOptions",
+    "events",
+    "middleware",
     "parse_arguments",
     "validate",
 ];

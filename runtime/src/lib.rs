@@ -22,6 +22,15 @@ mod transport;
 pub mod validate;
 mod wire;
 
+/// What clients tell of their calls and connections, to whoever listens: [`Client::events`](crate::Client::events),
+/// [`Servers::events`](crate::Servers::events).
+pub mod events {
+    pub use crate::observe::{
+        ApprovalAsked, CallOutcome, CallSource, DriftDetected, Event, Events, Lagged, ServerStateChanged, ToolInvoked,
+        ToolsChanged,
+    };
+}
+
 /// What only generated code needs. It changes whenever generated code does, and no program should name it.
 #[doc(hidden)]
 pub mod __private {
@@ -35,9 +44,9 @@ pub use auth::{
     FileTokenStore, IdentityProvider, MemoryTokenStore, OAuth, StoreLock, StoredTokens, TokenStore, TokenStoreError,
 };
 pub use call::{
-    Annotations, AsArguments, CallError, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind, Content,
-    Dispatched, DynCallTool, Progress, ProgressStream, ServerSpec, Tool, ToolCall, ToolReply, ToolResult, ToolSpec,
-    TypedCall, WithOptions, parse_arguments,
+    Annotations, AsArguments, CallError, CallErrorKind, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind,
+    Content, Dispatched, DynCallTool, Progress, ProgressStream, ServerSpec, Tool, ToolCall, ToolReply, ToolResult,
+    ToolSpec, TypedCall, WithOptions, parse_arguments,
 };
 pub use catalog::changes::ToolChanges;
 pub use catalog::prompts::{GetPrompt, PromptMessage, PromptRequest, PromptResult};

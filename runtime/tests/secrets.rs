@@ -94,6 +94,8 @@ impl Recorded {
         let folder = tempfile::tempdir().expect("a folder");
         let cassette = Cassette::record(folder.path().join("session.jsonl")).expect("it can be recorded");
         let options = ClientOptions::new().timeout(patience).connect_timeout(patience).cassette(cassette.clone());
+        // Events and spans show all that they can.
+        let options = options.record_content(true);
         Self { client: Client::with_options(config, options), cassette, _folder: folder }
     }
 }
@@ -154,6 +156,7 @@ async fn over_http(watch: &Watch, wanted: impl Fn(&str) -> bool, patience: Durat
 /// Does all that can be done with a client, and looks at all that it shows.
 async fn use_all(watch: &Watch, what: &str, recorded: &Recorded) {
     let client = &recorded.client;
+    let mut events = client.events();
     watch.debug(what, client);
     watch.debug(what, client.config());
     if let Err(error) = client.connect().await {
@@ -183,6 +186,12 @@ async fn use_all(watch: &Watch, what: &str, recorded: &Recorded) {
         }
     }
     client.close().await;
+    let mut told = 0;
+    while let Ok(Some(event)) = tokio::time::timeout(Duration::from_millis(20), events.next()).await {
+        watch.debug(&format!("{what}, event"), &event);
+        told += 1;
+    }
+    assert!(told >= 4, "{what}: {told} events");
     watch.debug(what, client);
     watch.text(what, &std::fs::read_to_string(recorded.cassette.path()).expect("a closed client has written it"));
 }

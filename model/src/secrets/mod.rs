@@ -6,6 +6,7 @@ mod scan;
 mod shape;
 mod url;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use crate::placeholder::{self, Placeholder};
@@ -99,6 +100,27 @@ pub(crate) fn replace(text: &str, secrets: &[Secret], mut replacement: impl FnMu
     }
     shown.push_str(text.get(from..).unwrap_or_default());
     shown
+}
+
+/// Whether everything that stands under a key is a secret, whatever it says: `password`, `apiKey`.
+///
+/// ```
+/// assert!(mcp_model::is_secret_key("client_secret") && !mcp_model::is_secret_key("max_tokens"));
+/// ```
+pub fn is_secret_key(key: &str) -> bool {
+    key::kind(key) == Some(key::Key::Secret)
+}
+
+/// A text that stands under a key, with something else in the places of what looks like a secret: by its key, by its shape
+/// (`ghp_..`), or by what is said before it (`token=..`).
+///
+/// ```
+/// let shown = mcp_model::without_secrets("note", "log in with --token=8d0f2a4c6e80", "[redacted]");
+/// assert_eq!(shown, "log in with --token=[redacted]");
+/// ```
+pub fn without_secrets<'t>(key: &str, text: &'t str, instead: &str) -> Cow<'t, str> {
+    let secrets = find(ConfigField::Env(key), text);
+    if secrets.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(replace(text, &secrets, |_| instead.to_owned())) }
 }
 
 /// What messages show of a text: printable, and `<hidden>` for what in it is a secret.

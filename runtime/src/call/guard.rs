@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::{CallError, ToolCall};
+use crate::observe::Observer;
 
 pub(crate) type Checking<'a> = Pin<Box<dyn Future<Output = Result<(), CallError>> + Send + 'a>>;
 
@@ -14,6 +15,9 @@ pub(crate) type Checking<'a> = Pin<Box<dyn Future<Output = Result<(), CallError>
 pub(crate) trait Guard: Send + Sync {
     /// Tells this guard from others for as long as it lives.
     fn id(&self) -> usize;
+
+    /// Who tells of what happens to the calls of this client.
+    fn observer(&self) -> &Arc<Observer>;
 
     /// Whether the configuration lets a program use the tool at all: `tools`, `exclude`.
     fn admit(&self, call: &ToolCall) -> Result<(), CallError>;

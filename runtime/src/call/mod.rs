@@ -6,6 +6,7 @@ mod content;
 mod decode;
 mod encode;
 mod error;
+mod error_kind;
 mod guard;
 mod options;
 mod passage;
@@ -28,6 +29,7 @@ pub use encode::{encode, encode_wrapped};
 #[cfg(feature = "validate")]
 pub(crate) use error::place;
 pub use error::{CallError, Cause, ConnectError, ConnectErrorKind, Dispatched};
+pub use error_kind::CallErrorKind;
 #[doc(hidden)]
 pub use guard::Demands;
 pub(crate) use guard::{Checking, Guard};

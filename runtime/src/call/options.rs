@@ -31,13 +31,14 @@ pub struct CallOptions {
     progress: Option<Listener>,
     cancellation: Option<CancellationToken>,
     meta: Option<Arc<Map<String, Value>>>,
+    source: Option<Arc<str>>,
 }
 
 impl CallOptions {
     /// None: the call has the configured timeout.
     #[must_use]
     pub const fn new() -> Self {
-        Self { timeout: None, cap: None, progress: None, cancellation: None, meta: None }
+        Self { timeout: None, cap: None, progress: None, cancellation: None, meta: None, source: None }
     }
 
     /// How long the call may take in all, from when its future is first polled; connecting is part of it. What the server
@@ -97,6 +98,21 @@ impl CallOptions {
         self
     }
 
+    /// Names who makes the call, for whoever watches: [`CallSource::Named`](crate::events::CallSource::Named) in events, an
+    /// attribute of spans. It never goes on the wire.
+    ///
+    /// ```
+    /// use mcp_runtime::CallOptions;
+    ///
+    /// let options = CallOptions::new().source("triage agent");
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn source(mut self, name: impl Into<String>) -> Self {
+        self.source = Some(name.into().into());
+        self
+    }
+
     /// These options, and where one is not set that of `defaults`.
     #[must_use]
     pub fn or(self, defaults: &Self) -> Self {
@@ -114,6 +130,7 @@ impl CallOptions {
             progress: self.progress.or_else(|| defaults.progress.clone()),
             cancellation: self.cancellation.or_else(|| defaults.cancellation.clone()),
             meta,
+            source: self.source.or_else(|| defaults.source.clone()),
         }
     }
 
@@ -144,6 +161,10 @@ impl CallOptions {
     pub(crate) fn given_meta(&self) -> Option<&Map<String, Value>> {
         self.meta.as_deref()
     }
+
+    pub(crate) fn given_source(&self) -> Option<&str> {
+        self.source.as_deref()
+    }
 }
 
 impl fmt::Debug for CallOptions {
@@ -154,6 +175,7 @@ impl fmt::Debug for CallOptions {
             .field("progress", &self.progress.is_some())
             .field("cancellation", &self.cancellation.is_some())
             .field("meta", &self.meta.as_ref().map(|meta| meta.keys().collect::<Vec<_>>()))
+            .field("source", &self.source)
             .finish()
     }
 }

@@ -1,8 +1,10 @@
 //! Which layers a call has come through on its way to the client.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use crate::observe::Observer;
 
 /// The layers around a client, outermost first: the order of a [`Stack`](crate::Stack).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +64,7 @@ pub(crate) struct Passage {
     through: u16,
     guarded_by: Option<usize>,
     grant: Option<Arc<AtomicBool>>,
+    observer: Option<Weak<Observer>>,
 }
 
 impl Passage {
@@ -96,6 +99,20 @@ impl Passage {
 
     pub(crate) fn is_guarded_by(&self, guard: usize) -> bool {
         self.guarded_by == Some(guard)
+    }
+
+    /// Notes who tells of the call from here on. Whoever keeps the call does not keep them.
+    pub(crate) fn observe_with(&mut self, observer: &Arc<Observer>) {
+        self.observer = Some(Arc::downgrade(observer));
+    }
+
+    pub(crate) fn is_observed_by(&self, observer: &Arc<Observer>) -> bool {
+        self.observer.as_ref().is_some_and(|own| std::ptr::eq(own.as_ptr(), Arc::as_ptr(observer)))
+    }
+
+    /// Who tells of what becomes of the call.
+    pub(crate) fn observer(&self) -> Option<Arc<Observer>> {
+        self.observer.as_ref()?.upgrade()
     }
 
     /// Whether an earlier try of the same call was approved.

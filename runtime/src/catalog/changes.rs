@@ -2,12 +2,14 @@
 
 use std::convert::Infallible;
 use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use crate::observe::Observer;
 use crate::session::connection::Connection;
 use crate::{Client, ConnectError};
 
@@ -15,16 +17,26 @@ const PAUSE_BEFORE_SUBSCRIBING_AGAIN: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// What is known of changes to one server's list of tools, over all its connections.
-#[derive(Default)]
 pub(crate) struct Changes {
+    observer: Arc<Observer>,
     count: watch::Sender<u64>,
     is_watched: watch::Sender<bool>,
 }
 
 impl Changes {
+    pub(crate) fn new(observer: Arc<Observer>) -> Self {
+        Self { observer, count: watch::Sender::default(), is_watched: watch::Sender::default() }
+    }
+
+    /// Has servers asked to tell of changes that tell on request alone.
+    pub(crate) fn watch(&self) {
+        self.is_watched.send_if_modified(|is_watched| !std::mem::replace(is_watched, true));
+    }
+
     /// Notes that the list is not what it was, or may not be.
     pub(crate) fn note(&self) {
         self.count.send_modify(|count| *count += 1);
+        self.observer.tools_changed();
     }
 
     /// Has the server asked to tell of changes, where it tells of them on request alone; says whether it does.
@@ -79,7 +91,7 @@ impl Client {
     #[must_use]
     pub fn tool_changes(&self) -> ToolChanges {
         let changes = self.changes();
-        changes.is_watched.send_replace(true);
+        changes.watch();
         let count = changes.count.subscribe();
         let seen = *count.borrow();
         ToolChanges { client: self.clone(), count, seen }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tracing::Instrument;
 
 use super::Client;
 use super::lease::Lease;
@@ -10,6 +11,7 @@ use super::lease::Lease;
 use crate::ConnectErrorKind;
 use crate::call::Demands;
 use crate::observe::redact::LONGEST_MESSAGE;
+use crate::observe::{Invocation, Try};
 use crate::session::ask::Ask;
 use crate::session::connection::Connection;
 use crate::session::deadline::{Deadline, Patience};
@@ -24,16 +26,19 @@ const PROGRESS_TOKEN: &str = "progressToken";
 const RESERVED: &str = "io.modelcontextprotocol/";
 
 impl CallTool for Client {
-    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
-        self.check(&call).await?;
-        let bound = self.bound(&call)?;
-        let (connection, patience) = self.ready(&call.tool, &call.options).await?;
-        // Also where a stack has asked already: a try of a call may come upon another connection.
-        let patience = match &bound {
-            Some(bound) => self.compare(&connection, &call, bound, patience).await?,
-            None => patience,
-        };
-        self.call_over(&connection, call, patience).await
+    async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
+        let observer = self.observer();
+        // A stack around this client tells of the call as a whole.
+        if call.passage.is_observed_by(observer) {
+            return self.try_once(call, false).await;
+        }
+        call.passage.observe_with(observer);
+        let invocation = Invocation::begin(observer, &call);
+        let outcome = self.try_once(call, true).await;
+        if let Some(invocation) = invocation {
+            invocation.end(&outcome);
+        }
+        outcome
     }
 
     fn demands(&self) -> Demands {
@@ -108,6 +113,26 @@ impl Client {
             pointer: String::new(),
             message: format!("the client itself sets `{key}` in `_meta`; leave it out of the options"),
         })
+    }
+
+    /// Makes a call, as a span of its own.
+    async fn try_once(&self, call: ToolCall, is_all: bool) -> Result<ToolResult, CallError> {
+        let attempt = Try::begin(self.observer(), &call, is_all);
+        let made = async {
+            self.check(&call).await?;
+            let bound = self.bound(&call)?;
+            let (connection, patience) = self.ready(&call.tool, &call.options).await?;
+            attempt.connected(&connection);
+            // Also where a stack has asked already: a try of a call may come upon another connection.
+            let patience = match &bound {
+                Some(bound) => self.compare(&connection, &call, bound, patience).await?,
+                None => patience,
+            };
+            self.call_over(&connection, call, patience).await
+        };
+        let outcome = made.instrument(attempt.span()).await;
+        attempt.end(&outcome);
+        outcome
     }
 
     async fn call_over(

@@ -1,18 +1,25 @@
 //! What the configuration of a server demands of every call, typed or not.
 
+use std::sync::Arc;
+
 use mcp_model::matches_glob;
 
 use super::Client;
 use super::lease::Lease;
 use crate::call::{Checking, Guard, Place};
 use crate::catalog::drift::{self, Bound, Demand};
+use crate::observe::Observer;
 use crate::session::deadline::Patience;
 use crate::session::request::cancelled;
 use crate::{CallError, Cause, ConnectErrorKind, Dispatched, ToolCall};
 
 impl Guard for Client {
     fn id(&self) -> usize {
-        std::sync::Arc::as_ptr(&self.supervisor).addr()
+        Arc::as_ptr(&self.supervisor).addr()
+    }
+
+    fn observer(&self) -> &Arc<Observer> {
+        self.observer()
     }
 
     fn admit(&self, call: &ToolCall) -> Result<(), CallError> {

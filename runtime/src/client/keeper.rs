@@ -100,6 +100,7 @@ impl Keeper {
                 Err(error) => return self.report(ConnectionState::Disconnected, Progress::Failed(error)),
             };
             let since = Instant::now();
+            self.status.observer.redact_with(opened.connection.link.notes.redactor());
             let Some(service) = opened.connection.take_service().await else { return };
             let hang_up = service.cancellation_token();
             let mut serving = tokio::spawn(async move {
@@ -108,6 +109,7 @@ impl Keeper {
             self.report(ConnectionState::Connected, Progress::Open(opened.clone()));
             let end = self.attend(&opened, &mut serving).await;
             hang_up.cancel();
+            self.status.observer.session_ended(since.elapsed(), end == End::Lost);
             self.leaving.retain(|serving| !serving.is_finished());
             self.leaving.push(serving);
             if end == End::Closed {

@@ -25,6 +25,7 @@ use self::lease::Lease;
 use self::supervisor::Supervisor;
 use crate::catalog::changes::Changes;
 use crate::catalog::drift::Baseline;
+use crate::observe::{Events, Observer};
 use crate::session::subscriptions::Subscriptions;
 
 use crate::session::deadline::Patience;
@@ -184,6 +185,27 @@ impl Client {
         self.supervisor.status.watch()
     }
 
+    /// Listens from now on to what happens: calls, and what the connection does. It hears of changes to the server's list of
+    /// tools as [`tool_changes`](Self::tool_changes) does.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_runtime::Client) {
+    /// use mcp_runtime::events::Event;
+    ///
+    /// let mut events = client.events();
+    /// while let Some(event) = events.next().await {
+    ///     if let Event::ToolInvoked(call) = event {
+    ///         println!("{} called {}: {}", call.source, call.tool, call.outcome);
+    ///     }
+    /// }
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn events(&self) -> Events {
+        self.changes().watch();
+        self.observer().subscribe()
+    }
+
     /// Closes the connection, also one that is being opened; a child process is gone when this returns, with all that it
     /// started. It takes seconds at most, whatever the server does. The next call opens another connection.
     pub async fn close(&self) {
@@ -211,6 +233,10 @@ impl Client {
     /// The open connection; whoever comes while it is being opened waits for the same one.
     pub(crate) async fn connection(&self) -> Result<Lease, ConnectError> {
         self.supervisor.lease().await
+    }
+
+    pub(crate) fn observer(&self) -> &Arc<Observer> {
+        &self.supervisor.status.observer
     }
 
     pub(crate) fn changes(&self) -> &Changes {

@@ -37,6 +37,7 @@ pub struct ClientOptions {
     secrets: Option<Secrets>,
     trusts_current_folder: bool,
     approver: Option<Approver>,
+    records_content: bool,
     #[cfg(feature = "stdio")]
     streams: Option<Streams>,
     #[cfg(feature = "cassette")]
@@ -237,6 +238,21 @@ impl ClientOptions {
         self.approver.as_ref()
     }
 
+    /// Has [`events`](crate::events) and spans show arguments and results, up to 16 KiB of each. Left out of them is what the
+    /// configuration of the server keeps secret, what stands under the keys of secrets (`password`, `apiKey`), and what has
+    /// their form (`ghp_..`). By default they show nothing of either.
+    ///
+    /// A client whose configuration has placeholders knows its secrets from the first connection on, and shows nothing before.
+    #[must_use]
+    pub fn record_content(mut self, yes: bool) -> Self {
+        self.records_content = yes;
+        self
+    }
+
+    pub(crate) fn records_content(&self) -> bool {
+        self.records_content
+    }
+
     pub(crate) fn secret_source(&self) -> Secrets {
         self.secrets.clone().unwrap_or_default()
     }
@@ -379,7 +395,8 @@ impl fmt::Debug for ClientOptions {
             .field("handlers", &self.handlers)
             .field("secrets", &self.secrets.is_some())
             .field("trusts_current_folder", &self.trusts_current_folder)
-            .field("approver", &self.approver.is_some());
+            .field("approver", &self.approver.is_some())
+            .field("records_content", &self.records_content);
         #[cfg(feature = "stdio")]
         shown.field("streams", &self.streams.is_some());
         #[cfg(feature = "cassette")]

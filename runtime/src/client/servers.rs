@@ -8,6 +8,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use super::configured::{SERVERS_VARIABLE, clients_of};
+use crate::observe::{Events, subscribe_to_all};
 use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind};
 
 /// Several servers by name, each with one shared connection.
@@ -128,6 +129,22 @@ impl Servers {
     /// Tries again to connect to the servers whose last attempt to connect failed, side by side; the report is of them.
     pub async fn reconnect_failed(&self) -> ConnectReport {
         connect(self.clients.values().filter(|client| client.supervisor.has_failed())).await
+    }
+
+    /// Listens from now on to what happens to all servers that are there now; see [`Client::events`].
+    ///
+    /// ```
+    /// use mcp_model::ServerConfig;
+    /// use mcp_runtime::Servers;
+    ///
+    /// let servers = Servers::new().with(ServerConfig::stdio("files", "my-mcp-server"));
+    /// let events = servers.events();
+    /// # let _ = events;
+    /// ```
+    #[must_use]
+    pub fn events(&self) -> Events {
+        self.clients.values().for_each(|client| client.changes().watch());
+        subscribe_to_all(self.clients.values().map(|client| &**client.observer()))
     }
 
     /// Closes all connections side by side.

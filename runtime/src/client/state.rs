@@ -6,6 +6,7 @@ use tokio::sync::watch;
 
 use crate::catalog::changes::Changes;
 use crate::catalog::drift::Told;
+use crate::observe::Observer;
 use crate::session::subscriptions::Subscriptions;
 
 /// What the connection of a [`Client`](crate::Client) is doing.
@@ -61,6 +62,7 @@ struct Stamped {
 /// What is told of a connection to whoever watches.
 pub(super) struct Status {
     state: watch::Sender<Stamped>,
+    pub(super) observer: Arc<Observer>,
     pub(super) tools: Changes,
     pub(super) resources: Arc<Subscriptions>,
     /// What was told of tools that are not those that were bound.
@@ -68,13 +70,15 @@ pub(super) struct Status {
 }
 
 impl Status {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(observer: Observer) -> Self {
+        let observer = Arc::new(observer);
         let state = Stamped { keeper: 0, state: ConnectionState::Disconnected };
         Self {
             state: watch::Sender::new(state),
-            tools: Changes::default(),
+            tools: Changes::new(observer.clone()),
             resources: Arc::default(),
-            drift: Told::default(),
+            drift: Told::new(observer.clone()),
+            observer,
         }
     }
 
@@ -84,6 +88,8 @@ impl Status {
             let is_news = keeper >= last.keeper && state != last.state && last.state != ConnectionState::ShutDown;
             if is_news {
                 *last = Stamped { keeper, state };
+                // Before the next change can be noted.
+                self.observer.state_changed(state);
             }
             is_news
         });

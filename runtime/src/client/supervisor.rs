@@ -13,6 +13,7 @@ use super::keeper::{Keeper, Order, Progress};
 use super::lease::Lease;
 use super::options::ClientOptions;
 use super::state::{ConnectionState, Status};
+use crate::observe::Observer;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
 /// Longer than a stubborn child process, or the goodbye to an HTTP server that does not answer, may take.
@@ -59,10 +60,11 @@ impl Kept {
 
 impl Supervisor {
     pub(super) fn new(config: ServerConfig, options: ClientOptions) -> Self {
+        let observer = Observer::new(&config, options.records_content());
         Self {
             config: Arc::new(config),
             options: Arc::new(options),
-            status: Arc::new(Status::new()),
+            status: Arc::new(Status::new(observer)),
             slot: Mutex::default(),
         }
     }

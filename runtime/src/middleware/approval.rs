@@ -63,6 +63,9 @@ impl Approver {
             arguments: call.arguments.clone(),
             annotations: call.spec.map(|spec| spec.annotations).unwrap_or_default(),
         };
+        if let Some(observer) = call.passage.observer() {
+            observer.approval_asked(call);
+        }
         let denied = |reason: String| CallError::denied(&*call.server, &*call.tool, reason);
         let answer = tokio::select! {
             biased;

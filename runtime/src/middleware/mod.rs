@@ -9,6 +9,7 @@
 mod approval;
 mod calls;
 mod demands;
+mod events;
 mod layer;
 mod policy;
 mod stack;

@@ -9,9 +9,11 @@ use tower::{Service, ServiceExt};
 
 use super::calls::Called;
 use super::demands::{Admission, Consent, Sameness};
+use super::events::Announced;
 use super::layer::{Layered, ServiceFuture};
 use super::policy::Policy;
 use crate::call::Demands;
+use crate::observe::{Events, Observer};
 use crate::{CallError, CallTool, ToolCall, ToolResult};
 
 /// Layers around something that calls tools, in one order whatever the order in which they are given; outermost first:
@@ -38,6 +40,8 @@ pub struct Stack<C> {
 
 #[derive(Clone, Default)]
 struct Layers {
+    /// Tells of the calls of what demands nothing: of a fake, or of a stack.
+    observer: Arc<Observer>,
     policies: Policies,
 }
 
@@ -64,6 +68,21 @@ impl<C: CallTool + 'static> Stack<C> {
         self
     }
 
+    /// Listens from now on to what happens to the calls of this stack, each of which is told once; around a client it is the
+    /// client's [`events`](crate::Client::events), and around anything else, such as a [`Fake`](crate::Fake), the stack's own.
+    ///
+    /// ```
+    /// use mcp_runtime::Fake;
+    /// use mcp_runtime::middleware::Stack;
+    ///
+    /// let events = Stack::new(Fake::new()).events();
+    /// # let _ = events;
+    /// ```
+    #[must_use]
+    pub fn events(&self) -> Events {
+        self.layers.observer_of(&self.inner).subscribe()
+    }
+
     /// What the layers stand around.
     pub fn inner(&self) -> &C {
         &self.inner
@@ -71,6 +90,11 @@ impl<C: CallTool + 'static> Stack<C> {
 }
 
 impl Layers {
+    /// Who tells of what this stack does.
+    fn observer_of(&self, inner: &impl CallTool) -> Arc<Observer> {
+        inner.demands().guard().map_or_else(|| self.observer.clone(), |guard| guard.observer().clone())
+    }
+
     /// The one place that has the order.
     fn around<C: CallTool + 'static>(&self, inner: &Arc<C>) -> BoxCloneSyncService<ToolCall, ToolResult, CallError> {
         let demands: Demands = inner.demands();
@@ -79,6 +103,7 @@ impl Layers {
         let service = Layered::new(Arc::new(Consent(demands.clone())), service);
         let service = Layered::new(Arc::new(self.policies.clone()), service);
         let service = Layered::new(Arc::new(Admission(demands)), service);
+        let service = Layered::new(Arc::new(Announced(self.observer_of(inner))), service);
         BoxCloneSyncService::new(service)
     }
 }

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Dispatched;
 use crate::call::Listener;
+use crate::observe::note_request;
 use crate::session::clock::{Questions, run_out};
 use crate::session::deadline::Patience;
 use crate::session::direct::{Direct, Sent};
@@ -90,13 +91,17 @@ pub(crate) async fn request(
     let Terms { patience, listener, cancellation, questions } = terms.into();
     let ticket = ledger.admit(size_of(&request), patience.first, listener).map_err(RequestError::Failed)?;
     request.extensions_mut().insert(ticket.clone());
+    let is_call = matches!(request, ClientRequest::CallToolRequest(_));
     let pending = Pending { ledger, ticket: ticket.clone(), peer };
-    tokio::select! {
+    let outcome = tokio::select! {
         biased;
-        () = cancelled(cancellation.as_ref()) => {}
-        answer = pending.answer(request, run_out(&ticket, patience, questions)) => return answer,
+        () = cancelled(cancellation.as_ref()) => Err(RequestError::Cancelled(pending.give_up())),
+        answer = pending.answer(request, run_out(&ticket, patience, questions)) => answer,
+    };
+    if is_call {
+        note_request(ticket.id());
     }
-    Err(RequestError::Cancelled(pending.give_up()))
+    outcome
 }
 
 /// Like [`request`], but straight to the transport and back. None where it was not sent, and has to be by way of rmcp.
@@ -113,6 +118,7 @@ pub(crate) async fn request_directly(
         Err(failure) => return Some(Err(RequestError::Failed(failure))),
     };
     let id = ticket.direct_id();
+    note_request(Some(&id));
     request.extensions_mut().insert(ticket.clone());
     request.get_meta_mut().set_progress_token(ProgressToken(id.clone()));
     let message = ClientJsonRpcMessage::request(request, id.clone());

@@ -120,6 +120,8 @@ impl Watch {
         assert!(log.len() > 100, "{} records", log.len());
         assert!(log.iter().any(|record| record.contains("server_stderr") && record.contains("leaky")), "no stderr");
         assert!(log.iter().any(|record| record.starts_with("rmcp")), "nothing of rmcp");
+        let results = log.iter().filter(|record| record.contains("gen_ai.tool.call.result"));
+        assert!(results.count() > 5, "no results in spans");
         log.iter().for_each(|record| self.text("log", record));
         let leaks = self.looked.leaks.lock().expect("no panic");
         let shown: Vec<&String> = leaks.iter().take(12).collect();

@@ -1,0 +1,142 @@
+//! From where things happen to whoever listens. Nobody who is slow holds anything up.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::event::{Event, Lagged};
+
+/// How many events wait for a listener; of more the oldest go.
+const UNREAD: usize = 1024;
+
+type Ear = broadcast::Sender<Arc<Event>>;
+
+/// Where the events of one client go: to each of its listeners through a ring of its own, so that one ring can have the
+/// events of several clients.
+#[derive(Default)]
+pub(super) struct Bus {
+    ears: RwLock<Vec<Ear>>,
+    is_heard: AtomicBool,
+}
+
+impl Bus {
+    /// Whether an event is worth to be made; may be true for a while after the last listener has gone.
+    pub(super) fn is_heard(&self) -> bool {
+        self.is_heard.load(Ordering::Relaxed)
+    }
+
+    /// Tells whoever listens; what nobody hears is not even made.
+    pub(super) fn publish(&self, event: impl FnOnce() -> Event) {
+        if !self.is_heard() {
+            return;
+        }
+        let event = Arc::new(event());
+        let mut is_anybody_gone = false;
+        for ear in &*self.ears.read().unwrap_or_else(PoisonError::into_inner) {
+            is_anybody_gone |= ear.send(event.clone()).is_err();
+        }
+        if is_anybody_gone {
+            self.change(|_| {});
+        }
+    }
+
+    fn add(&self, ear: Ear) {
+        self.change(|ears| ears.push(ear));
+    }
+
+    /// Changes who listens, and forgets those who have gone.
+    fn change(&self, change: impl FnOnce(&mut Vec<Ear>)) {
+        let mut ears = self.ears.write().unwrap_or_else(PoisonError::into_inner);
+        ears.retain(|ear| ear.receiver_count() > 0);
+        change(&mut ears);
+        self.is_heard.store(!ears.is_empty(), Ordering::Relaxed);
+    }
+}
+
+/// Listens to several at once.
+pub(super) fn listen<'b>(buses: impl Iterator<Item = &'b Bus>) -> Events {
+    let (ear, events) = broadcast::channel(UNREAD);
+    buses.for_each(|bus| bus.add(ear.clone()));
+    Events(events)
+}
+
+/// Listens to what these tell.
+pub(crate) fn subscribe_to_all<'o>(observers: impl Iterator<Item = &'o super::Observer>) -> Events {
+    listen(observers.map(super::Observer::bus))
+}
+
+/// Events from now on, as they happen.
+///
+/// The last 1,024 that were not read wait; of more the oldest are forgotten, and [`Event::Lagged`] says how many. A listener
+/// that is never read costs no more than these, and holds no call up.
+///
+/// ```no_run
+/// # async fn run(client: mcp_runtime::Client) {
+/// use mcp_runtime::events::Event;
+///
+/// let mut events = client.events();
+/// while let Some(event) = events.next().await {
+///     match event {
+///         Event::ToolInvoked(call) => println!("{} {}: {} in {:?}", call.server, call.tool, call.outcome, call.duration),
+///         Event::Lagged(lag) => println!("{} events were missed", lag.missed),
+///         other => println!("{other:?}"),
+///     }
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Events(broadcast::Receiver<Arc<Event>>);
+
+impl Events {
+    /// Waits for the next event; `None` once there are neither clients nor connections that could tell of anything. Nothing
+    /// is missed where the future is dropped.
+    pub async fn next(&mut self) -> Option<Event> {
+        match self.0.recv().await {
+            Ok(event) => Some(Arc::unwrap_or_clone(event)),
+            Err(RecvError::Lagged(missed)) => Some(Event::Lagged(Lagged { missed })),
+            Err(RecvError::Closed) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::event::ToolsChanged;
+    use super::*;
+
+    fn event(number: usize) -> Event {
+        Event::ToolsChanged(ToolsChanged { server: number.to_string() })
+    }
+
+    #[tokio::test]
+    async fn who_is_slow_is_told_how_much_is_lost_and_who_has_gone_costs_nothing() {
+        let bus = Bus::default();
+        bus.publish(|| unreachable!("nobody listens"));
+        let (mut slow, gone) = (listen([&bus].into_iter()), listen([&bus].into_iter()));
+        drop(gone);
+        (0..UNREAD + 6).for_each(|number| bus.publish(|| event(number)));
+        assert_eq!(bus.ears.read().unwrap().len(), 1, "who has gone is forgotten");
+        assert_eq!(slow.next().await, Some(Event::Lagged(Lagged { missed: 6 })));
+        assert_eq!(slow.next().await, Some(event(6)));
+        drop(slow);
+        bus.publish(|| event(0));
+        assert!(!bus.is_heard());
+    }
+
+    #[tokio::test]
+    async fn one_listener_hears_several_until_the_last_of_them_has_gone() {
+        let (one, two) = (Bus::default(), Bus::default());
+        let mut events = listen([&one, &two].into_iter());
+        one.publish(|| event(1));
+        two.publish(|| event(2));
+        one.publish(|| event(3));
+        drop(one);
+        for number in 1..=3 {
+            assert_eq!(events.next().await, Some(event(number)), "in the order in which they came");
+        }
+        drop(two);
+        assert_eq!(events.next().await, None);
+    }
+}

@@ -1,0 +1,196 @@
+//! What whoever watches is told.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::{CallError, CallErrorKind, ConnectionState, Dispatched, ToolCall, ToolResult};
+
+/// What happened, in the words of whoever watches. None of it shows a secret of the configuration, and none of it what
+/// calls send and get, unless [`ClientOptions::record_content`](crate::ClientOptions::record_content) asks for that.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Event {
+    /// A call has ended, or was refused.
+    ToolInvoked(ToolInvoked),
+    /// The connection of a client does something else.
+    ServerStateChanged(ServerStateChanged),
+    /// The server's list of tools is not what it was, or may not be.
+    ToolsChanged(ToolsChanged),
+    /// A tool is not the one that was bound.
+    DriftDetected(DriftDetected),
+    /// Somebody is asked to approve a call.
+    ApprovalAsked(ApprovalAsked),
+    /// This listener was too slow, and has missed something. It comes in the place of what was missed.
+    Lagged(Lagged),
+}
+
+/// A call has ended, or was refused. There is one for each call of the program, however often a
+/// [`Stack`](crate::middleware::Stack) tried, and where a policy denied it or a cache answered it.
+///
+/// A typed call whose result is not what its bindings promise (`CallError::Decode`) was answered: reading it comes after.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolInvoked {
+    /// The server's name.
+    pub server: String,
+    /// The tool's wire name.
+    pub tool: String,
+    /// Who made the call.
+    pub source: CallSource,
+    /// How long it took, from when it was made: connecting, approvals, tries and pauses included.
+    pub duration: Duration,
+    /// How it ended.
+    pub outcome: CallOutcome,
+    /// The arguments, redacted; only where the client records content.
+    pub arguments: Option<Map<String, Value>>,
+    /// The `result` of the response, redacted; only where the client records content, and there is one.
+    pub result: Option<Value>,
+}
+
+/// The connection of a client does something else than before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ServerStateChanged {
+    /// The server's name.
+    pub server: String,
+    /// What it does now.
+    pub state: ConnectionState,
+}
+
+/// The server said that its list of tools changed, or was reached anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolsChanged {
+    /// The server's name.
+    pub server: String,
+}
+
+/// A tool of the live server is not the one that was bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DriftDetected {
+    /// The server's name.
+    pub server: String,
+    /// The tool's wire name.
+    pub tool: String,
+    /// What changed, in words.
+    pub change: String,
+    /// Whether calls that were right may fail now, or results not be read.
+    pub is_breaking: bool,
+    /// Whether calls of the tool are refused.
+    pub is_refused: bool,
+}
+
+/// Somebody is asked to approve a call. What they say shows in the call's [`ToolInvoked`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ApprovalAsked {
+    /// The server's name.
+    pub server: String,
+    /// The tool's wire name.
+    pub tool: String,
+    /// The arguments, redacted; only where the client records content.
+    pub arguments: Option<Map<String, Value>>,
+}
+
+/// A listener was too slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Lagged {
+    /// How many events it has missed.
+    pub missed: u64,
+}
+
+/// Who made a call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CallSource {
+    /// Generated bindings.
+    Bindings,
+    /// Names and JSON, without bindings.
+    Untyped,
+    /// Who the caller says, by [`CallOptions::source`](crate::CallOptions::source).
+    Named(String),
+}
+
+impl CallSource {
+    pub(super) fn of(call: &ToolCall) -> Self {
+        match (call.options.given_source(), call.spec) {
+            (Some(name), _) => Self::Named(name.to_owned()),
+            (None, Some(_)) => Self::Bindings,
+            (None, None) => Self::Untyped,
+        }
+    }
+
+    /// `bindings`, `untyped`, or the name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Bindings => "bindings",
+            Self::Untyped => "untyped",
+            Self::Named(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for CallSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CallOutcome {
+    /// The tool gave a result.
+    Success,
+    /// The tool answered that it failed (`isError`).
+    ToolError,
+    /// The call failed, or was refused.
+    #[non_exhaustive]
+    Failed {
+        /// How.
+        kind: CallErrorKind,
+        /// Whether the server may have acted on it.
+        dispatched: Dispatched,
+    },
+    /// Nobody waited for the end: the future of the call was dropped. Whether the server acted on it is not known.
+    Dropped,
+}
+
+impl CallOutcome {
+    pub(super) fn of(outcome: &Result<ToolResult, CallError>) -> Self {
+        match outcome {
+            Ok(result) if result.is_error => Self::ToolError,
+            Ok(_) => Self::Success,
+            Err(CallError::Tool(_)) => Self::ToolError,
+            Err(error) => Self::Failed { kind: error.kind(), dispatched: error.dispatched() },
+        }
+    }
+
+    /// Whether the tool gave a result.
+    #[must_use]
+    pub const fn is_success(self) -> bool {
+        matches!(self, Self::Success)
+    }
+
+    /// The outcome as one word of metrics and traces: `success`, `tool_error`, `timeout`, `dropped`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::ToolError => CallErrorKind::Tool.as_str(),
+            Self::Failed { kind, .. } => kind.as_str(),
+            Self::Dropped => "dropped",
+        }
+    }
+}
+
+impl fmt::Display for CallOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

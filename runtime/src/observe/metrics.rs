@@ -1,0 +1,133 @@
+//! Figures for whatever recorder the program has installed for the `metrics` crate. Names and labels are those of
+//! OpenTelemetry's semantic conventions for MCP, where they have them, and have few values: no label says what a stranger
+//! or a model may make up.
+
+use std::sync::{Arc, Once, OnceLock};
+use std::time::Duration;
+
+use metrics::{Label, Unit, counter, describe_counter, describe_histogram, histogram};
+use tokio::time::Instant;
+
+use super::endpoint::Endpoint;
+use super::event::CallOutcome;
+use super::observer::Observer;
+use super::spans::{METHOD, OPERATION};
+use crate::{CallError, CallErrorKind, ConnectionState, ToolCall};
+
+pub(super) const ARE_KEPT: bool = true;
+
+const OPERATION_DURATION: &str = "mcp.client.operation.duration";
+const SESSION_DURATION: &str = "mcp.client.session.duration";
+const CALLS: &str = "mcp_bindgen.client.calls";
+const STATE_CHANGES: &str = "mcp_bindgen.client.state_changes";
+
+/// What has no value of its own.
+const OTHER: &str = "_OTHER";
+/// The error codes that JSON-RPC has for itself.
+const KNOWN_CODES: std::ops::RangeInclusive<i64> = -32768..=-32000;
+
+fn describe() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        describe_histogram!(OPERATION_DURATION, Unit::Seconds, "how long requests to MCP servers take");
+        describe_histogram!(SESSION_DURATION, Unit::Seconds, "how long connections to MCP servers last");
+        describe_counter!(
+            CALLS,
+            Unit::Count,
+            "calls of tools, by how they ended; each once, however often it was tried"
+        );
+        describe_counter!(STATE_CHANGES, Unit::Count, "what connections to MCP servers do");
+    });
+}
+
+pub(super) fn state_changed(server: &str, state: ConnectionState) {
+    describe();
+    let state = match state {
+        ConnectionState::Disconnected => "disconnected",
+        ConnectionState::Connecting => "connecting",
+        ConnectionState::Connected => "connected",
+        ConnectionState::Reconnecting => "reconnecting",
+        ConnectionState::ShutDown => "shut_down",
+    };
+    counter!(STATE_CHANGES, "mcp_bindgen.server" => server.to_owned(), "mcp_bindgen.state" => state).increment(1);
+}
+
+pub(super) fn session_ended(server: &str, endpoint: &Endpoint, after: Duration, was_lost: bool) {
+    describe();
+    let mut labels = labels_of(server, endpoint);
+    labels.extend(was_lost.then(|| Label::from_static_parts("error.type", "connection_lost")));
+    histogram!(SESSION_DURATION, labels).record(after);
+}
+
+pub(super) fn call_ended(server: &str, tool: &str, is_bound: bool, outcome: CallOutcome) {
+    describe();
+    let labels = vec![
+        Label::new("mcp_bindgen.server", server.to_owned()),
+        tool_label(tool, is_bound, outcome),
+        Label::from_static_parts("mcp_bindgen.outcome", outcome.as_str()),
+    ];
+    counter!(CALLS, labels).increment(1);
+}
+
+/// How long one request takes.
+pub(super) struct Timing {
+    observer: Arc<Observer>,
+    tool: String,
+    is_bound: bool,
+    begun: OnceLock<(Instant, String)>,
+}
+
+impl Timing {
+    pub(super) fn of(observer: &Arc<Observer>, call: &ToolCall) -> Self {
+        Self {
+            observer: observer.clone(),
+            tool: observer.name(&call.tool),
+            is_bound: call.spec.is_some(),
+            begun: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn begin(&self, protocol_version: &str) {
+        self.begun.get_or_init(|| (Instant::now(), protocol_version.to_owned()));
+    }
+
+    /// What never became a request is none.
+    pub(super) fn end(self, outcome: CallOutcome, error: Option<&CallError>) {
+        let Some((begun, protocol_version)) = self.begun.get() else { return };
+        describe();
+        let mut labels = labels_of(self.observer.server(), &self.observer.endpoint);
+        labels.extend([
+            Label::from_static_parts("mcp.method.name", METHOD),
+            Label::from_static_parts("gen_ai.operation.name", OPERATION),
+            Label::new("mcp.protocol.version", protocol_version.clone()),
+            tool_label(&self.tool, self.is_bound, outcome),
+        ]);
+        if let Some(CallError::Rpc { code, .. }) = error {
+            let code = if KNOWN_CODES.contains(code) { code.to_string() } else { OTHER.to_owned() };
+            labels.push(Label::new("rpc.response.status_code", code.clone()));
+            labels.push(Label::new("error.type", code));
+        } else if !outcome.is_success() {
+            labels.push(Label::from_static_parts("error.type", outcome.as_str()));
+        }
+        histogram!(OPERATION_DURATION, labels).record(begun.elapsed());
+    }
+}
+
+fn labels_of(server: &str, endpoint: &Endpoint) -> Vec<Label> {
+    let mut labels = vec![Label::new("mcp_bindgen.server", server.to_owned())];
+    labels.extend(endpoint.transport.map(|transport| Label::from_static_parts("network.transport", transport)));
+    labels.extend(endpoint.address.clone().map(|address| Label::new("server.address", address)));
+    labels.extend(endpoint.port.map(|port| Label::new("server.port", port.to_string())));
+    labels
+}
+
+/// A tool that neither bindings nor an answer of the server vouch for may be one that a model made up.
+fn tool_label(tool: &str, is_bound: bool, outcome: CallOutcome) -> Label {
+    let is_known = is_bound
+        || match outcome {
+            CallOutcome::Success | CallOutcome::ToolError => true,
+            CallOutcome::Failed { kind, .. } => kind == CallErrorKind::Tool,
+            CallOutcome::Dropped => false,
+        };
+    Label::new("gen_ai.tool.name", if is_known { tool.to_owned() } else { OTHER.to_owned() })
+}

@@ -1,0 +1,28 @@
+//! What feature `metrics` would keep, without it.
+
+use std::time::Duration;
+
+use super::endpoint::Endpoint;
+use super::event::CallOutcome;
+use super::observer::Observer;
+use crate::{CallError, ConnectionState, ToolCall};
+
+pub(super) const ARE_KEPT: bool = false;
+
+pub(super) fn state_changed(_: &str, _: ConnectionState) {}
+
+pub(super) fn session_ended(_: &str, _: &Endpoint, _: Duration, _: bool) {}
+
+pub(super) fn call_ended(_: &str, _: &str, _: bool, _: CallOutcome) {}
+
+pub(super) struct Timing;
+
+impl Timing {
+    pub(super) fn of(_: &Observer, _: &ToolCall) -> Self {
+        Self
+    }
+
+    pub(super) fn begin(&self, _: &str) {}
+
+    pub(super) fn end(self, _: CallOutcome, _: Option<&CallError>) {}
+}

@@ -1,0 +1,155 @@
+//! Calls as spans of `tracing`, with the names of OpenTelemetry's semantic conventions for MCP and GenAI, as they stood at
+//! version 1.41 (`open-telemetry/semantic-conventions-genai`, status Development). What has no name there begins with
+//! `mcp_bindgen.`. `otel.*` is what `tracing-opentelemetry` reads.
+//!
+//! `mcp.session.id` is left out: whoever knows it can take part in the session. So is the status description, in which a
+//! server may repeat what it was sent.
+
+use std::sync::Arc;
+
+use rmcp::model::RequestId;
+use serde_json::{Map, Value};
+use tracing::Span;
+use tracing::field::Empty;
+
+use super::event::{CallOutcome, CallSource};
+use super::observer::Observer;
+use crate::{CallError, ToolCall, ToolResult};
+
+pub(super) const METHOD: &str = "tools/call";
+pub(super) const OPERATION: &str = "execute_tool";
+const TARGET: &str = "mcp_bindgen::calls";
+
+/// The span of a call, or of one try of it.
+pub(super) struct CallSpan {
+    span: Span,
+    /// Where there is a span.
+    observer: Option<Arc<Observer>>,
+    /// Whether it is the one that shows the call's content.
+    has_content: bool,
+}
+
+impl CallSpan {
+    /// The span around all tries of a call, whoever answers it in the end.
+    pub(super) fn of_all(observer: &Arc<Observer>, call: &ToolCall) -> Self {
+        let span = tracing::info_span!(
+            target: TARGET,
+            OPERATION,
+            otel.name = Empty,
+            otel.kind = "internal",
+            otel.status_code = Empty,
+            gen_ai.operation.name = OPERATION,
+            gen_ai.tool.name = Empty,
+            gen_ai.tool.call.arguments = Empty,
+            gen_ai.tool.call.result = Empty,
+            rpc.response.status_code = Empty,
+            "error.type" = Empty,
+            mcp_bindgen.server = Empty,
+            mcp_bindgen.source = Empty,
+        );
+        Self::begin(span, OPERATION, observer, call, true)
+    }
+
+    /// The span of a client's request. Where there is one around all tries, the operation of the agent is that one.
+    pub(super) fn of_try(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
+        let span = tracing::info_span!(
+            target: TARGET,
+            METHOD,
+            otel.name = Empty,
+            otel.kind = "client",
+            otel.status_code = Empty,
+            mcp.method.name = METHOD,
+            mcp.protocol.version = Empty,
+            gen_ai.operation.name = Empty,
+            gen_ai.tool.name = Empty,
+            gen_ai.tool.call.arguments = Empty,
+            gen_ai.tool.call.result = Empty,
+            jsonrpc.request.id = Empty,
+            rpc.response.status_code = Empty,
+            "error.type" = Empty,
+            network.transport = Empty,
+            server.address = Empty,
+            server.port = Empty,
+            mcp_bindgen.server = Empty,
+            mcp_bindgen.source = Empty,
+        );
+        let traced = Self::begin(span, METHOD, observer, call, is_all);
+        if let (Some(observer), span) = (&traced.observer, &traced.span) {
+            if is_all {
+                span.record("gen_ai.operation.name", OPERATION);
+            }
+            span.record("network.transport", observer.endpoint.transport);
+            span.record("server.address", observer.endpoint.address.as_deref());
+            span.record("server.port", observer.endpoint.port);
+        }
+        traced
+    }
+
+    fn begin(span: Span, what: &str, observer: &Arc<Observer>, call: &ToolCall, has_content: bool) -> Self {
+        if span.is_disabled() {
+            return Self { span, observer: None, has_content };
+        }
+        let tool = observer.name(&call.tool);
+        span.record("otel.name", format!("{what} {tool}"));
+        span.record("gen_ai.tool.name", tool);
+        span.record("mcp_bindgen.server", observer.server_of(call));
+        span.record("mcp_bindgen.source", observer.name(CallSource::of(call).as_str()));
+        if has_content {
+            span.record("gen_ai.tool.call.arguments", observer.arguments(&call.arguments).map(json));
+        }
+        Self { span, observer: Some(observer.clone()), has_content }
+    }
+
+    pub(super) fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    pub(super) fn connected(&self, protocol_version: &str) {
+        self.span.record("mcp.protocol.version", protocol_version);
+    }
+
+    pub(super) fn end(mut self, outcome: &Result<ToolResult, CallError>) {
+        let Some(observer) = self.observer.take() else { return };
+        if let Ok(result) = outcome
+            && self.has_content
+        {
+            self.span.record("gen_ai.tool.call.result", observer.result(result).map(|result| result.to_string()));
+        }
+        let code = match outcome {
+            Err(CallError::Rpc { code, .. }) => Some(code.to_string()),
+            _ => None,
+        };
+        self.span.record("rpc.response.status_code", code.as_deref());
+        let outcome = CallOutcome::of(outcome);
+        if !outcome.is_success() {
+            self.failed(code.as_deref().unwrap_or(outcome.as_str()));
+        }
+    }
+
+    fn failed(&self, how: &str) {
+        self.span.record("error.type", how);
+        self.span.record("otel.status_code", "ERROR");
+    }
+}
+
+impl Drop for CallSpan {
+    fn drop(&mut self) {
+        if self.observer.is_some() {
+            self.failed(CallOutcome::Dropped.as_str());
+        }
+    }
+}
+
+fn json(object: Map<String, Value>) -> String {
+    Value::Object(object).to_string()
+}
+
+/// Notes the id of the request that a call has become, in the span that the caller is in. Of several, which a server makes of
+/// one that asks back, it is the last.
+pub(crate) fn note_request(id: Option<&RequestId>) {
+    let span = Span::current();
+    let is_ours = span.metadata().is_some_and(|metadata| metadata.target() == TARGET && metadata.name() == METHOD);
+    if is_ours {
+        span.record("jsonrpc.request.id", id.map(ToString::to_string));
+    }
+}
