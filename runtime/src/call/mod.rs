@@ -32,7 +32,7 @@ pub use error::{CallError, Cause, ConnectError, ConnectErrorKind, Dispatched};
 pub use guard::Demands;
 pub(crate) use guard::{Checking, Guard};
 pub use options::CallOptions;
-pub(crate) use passage::{Passage, Place};
+pub(crate) use passage::{Limit, Passage, Place};
 pub(crate) use progress::Listener;
 pub use progress::{Progress, ProgressStream};
 pub use reply::ToolReply;

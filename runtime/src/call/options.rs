@@ -117,6 +117,18 @@ impl CallOptions {
         }
     }
 
+    /// The same after so much of the call's time has passed.
+    pub(crate) fn spend(&mut self, elapsed: Duration) {
+        for time in [&mut self.timeout, &mut self.cap].into_iter().flatten() {
+            *time = time.saturating_sub(elapsed);
+        }
+    }
+
+    /// How long the call may take in all, where that was given with it.
+    pub(crate) fn given_total(&self) -> Option<Duration> {
+        self.cap.or(self.timeout)
+    }
+
     pub(crate) fn given_timeout(&self) -> Option<Duration> {
         self.timeout
     }

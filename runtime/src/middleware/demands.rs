@@ -1,4 +1,5 @@
-//! What the configuration of a client demands, at its places in a stack.
+//! What the configuration of a client demands, at its places in a stack. None of it minds what it stands in: the client
+//! asks for the same, wherever it stands.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub(super) struct Consent(pub(super) Demands);
 pub(super) struct Sameness(pub(super) Demands);
 
 impl Around for Admission {
-    const PLACE: Place = Place::Policy;
+    const PLACE: Option<Place> = None;
 
     async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
@@ -29,7 +30,7 @@ impl Around for Admission {
 }
 
 impl Around for Consent {
-    const PLACE: Place = Place::Approval;
+    const PLACE: Option<Place> = None;
 
     async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
@@ -40,7 +41,7 @@ impl Around for Consent {
 }
 
 impl Around for Sameness {
-    const PLACE: Place = Place::Drift;
+    const PLACE: Option<Place> = None;
 
     async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
