@@ -137,26 +137,30 @@ async fn join_all<F: Future>(futures: impl IntoIterator<Item = F>) -> Vec<F::Out
 #[tokio::test]
 async fn whoever_gives_up_leaves_the_others_their_answer() {
     let (server, stack) = cached(Cache::new(SOON));
-    server.answer_nothing("get", 2);
-    let call = |options: CallOptions| {
+    let call = |key: &'static str, options: CallOptions| {
         let stack = stack.clone();
-        tokio::spawn(async move { stack.call_tool(get("a").with(options)).await })
+        tokio::spawn(async move { stack.call_tool(get(key).with(options)).await })
     };
-    let dropped = call(CallOptions::new());
-    while server.executions("get") == 0 {
-        tokio::task::yield_now().await;
+    for (key, hurry) in [("dropped", SOON), ("late", Duration::from_millis(150))] {
+        server.answer_nothing("get", 1);
+        let before = server.executions("get");
+        let first = call(key, CallOptions::new().timeout(hurry));
+        while server.executions("get") == before {
+            tokio::task::yield_now().await;
+        }
+        let patient: Vec<_> = (0..CALLERS).map(|_| call(key, CallOptions::new())).collect();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert_eq!(server.executions("get"), before + 1);
+        if hurry == SOON {
+            first.abort();
+        } else {
+            assert!(matches!(first.await.unwrap(), Err(CallError::Timeout { .. })));
+        }
+        for call in patient {
+            call.await.unwrap().expect("somebody asked again");
+        }
+        assert_eq!(server.executions("get"), before + 2, "one that gave up, and one for all others");
     }
-    let hurried = call(CallOptions::new().timeout(Duration::from_millis(150)));
-    tokio::task::yield_now().await;
-    let patient: Vec<_> = (0..CALLERS).map(|_| call(CallOptions::new())).collect();
-    tokio::time::sleep(Duration::from_millis(20)).await;
-    assert_eq!(server.executions("get"), 1);
-    dropped.abort();
-    assert!(matches!(hurried.await.unwrap(), Err(CallError::Timeout { .. })));
-    for call in patient {
-        call.await.unwrap().expect("somebody asked again");
-    }
-    assert_eq!(server.executions("get"), 3, "one for each that gave up, and one for all");
 }
 
 #[tokio::test]
