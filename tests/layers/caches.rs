@@ -202,7 +202,10 @@ async fn nobody_reads_what_was_before_a_write() {
     }
     for number in 1..=WRITES {
         let pause_ms = Some(u64::try_from(number % 3).unwrap());
-        let call = ToolCall::of(&StoreSetParams { pause_ms: pause_ms.map(|pause| pause as _), ..StoreSetParams::new("a", number) });
+        let call = ToolCall::of(&StoreSetParams {
+            pause_ms: pause_ms.map(|pause| pause as _),
+            ..StoreSetParams::new("a", number)
+        });
         stack.call_tool(call.unwrap()).await.unwrap();
         written.store(number, Ordering::SeqCst);
         tokio::time::sleep(Duration::from_millis(2)).await;

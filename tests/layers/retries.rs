@@ -50,9 +50,11 @@ async fn tries_come_to_an_end() {
 #[tokio::test]
 async fn sixty_four_callers_and_none_runs_twice() {
     let (server, client) = served();
-    let down = By::new(move |number, _| {
-        if number <= CALLERS { Err(CallError::transport("store", "set", "refused")) } else { done() }
-    });
+    let down = By::new(
+        move |number, _| {
+            if number <= CALLERS { Err(CallError::transport("store", "set", "refused")) } else { done() }
+        },
+    );
     #[derive(Clone)]
     struct First<A, B>(A, B);
     impl<A: CallTool, B: CallTool> CallTool for First<A, B> {

@@ -30,7 +30,8 @@ impl CallTool for Crowd {
 #[tokio::test]
 async fn a_limit_of_tower_holds() {
     let crowd = Crowd::default();
-    let limited = ServiceBuilder::new().concurrency_limit(3).layer(Policy::allow(["s*"])).service(Stack::new(crowd.clone()));
+    let limited =
+        ServiceBuilder::new().concurrency_limit(3).layer(Policy::allow(["s*"])).service(Stack::new(crowd.clone()));
     let limited = Calls::through(limited);
     let mut callers = JoinSet::new();
     for _ in 0..CALLERS {

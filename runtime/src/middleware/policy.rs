@@ -174,10 +174,7 @@ impl Policy {
                 match wait::aside(call, Deadline::after(self.patience).bound(verdict)).await? {
                     Some(verdict) => verdict,
                     None => {
-                        return Ok(Verdict::Deny(format!(
-                            "the policy came to no verdict within {:?}",
-                            self.patience
-                        )));
+                        return Ok(Verdict::Deny(format!("the policy came to no verdict within {:?}", self.patience)));
                     }
                 }
             }

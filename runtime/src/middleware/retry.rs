@@ -12,9 +12,7 @@ use super::layer::{Around, Below, layers_of_tower};
 use super::tools::{Globs, annotations};
 use crate::call::Place;
 use crate::session::request::cancelled;
-use crate::{
-    CallError, CallOptions, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult,
-};
+use crate::{CallError, CallOptions, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult};
 
 const TRIES: usize = 3;
 const SHORTEST: Duration = Duration::from_millis(100);

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use tower::Service;
 
+#[cfg(feature = "validate")]
+use super::Validate;
 use super::calls::Called;
 use super::demands::{Admission, Consent, Sameness};
 use super::layer::ServiceFuture;
-#[cfg(feature = "validate")]
-use super::Validate;
 use super::{Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout};
 use crate::{
-    CallError, CallTool, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult, ToolCall,
-    ToolResult,
+    CallError, CallTool, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult,
+    ToolCall, ToolResult,
 };
 
 /// Layers around something that calls tools, in one order whatever the order in which they are given; outermost first:

@@ -98,7 +98,8 @@ impl Cache {
             match self.kept.find(&key) {
                 Found::Kept(result) => return Ok((*result).clone()),
                 Found::UnderWay(mut news) => {
-                    let landed = async { news.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()) };
+                    let landed =
+                        async { news.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()) };
                     if let Some(outcome) = wait::within(&mut call, landed).await? {
                         return outcome;
                     }
