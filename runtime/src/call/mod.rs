@@ -34,7 +34,7 @@ pub use error_kind::CallErrorKind;
 pub use guard::Demands;
 pub(crate) use guard::{Checking, Guard};
 pub use options::CallOptions;
-pub(crate) use passage::{Passage, Place};
+pub(crate) use passage::{Limit, Passage, Place};
 pub(crate) use progress::Listener;
 pub use progress::{Progress, ProgressStream};
 pub use reply::ToolReply;

@@ -134,12 +134,21 @@ impl CallOptions {
         }
     }
 
-    /// What is left of them when so much of the call's time has passed.
-    pub(crate) fn after(self, elapsed: Duration) -> Self {
+    /// The same after so much of the call's time has passed.
+    pub(crate) fn spend(&mut self, elapsed: Duration) {
         // What is less would only make odd numbers of round ones.
         const NOTHING: Duration = Duration::from_millis(1);
-        let left = |given: Duration| if elapsed < NOTHING { given } else { given.saturating_sub(elapsed) };
-        Self { timeout: self.timeout.map(left), cap: self.cap.map(left), ..self }
+        if elapsed < NOTHING {
+            return;
+        }
+        for time in [&mut self.timeout, &mut self.cap].into_iter().flatten() {
+            *time = time.saturating_sub(elapsed);
+        }
+    }
+
+    /// How long the call may take in all, where that was given with it.
+    pub(crate) fn given_total(&self) -> Option<Duration> {
+        self.cap.or(self.timeout)
     }
 
     pub(crate) fn given_timeout(&self) -> Option<Duration> {

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use crate::observe::Observer;
+use crate::session::deadline::Deadline;
 
 /// The layers around a client, outermost first: the order of a [`Stack`](crate::Stack).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,26 +17,41 @@ pub(crate) enum Place {
     SequentialDependency,
     Approval,
     Validate,
-    Drift,
     Transaction,
     Cache,
     Retry,
     TryTimeout,
 }
 
+/// When what is asked for has to be over, and how long that was from where it was said.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Limit {
+    pub(crate) end: Deadline,
+    pub(crate) after: Duration,
+}
+
+impl Limit {
+    pub(crate) fn after(after: Duration) -> Self {
+        Self { end: Deadline::after(after), after }
+    }
+}
+
 impl Place {
     /// What may not stand inside of this layer, since it could not do what it is for.
     fn excludes(self, inner: Self) -> Option<&'static str> {
-        use Place::{Approval, Cache, Drift, Policy, Retry, SequentialDependency, Transaction, Validate};
+        use Place::{
+            Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout, Validate,
+        };
         match (self, inner) {
-            (Cache, Policy | SequentialDependency | Approval | Validate | Drift) => {
-                Some("what the cache has would pass it by")
-            }
+            (Cache, Policy | SequentialDependency | Approval | Validate) => Some("what the cache has would pass it by"),
             (Cache, Transaction) => Some("what the cache has would not be part of it"),
             (Retry, Approval) => Some("it would ask again for each try"),
             (Retry, SequentialDependency) => Some("it would count each try"),
             (Retry, Transaction) => Some("it would be rolled back for each try"),
             (Retry, Retry) => Some("the tries would multiply"),
+            (Retry, TotalCap) => Some("it would begin anew with each try"),
+            (TryTimeout, Retry) => Some("it would bound all tries together, as `TotalCap` does"),
+            (TryTimeout, Approval) => Some("what a person takes would be the time of a try"),
             _ => None,
         }
     }
@@ -43,14 +60,13 @@ impl Place {
         1 << self as u16
     }
 
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 10] = [
         Self::Events,
         Self::TotalCap,
         Self::Policy,
         Self::SequentialDependency,
         Self::Approval,
         Self::Validate,
-        Self::Drift,
         Self::Transaction,
         Self::Cache,
         Self::Retry,
@@ -65,6 +81,8 @@ pub(crate) struct Passage {
     guarded_by: Option<usize>,
     grant: Option<Arc<AtomicBool>>,
     observer: Option<Weak<Observer>>,
+    limit: Limit,
+    within: Vec<usize>,
 }
 
 impl Passage {
@@ -86,6 +104,30 @@ impl Passage {
             self.grant.get_or_insert_default();
         }
         Ok(())
+    }
+
+    /// Enters a layer that cannot stand inside of itself: it would wait for what it holds.
+    ///
+    /// # Errors
+    /// Where it does.
+    pub(crate) fn enter_once(&mut self, place: Place, id: usize) -> Result<(), String> {
+        if self.within.contains(&id) {
+            return Err(format!("one and the same layer {place:?} stands inside of itself; put it there once"));
+        }
+        self.within.push(id);
+        Ok(())
+    }
+
+    /// Sets when the call has to be over, where that is not to be earlier already.
+    pub(crate) fn bound(&mut self, limit: Limit) {
+        if self.limit.end.earlier(limit.end) != self.limit.end {
+            self.limit = limit;
+        }
+    }
+
+    /// When the call has to be over, whatever its options say.
+    pub(crate) fn limit(&self) -> Limit {
+        self.limit
     }
 
     pub(crate) fn has_come_through(&self, place: Place) -> bool {
@@ -156,9 +198,21 @@ mod tests {
         };
         assert!(inside(Place::Cache, Place::Policy).is_err());
         assert!(inside(Place::Retry, Place::Retry).is_err());
-        assert!(inside(Place::TryTimeout, Place::Retry).is_ok());
+        assert!(inside(Place::TryTimeout, Place::Cache).is_ok());
+        let said = inside(Place::TryTimeout, Place::Retry).expect_err("it is refused");
+        assert!(said.contains("TotalCap"), "{said}");
         let said = inside(Place::Retry, Place::Approval).expect_err("it is refused");
         assert!(said.contains("Approval") && said.contains("Retry"), "{said}");
+    }
+
+    #[test]
+    fn the_earliest_limit_holds() {
+        let mut passage = Passage::default();
+        assert_eq!(passage.limit().end, Deadline::NEVER);
+        for seconds in [9, 5, 7] {
+            passage.bound(Limit::after(Duration::from_secs(seconds)));
+        }
+        assert_eq!(passage.limit().after, Duration::from_secs(5));
     }
 
     #[test]

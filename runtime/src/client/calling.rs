@@ -9,7 +9,7 @@ use super::Client;
 use super::lease::Lease;
 #[cfg(feature = "http")]
 use crate::ConnectErrorKind;
-use crate::call::Demands;
+use crate::call::{Demands, Limit};
 use crate::observe::redact::LONGEST_MESSAGE;
 use crate::observe::{Invocation, Try};
 use crate::session::ask::Ask;
@@ -76,21 +76,31 @@ impl Client {
     /// The connection to ask for something with, and how long that may take. `what` is asked for: a tool, a prompt, a
     /// resource.
     pub(crate) async fn ready(&self, what: &str, options: &CallOptions) -> Result<(Lease, Patience), CallError> {
+        self.ready_until(what, options, Limit::default()).await
+    }
+
+    /// The same, but over in time for what bounds the call beyond its options.
+    async fn ready_until(
+        &self,
+        what: &str,
+        options: &CallOptions,
+        limit: Limit,
+    ) -> Result<(Lease, Patience), CallError> {
         self.check_meta(what, options)?;
         let given = self.given_patience(options);
-        let connecting = given.map_or(Deadline::NEVER, |given| given.first);
+        let connecting = given.map_or(Deadline::NEVER, |given| given.first).earlier(limit.end);
         let connection = tokio::select! {
             biased;
             () = cancelled(options.cancellation()) => return Err(self.cancelled(what, Dispatched::No)),
             connection = connecting.bound(self.connection()) => connection,
         };
         let Some(connection) = connection else {
-            let after = given.map_or(Duration::MAX, |given| given.timeout);
+            let after = given.map_or(limit.after, |given| given.timeout);
             return Err(CallError::timeout(self.name(), what, after, Dispatched::No));
         };
         let connection = connection.map_err(|error| self.not_connected(what, error))?;
         // The configured time counts from when the connection is there.
-        Ok((connection, given.unwrap_or_else(|| self.patience())))
+        Ok((connection, given.unwrap_or_else(|| self.patience()).until(limit.end)))
     }
 
     pub(crate) fn not_connected(&self, what: &str, error: ConnectError) -> CallError {
@@ -121,7 +131,7 @@ impl Client {
         let made = async {
             self.check(&call).await?;
             let bound = self.bound(&call)?;
-            let (connection, patience) = self.ready(&call.tool, &call.options).await?;
+            let (connection, patience) = self.ready_until(&call.tool, &call.options, call.passage.limit()).await?;
             attempt.connected(&connection);
             // Also where a stack has asked already: a try of a call may come upon another connection.
             let patience = match &bound {

@@ -7,10 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use tower::ServiceExt;
 
+use super::contained::{Panicked, contained, contained_async};
+use super::layer::{Around, Below, layers_of_tower};
+use super::tools::{Globs, annotations};
+use super::{CallFacts, wait};
+use crate::call::Place;
 use crate::session::deadline::Deadline;
-use crate::session::request::cancelled;
-use crate::{Annotations, CallError, Dispatched, ToolCall};
+use crate::{Annotations, CallError, ToolCall, ToolResult};
 
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -61,30 +66,141 @@ impl Approver {
             server: call.server.to_string(),
             tool: call.tool.to_string(),
             arguments: call.arguments.clone(),
-            annotations: call.spec.map(|spec| spec.annotations).unwrap_or_default(),
+            annotations: annotations(call),
         };
         if let Some(observer) = call.passage.observer() {
             observer.approval_asked(call);
         }
-        let denied = |reason: String| CallError::denied(&*call.server, &*call.tool, reason);
-        let answer = tokio::select! {
-            biased;
-            () = cancelled(call.options.cancellation()) => {
-                let (server, tool) = (call.server.to_string(), call.tool.to_string());
-                return Err(CallError::Cancelled { server, tool, dispatched: Dispatched::No });
+        let answer = Deadline::after(self.patience).bound(contained_async(|| (self.ask)(request)));
+        let reason = match wait::aside(call, answer).await? {
+            Some(Ok(ApprovalAnswer::Approve)) => return Ok(()),
+            Some(Ok(ApprovalAnswer::Decline(reason))) => reason,
+            Some(Err(Panicked)) => {
+                let (server, tool) = (&*call.server, &*call.tool);
+                tracing::error!(server, tool, "what asks for approvals panicked; the call is denied");
+                "what asks for approvals panicked".to_owned()
             }
-            answer = Deadline::after(self.patience).bound((self.ask)(request)) => answer,
+            None => format!("nobody answered within {:?}", self.patience),
         };
-        match answer {
-            Some(ApprovalAnswer::Approve) => Ok(()),
-            Some(ApprovalAnswer::Decline(reason)) => Err(denied(format!("not approved: {reason}"))),
-            None => Err(denied(format!("not approved: nobody answered within {:?}", self.patience))),
-        }
+        Err(CallError::denied(&*call.server, &*call.tool, format!("not approved: {reason}")))
     }
 }
 
 impl fmt::Debug for Approver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Approver(..)")
+    }
+}
+
+type Which = dyn Fn(&CallFacts<'_>) -> bool + Send + Sync;
+
+/// Has somebody approve calls, each of them once, however often it is tried. Only a yes is a yes: where the answer is no or
+/// comes too late, and where what asks panics, the call ends with [`CallError::Denied`]. Calls that are made at once are asked about
+/// at once.
+///
+/// It is for what the program decides; `approve` of a server's configuration is asked for by
+/// [`ClientOptions::on_approval`](crate::ClientOptions::on_approval), and both hold.
+///
+/// ```
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::Client;
+/// use mcp_runtime::middleware::{Approval, ApprovalAnswer, Stack};
+///
+/// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
+/// let stack = Stack::new(client).approval(Approval::of_destructive(async |request| {
+///     match request.arguments.get("path").and_then(|path| path.as_str()) {
+///         Some(path) if path.starts_with("/tmp/") => ApprovalAnswer::Approve,
+///         _ => ApprovalAnswer::Decline("only below /tmp".to_owned()),
+///     }
+/// }));
+/// # let _ = stack;
+/// ```
+#[derive(Clone)]
+pub struct Approval {
+    which: Arc<Which>,
+    approver: Approver,
+}
+
+impl Approval {
+    /// Of calls of the tools that the globs name.
+    pub fn of<F, A>(globs: impl IntoIterator<Item = impl Into<String>>, ask: F) -> Self
+    where
+        F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = ApprovalAnswer> + Send + 'static,
+    {
+        let globs = Globs::new(globs);
+        Self::of_those(move |call| globs.name(call.tool), ask)
+    }
+
+    /// Of calls that may destroy something: of every tool that says neither that it is read-only, nor that it is idempotent,
+    /// nor that it only adds (`destructiveHint: false`). That is what the protocol says of tools that say nothing, and calls
+    /// without bindings, of whose tools nothing is known, are among them. The hints are the server's: of one that is not
+    /// trusted, approve by name.
+    pub fn of_destructive<F, A>(ask: F) -> Self
+    where
+        F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = ApprovalAnswer> + Send + 'static,
+    {
+        Self::of_those(|call| may_destroy(call.annotations), ask)
+    }
+
+    /// Of those calls of which the closure says so; where it panics, of that one too.
+    pub fn of_those<F, A>(which: impl Fn(&CallFacts<'_>) -> bool + Send + Sync + 'static, ask: F) -> Self
+    where
+        F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = ApprovalAnswer> + Send + 'static,
+    {
+        Self { which: Arc::new(which), approver: Approver::new(ask) }
+    }
+
+    /// How long an answer may take; five minutes by default. That is not the call's time.
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.approver.patience = patience;
+        self
+    }
+}
+
+fn may_destroy(hints: Annotations) -> bool {
+    hints.read_only != Some(true) && hints.destructive != Some(false) && hints.idempotent != Some(true)
+}
+
+impl fmt::Debug for Approval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Approval").field("patience", &self.approver.patience).finish_non_exhaustive()
+    }
+}
+
+layers_of_tower!(Approval);
+
+impl Around for Approval {
+    const PLACE: Option<Place> = Some(Place::Approval);
+
+    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+        if contained(|| (self.which)(&CallFacts::of(&call))).unwrap_or(true) {
+            self.approver.approve(&call).await?;
+        }
+        below.oneshot(call).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_says_nothing_may_destroy() {
+        let hints = |read_only, destructive, idempotent| Annotations {
+            read_only,
+            destructive,
+            idempotent,
+            ..Annotations::default()
+        };
+        assert!(may_destroy(hints(None, None, None)));
+        assert!(may_destroy(hints(Some(false), Some(true), Some(false))));
+        assert!(may_destroy(hints(Some(false), None, None)));
+        assert!(!may_destroy(hints(Some(true), None, None)));
+        assert!(!may_destroy(hints(None, Some(false), None)));
+        assert!(!may_destroy(hints(None, Some(true), Some(true))));
     }
 }

@@ -1,12 +1,11 @@
 //! From what calls tools to services of tower, and back.
 
-use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tower::{BoxError, Service, ServiceExt};
 
-use super::layer::ServiceFuture;
+use super::layer::{Around, Layered, ServiceFuture};
 use crate::{CallError, CallTool, ToolCall, ToolResult};
 
 /// [`CallTool`] through a service of tower: the client that bindings are given where a program has put tower's own layers
@@ -51,28 +50,31 @@ where
     }
 }
 
-/// Something that calls tools as the service in the middle of a stack.
-pub(super) struct Called<C>(Arc<C>);
+/// A service that is always ready, behind a pointer: what layers of a stack stand around. A copy of it costs nothing.
+#[derive(Clone)]
+pub(super) struct Called(Arc<dyn Fn(ToolCall) -> ServiceFuture + Send + Sync>);
 
-impl<C> Called<C> {
-    pub(super) fn new(inner: Arc<C>) -> Self {
-        Self(inner)
+impl Called {
+    pub(super) fn new<C: CallTool + 'static>(inner: Arc<C>) -> Self {
+        Self(Arc::new(move |call| {
+            let inner = inner.clone();
+            Box::pin(async move { inner.call_tool(call).await })
+        }))
+    }
+
+    /// The same with a layer around.
+    pub(super) fn within<L: Around>(self, layer: L) -> Self {
+        let service = Layered::new(Arc::new(layer), self);
+        Self(Arc::new(move |call| service.clone().call(call)))
+    }
+
+    /// The same with layers around, the first one outermost.
+    pub(super) fn within_all<L: Around + Clone>(self, layers: &[L]) -> Self {
+        layers.iter().rev().fold(self, |service, layer| service.within(layer.clone()))
     }
 }
 
-impl<C> Clone for Called<C> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<C> fmt::Debug for Called<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Called(..)")
-    }
-}
-
-impl<C: CallTool + 'static> Service<ToolCall> for Called<C> {
+impl Service<ToolCall> for Called {
     type Response = ToolResult;
     type Error = CallError;
     type Future = ServiceFuture;
@@ -82,7 +84,6 @@ impl<C: CallTool + 'static> Service<ToolCall> for Called<C> {
     }
 
     fn call(&mut self, call: ToolCall) -> ServiceFuture {
-        let inner = self.0.clone();
-        Box::pin(async move { inner.call_tool(call).await })
+        (self.0)(call)
     }
 }

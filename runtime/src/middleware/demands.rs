@@ -1,4 +1,5 @@
-//! What the configuration of a client demands, at its places in a stack.
+//! What the configuration of a client demands, at its places in a stack. None of it minds what it stands in: the client
+//! asks for the same, wherever it stands.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,7 +20,7 @@ pub(super) struct Consent(pub(super) Demands);
 pub(super) struct Sameness(pub(super) Demands);
 
 impl Around for Admission {
-    const PLACE: Place = Place::Policy;
+    const PLACE: Option<Place> = None;
 
     async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
@@ -30,7 +31,7 @@ impl Around for Admission {
 }
 
 impl Around for Consent {
-    const PLACE: Place = Place::Approval;
+    const PLACE: Option<Place> = None;
 
     async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
@@ -41,13 +42,13 @@ impl Around for Consent {
 }
 
 impl Around for Sameness {
-    const PLACE: Place = Place::Drift;
+    const PLACE: Option<Place> = None;
 
     async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
             let begun = Instant::now();
             guard.check_drift(&call).await?;
-            call.options = call.options.after(begun.elapsed());
+            call.options.spend(begun.elapsed());
             call.passage.guard_with(guard.id());
         }
         below.oneshot(call).await

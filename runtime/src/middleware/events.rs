@@ -13,7 +13,7 @@ use crate::{CallError, ToolCall, ToolResult};
 pub(super) struct Announced(pub(super) Arc<Observer>);
 
 impl Around for Announced {
-    const PLACE: Place = Place::Events;
+    const PLACE: Option<Place> = Some(Place::Events);
 
     async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
         if call.passage.is_observed_by(&self.0) {

@@ -26,7 +26,8 @@ impl<S> Below for S where
 
 /// What one layer does around the service below it, which is ready for one call.
 pub(super) trait Around: Send + Sync + 'static {
-    const PLACE: Place;
+    /// Where it stands among the others, where that matters.
+    const PLACE: Option<Place>;
 
     fn around<S: Below>(
         self: Arc<Self>,
@@ -70,10 +71,27 @@ impl<L: Around, S: Below> Service<ToolCall> for Layered<L, S> {
         let below = std::mem::replace(&mut self.below, next);
         let layer = self.layer.clone();
         Box::pin(async move {
-            if let Err(reason) = call.passage.enter(L::PLACE) {
+            if let Some(place) = L::PLACE
+                && let Err(reason) = call.passage.enter(place)
+            {
                 return Err(CallError::denied(call.server, call.tool, reason));
             }
             layer.around(call, below).await
         })
     }
 }
+
+/// Lets a program put layers around any service of its own, as [`Stack`](super::Stack) puts them around a client.
+macro_rules! layers_of_tower {
+    ($($layer:ident),* $(,)?) => {$(
+        impl<S> tower::Layer<S> for $layer {
+            type Service = super::Layered<Self, S>;
+
+            fn layer(&self, below: S) -> Self::Service {
+                super::Layered::new(std::sync::Arc::new(self.clone()), below)
+            }
+        }
+    )*};
+}
+
+pub(super) use layers_of_tower;

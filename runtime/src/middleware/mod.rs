@@ -7,16 +7,33 @@
 //! [`CallError::Denied`](crate::CallError::Denied), which says what stands in what.
 
 mod approval;
+mod cache;
 mod calls;
+mod contained;
 mod demands;
 mod events;
 mod layer;
+mod limits;
 mod policy;
+mod retry;
+mod sequential;
 mod stack;
+mod tools;
+mod transaction;
+#[cfg(feature = "validate")]
+mod validate;
+mod wait;
 
 pub(crate) use self::approval::Approver;
-pub use self::approval::{ApprovalAnswer, ApprovalRequest};
+pub use self::approval::{Approval, ApprovalAnswer, ApprovalRequest};
+pub use self::cache::Cache;
 pub use self::calls::Calls;
 pub use self::layer::{Layered, ServiceFuture};
+pub use self::limits::{TotalCap, TryTimeout};
 pub use self::policy::{CallFacts, Policy, Verdict};
+pub use self::retry::Retry;
+pub use self::sequential::SequentialDependency;
 pub use self::stack::Stack;
+pub use self::transaction::Transaction;
+#[cfg(feature = "validate")]
+pub use self::validate::Validate;

@@ -1,14 +1,24 @@
 //! Rules that allow a call or deny it.
 
+use std::any::Any;
 use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tower::ServiceExt;
 
-use super::layer::{Around, Below};
-use crate::call::Place;
+use super::contained::{Panicked, contained, contained_async};
+use super::layer::{Around, Below, layers_of_tower};
+use super::tools::{Globs, annotations};
+use super::wait;
+use crate::call::{Passage, Place};
+use crate::session::deadline::Deadline;
 use crate::{Annotations, CallError, ToolCall, ToolResult};
+
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a policy, or whoever approves calls, is told of one.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +33,7 @@ pub struct CallFacts<'c> {
     /// What the bindings know of the tool's behaviour: hints of a stranger, not promises. All unknown for calls without
     /// bindings.
     pub annotations: Annotations,
+    call: &'c ToolCall,
 }
 
 impl<'c> CallFacts<'c> {
@@ -33,8 +44,15 @@ impl<'c> CallFacts<'c> {
             server: &call.server,
             tool: &call.tool,
             arguments: &call.arguments,
-            annotations: call.spec.map(|spec| spec.annotations).unwrap_or_default(),
+            annotations: annotations(call),
+            call,
         }
+    }
+
+    /// What the program attached to the call, as [`ToolCall::extension`].
+    #[must_use]
+    pub fn extension<T: Any + Send + Sync>(&self) -> Option<&'c T> {
+        self.call.extension()
     }
 }
 
@@ -54,35 +72,135 @@ impl Verdict {
     }
 }
 
-type Rule = dyn Fn(&CallFacts<'_>) -> Verdict + Send + Sync;
+type Judging = Pin<Box<dyn Future<Output = Verdict> + Send>>;
 
-/// Allows calls or denies them.
+#[derive(Clone)]
+enum Rule {
+    Sync(Arc<dyn Fn(&CallFacts<'_>) -> Verdict + Send + Sync>),
+    Async(Arc<dyn Fn(ToolCall) -> Judging + Send + Sync>),
+}
+
+/// Allows calls or denies them with [`CallError::Denied`]. Only a verdict that allows does: a policy that panics, and one that does
+/// not come to a verdict in time, deny.
+///
+/// ```
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::Client;
+/// use mcp_runtime::middleware::{Policy, Stack, Verdict};
+///
+/// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
+/// let stack = Stack::new(client).policy(Policy::deny(["delete_*"])).policy(Policy::new(|call| {
+///     match call.arguments.get("path").and_then(|path| path.as_str()) {
+///         Some(path) if path.starts_with("/etc") => Verdict::deny("nothing of the system"),
+///         _ => Verdict::Allow,
+///     }
+/// }));
+/// # let _ = stack;
+/// ```
+#[derive(Clone)]
 pub struct Policy {
-    rule: Box<Rule>,
+    rule: Rule,
+    patience: Duration,
 }
 
 impl Policy {
-    /// A policy by a rule.
+    /// A policy by a rule, which is asked where the call is made and must not block.
     pub fn new(rule: impl Fn(&CallFacts<'_>) -> Verdict + Send + Sync + 'static) -> Self {
-        Self { rule: Box::new(rule) }
+        Self { rule: Rule::Sync(Arc::new(rule)), patience: PATIENCE }
+    }
+
+    /// A policy by a rule that takes time, up to [`patience`](Self::patience). That is not the call's time. What the call is
+    /// made with, and what the program attached to it, is in the rule's copy of it.
+    ///
+    /// ```
+    /// use mcp_runtime::middleware::{Policy, Verdict};
+    ///
+    /// async fn quota_left(_tool: &str) -> u32 { 1 }
+    ///
+    /// let policy = Policy::new_async(async |call| match quota_left(&call.tool).await {
+    ///     0 => Verdict::deny("the quota is used up"),
+    ///     _ => Verdict::Allow,
+    /// });
+    /// # let _ = policy;
+    /// ```
+    pub fn new_async<F, V>(rule: F) -> Self
+    where
+        F: Fn(ToolCall) -> V + Send + Sync + 'static,
+        V: Future<Output = Verdict> + Send + 'static,
+    {
+        Self { rule: Rule::Async(Arc::new(move |call| Box::pin(rule(call)))), patience: PATIENCE }
+    }
+
+    /// Allows the tools that the globs name, and no others.
+    pub fn allow(globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let globs = Globs::new(globs);
+        Self::new(move |call| match globs.name(call.tool) {
+            true => Verdict::Allow,
+            false => Verdict::deny(format!("the policy allows {} alone", globs.listed())),
+        })
+    }
+
+    /// Denies the tools that the globs name.
+    pub fn deny(globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let globs = Globs::new(globs);
+        Self::new(move |call| match globs.name(call.tool) {
+            true => Verdict::deny(format!("the policy denies {}", globs.listed())),
+            false => Verdict::Allow,
+        })
+    }
+
+    /// Allows the tools that say that they change nothing (`readOnlyHint`), as far as the bindings know it, and no others.
+    #[must_use]
+    pub fn read_only() -> Self {
+        Self::new(|call| match call.annotations.read_only {
+            Some(true) => Verdict::Allow,
+            Some(false) | None => Verdict::deny("the policy allows tools alone that say that they are read-only"),
+        })
+    }
+
+    /// How long a rule that takes time may take; 30 seconds by default.
+    #[must_use]
+    pub fn patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    async fn verdict(&self, call: &ToolCall) -> Result<Verdict, CallError> {
+        let verdict = match &self.rule {
+            Rule::Sync(rule) => contained(|| rule(&CallFacts::of(call))),
+            Rule::Async(rule) => {
+                let mut shown = call.clone();
+                shown.passage = Passage::default();
+                let verdict = contained_async(|| rule(shown));
+                match wait::aside(call, Deadline::after(self.patience).bound(verdict)).await? {
+                    Some(verdict) => verdict,
+                    None => {
+                        return Ok(Verdict::Deny(format!("the policy came to no verdict within {:?}", self.patience)));
+                    }
+                }
+            }
+        };
+        Ok(verdict.unwrap_or_else(|Panicked| {
+            tracing::error!(server = &*call.server, tool = &*call.tool, "a policy panicked; the call is denied");
+            Verdict::deny("the policy panicked")
+        }))
     }
 }
 
 impl fmt::Debug for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Policy(..)")
+        f.debug_struct("Policy").field("patience", &self.patience).finish_non_exhaustive()
     }
 }
 
-impl Around for Vec<Arc<Policy>> {
-    const PLACE: Place = Place::Policy;
+layers_of_tower!(Policy);
+
+impl Around for Policy {
+    const PLACE: Option<Place> = Some(Place::Policy);
 
     async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
-        for policy in &*self {
-            if let Verdict::Deny(reason) = (policy.rule)(&CallFacts::of(&call)) {
-                return Err(CallError::denied(call.server, call.tool, reason));
-            }
+        match self.verdict(&call).await? {
+            Verdict::Allow => below.oneshot(call).await,
+            Verdict::Deny(reason) => Err(CallError::denied(call.server, call.tool, reason)),
         }
-        below.oneshot(call).await
     }
 }

@@ -3,50 +3,81 @@
 use std::fmt;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use tower::util::BoxCloneSyncService;
-use tower::{Service, ServiceExt};
+use tower::Service;
 
+#[cfg(feature = "validate")]
+use super::Validate;
 use super::calls::Called;
 use super::demands::{Admission, Consent, Sameness};
 use super::events::Announced;
-use super::layer::{Layered, ServiceFuture};
-use super::policy::Policy;
-use crate::call::Demands;
+use super::layer::ServiceFuture;
+use super::{Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout};
 use crate::observe::{Events, Observer};
-use crate::{CallError, CallTool, ToolCall, ToolResult};
+use crate::{
+    CallError, CallTool, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult,
+    ToolCall, ToolResult,
+};
 
 /// Layers around something that calls tools, in one order whatever the order in which they are given; outermost first:
 ///
-/// 1. events,
+/// 1. events: a call is told once, whatever the layers below make of it,
 /// 2. the cap on the whole call,
 /// 3. policies: first what the configuration of the client demands (`tools`, `exclude`), then those of the program,
-/// 4. approvals: what the configuration demands (`approve`), then those of the program,
-/// 5. validation,
-/// 6. drift, as the configuration demands,
-/// 7. the cache,
-/// 8. retries,
-/// 9. the timeout of each try,
-/// 10. the client.
+/// 4. sequential dependencies,
+/// 5. approvals: what the configuration demands (`approve`), then those of the program,
+/// 6. validation,
+/// 7. drift, as the configuration demands,
+/// 8. transactions,
+/// 9. caches,
+/// 10. retries,
+/// 11. the timeout of each try,
+/// 12. the client.
 ///
 /// So a call that is denied asks nobody for an approval, one that is not approved never waits for the server, and what the
-/// cache has is as governed as what the server says.
-#[derive(Clone)]
+/// cache has is as governed as what the server says. Of several layers of a kind the one that was given first is outermost; of
+/// the cap, the retries and the timeout the one that was given last holds. Prompts and resources, where the client has them,
+/// are passed through: layers are about calls.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::Client;
+/// use mcp_runtime::middleware::{Approval, ApprovalAnswer, Cache, Policy, Retry, Stack};
+///
+/// let stack = Stack::new(Client::new(ServerConfig::stdio("files", "my-mcp-server")))
+///     .policy(Policy::deny(["delete_*"]))
+///     .approval(Approval::of_destructive(async |_| ApprovalAnswer::Decline("not today".to_owned())))
+///     .cache(Cache::new(Duration::from_secs(60)))
+///     .retry(Retry::new())
+///     .try_timeout(Duration::from_secs(10))
+///     .total_cap(Duration::from_secs(60));
+/// // Files::with(stack).list(params).await?
+/// # let _ = stack;
+/// ```
 pub struct Stack<C> {
     inner: Arc<C>,
     layers: Layers,
-    service: BoxCloneSyncService<ToolCall, ToolResult, CallError>,
+    service: Called,
 }
 
+/// Those of a program; of each kind in the order in which they were given.
 #[derive(Clone, Default)]
 struct Layers {
     /// Tells of the calls of what demands nothing: of a fake, or of a stack.
     observer: Arc<Observer>,
-    policies: Policies,
+    total_cap: Option<TotalCap>,
+    policies: Vec<Policy>,
+    sequences: Vec<SequentialDependency>,
+    approvals: Vec<Approval>,
+    #[cfg(feature = "validate")]
+    validate: Option<Validate>,
+    transactions: Vec<Transaction>,
+    caches: Vec<Cache>,
+    retry: Option<Retry>,
+    try_timeout: Option<TryTimeout>,
 }
-
-/// Those of a program, in the order in which they were given.
-type Policies = Vec<Arc<Policy>>;
 
 impl<C: CallTool + 'static> Stack<C> {
     /// A stack of nothing but what the configuration of the client demands.
@@ -56,10 +87,59 @@ impl<C: CallTool + 'static> Stack<C> {
         Self { service: layers.around(&inner), inner, layers }
     }
 
+    /// Bounds the whole call; see [`TotalCap`].
+    #[must_use]
+    pub fn total_cap(self, cap: Duration) -> Self {
+        self.with(|layers| layers.total_cap = Some(TotalCap::new(cap)))
+    }
+
     /// Adds a policy; each call has to be allowed by all of them.
     #[must_use]
     pub fn policy(self, policy: Policy) -> Self {
-        self.with(|layers| layers.policies.push(Arc::new(policy)))
+        self.with(|layers| layers.policies.push(policy))
+    }
+
+    /// Adds a dependency; each call has to come after all that it depends on.
+    #[must_use]
+    pub fn sequential(self, dependency: SequentialDependency) -> Self {
+        self.with(|layers| layers.sequences.push(dependency))
+    }
+
+    /// Adds an approval; where several are for a call, all of them have to be given.
+    #[must_use]
+    pub fn approval(self, approval: Approval) -> Self {
+        self.with(|layers| layers.approvals.push(approval))
+    }
+
+    /// Checks arguments and results against their schemas.
+    #[cfg(feature = "validate")]
+    #[must_use]
+    pub fn validate(self, validate: Validate) -> Self {
+        self.with(|layers| layers.validate = Some(validate))
+    }
+
+    /// Adds a transaction.
+    #[must_use]
+    pub fn transaction(self, transaction: Transaction) -> Self {
+        self.with(|layers| layers.transactions.push(transaction))
+    }
+
+    /// Adds a cache.
+    #[must_use]
+    pub fn cache(self, cache: Cache) -> Self {
+        self.with(|layers| layers.caches.push(cache))
+    }
+
+    /// Tries calls again.
+    #[must_use]
+    pub fn retry(self, retry: Retry) -> Self {
+        self.with(|layers| layers.retry = Some(retry))
+    }
+
+    /// Bounds each try; see [`TryTimeout`].
+    #[must_use]
+    pub fn try_timeout(self, timeout: Duration) -> Self {
+        self.with(|layers| layers.try_timeout = Some(TryTimeout::new(timeout)))
     }
 
     fn with(mut self, add: impl FnOnce(&mut Layers)) -> Self {
@@ -67,7 +147,9 @@ impl<C: CallTool + 'static> Stack<C> {
         self.service = self.layers.around(&self.inner);
         self
     }
+}
 
+impl<C: CallTool> Stack<C> {
     /// Listens from now on to what happens to the calls of this stack, each of which is told once; around a client it is the
     /// client's [`events`](crate::Client::events), and around anything else, such as a [`Fake`](crate::Fake), the stack's own.
     ///
@@ -82,7 +164,9 @@ impl<C: CallTool + 'static> Stack<C> {
     pub fn events(&self) -> Events {
         self.layers.observer_of(&self.inner).subscribe()
     }
+}
 
+impl<C> Stack<C> {
     /// What the layers stand around.
     pub fn inner(&self) -> &C {
         &self.inner
@@ -95,22 +179,37 @@ impl Layers {
         inner.demands().guard().map_or_else(|| self.observer.clone(), |guard| guard.observer().clone())
     }
 
-    /// The one place that has the order.
-    fn around<C: CallTool + 'static>(&self, inner: &Arc<C>) -> BoxCloneSyncService<ToolCall, ToolResult, CallError> {
-        let demands: Demands = inner.demands();
-        let service = Called::new(inner.clone());
-        let service = Layered::new(Arc::new(Sameness(demands.clone())), service);
-        let service = Layered::new(Arc::new(Consent(demands.clone())), service);
-        let service = Layered::new(Arc::new(self.policies.clone()), service);
-        let service = Layered::new(Arc::new(Admission(demands)), service);
-        let service = Layered::new(Arc::new(Announced(self.observer_of(inner))), service);
-        BoxCloneSyncService::new(service)
+    /// The one place that has the order, from the client outwards.
+    fn around<C: CallTool + 'static>(&self, inner: &Arc<C>) -> Called {
+        let demands = inner.demands();
+        let is_guarded = demands.guard().is_some();
+        let mut service = Called::new(inner.clone())
+            .within_all(self.try_timeout.as_slice())
+            .within_all(self.retry.as_slice())
+            .within_all(&self.caches)
+            .within_all(&self.transactions);
+        if is_guarded {
+            service = service.within(Sameness(demands.clone()));
+        }
+        #[cfg(feature = "validate")]
+        {
+            service = service.within_all(self.validate.as_slice());
+        }
+        service = service.within_all(&self.approvals);
+        if is_guarded {
+            service = service.within(Consent(demands.clone()));
+        }
+        service = service.within_all(&self.sequences).within_all(&self.policies);
+        if is_guarded {
+            service = service.within(Admission(demands));
+        }
+        service.within_all(self.total_cap.as_slice()).within(Announced(self.observer_of(inner)))
     }
 }
 
 impl<C: CallTool> CallTool for Stack<C> {
     async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
-        self.service.clone().oneshot(call).await
+        self.service.clone().call(call).await
     }
 }
 
@@ -119,12 +218,33 @@ impl<C> Service<ToolCall> for Stack<C> {
     type Error = CallError;
     type Future = ServiceFuture;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        self.service.poll_ready(context)
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), CallError>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, call: ToolCall) -> ServiceFuture {
         self.service.call(call)
+    }
+}
+
+impl<C> Clone for Stack<C> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone(), layers: self.layers.clone(), service: self.service.clone() }
+    }
+}
+
+impl<C: GetPrompt> GetPrompt for Stack<C> {
+    fn get_prompt(&self, request: PromptRequest) -> impl Future<Output = Result<PromptResult, CallError>> + Send {
+        self.inner.get_prompt(request)
+    }
+}
+
+impl<C: ReadResource> ReadResource for Stack<C> {
+    fn read_resource(
+        &self,
+        request: ResourceRequest,
+    ) -> impl Future<Output = Result<ResourceResult, CallError>> + Send {
+        self.inner.read_resource(request)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 /// A point in time; none where it lies further away than time is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Deadline(Option<Instant>);
 
 impl Deadline {
@@ -78,6 +78,11 @@ impl Patience {
     /// For the next of several requests: that the server answered the one before is a sign of progress.
     pub(crate) fn renewed(self) -> Self {
         Self { first: Deadline::after(self.timeout).earlier(self.cap), ..self }
+    }
+
+    /// The same, but over by then.
+    pub(crate) fn until(self, end: Deadline) -> Self {
+        Self { first: self.first.earlier(end), cap: self.cap.earlier(end), ..self }
     }
 
     /// The same after a time that does not count.

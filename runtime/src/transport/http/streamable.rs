@@ -255,7 +255,9 @@ impl Requests {
         let response = self.http.send(request, headers).await.map_err(RmcpError::Client)?;
         match response.status() {
             StatusCode::UNAUTHORIZED => Err(StreamableHttpError::AuthRequired(AuthRequiredError::new(String::new()))),
-            status if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS => Err(StreamableHttpError::ServerDoesNotSupportSse),
+            status if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS => {
+                Err(StreamableHttpError::ServerDoesNotSupportSse)
+            }
             status if !status.is_success() => Err(RmcpError::Client(HttpError::Lost(format!("HTTP {status}")))),
             _ if content_type(&response).starts_with(EVENT_STREAM) => Ok(response),
             _ => Err(StreamableHttpError::ServerDoesNotSupportSse),

@@ -1,0 +1,254 @@
+//! What a cache has, and when that is too old.
+
+use std::collections::HashMap;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use lru::LruCache;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::session::deadline::Deadline;
+use crate::{CallError, ToolResult};
+
+/// What a call is told from others by.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) server: String,
+    pub(super) tool: String,
+    /// In one form, however they are written.
+    pub(super) arguments: String,
+}
+
+/// What came of a call; none as long as it is under way.
+pub(super) type News = watch::Receiver<Option<Result<ToolResult, CallError>>>;
+
+pub(super) struct Kept {
+    servers: HashMap<String, Server>,
+    entries: LruCache<Key, Entry>,
+    /// Reads under way, with the generation in which they began: nobody joins one that began before a write.
+    flights: HashMap<(Key, u64), News>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Server {
+    /// How often a write has begun or ended.
+    generation: u64,
+    writing: usize,
+}
+
+struct Entry {
+    generation: u64,
+    until: Deadline,
+    result: Arc<ToolResult>,
+}
+
+/// What there is of a read.
+pub(super) enum Found {
+    Kept(Arc<ToolResult>),
+    /// Somebody else asks already.
+    UnderWay(News),
+    /// Whoever looked has to ask.
+    Nothing(Lead),
+}
+
+#[derive(Clone)]
+pub(super) struct Shared(Arc<Mutex<Kept>>);
+
+impl Shared {
+    pub(super) fn new(entries: NonZeroUsize) -> Self {
+        Self(Arc::new(Mutex::new(Kept {
+            servers: HashMap::new(),
+            entries: LruCache::new(entries),
+            flights: HashMap::new(),
+        })))
+    }
+
+    pub(super) fn id(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
+    pub(super) fn resize(&self, entries: NonZeroUsize) {
+        self.lock().entries.resize(entries);
+    }
+
+    /// Forgets everything, also what reads under way will bring.
+    pub(super) fn clear(&self) {
+        let mut kept = self.lock();
+        kept.entries.clear();
+        kept.servers.values_mut().for_each(|server| server.generation += 1);
+    }
+
+    pub(super) fn find(&self, key: &Key) -> Found {
+        let mut kept = self.lock();
+        let generation = kept.server(&key.server).generation;
+        match kept.entries.get(key) {
+            Some(entry) if entry.generation == generation && !entry.until.has_passed() => {
+                return Found::Kept(entry.result.clone());
+            }
+            Some(_) => drop(kept.entries.pop(key)),
+            None => {}
+        }
+        let flight = (key.clone(), generation);
+        if let Some(news) = kept.flights.get(&flight) {
+            return Found::UnderWay(news.clone());
+        }
+        let (tell, news) = watch::channel(None);
+        kept.flights.insert(flight.clone(), news);
+        Found::Nothing(Lead { shared: self.clone(), flight: Some(flight), tell })
+    }
+
+    /// Forgets what is kept of a server, now and when what is returned is dropped; meanwhile nothing is kept.
+    pub(super) fn write(&self, server: &str) -> Writing {
+        let mut kept = self.lock();
+        let of = kept.server(server);
+        of.generation += 1;
+        of.writing += 1;
+        Writing { shared: self.clone(), server: server.to_owned() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn server(&mut self, name: &str) -> &mut Server {
+        if !self.servers.contains_key(name) {
+            self.servers.insert(name.to_owned(), Server::default());
+        }
+        self.servers.entry(name.to_owned()).or_default()
+    }
+}
+
+/// A write under way.
+pub(super) struct Writing {
+    shared: Shared,
+    server: String,
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        let mut kept = self.shared.lock();
+        let of = kept.server(&self.server);
+        of.generation += 1;
+        of.writing = of.writing.saturating_sub(1);
+    }
+}
+
+/// The one who asks for all. Where it is dropped before it has an outcome, another one takes its place.
+pub(super) struct Lead {
+    shared: Shared,
+    flight: Option<(Key, u64)>,
+    tell: watch::Sender<Option<Result<ToolResult, CallError>>>,
+}
+
+impl Lead {
+    /// Keeps a result, unless there was a write since; and tells everybody who waits, where the outcome would have been
+    /// theirs too.
+    pub(super) fn land(mut self, outcome: &Result<ToolResult, CallError>, ttl: Duration, is_for_all: bool) {
+        let Some((key, generation)) = self.flight.take() else { return };
+        let mut kept = self.shared.lock();
+        let flight = (key, generation);
+        kept.flights.remove(&flight);
+        let of = *kept.server(&flight.0.server);
+        if let Ok(result) = outcome
+            && !result.is_error
+            && of.writing == 0
+            && of.generation == generation
+        {
+            let entry =
+                Entry { generation, until: Deadline::since(Instant::now(), ttl), result: Arc::new(result.clone()) };
+            kept.entries.put(flight.0, entry);
+        }
+        drop(kept);
+        if is_for_all {
+            let _ = self.tell.send(Some(outcome.clone()));
+        }
+    }
+}
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        if let Some(flight) = self.flight.take() {
+            self.shared.lock().flights.remove(&flight);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(60);
+
+    fn key(arguments: &str) -> Key {
+        Key { server: "s".to_owned(), tool: "t".to_owned(), arguments: arguments.to_owned() }
+    }
+
+    fn lead(shared: &Shared, arguments: &str) -> Lead {
+        match shared.find(&key(arguments)) {
+            Found::Nothing(lead) => lead,
+            Found::Kept(_) => panic!("it is kept"),
+            Found::UnderWay(_) => panic!("it is under way"),
+        }
+    }
+
+    fn is_kept(shared: &Shared, arguments: &str) -> bool {
+        matches!(shared.find(&key(arguments)), Found::Kept(_))
+    }
+
+    fn answer() -> Result<ToolResult, CallError> {
+        Ok(ToolResult::new("s", "t"))
+    }
+
+    #[test]
+    fn a_read_that_a_write_overtook_is_not_kept() {
+        let shared = Shared::new(NonZeroUsize::MIN);
+        let before = lead(&shared, "1");
+        drop(shared.write("s"));
+        before.land(&answer(), TTL, true);
+        assert!(!is_kept(&shared, "1"));
+        let writing = shared.write("s");
+        lead(&shared, "1").land(&answer(), TTL, true);
+        assert!(!is_kept(&shared, "1"), "the write may take effect after it");
+        drop(writing);
+        lead(&shared, "1").land(&answer(), TTL, true);
+        assert!(is_kept(&shared, "1"));
+        drop(shared.write("other"));
+        assert!(is_kept(&shared, "1"), "another server changed");
+        drop(shared.write("s"));
+        assert!(!is_kept(&shared, "1"));
+    }
+
+    #[test]
+    fn nobody_joins_a_read_that_began_before_a_write() {
+        let shared = Shared::new(NonZeroUsize::MIN);
+        let _before = lead(&shared, "1");
+        assert!(matches!(shared.find(&key("1")), Found::UnderWay(_)));
+        drop(shared.write("s"));
+        let _after = lead(&shared, "1");
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_forgotten_in_time() {
+        let shared = Shared::new(NonZeroUsize::new(2).expect("two"));
+        for arguments in ["1", "2", "3"] {
+            lead(&shared, arguments).land(&answer(), TTL, true);
+        }
+        assert!(!is_kept(&shared, "1") && is_kept(&shared, "3"));
+        shared.clear();
+        lead(&shared, "3").land(&answer(), Duration::ZERO, true);
+        assert!(!is_kept(&shared, "3"));
+        assert_eq!(shared.lock().flights.len(), 0);
+    }
+
+    #[test]
+    fn errors_are_not_kept() {
+        let shared = Shared::new(NonZeroUsize::MIN);
+        lead(&shared, "1").land(&Err(CallError::transport("s", "t", "gone")), TTL, true);
+        lead(&shared, "1").land(&Ok(ToolResult::error("no")), TTL, true);
+        assert!(!is_kept(&shared, "1"));
+    }
+}

@@ -1,0 +1,160 @@
+//! Results that are kept for a while.
+
+mod kept;
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_model::canonical_json;
+use serde_json::Value;
+use tower::ServiceExt;
+
+use self::kept::{Found, Key, Shared};
+use super::layer::{Around, Below, layers_of_tower};
+use super::tools::{Globs, annotations};
+use super::wait;
+use crate::call::Place;
+use crate::session::deadline::Deadline;
+use crate::{CallError, ToolCall, ToolResult};
+
+const ENTRIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
+
+/// Keeps results of tools that say that they are read-only, as far as bindings know it, and of those that the program names.
+///
+/// Equal calls that are made at once are one: the others wait for it, each within its own time, and share what comes of it.
+/// Errors and results that are errors are never kept. Every call through the cache, or a clone of it, that is neither of such
+/// a tool may change what the server has: whatever is kept of that server is forgotten when the call begins and when it ends,
+/// and what is read meanwhile is not kept. So nobody reads what was there before a write that has ended. What others write is
+/// seen after the time to live at the latest, as is a write that takes effect after its call has ended in a timeout or was
+/// dropped.
+///
+/// Calls that want to hear of progress or have `_meta` of their own always go to the server, and are not kept. What the
+/// program attached to a call does not tell it from another: where results are different for each user, take a cache for each.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::Client;
+/// use mcp_runtime::middleware::{Cache, Stack};
+///
+/// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
+/// let cache = Cache::new(Duration::from_secs(60)).tools(["list_*"]).max_entries(100);
+/// let stack = Stack::new(client).cache(cache.clone());
+/// cache.clear(); // somebody else changed the files
+/// # let _ = stack;
+/// ```
+#[derive(Clone)]
+pub struct Cache {
+    ttl: Duration,
+    reads: Globs,
+    writes: Globs,
+    kept: Shared,
+}
+
+impl Cache {
+    /// A cache that keeps results for so long, 1024 of them at most.
+    #[must_use]
+    pub fn new(ttl: Duration) -> Self {
+        Self { ttl, reads: Globs::default(), writes: Globs::default(), kept: Shared::new(ENTRIES) }
+    }
+
+    /// Tools that are read-only whatever they say of themselves, as globs; also for calls without bindings.
+    #[must_use]
+    pub fn tools(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.reads = Globs::new(globs);
+        self
+    }
+
+    /// Tools that change what others read whatever they say of themselves, as globs; this goes before
+    /// [`tools`](Self::tools).
+    #[must_use]
+    pub fn invalidated_by(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.writes = Globs::new(globs);
+        self
+    }
+
+    /// How many results are kept, at least one; those that were used last stay.
+    #[must_use]
+    pub fn max_entries(self, entries: usize) -> Self {
+        self.kept.resize(NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN));
+        self
+    }
+
+    /// Forgets everything, also what is being read.
+    pub fn clear(&self) {
+        self.kept.clear();
+    }
+
+    fn reads(&self, call: &ToolCall) -> bool {
+        let is_read_only = annotations(call).read_only == Some(true) || self.reads.name(&call.tool);
+        is_read_only && !self.writes.name(&call.tool)
+    }
+
+    async fn read<S: Below>(&self, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+        let key = key(&mut call);
+        let lead = loop {
+            match self.kept.find(&key) {
+                Found::Kept(result) => return Ok((*result).clone()),
+                Found::UnderWay(mut news) => {
+                    let landed =
+                        async { news.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()) };
+                    if let Some(outcome) = wait::within(&mut call, landed).await? {
+                        return outcome;
+                    }
+                    // Whoever asked gave up, and somebody else has to.
+                }
+                Found::Nothing(lead) => break lead,
+            }
+        };
+        let is_hurried = is_hurried(&call);
+        let outcome = below.oneshot(call).await;
+        let is_own = matches!(&outcome, Err(CallError::Timeout { .. })) && is_hurried
+            || matches!(&outcome, Err(CallError::Cancelled { .. }));
+        lead.land(&outcome, self.ttl, !is_own);
+        outcome
+    }
+}
+
+/// Whether a call may run out of time where others have some.
+fn is_hurried(call: &ToolCall) -> bool {
+    call.options.given_total().is_some() || call.passage.limit().end != Deadline::NEVER
+}
+
+fn key(call: &mut ToolCall) -> Key {
+    let arguments = Value::Object(std::mem::take(&mut call.arguments));
+    let text = canonical_json(&arguments);
+    if let Value::Object(arguments) = arguments {
+        call.arguments = arguments;
+    }
+    Key { server: call.server.to_string(), tool: call.tool.to_string(), arguments: text }
+}
+
+impl fmt::Debug for Cache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cache")
+            .field("ttl", &self.ttl)
+            .field("tools", &self.reads)
+            .field("invalidated_by", &self.writes)
+            .finish_non_exhaustive()
+    }
+}
+
+layers_of_tower!(Cache);
+
+impl Around for Cache {
+    const PLACE: Option<Place> = Some(Place::Cache);
+
+    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+        if let Err(reason) = call.passage.enter_once(Place::Cache, self.kept.id()) {
+            return Err(CallError::denied(call.server, call.tool, reason));
+        }
+        if !self.reads(&call) {
+            let _writing = self.kept.write(&call.server);
+            return below.oneshot(call).await;
+        }
+        let has_wishes = call.options.listener().is_some() || call.options.given_meta().is_some();
+        if has_wishes { below.oneshot(call).await } else { self.read(call, below).await }
+    }
+}

@@ -1,0 +1,46 @@
+//! Closures of the program's, which may panic.
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+/// That it panicked. What it said then is in the hands of the program's panic hook; it may be a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Panicked;
+
+/// What a closure gives, unless it panics.
+pub(super) fn contained<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
+    // What a closure that panicked left behind is the program's, which sees the error.
+    catch_unwind(AssertUnwindSafe(run)).map_err(|_| Panicked)
+}
+
+/// What a closure's future gives, unless the one or the other panics.
+pub(super) async fn contained_async<F: Future>(begin: impl FnOnce() -> F) -> Result<F::Output, Panicked> {
+    let mut future = pin!(contained(begin)?);
+    poll_fn(|context| match contained(|| future.as_mut().poll(context)) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(given)) => Poll::Ready(Ok(given)),
+        Err(Panicked) => Poll::Ready(Err(Panicked)),
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn panics_of_closures_and_of_futures_go_no_further() {
+        assert_eq!(contained(|| 5), Ok(5));
+        assert_eq!(contained(|| -> u8 { panic!("on purpose") }), Err(Panicked));
+        assert_eq!(contained_async(|| async { 5 }).await, Ok(5));
+        let late = contained_async(|| async {
+            tokio::task::yield_now().await;
+            panic!("on purpose")
+        });
+        assert_eq!(late.await, Err::<(), _>(Panicked));
+        let at_once = contained_async(|| -> std::future::Ready<u8> { panic!("on purpose") });
+        assert_eq!(at_once.await, Err(Panicked));
+    }
+}

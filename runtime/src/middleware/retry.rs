@@ -1,0 +1,205 @@
+//! Calls that are tried again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tower::ServiceExt;
+use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff};
+use tower::util::rng::HasherRng;
+
+use super::layer::{Around, Below, layers_of_tower};
+use super::tools::{Globs, annotations};
+use crate::call::Place;
+use crate::session::request::cancelled;
+use crate::{CallError, CallOptions, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult};
+
+const TRIES: usize = 3;
+const SHORTEST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(5);
+/// How much of a pause is left to chance, so that those who failed together do not come back together.
+const JITTER: f64 = 0.5;
+
+/// Tries a call again that failed on its way, with pauses that double: where nothing of it has reached the tool, and where
+/// that is not known but the tool says that it is read-only or idempotent. What the server answered is never tried again, nor
+/// is what no try could change: a call that is denied or cancelled, arguments that do not fit, a configuration that is
+/// wrong.
+///
+/// A time that was given with the call bounds all tries together. What is returned in the end knows of every try: where one of
+/// them may have reached the tool, [`CallError::dispatched`] is not [`No`](Dispatched::No).
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::Client;
+/// use mcp_runtime::middleware::{Retry, Stack};
+///
+/// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
+/// let stack = Stack::new(client).retry(Retry::new().tries(5).pauses(Duration::from_millis(50), Duration::from_secs(2)));
+/// # let _ = stack;
+/// ```
+#[derive(Clone, Debug)]
+pub struct Retry {
+    tries: usize,
+    shortest: Duration,
+    longest: Duration,
+    repeatable: Globs,
+}
+
+impl Retry {
+    /// Three tries in all, with pauses from 100 ms to 5 s.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { tries: TRIES, shortest: SHORTEST, longest: LONGEST, repeatable: Globs::default() }
+    }
+
+    /// How often a call is tried in all; at least once.
+    #[must_use]
+    pub fn tries(self, tries: usize) -> Self {
+        Self { tries, ..self }
+    }
+
+    /// How long the first pause is, and how long none of them is longer. A server that wants to be left alone for a while
+    /// (`Retry-After`) is; one that wants more than the longest pause is not asked again.
+    #[must_use]
+    pub fn pauses(self, shortest: Duration, longest: Duration) -> Self {
+        Self { shortest: shortest.min(longest), longest, ..self }
+    }
+
+    /// Tools that are idempotent whatever they say of themselves, as globs.
+    #[must_use]
+    pub fn repeatable(self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { repeatable: Globs::new(globs), ..self }
+    }
+
+    fn is_repeatable(&self, call: &ToolCall) -> bool {
+        let hints = annotations(call);
+        hints.read_only == Some(true) || hints.idempotent == Some(true) || self.repeatable.name(&call.tool)
+    }
+
+    fn back_off(&self) -> Option<ExponentialBackoff> {
+        let maker = ExponentialBackoffMaker::new(self.shortest, self.longest, JITTER, HasherRng::new());
+        maker.ok().map(|mut maker| maker.make_backoff())
+    }
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+layers_of_tower!(Retry);
+
+impl Around for Retry {
+    const PLACE: Option<Place> = Some(Place::Retry);
+
+    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+        let tries = Tries {
+            left: self.tries.saturating_sub(1),
+            given: call.options.clone(),
+            start: Instant::now(),
+            back_off: None,
+            may_have_run: false,
+            retry: self,
+        };
+        tower::retry::Retry::new(tries, below).oneshot(call).await
+    }
+}
+
+/// The tries of one call.
+#[derive(Clone)]
+struct Tries {
+    retry: Arc<Retry>,
+    left: usize,
+    given: CallOptions,
+    start: Instant,
+    back_off: Option<ExponentialBackoff>,
+    may_have_run: bool,
+}
+
+type Pause = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+impl tower::retry::Policy<ToolCall, ToolResult, CallError> for Tries {
+    type Future = Pause;
+
+    fn retry(&mut self, call: &mut ToolCall, outcome: &mut Result<ToolResult, CallError>) -> Option<Pause> {
+        let error = outcome.as_mut().err()?;
+        let pause = self.pause(call, error);
+        if pause.is_none() && self.may_have_run {
+            after_others(error);
+        }
+        self.may_have_run |= error.dispatched() == Dispatched::Unknown;
+        let pause = pause?;
+        call.options = self.given.clone();
+        call.options.spend(self.start.elapsed().saturating_add(pause));
+        let cancellation = call.options.cancellation().cloned();
+        Some(Box::pin(async move {
+            tokio::select! {
+                biased;
+                () = cancelled(cancellation.as_ref()) => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }))
+    }
+
+    fn clone_request(&mut self, call: &ToolCall) -> Option<ToolCall> {
+        Some(call.clone())
+    }
+}
+
+impl Tries {
+    /// How long to wait for another try, where there is one.
+    fn pause(&mut self, call: &ToolCall, error: &CallError) -> Option<Duration> {
+        let is_safe = match error.dispatched() {
+            Dispatched::No => true,
+            Dispatched::Unknown => self.retry.is_repeatable(call),
+            Dispatched::Yes => false,
+        };
+        if self.left == 0 || !is_safe || !may_pass(error) {
+            return None;
+        }
+        self.left -= 1;
+        if self.back_off.is_none() {
+            self.back_off = self.retry.back_off();
+        }
+        let own = self.back_off.as_mut().map(|back_off| back_off.next_backoff().deadline());
+        let own = own.map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()));
+        let wanted = error.retry_after().unwrap_or_default();
+        let pause = own.max(wanted);
+        let given = self.given.given_total().map_or(Duration::MAX, |time| time.saturating_sub(self.start.elapsed()));
+        let time_left = given.min(call.passage.limit().end.left());
+        (wanted <= self.retry.longest && pause < time_left).then_some(pause)
+    }
+}
+
+/// Whether it may be different the next time.
+fn may_pass(error: &CallError) -> bool {
+    match error {
+        CallError::Transport { .. } | CallError::OutcomeUnknown { .. } | CallError::Timeout { .. } => true,
+        CallError::NotConnected { source, .. } => {
+            let why = source.as_ref().and_then(|source| source.downcast_ref::<ConnectError>()).map(|error| error.kind);
+            matches!(why, None | Some(ConnectErrorKind::Transport | ConnectErrorKind::Timeout))
+        }
+        _ => false,
+    }
+}
+
+/// What the last of several tries failed with, where an earlier one may have reached the tool.
+fn after_others(error: &mut CallError) {
+    match error {
+        CallError::Timeout { dispatched, .. } | CallError::Cancelled { dispatched, .. } => {
+            *dispatched = Dispatched::Unknown;
+        }
+        _ if error.dispatched() == Dispatched::No => {
+            *error = CallError::OutcomeUnknown {
+                server: error.server().to_owned(),
+                tool: error.tool().to_owned(),
+                message: format!("an earlier try may have; of the last one: {error}"),
+                retry_after: error.retry_after(),
+                source: Some(Cause::new(error.clone())),
+            };
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,168 @@
+//! Tools that may be called only after others.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+use mcp_model::matches_glob;
+use tower::ServiceExt;
+
+use super::CallFacts;
+use super::contained::contained;
+use super::layer::{Around, Below, layers_of_tower};
+use crate::call::Place;
+use crate::{CallError, ToolCall, ToolResult};
+
+/// How many scopes are remembered.
+const SCOPES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
+
+/// Denies calls of a tool until others of the same server have succeeded.
+///
+/// What counts is an answer that came back through this layer, or a clone of it, and is no error; one that fails later takes
+/// nothing back. A call that comes while what it depends on is still under way is denied as well: it does not wait, because
+/// nobody knows whether that will succeed.
+///
+/// ```
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::Client;
+/// use mcp_runtime::middleware::{SequentialDependency, Stack};
+///
+/// #[derive(Debug)]
+/// struct Release(String);
+///
+/// let client = Client::new(ServerConfig::stdio("releases", "my-mcp-server"));
+/// let stack = Stack::new(client).sequential(
+///     SequentialDependency::new("publish", ["build", "test_*"])
+///         // of the same release
+///         .scope(|call| call.extension().map(|Release(name)| name.clone()).unwrap_or_default()),
+/// );
+/// # let _ = stack;
+/// ```
+#[derive(Clone)]
+pub struct SequentialDependency {
+    tool: String,
+    after: Arc<[String]>,
+    scope: Option<Arc<Scoping>>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+type Scoping = dyn Fn(&CallFacts<'_>) -> String + Send + Sync;
+
+/// By server and scope, what is known of each tool that others wait for.
+type Seen = LruCache<(String, String), Vec<Progress>>;
+
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    running: usize,
+    has_succeeded: bool,
+}
+
+impl SequentialDependency {
+    /// Calls of the tools that a glob names come after a success of each of others, which may be globs too: of one of the
+    /// tools that such a glob names.
+    pub fn new(tool: impl Into<String>, after: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            tool: tool.into(),
+            after: after.into_iter().map(Into::into).collect(),
+            scope: None,
+            seen: Arc::new(Mutex::new(LruCache::new(SCOPES))),
+        }
+    }
+
+    /// Has only calls of the same scope count, such as those of one user or about one thing. A call is denied where the
+    /// closure panics. The 10,000 scopes that were used last are remembered; what is forgotten has to succeed again.
+    #[must_use]
+    pub fn scope(mut self, scope: impl Fn(&CallFacts<'_>) -> String + Send + Sync + 'static) -> Self {
+        self.scope = Some(Arc::new(scope));
+        self
+    }
+
+    fn key(&self, call: &ToolCall) -> Result<(String, String), CallError> {
+        let scope = match &self.scope {
+            Some(scope) => contained(|| scope(&CallFacts::of(call))).map_err(|_| {
+                let (server, tool) = (&*call.server, &*call.tool);
+                tracing::error!(server, tool, "the scope of a sequential dependency panicked; the call is denied");
+                CallError::denied(server, tool, "what says the scope of a sequential dependency panicked")
+            })?,
+            None => String::new(),
+        };
+        Ok((call.server.to_string(), scope))
+    }
+
+    fn check(&self, key: &(String, String), call: &ToolCall) -> Result<(), CallError> {
+        let progress = self.seen().get(key).cloned().unwrap_or_default();
+        let missing = self.after.iter().enumerate().find_map(|(index, after)| {
+            let progress = progress.get(index).copied().unwrap_or_default();
+            (!progress.has_succeeded).then_some((after, progress.running > 0))
+        });
+        let Some((after, is_running)) = missing else { return Ok(()) };
+        let state = if is_running { "it is still under way" } else { "it has not yet" };
+        Err(CallError::denied(&*call.server, &*call.tool, format!("`{after}` has to succeed first, and {state}")))
+    }
+
+    /// The places in `after` of what this tool is.
+    fn waited_for(&self, tool: &str) -> Vec<usize> {
+        let is_it = |(_, glob): &(usize, &String)| matches_glob(glob, tool);
+        self.after.iter().enumerate().filter(is_it).map(|(index, _)| index).collect()
+    }
+
+    fn note(&self, key: &(String, String), indices: &[usize], note: impl Fn(&mut Progress)) {
+        let mut seen = self.seen();
+        let known = seen.get_or_insert_mut(key.clone(), || vec![Progress::default(); self.after.len()]);
+        indices.iter().for_each(|index| known.get_mut(*index).map_or((), &note));
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for SequentialDependency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SequentialDependency")
+            .field("tool", &self.tool)
+            .field("after", &self.after)
+            .finish_non_exhaustive()
+    }
+}
+
+layers_of_tower!(SequentialDependency);
+
+/// A call that others wait for; over when it is dropped.
+struct Running<'s> {
+    of: &'s SequentialDependency,
+    key: (String, String),
+    indices: Vec<usize>,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.of.note(&self.key, &self.indices, |progress| progress.running = progress.running.saturating_sub(1));
+    }
+}
+
+impl Around for SequentialDependency {
+    const PLACE: Option<Place> = Some(Place::SequentialDependency);
+
+    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+        let (waits, indices) = (matches_glob(&self.tool, &call.tool), self.waited_for(&call.tool));
+        if !waits && indices.is_empty() {
+            return below.oneshot(call).await;
+        }
+        let key = self.key(&call)?;
+        if waits {
+            self.check(&key, &call)?;
+        }
+        if indices.is_empty() {
+            return below.oneshot(call).await;
+        }
+        self.note(&key, &indices, |progress| progress.running += 1);
+        let running = Running { of: &self, key, indices };
+        let outcome = below.oneshot(call).await;
+        if outcome.as_ref().is_ok_and(|result| !result.is_error) {
+            self.note(&running.key, &running.indices, |progress| progress.has_succeeded = true);
+        }
+        outcome
+    }
+}

@@ -1,0 +1,31 @@
+//! Which tools a layer is for.
+
+use std::sync::Arc;
+
+use mcp_model::matches_glob;
+
+use crate::{Annotations, ToolCall};
+
+/// Globs of wire names.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Globs(Arc<[String]>);
+
+impl Globs {
+    pub(super) fn new(globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self(globs.into_iter().map(Into::into).collect())
+    }
+
+    pub(super) fn name(&self, tool: &str) -> bool {
+        self.0.iter().any(|glob| matches_glob(glob, tool))
+    }
+
+    /// The globs as a sentence has them.
+    pub(super) fn listed(&self) -> String {
+        self.0.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// What the bindings know of a called tool's behaviour; nothing where there are none.
+pub(super) fn annotations(call: &ToolCall) -> Annotations {
+    call.spec.map(|spec| spec.annotations).unwrap_or_default()
+}

@@ -1,0 +1,133 @@
+//! State of the program that is as it was before where a call fails.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tower::ServiceExt;
+
+use super::contained::contained;
+use super::layer::{Around, Below, layers_of_tower};
+use super::tools::Globs;
+use super::wait;
+use crate::call::Place;
+use crate::{CallError, ToolCall, ToolResult};
+
+/// Takes a snapshot of the program's state before a call, and restores it where the call fails.
+///
+/// A call fails that ends with an error, also with one that leaves its outcome unknown
+/// ([`OutcomeUnknown`](CallError::OutcomeUnknown), [`Timeout`](CallError::Timeout)), or that the tool answers with
+/// `is_error`; and one whose future is dropped half-way. The state is the program's alone: what the server did stays done. A
+/// result that does not fit its type is no failure here, because it is read after the call.
+///
+/// Calls through one transaction and its clones go one after the other, for a snapshot that was taken in the middle of
+/// another call would bring back half of that; each waits for its turn within its own time. The program itself must not
+/// change the state meanwhile in ways that it wants to keep.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::Client;
+/// use mcp_runtime::middleware::{Stack, Transaction};
+///
+/// let basket = Arc::new(Mutex::new(vec!["a book".to_owned()]));
+/// let client = Client::new(ServerConfig::stdio("shop", "my-mcp-server"));
+/// let stack = Stack::new(client).transaction(Transaction::over(&basket).tools(["order_*"]));
+/// # let _ = stack;
+/// ```
+#[derive(Clone)]
+pub struct Transaction {
+    begin: Arc<dyn Fn() -> Restore + Send + Sync>,
+    tools: Option<Globs>,
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+type Restore = Box<dyn FnOnce() + Send>;
+
+impl Transaction {
+    /// Over what the one closure reads and the other one writes. A call whose snapshot panics is denied. Neither may block
+    /// for long: they run where the call is made, or dropped.
+    pub fn new<T: Send + 'static>(
+        snapshot: impl Fn() -> T + Send + Sync + 'static,
+        restore: impl Fn(T) + Send + Sync + 'static,
+    ) -> Self {
+        let restore = Arc::new(restore);
+        let begin = move || -> Restore {
+            let (before, restore) = (snapshot(), restore.clone());
+            Box::new(move || restore(before))
+        };
+        Self { begin: Arc::new(begin), tools: None, turn: Arc::default() }
+    }
+
+    /// Over a value that is shared, which is cloned before each call.
+    pub fn over<T: Clone + Send + 'static>(state: &Arc<Mutex<T>>) -> Self {
+        let (read, written) = (state.clone(), state.clone());
+        let snapshot = move || read.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let restore = move |before| *written.lock().unwrap_or_else(PoisonError::into_inner) = before;
+        Self::new(snapshot, restore)
+    }
+
+    /// Only around calls of the tools that the globs name; by default around all.
+    #[must_use]
+    pub fn tools(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.tools = Some(Globs::new(globs));
+        self
+    }
+
+    fn begin(&self, call: &ToolCall) -> Result<Rollback, CallError> {
+        let (server, tool) = (call.server.to_string(), call.tool.to_string());
+        match contained(|| (self.begin)()) {
+            Ok(restore) => Ok(Rollback { restore: Some(restore), server, tool }),
+            Err(_) => {
+                tracing::error!(server, tool, "the snapshot of a transaction panicked; the call is denied");
+                Err(CallError::denied(server, tool, "the snapshot of a transaction panicked"))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transaction").field("tools", &self.tools).finish_non_exhaustive()
+    }
+}
+
+layers_of_tower!(Transaction);
+
+/// Restores what was before, unless the call succeeded.
+struct Rollback {
+    restore: Option<Restore>,
+    server: String,
+    tool: String,
+}
+
+impl Drop for Rollback {
+    fn drop(&mut self) {
+        if let Some(restore) = self.restore.take()
+            && contained(restore).is_err()
+        {
+            let (server, tool) = (&*self.server, &*self.tool);
+            tracing::error!(server, tool, "restoring the state before a call panicked; it may be half restored");
+        }
+    }
+}
+
+impl Around for Transaction {
+    const PLACE: Option<Place> = Some(Place::Transaction);
+
+    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+        if self.tools.as_ref().is_some_and(|tools| !tools.name(&call.tool)) {
+            return below.oneshot(call).await;
+        }
+        if let Err(reason) = call.passage.enter_once(Place::Transaction, Arc::as_ptr(&self.turn).addr()) {
+            return Err(CallError::denied(call.server, call.tool, reason));
+        }
+        let _turn = wait::within(&mut call, self.turn.lock()).await?;
+        // Dropped before the turn ends.
+        let mut rollback = self.begin(&call)?;
+        let outcome = below.oneshot(call).await;
+        if outcome.as_ref().is_ok_and(|result| !result.is_error) {
+            rollback.restore = None;
+        }
+        outcome
+    }
+}

@@ -1,0 +1,73 @@
+//! Arguments and results that are checked against their schemas.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tower::ServiceExt;
+
+use super::layer::{Around, Below, layers_of_tower};
+use crate::call::Place;
+use crate::validate::{arguments, result};
+use crate::{CallError, ToolCall, ToolResult, ToolSpec};
+
+/// Checks arguments before a call, and structured results after it, against the whole of the schemas that bindings know: what
+/// does not fit ends with [`CallError::InvalidArguments`], and nothing is sent, or with [`CallError::Decode`], which has the
+/// result. Calls without bindings pass: nothing is known of their tools.
+///
+/// With feature `validate`, bindings themselves check what they are given. This layer also checks what comes back, and the
+/// arguments of calls that a program has put together or changed.
+///
+/// ```
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::Client;
+/// use mcp_runtime::middleware::{Stack, Validate};
+///
+/// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
+/// let stack = Stack::new(client).validate(Validate::new());
+/// # let _ = stack;
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Validate {}
+
+impl Validate {
+    /// Checks arguments and results.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {}
+    }
+}
+
+layers_of_tower!(Validate);
+
+impl Around for Validate {
+    const PLACE: Option<Place> = Some(Place::Validate);
+
+    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+        let Some(spec) = call.spec else { return below.oneshot(call).await };
+        check_arguments(spec, &mut call)?;
+        let answer = below.oneshot(call).await?;
+        match result(spec, &answer) {
+            Ok(()) => Ok(answer),
+            Err(refusal) => Err(CallError::Decode {
+                pointer: refusal.pointer().to_owned(),
+                message: refusal.message(),
+                result: Box::new(answer),
+            }),
+        }
+    }
+}
+
+fn check_arguments(spec: &'static ToolSpec, call: &mut ToolCall) -> Result<(), CallError> {
+    let whole = Value::Object(std::mem::take(&mut call.arguments));
+    arguments(spec, &whole).map_err(|refusal| CallError::InvalidArguments {
+        server: call.server.to_string(),
+        tool: call.tool.to_string(),
+        pointer: refusal.pointer().to_owned(),
+        message: refusal.message(),
+    })?;
+    if let Value::Object(whole) = whole {
+        call.arguments = whole;
+    }
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! The order of a stack, and orders that are refused.
+
+use std::time::Duration;
+
+use mcp_bindgen::middleware::{
+    Approval, ApprovalAnswer, Cache, Policy, Retry, SequentialDependency, Stack, TotalCap, Transaction, TryTimeout,
+    Verdict,
+};
+use mcp_bindgen::{CallError, CallTool};
+use tower::{ServiceBuilder, ServiceExt};
+
+use super::*;
+
+type Set = Box<dyn Fn(Stack<By>) -> Stack<By>>;
+
+fn noting(log: &Log, what: &'static str) -> Policy {
+    let log = log.clone();
+    Policy::new(move |_| {
+        log.note(what);
+        Verdict::Allow
+    })
+}
+
+fn approving(log: &Log) -> Approval {
+    let (which, asked) = (log.clone(), log.clone());
+    Approval::of_those(
+        move |_| {
+            which.note("approval");
+            true
+        },
+        move |_| {
+            asked.note("asked");
+            async { ApprovalAnswer::Approve }
+        },
+    )
+}
+
+fn transacting(log: &Log) -> Transaction {
+    let (before, after) = (log.clone(), log.clone());
+    Transaction::new(move || before.note("snapshot"), move |()| after.note("restored"))
+}
+
+fn sequential(log: &Log) -> SequentialDependency {
+    let log = log.clone();
+    SequentialDependency::new("nothing", ["get"]).scope(move |_| {
+        log.note("sequence");
+        String::new()
+    })
+}
+
+/// Every layer, each with a way to see that it was there.
+fn setters(log: &Log) -> Vec<Set> {
+    let (policy, approval, transaction, sequence) =
+        (noting(log, "policy"), approving(log), transacting(log), sequential(log));
+    let cache = Cache::new(SOON);
+    vec![
+        Box::new(|stack| stack.try_timeout(SOON)),
+        Box::new(|stack| stack.retry(Retry::new().pauses(Duration::from_millis(1), Duration::from_millis(2)))),
+        Box::new(move |stack| stack.cache(cache.clone())),
+        Box::new(move |stack| stack.transaction(transaction.clone())),
+        Box::new(move |stack| stack.approval(approval.clone())),
+        Box::new(move |stack| stack.sequential(sequence.clone())),
+        Box::new(move |stack| stack.policy(policy.clone())),
+        Box::new(|stack| stack.total_cap(SOON)),
+    ]
+}
+
+#[tokio::test]
+async fn whatever_the_order_in_which_layers_are_given_theirs_is_one() {
+    let layers = setters(&Log::default()).len();
+    for turn in 0..2 * layers {
+        let log = Log::default();
+        let mut setters = setters(&log);
+        setters.rotate_left(turn % layers);
+        if turn >= layers {
+            setters.reverse();
+        }
+        let seen = log.clone();
+        let bottom = By::new(move |number, _| {
+            seen.note("client");
+            if number == 1 { Err(CallError::transport("store", "get", "gone")) } else { done() }
+        });
+        let stack = setters.iter().fold(Stack::new(bottom), |stack, set| set(stack));
+        assert!(stack.call_tool(get("a")).await.is_ok());
+        let before = ["policy", "sequence", "approval", "asked", "snapshot"];
+        // Two tries, one approval and one snapshot for both.
+        assert_eq!(log.take(), [&before[..], &["client", "client"]].concat(), "turn {turn}");
+        // What the cache has is as governed as what the server says.
+        assert!(stack.call_tool(get("a")).await.is_ok());
+        assert_eq!(log.take(), before, "turn {turn}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_says_no_ends_the_call_before_the_next_one_hears_of_it() {
+    let log = Log::default();
+    let bottom = By::new(|_, _| done());
+    let stack = |denying: Policy, answer: ApprovalAnswer| {
+        let asked = log.clone();
+        let approval = Approval::of(["*"], move |_| {
+            asked.note("asked");
+            std::future::ready(answer.clone())
+        });
+        Stack::new(bottom.clone())
+            .transaction(transacting(&log))
+            .approval(approval)
+            .policy(noting(&log, "first"))
+            .policy(denying)
+            .policy(noting(&log, "last"))
+    };
+    let no = ApprovalAnswer::Decline("not today".to_owned());
+    let reason = denied(stack(Policy::deny(["get"]), no.clone()).call_tool(get("a")).await);
+    assert!(reason.contains("`get`"), "{reason}");
+    assert_eq!(log.take(), ["first"]);
+    let reason = denied(stack(Policy::allow(["g*"]), no).call_tool(get("a")).await);
+    assert!(reason.contains("not today"), "{reason}");
+    assert_eq!(log.take(), ["first", "last", "asked"]);
+    assert_eq!(bottom.calls(), 0);
+}
+
+#[tokio::test]
+async fn orders_that_cannot_be_meant_are_refused() {
+    let (server, client) = served();
+    let log = Log::default();
+    let (policy, approval) = (noting(&log, "policy"), approving(&log));
+    let (cache, retry) = (Cache::new(SOON), Retry::new());
+    macro_rules! refused {
+        ($($outer:expr, $inner:expr => $names:expr;)*) => {$(
+            let service = ServiceBuilder::new().layer($outer).layer($inner).service(client.clone());
+            let reason = denied(service.oneshot(get("a")).await);
+            for name in $names {
+                assert!(reason.contains(name), "{reason}");
+            }
+        )*};
+    }
+    refused! {
+        cache.clone(), policy.clone() => ["Cache", "Policy"];
+        cache.clone(), approval.clone() => ["Cache", "Approval"];
+        cache.clone(), sequential(&log) => ["Cache", "SequentialDependency"];
+        cache.clone(), transacting(&log) => ["Cache", "Transaction"];
+        retry.clone(), approval.clone() => ["Retry", "Approval"];
+        retry.clone(), transacting(&log) => ["Retry", "Transaction"];
+        retry.clone(), sequential(&log) => ["Retry", "SequentialDependency"];
+        retry.clone(), retry.clone() => ["Retry", "multiply"];
+        retry.clone(), TotalCap::new(SOON) => ["Retry", "TotalCap"];
+        TryTimeout::new(SOON), retry.clone() => ["TryTimeout", "Retry"];
+        TryTimeout::new(SOON), approval.clone() => ["TryTimeout", "Approval"];
+        cache.clone(), cache.clone() => ["Cache", "itself"];
+    }
+    assert_eq!(log.take(), [""; 0]);
+    let transaction = transacting(&log);
+    refused! { transaction.clone(), transaction.clone() => ["Transaction", "itself"]; }
+    // Of the outer one; the calls it stands around failed.
+    assert_eq!(log.take(), ["snapshot", "restored"]);
+    assert_eq!(server.all_executions(), 0);
+}
+
+#[tokio::test]
+async fn a_stack_stands_wherever_its_client_does() {
+    let (server, client) = served();
+    let stack = Stack::new(client).policy(Policy::read_only());
+    let service = ServiceBuilder::new().layer(Retry::new()).layer(Policy::allow(["*"])).service(stack.clone());
+    assert!(service.oneshot(get("a")).await.is_ok());
+    let within = Stack::new(stack).retry(Retry::new()).cache(Cache::new(SOON));
+    let reason = denied(within.call_tool(get("a")).await);
+    assert!(reason.contains("Policy") && reason.contains("Cache"), "{reason}");
+    assert_eq!(server.executions("get"), 1);
+}

@@ -1,0 +1,82 @@
+//! The cap on whole calls, and the timeout of tries.
+
+use std::future::pending;
+use std::time::{Duration, Instant};
+
+use mcp_bindgen::middleware::{Approval, Policy, Stack, TotalCap};
+use mcp_bindgen::{CallError, CallOptions, CallTool, Client, Dispatched};
+use tower::{ServiceBuilder, ServiceExt};
+
+use super::*;
+
+const CAP: Duration = Duration::from_millis(60);
+
+#[track_caller]
+fn timed_out(outcome: Result<ToolResult, CallError>, after: Duration) -> Dispatched {
+    match outcome {
+        Err(CallError::Timeout { dispatched, after: said, .. }) => {
+            assert_eq!(said, after);
+            dispatched
+        }
+        other => panic!("no timeout: {other:?}"),
+    }
+}
+
+/// Answers nothing, and knows no time.
+#[derive(Clone)]
+struct Silent;
+
+impl CallTool for Silent {
+    async fn call_tool(&self, _: ToolCall) -> Result<ToolResult, CallError> {
+        pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_cap_knows_what_was_sent() {
+    let (server, client) = served();
+    server.answer_nothing("set", 2);
+    let stack = Stack::new(client.clone()).total_cap(CAP);
+    let start = Instant::now();
+    assert_eq!(timed_out(stack.call_tool(set("a", 1)).await, CAP), Dispatched::Unknown);
+    assert!(start.elapsed() >= CAP && start.elapsed() < SOON / 2, "{:?}", start.elapsed());
+    let service = ServiceBuilder::new().layer(TotalCap::new(CAP)).service(client.clone());
+    assert_eq!(timed_out(service.oneshot(set("a", 1)).await, CAP), Dispatched::Unknown);
+    assert!(stack.call_tool(set("a", 1)).await.is_ok());
+    assert_eq!(server.executions("set"), 3);
+    // Nobody came to a verdict, or to an approval.
+    let stack = Stack::new(client.clone()).policy(Policy::new_async(|_| pending())).total_cap(CAP);
+    assert_eq!(timed_out(stack.call_tool(set("a", 1)).await, CAP), Dispatched::No);
+    let stack = Stack::new(client).approval(Approval::of(["*"], |_| pending())).total_cap(CAP);
+    assert_eq!(timed_out(stack.call_tool(set("a", 1)).await, CAP), Dispatched::No);
+    assert_eq!(server.executions("set"), 3);
+    // Of others nothing is known.
+    assert_eq!(timed_out(Stack::new(Silent).total_cap(CAP).call_tool(set("a", 1)).await, CAP), Dispatched::Unknown);
+    assert_eq!(timed_out(Stack::new(Silent).try_timeout(CAP).call_tool(set("a", 1)).await, CAP), Dispatched::Unknown);
+}
+
+#[tokio::test]
+async fn a_call_that_could_not_connect_in_time_was_not_sent() {
+    let (near, _far) = duplex(1 << 10);
+    let (read, write) = split(near);
+    let client = Client::over(read, write);
+    let stack = Stack::new(client);
+    assert_eq!(timed_out(stack.clone().total_cap(CAP).call_tool(set("a", 1)).await, CAP), Dispatched::No);
+    assert_eq!(timed_out(stack.try_timeout(CAP).call_tool(set("a", 1)).await, CAP), Dispatched::No);
+}
+
+#[tokio::test]
+async fn the_shortest_time_holds() {
+    let (server, client) = served();
+    server.answer_nothing("get", 100);
+    let stack = Stack::new(client);
+    let given = get("a").with(CallOptions::new().timeout(CAP));
+    assert_eq!(timed_out(stack.clone().total_cap(SOON).call_tool(given.clone()).await, CAP), Dispatched::Unknown);
+    assert_eq!(timed_out(stack.clone().try_timeout(SOON).call_tool(given).await, CAP), Dispatched::Unknown);
+    let given = get("a").with(CallOptions::new().timeout(SOON));
+    assert_eq!(timed_out(stack.clone().total_cap(CAP).call_tool(given.clone()).await, CAP), Dispatched::Unknown);
+    assert_eq!(timed_out(stack.clone().try_timeout(CAP).call_tool(given).await, CAP), Dispatched::Unknown);
+    // The one that was given last is the stack's.
+    let both = stack.total_cap(SOON).try_timeout(SOON).total_cap(CAP).try_timeout(2 * CAP);
+    assert_eq!(timed_out(both.call_tool(get("a")).await, CAP), Dispatched::Unknown);
+}

@@ -1,0 +1,67 @@
+//! tower's own layers around a client, and bindings that call through them.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use mcp_bindgen::middleware::{Cache, Calls, Policy, Stack};
+use mcp_bindgen::{CallError, CallTool};
+use tokio::task::JoinSet;
+use tower::ServiceBuilder;
+
+use super::*;
+
+/// Notes how many are under way at once.
+#[derive(Clone, Default)]
+struct Crowd {
+    now: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+}
+
+impl CallTool for Crowd {
+    async fn call_tool(&self, _: ToolCall) -> Result<ToolResult, CallError> {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        done()
+    }
+}
+
+#[tokio::test]
+async fn a_limit_of_tower_holds() {
+    let crowd = Crowd::default();
+    let limited =
+        ServiceBuilder::new().concurrency_limit(3).layer(Policy::allow(["s*"])).service(Stack::new(crowd.clone()));
+    let limited = Calls::through(limited);
+    let mut callers = JoinSet::new();
+    for _ in 0..CALLERS {
+        let limited = limited.clone();
+        callers.spawn(async move { limited.call_tool(set("a", 1)).await.unwrap() });
+    }
+    callers.join_all().await;
+    assert_eq!(crowd.most.load(Ordering::SeqCst), 3);
+    denied(limited.call_tool(get("a")).await);
+}
+
+#[tokio::test]
+async fn bindings_call_through_services_of_tower() {
+    let (server, client) = served();
+    let service = ServiceBuilder::new().layer(Cache::new(SOON)).concurrency_limit(1).service(client.clone());
+    let store = Store::with(Calls::through(service));
+    for _ in 0..3 {
+        assert_eq!(store.get(StoreGetParams::new("a")).await.unwrap().value, 0);
+    }
+    assert_eq!(server.executions("get"), 1);
+    // What is not `Clone` stands behind a buffer, whose error is none of a call.
+    let pause = Duration::from_millis(20);
+    let service = ServiceBuilder::new().buffer(8).rate_limit(1, pause).service(client);
+    let store = Store::with(Calls::through(service));
+    let start = Instant::now();
+    for value in 0..3 {
+        store.put(StorePutParams::new("a", value)).await.unwrap();
+    }
+    assert!(start.elapsed() >= 2 * pause, "{:?}", start.elapsed());
+    let denying = ServiceBuilder::new().buffer(8).layer(Policy::deny(["*"])).service(Stack::new(Crowd::default()));
+    let error = Calls::through(denying).call_tool(get("a")).await.unwrap_err();
+    assert!(matches!(error, CallError::Denied { .. }), "{error}");
+}
