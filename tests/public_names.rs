@@ -77,6 +77,7 @@ const RUNTIME: &[&str] = &[
     "ToolSpec",
     "TypedCall",
     "WithOptions",
+    "middleware",
     "parse_arguments",
     "validate",
 ];
