@@ -24,7 +24,7 @@ mcp_bindgen::mcp_tools!("store", path = "fixtures/server/src/store.json");
 use store::{StoreGetParams, StoreSetParams};
 
 const BUDGET: Duration = Duration::from_micros(5);
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 const LONG: Duration = Duration::from_secs(60);
 
 /// Answers after it has let others go first, as whoever waits for a server does.

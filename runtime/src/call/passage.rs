@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::observe::Observer;
 use crate::session::deadline::Deadline;
 
-/// The layers around a client, outermost first: the order of a [`Stack`](crate::Stack).
+/// The layers around a client, outermost first: the order of a [`Stack`](crate::middleware::Stack).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     Events,

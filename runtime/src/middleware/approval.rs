@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tower::ServiceExt;
 
 use super::contained::{Panicked, contained, contained_async};
 use super::layer::{Around, Below, layers_of_tower};
@@ -176,11 +175,11 @@ layers_of_tower!(Approval);
 impl Around for Approval {
     const PLACE: Option<Place> = Some(Place::Approval);
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
         if contained(|| (self.which)(&CallFacts::of(&call))).unwrap_or(true) {
             self.approver.approve(&call).await?;
         }
-        below.oneshot(call).await
+        below.call(call).await
     }
 }
 

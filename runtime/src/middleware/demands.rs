@@ -4,8 +4,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use tower::ServiceExt;
-
 use super::layer::{Around, Below};
 use crate::call::{Demands, Place};
 use crate::{CallError, ToolCall, ToolResult};
@@ -22,35 +20,35 @@ pub(super) struct Sameness(pub(super) Demands);
 impl Around for Admission {
     const PLACE: Option<Place> = None;
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
             guard.admit(&call)?;
         }
-        below.oneshot(call).await
+        below.call(call).await
     }
 }
 
 impl Around for Consent {
     const PLACE: Option<Place> = None;
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
             guard.approve(&call).await?;
         }
-        below.oneshot(call).await
+        below.call(call).await
     }
 }
 
 impl Around for Sameness {
     const PLACE: Option<Place> = None;
 
-    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
             let begun = Instant::now();
             guard.check_drift(&call).await?;
             call.options.spend(begun.elapsed());
             call.passage.guard_with(guard.id());
         }
-        below.oneshot(call).await
+        below.call(call).await
     }
 }

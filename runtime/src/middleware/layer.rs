@@ -24,7 +24,7 @@ impl<S> Below for S where
 {
 }
 
-/// What one layer does around the service below it, which is ready for one call.
+/// What one layer does around the service below it, which is ready for one call: whoever called the layer has seen to that.
 pub(super) trait Around: Send + Sync + 'static {
     /// Where it stands among the others, where that matters.
     const PLACE: Option<Place>;

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tower::ServiceExt;
-
 use super::layer::{Around, Below, layers_of_tower};
 use crate::call::{Limit, Place};
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
@@ -73,12 +71,12 @@ impl Around for TryTimeout {
 }
 
 /// Clients and layers of this crate end in time, and know what was sent; of anything else that is not known.
-async fn bounded<S: Below>(mut call: ToolCall, below: S, time: Duration) -> Result<ToolResult, CallError> {
+async fn bounded<S: Below>(mut call: ToolCall, mut below: S, time: Duration) -> Result<ToolResult, CallError> {
     let limit = Limit::after(time);
     call.passage.bound(limit);
     let (server, tool) = (call.server.clone(), call.tool.clone());
     let timeout = |dispatched| CallError::timeout(server, tool, time, dispatched);
-    match limit.end.later(GRACE).bound(below.oneshot(call)).await {
+    match limit.end.later(GRACE).bound(below.call(call)).await {
         Some(Err(CallError::Timeout { dispatched, .. })) if limit.end.has_passed() => Err(timeout(dispatched)),
         Some(outcome) => outcome,
         None => Err(timeout(Dispatched::Unknown)),

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tower::ServiceExt;
 
 use super::contained::{Panicked, contained, contained_async};
 use super::layer::{Around, Below, layers_of_tower};
@@ -197,9 +196,9 @@ layers_of_tower!(Policy);
 impl Around for Policy {
     const PLACE: Option<Place> = Some(Place::Policy);
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
         match self.verdict(&call).await? {
-            Verdict::Allow => below.oneshot(call).await,
+            Verdict::Allow => below.call(call).await,
             Verdict::Deny(reason) => Err(CallError::denied(call.server, call.tool, reason)),
         }
     }

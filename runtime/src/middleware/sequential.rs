@@ -5,12 +5,11 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
-use mcp_model::matches_glob;
-use tower::ServiceExt;
 
 use super::CallFacts;
 use super::contained::contained;
 use super::layer::{Around, Below, layers_of_tower};
+use super::tools::names;
 use crate::call::Place;
 use crate::{CallError, ToolCall, ToolResult};
 
@@ -103,7 +102,7 @@ impl SequentialDependency {
 
     /// The places in `after` of what this tool is.
     fn waited_for(&self, tool: &str) -> Vec<usize> {
-        let is_it = |(_, glob): &(usize, &String)| matches_glob(glob, tool);
+        let is_it = |(_, glob): &(usize, &String)| names(glob, tool);
         self.after.iter().enumerate().filter(is_it).map(|(index, _)| index).collect()
     }
 
@@ -145,21 +144,21 @@ impl Drop for Running<'_> {
 impl Around for SequentialDependency {
     const PLACE: Option<Place> = Some(Place::SequentialDependency);
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
-        let (waits, indices) = (matches_glob(&self.tool, &call.tool), self.waited_for(&call.tool));
+    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+        let (waits, indices) = (names(&self.tool, &call.tool), self.waited_for(&call.tool));
         if !waits && indices.is_empty() {
-            return below.oneshot(call).await;
+            return below.call(call).await;
         }
         let key = self.key(&call)?;
         if waits {
             self.check(&key, &call)?;
         }
         if indices.is_empty() {
-            return below.oneshot(call).await;
+            return below.call(call).await;
         }
         self.note(&key, &indices, |progress| progress.running += 1);
         let running = Running { of: &self, key, indices };
-        let outcome = below.oneshot(call).await;
+        let outcome = below.call(call).await;
         if outcome.as_ref().is_ok_and(|result| !result.is_error) {
             self.note(&running.key, &running.indices, |progress| progress.has_succeeded = true);
         }

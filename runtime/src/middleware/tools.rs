@@ -16,12 +16,21 @@ impl Globs {
     }
 
     pub(super) fn name(&self, tool: &str) -> bool {
-        self.0.iter().any(|glob| matches_glob(glob, tool))
+        self.0.iter().any(|glob| names(glob, tool))
     }
 
     /// The globs as a sentence has them.
     pub(super) fn listed(&self) -> String {
         self.0.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Whether a glob names a tool; what most globs are costs a call no more than a comparison.
+pub(super) fn names(glob: &str, tool: &str) -> bool {
+    match glob.find(['*', '?']) {
+        None => glob == tool,
+        Some(0) if glob == "*" => true,
+        Some(_) => matches_glob(glob, tool),
     }
 }
 

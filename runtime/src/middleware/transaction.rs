@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tower::ServiceExt;
-
 use super::contained::contained;
 use super::layer::{Around, Below, layers_of_tower};
 use super::tools::Globs;
@@ -114,9 +112,9 @@ impl Drop for Rollback {
 impl Around for Transaction {
     const PLACE: Option<Place> = Some(Place::Transaction);
 
-    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
         if self.tools.as_ref().is_some_and(|tools| !tools.name(&call.tool)) {
-            return below.oneshot(call).await;
+            return below.call(call).await;
         }
         if let Err(reason) = call.passage.enter_once(Place::Transaction, Arc::as_ptr(&self.turn).addr()) {
             return Err(CallError::denied(call.server, call.tool, reason));
@@ -124,7 +122,7 @@ impl Around for Transaction {
         let _turn = wait::within(&mut call, self.turn.lock()).await?;
         // Dropped before the turn ends.
         let mut rollback = self.begin(&call)?;
-        let outcome = below.oneshot(call).await;
+        let outcome = below.call(call).await;
         if outcome.as_ref().is_ok_and(|result| !result.is_error) {
             rollback.restore = None;
         }

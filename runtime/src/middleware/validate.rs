@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tower::ServiceExt;
 
 use super::layer::{Around, Below, layers_of_tower};
 use crate::call::Place;
@@ -43,10 +42,10 @@ layers_of_tower!(Validate);
 impl Around for Validate {
     const PLACE: Option<Place> = Some(Place::Validate);
 
-    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
-        let Some(spec) = call.spec else { return below.oneshot(call).await };
+    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+        let Some(spec) = call.spec else { return below.call(call).await };
         check_arguments(spec, &mut call)?;
-        let answer = below.oneshot(call).await?;
+        let answer = below.call(call).await?;
         match result(spec, &answer) {
             Ok(()) => Ok(answer),
             Err(refusal) => Err(CallError::Decode {

@@ -151,7 +151,7 @@ impl Lead {
         let Some((key, generation)) = self.flight.take() else { return };
         let mut kept = self.shared.lock();
         let flight = (key, generation);
-        kept.flights.remove(&flight);
+        drop(kept.flights.remove(&flight));
         let of = *kept.server(&flight.0.server);
         if let Ok(result) = outcome
             && !result.is_error
@@ -163,7 +163,8 @@ impl Lead {
             kept.entries.put(flight.0, entry);
         }
         drop(kept);
-        if is_for_all {
+        // Nobody else can come to wait any more.
+        if is_for_all && self.tell.receiver_count() > 0 {
             let _ = self.tell.send(Some(outcome.clone()));
         }
     }

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use mcp_model::canonical_json;
 use serde_json::Value;
-use tower::ServiceExt;
 
 use self::kept::{Found, Key, Shared};
 use super::layer::{Around, Below, layers_of_tower};
@@ -92,7 +91,7 @@ impl Cache {
         is_read_only && !self.writes.name(&call.tool)
     }
 
-    async fn read<S: Below>(&self, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+    async fn read<S: Below>(&self, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
         let key = key(&mut call);
         let lead = loop {
             match self.kept.find(&key) {
@@ -109,7 +108,7 @@ impl Cache {
             }
         };
         let is_hurried = is_hurried(&call);
-        let outcome = below.oneshot(call).await;
+        let outcome = below.call(call).await;
         let is_own = matches!(&outcome, Err(CallError::Timeout { .. })) && is_hurried
             || matches!(&outcome, Err(CallError::Cancelled { .. }));
         lead.land(&outcome, self.ttl, !is_own);
@@ -146,15 +145,15 @@ layers_of_tower!(Cache);
 impl Around for Cache {
     const PLACE: Option<Place> = Some(Place::Cache);
 
-    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
         if let Err(reason) = call.passage.enter_once(Place::Cache, self.kept.id()) {
             return Err(CallError::denied(call.server, call.tool, reason));
         }
         if !self.reads(&call) {
             let _writing = self.kept.write(&call.server);
-            return below.oneshot(call).await;
+            return below.call(call).await;
         }
         let has_wishes = call.options.listener().is_some() || call.options.given_meta().is_some();
-        if has_wishes { below.oneshot(call).await } else { self.read(call, below).await }
+        if has_wishes { below.call(call).await } else { self.read(call, below).await }
     }
 }
