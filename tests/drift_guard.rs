@@ -63,7 +63,8 @@ async fn a_server_that_is_what_was_bound_is_never_refused() {
 async fn bindings_of_what_it_was_before_are_refused_where_they_broke() {
     use before::fixture::*;
 
-    let words = "/inputSchema/properties/a: `null` is no longer valid; may be sent, and is refused now: {\"a\":null";
+    let words =
+        "/inputSchema/properties/a: `null` is no longer valid; may be sent, and is refused now: {\"b\":0,\"a\":null}";
     let servers = servers(Drift::Deny, Pin::Schema);
     let fixture = Fixture::connect_with(&servers).await.unwrap();
     let params = || FixtureAddParams::new(Some(1), 2);
