@@ -65,17 +65,22 @@ pub(crate) fn snapshots() {
 }
 
 /// The bindings take it along to where calls are made.
-pub(crate) fn drift() {
-    adds("drift = \"deny\"", r#"\"drift\":\"deny\""#);
-    assert!(refusal(&format!("{SERVER}drift = \"maybe\"\n")).contains("`drift` of server `hub` cannot be `maybe`"));
-}
-
 pub(crate) fn default_drift() {
     let carried = |config: &str| expand(config).exits_with(0).stdout.contains(r#"\"drift\":\"deny\""#);
     assert!(carried(&format!("[defaults]\ndrift = \"deny\"\n{SERVER}")) && !carried(SERVER));
+    adds("drift = \"deny\"", r#"\"drift\":\"deny\""#);
     let own = format!("[defaults]\ndrift = \"deny\"\n{SERVER}drift = \"ignore\"\n");
     let config = Config::parse_toml(&own, "mcp.toml".as_ref()).unwrap();
     assert_eq!(config.server_with_defaults("hub").unwrap().drift, Some(mcp_model::Drift::Ignore));
+}
+
+pub(crate) fn default_pin() {
+    let carried = |config: &str| expand(config).exits_with(0).stdout.contains(r#"\"pin\":\"all\""#);
+    assert!(carried(&format!("[defaults]\npin = \"all\"\n{SERVER}")) && !carried(SERVER));
+    adds("pin = \"all\"", r#"\"pin\":\"all\""#);
+    let own = format!("[defaults]\npin = \"all\"\n{SERVER}pin = \"schema\"\n");
+    let config = Config::parse_toml(&own, "mcp.toml".as_ref()).unwrap();
+    assert_eq!(config.server_with_defaults("hub").unwrap().pin, Some(mcp_model::Pin::Schema));
 }
 
 /// A build that is asked to ask the server: it says that it cannot, or tracks the variable, where the feature `live` is

@@ -72,6 +72,52 @@ pub(crate) fn approve() {
     project.run(&[&call[..], &["--yes"]].concat()).exits_with(0);
 }
 
+/// A call of a tool that the snapshot beside the configuration knows like this.
+fn add_as_known(config: &str, tool: &Value) -> Result<ToolResult, CallError> {
+    let project = Project::new(config);
+    project.write("mcp/hub.json", &json!({ "tools": [tool] }).to_string());
+    let arguments = json!({ "a": 20, "b": 22 }).as_object().unwrap().clone();
+    with_client(&project, ClientOptions::new(), async |client| client.call("add", arguments).await)
+}
+
+/// As the server has it, and as it has it not.
+fn known_add(description: Option<&str>, is_retyped: bool) -> Value {
+    let snapshot: Value =
+        serde_json::from_str(include_str!("../../../fixtures/snapshots/fixture.json")).expect("the snapshot");
+    let mut tool = snapshot["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "add").unwrap().clone();
+    if is_retyped {
+        tool["inputSchema"]["properties"]["b"] = json!({ "type": "string" });
+    }
+    if let Some(description) = description {
+        tool["description"] = description.into();
+    }
+    tool
+}
+
+pub(crate) fn drift() {
+    let deny = format!("{SERVER}drift = \"deny\"\n");
+    let error = add_as_known(&deny, &known_add(None, true)).expect_err("it is another tool now");
+    assert!(matches!(&error, CallError::Incompatible { .. }), "{error}");
+    assert!(add_as_known(&deny, &known_add(None, false)).is_ok());
+    for harmless in ["warn", "ignore"] {
+        let config = format!("{SERVER}drift = \"{harmless}\"\n");
+        assert!(add_as_known(&config, &known_add(None, true)).is_ok());
+    }
+    // Nobody has looked at it.
+    is_denied(add(&deny), "lets no tool be called that has not been looked at");
+    assert!(refusal(&format!("{SERVER}drift = \"maybe\"\n")).contains("`drift` of server `hub` cannot be `maybe`"));
+}
+
+pub(crate) fn pin() {
+    let deny = format!("{SERVER}drift = \"deny\"\n");
+    let reworded = || known_add(Some("Subtracts."), false);
+    assert!(add_as_known(&deny, &reworded()).is_ok());
+    assert!(add_as_known(&format!("{deny}pin = \"schema\"\n"), &reworded()).is_ok());
+    let error = add_as_known(&format!("{deny}pin = \"all\"\n"), &reworded()).expect_err("its words are others now");
+    assert!(matches!(&error, CallError::Incompatible { .. }), "{error}");
+    assert!(refusal(&format!("{SERVER}pin = \"some\"\n")).contains("`pin` of server `hub` cannot be `some`"));
+}
+
 /// A call of a server that says nothing for longer than that.
 fn slow(config: &str) -> Result<ToolResult, CallError> {
     call_with(config, ClientOptions::new(), "count_slowly", &json!({ "steps": 1, "pause_ms": 700 }))

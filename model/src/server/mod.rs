@@ -220,6 +220,29 @@ impl ServerConfig {
         let fits = |patterns: &[String]| patterns.iter().any(|pattern| matches_glob(pattern, tool));
         self.tools.as_deref().is_none_or(fits) && !fits(&self.exclude)
     }
+
+    /// The same server, of which is demanded what `other` demands wherever this configuration does not say: `tools`,
+    /// `exclude`, `approve`, `drift`, `pin`. Who says how a server is reached need not repeat what was demanded of it.
+    ///
+    /// ```
+    /// use mcp_model::ServerConfig;
+    ///
+    /// let reviewed = ServerConfig::stdio("files", "files-server").approve(["delete_*"]);
+    /// let moved = ServerConfig::http("files", "https://files.example.com/mcp").with_demands_of(&reviewed);
+    /// assert_eq!(moved.approve, ["delete_*"]);
+    /// ```
+    #[must_use]
+    pub fn with_demands_of(mut self, other: &Self) -> Self {
+        self.tools = self.tools.or_else(|| other.tools.clone());
+        self.drift = self.drift.or(other.drift);
+        self.pin = self.pin.or(other.pin);
+        for (own, others) in [(&mut self.exclude, &other.exclude), (&mut self.approve, &other.approve)] {
+            if own.is_empty() {
+                own.clone_from(others);
+            }
+        }
+        self
+    }
 }
 
 /// Whether a text may be a server's name: `^[a-z0-9][a-z0-9_-]{0,63}$`.

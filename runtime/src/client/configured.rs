@@ -29,19 +29,27 @@ fn configured(spec: &ServerSpec, options: &ClientOptions) -> Result<ServerConfig
         if config.servers.contains_key(spec.name) || config.rejected.contains_key(spec.name) {
             let server = config.server(spec.name).map_err(|error| error.to_string())?.clone();
             warn_of(&config, Some(spec.name));
-            return Ok(server);
+            return Ok(match carried(spec)? {
+                Some(carried) => server.with_demands_of(&carried),
+                None => server,
+            });
         }
         warn_of_strangers(spec.name, &config);
     }
-    if let Some(text) = spec.config {
-        let value =
-            serde_json::from_str(text).map_err(|error| format!("the configuration of its bindings: {error}"))?;
-        let mut server = ServerConfig::from_json(spec.name, &value).map_err(|error| error.to_string())?;
-        server.folder = spec.folder.map(PathBuf::from);
+    if let Some(server) = carried(spec)? {
         return Ok(server);
     }
     let folder = std::env::current_dir().map_err(|error| format!("the current folder cannot be read: {error}"))?;
     of_folder(spec.name, &folder, options.trusts_current_folder())
+}
+
+/// What the configuration said when the bindings were made.
+fn carried(spec: &ServerSpec) -> Result<Option<ServerConfig>, String> {
+    let Some(text) = spec.config else { return Ok(None) };
+    let value = serde_json::from_str(text).map_err(|error| format!("the configuration of its bindings: {error}"))?;
+    let mut server = ServerConfig::from_json(spec.name, &value).map_err(|error| error.to_string())?;
+    server.folder = spec.folder.map(PathBuf::from);
+    Ok(Some(server))
 }
 
 /// A misspelt name in the variable must not look like one that is obeyed.
