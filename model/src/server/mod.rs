@@ -222,7 +222,7 @@ impl ServerConfig {
     }
 
     /// The same server, of which is demanded what `other` demands wherever this configuration does not say: `tools`,
-    /// `exclude`, `approve`, `drift`, `pin`. Who says how a server is reached need not repeat what was demanded of it.
+    /// `exclude`, `approve`, `drift`, `pin`, and of a child process `isolation`. Who says how a server is reached need not repeat what was demanded of it.
     ///
     /// ```
     /// use mcp_model::ServerConfig;
@@ -236,6 +236,9 @@ impl ServerConfig {
         self.tools = self.tools.or_else(|| other.tools.clone());
         self.drift = self.drift.or(other.drift);
         self.pin = self.pin.or(other.pin);
+        if matches!(self.transport, Transport::Stdio { .. }) && self.isolation.is_none() {
+            self.isolation = other.isolation.clone().map(|isolation| isolation.led_from(other.folder.as_deref()));
+        }
         for (own, others) in [(&mut self.exclude, &other.exclude), (&mut self.approve, &other.approve)] {
             if own.is_empty() {
                 own.clone_from(others);

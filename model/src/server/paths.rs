@@ -53,6 +53,17 @@ impl ServerConfig {
     }
 }
 
+impl Isolation {
+    /// The same for a server whose relative folders are not relative to this one.
+    pub(super) fn led_from(mut self, folder: Option<&Path>) -> Self {
+        if let Some(base) = folder {
+            let shown = self.folders_mut().filter(|shown| !shown.starts_with("${") && is_relative_folder(shown));
+            shown.for_each(|shown| *shown = joined(base, shown));
+        }
+        self
+    }
+}
+
 /// A name without a separator is looked for on `PATH`.
 fn is_relative_program(command: &str) -> bool {
     command.contains(['/', '\\']) && is_relative(command)

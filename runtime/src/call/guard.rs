@@ -19,6 +19,9 @@ pub(crate) trait Guard: Send + Sync {
     /// Who tells of what happens to the calls of this client.
     fn observer(&self) -> &Arc<Observer>;
 
+    /// The name of the server, whatever a call says.
+    fn server(&self) -> &str;
+
     /// Whether the configuration lets a program use the tool at all: `tools`, `exclude`.
     fn admit(&self, call: &ToolCall) -> Result<(), CallError>;
 

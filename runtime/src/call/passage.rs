@@ -1,10 +1,13 @@
 //! Which layers a call has come through on its way to the client.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use mcp_model::canonical_json;
+use serde_json::Value;
+
+use super::ToolCall;
 use crate::observe::Observer;
 use crate::session::deadline::Deadline;
 
@@ -79,7 +82,9 @@ impl Place {
 pub(crate) struct Passage {
     through: u16,
     guarded_by: Option<usize>,
-    grant: Option<Arc<AtomicBool>>,
+    /// What was approved: by whose demand, and what they were shown.
+    grants: Option<Arc<Mutex<Vec<(usize, String)>>>>,
+    alive: Option<Weak<()>>,
     observer: Option<Weak<Observer>>,
     limit: Limit,
     within: Vec<usize>,
@@ -101,7 +106,7 @@ impl Passage {
         }
         self.through |= place.bit();
         if place == Place::Retry {
-            self.grant.get_or_insert_default();
+            self.grants.get_or_insert_default();
         }
         Ok(())
     }
@@ -157,17 +162,43 @@ impl Passage {
         self.observer.as_ref()?.upgrade()
     }
 
-    /// Whether an earlier try of the same call was approved.
-    pub(crate) fn is_granted(&self) -> bool {
-        self.grant.as_ref().is_some_and(|grant| grant.load(Ordering::Acquire))
+    /// Whether an earlier try of the same call was approved, as this guard demands.
+    pub(crate) fn is_granted(&self, guard: usize, call: &ToolCall) -> bool {
+        self.grants.as_ref().is_some_and(|grants| {
+            let grants = grants.lock().unwrap_or_else(PoisonError::into_inner);
+            !grants.is_empty() && grants.contains(&(guard, shown(call)))
+        })
     }
 
     /// Notes for later tries that the call was approved.
-    pub(crate) fn grant(&self) {
-        if let Some(grant) = &self.grant {
-            grant.store(true, Ordering::Release);
+    pub(crate) fn grant(&self, guard: usize, call: &ToolCall) {
+        if let Some(grants) = &self.grants {
+            grants.lock().unwrap_or_else(PoisonError::into_inner).push((guard, shown(call)));
         }
     }
+
+    /// Begins where none is under way, and lasts as long as what it gives: a program may keep a call that it saw on its way,
+    /// and make it again.
+    pub(crate) fn begin(&mut self) -> Option<Arc<()>> {
+        if self.alive.as_ref().is_some_and(|alive| alive.strong_count() > 0) {
+            return None;
+        }
+        let life = Arc::new(());
+        *self = Self { alive: Some(Arc::downgrade(&life)), ..Self::default() };
+        Some(life)
+    }
+
+    /// Forgets the passage of a call that is over.
+    pub(crate) fn forget_if_over(&mut self) {
+        if self.alive.as_ref().is_some_and(|alive| alive.strong_count() == 0) {
+            *self = Self::default();
+        }
+    }
+}
+
+/// What whoever approves a call is shown of it.
+fn shown(call: &ToolCall) -> String {
+    canonical_json(&serde_json::json!([call.tool, Value::Object(call.arguments.clone())]))
 }
 
 impl fmt::Debug for Passage {
@@ -217,11 +248,28 @@ mod tests {
 
     #[test]
     fn a_grant_is_shared_by_the_tries_of_a_call_alone() {
-        let mut call = Passage::default();
-        call.enter(Place::Retry).expect("it is the first");
-        let (one, two) = (call.clone(), call);
-        one.grant();
-        assert!(two.is_granted());
-        assert!(!Passage::default().is_granted());
+        let call = |tool: &'static str| ToolCall::new("s", tool, serde_json::Map::new());
+        let mut passage = Passage::default();
+        passage.enter(Place::Retry).expect("it is the first");
+        let (one, two) = (passage.clone(), passage);
+        one.grant(1, &call("a"));
+        assert!(two.is_granted(1, &call("a")));
+        assert!(!two.is_granted(2, &call("a")) && !two.is_granted(1, &call("b")));
+        assert!(!Passage::default().is_granted(1, &call("a")));
+    }
+
+    #[test]
+    fn a_call_that_is_made_again_has_come_through_nothing() {
+        let mut passage = Passage::default();
+        let life = passage.begin().expect("it is the first");
+        passage.enter(Place::Cache).expect("it is the first");
+        assert!(passage.begin().is_none(), "it is under way");
+        let mut kept = passage.clone();
+        kept.forget_if_over();
+        assert!(kept.has_come_through(Place::Cache));
+        drop(life);
+        kept.forget_if_over();
+        assert!(!kept.has_come_through(Place::Cache));
+        assert!(passage.begin().is_some() && !passage.has_come_through(Place::Cache));
     }
 }

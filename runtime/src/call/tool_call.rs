@@ -74,6 +74,11 @@ impl ToolCall {
         }
     }
 
+    /// What bindings know of the tool that is called. A call that was renamed has left its bindings behind.
+    pub(crate) fn known(&self) -> Option<&'static ToolSpec> {
+        self.spec.filter(|spec| spec.name == self.tool)
+    }
+
     /// Sets options; what was set before stays where they say nothing.
     #[must_use]
     pub fn with(mut self, options: CallOptions) -> Self {

@@ -133,7 +133,11 @@ async fn asked(connection: &Connection, changes: &Changes) -> Infallible {
     let mut pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN;
     loop {
         match connection.subscribe_to_list_changes().await {
-            Ok(()) => pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN,
+            Ok(()) => {
+                pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN;
+                // From here on nobody tells.
+                connection.link.ledger.list_news.note();
+            }
             Err(error) => tracing::debug!("cannot hear of changes to the list of tools: {error}"),
         }
         sleep(pause).await;

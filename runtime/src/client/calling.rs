@@ -27,6 +27,7 @@ const RESERVED: &str = "io.modelcontextprotocol/";
 
 impl CallTool for Client {
     async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
+        call.passage.forget_if_over();
         let observer = self.observer();
         // A stack around this client tells of the call as a whole.
         if call.passage.is_observed_by(observer) {
@@ -80,7 +81,7 @@ impl Client {
     }
 
     /// The same, but over in time for what bounds the call beyond its options.
-    async fn ready_until(
+    pub(super) async fn ready_until(
         &self,
         what: &str,
         options: &CallOptions,
@@ -235,7 +236,7 @@ impl Client {
 /// Takes from the bindings which headers a tool wants, so that nothing has to be listed first.
 #[cfg(feature = "http")]
 fn learn_headers(connection: &Connection, call: &ToolCall) -> Result<(), RequestError> {
-    if let (Some(headers), Some(spec)) = (&connection.link.param_headers, call.spec)
+    if let (Some(headers), Some(spec)) = (&connection.link.param_headers, call.known())
         && spec.declared_input_schema().contains("x-mcp-header")
         && let Ok(schema) = serde_json::from_str(spec.declared_input_schema())
     {

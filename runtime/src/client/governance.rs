@@ -18,6 +18,10 @@ impl Guard for Client {
         Arc::as_ptr(&self.supervisor).addr()
     }
 
+    fn server(&self) -> &str {
+        self.name()
+    }
+
     fn observer(&self) -> &Arc<Observer> {
         self.observer()
     }
@@ -42,7 +46,8 @@ impl Guard for Client {
     fn check_drift<'a>(&'a self, call: &'a ToolCall) -> Checking<'a> {
         Box::pin(async move {
             let Some(bound) = self.bound(call)?.filter(|_| self.demand().refuses()) else { return Ok(()) };
-            let (connection, patience) = self.ready(&call.tool, &call.options).await?;
+            let limit = call.passage.limit();
+            let (connection, patience) = self.ready_until(&call.tool, &call.options, limit).await?;
             self.compare(&connection, call, &bound, patience).await.map(drop)
         })
     }
@@ -71,7 +76,7 @@ impl Client {
         if !self.demand().looks() {
             return Ok(None);
         }
-        let bound = call.spec.map(Bound::Spec).or_else(|| self.baseline.find(&call.tool));
+        let bound = call.known().map(Bound::Spec).or_else(|| self.baseline.find(&call.tool));
         if bound.is_none() && self.demand().refuses() {
             return Err(CallError::denied(
                 self.name(),
@@ -96,6 +101,7 @@ impl Client {
         if !self.demand().refuses() {
             return Ok(patience);
         }
+        connection.link.ledger.list_news.pin();
         let terms = (self.demand(), &self.supervisor.status.drift);
         let refusal = tokio::select! {
             biased;
@@ -128,7 +134,7 @@ impl Client {
 
     async fn approved(&self, call: &ToolCall) -> Result<(), CallError> {
         let needs_approval = self.config().approve.iter().any(|pattern| matches_glob(pattern, &call.tool));
-        if !needs_approval || call.passage.is_granted() {
+        if !needs_approval || call.passage.is_granted(self.id(), call) {
             return Ok(());
         }
         let denied = |reason: &str| CallError::denied(self.name(), &*call.tool, reason);
@@ -143,7 +149,7 @@ impl Client {
             ));
         };
         approver.approve(call).await?;
-        call.passage.grant();
+        call.passage.grant(self.id(), call);
         Ok(())
     }
 }

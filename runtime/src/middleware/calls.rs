@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use tower::{BoxError, Service, ServiceExt};
 
 use super::layer::{Around, Layered, ServiceFuture};
+use super::wait;
 use crate::{CallError, CallTool, ToolCall, ToolResult};
 
 /// [`CallTool`] through a service of tower: the client that bindings are given where a program has put tower's own layers
@@ -40,10 +41,15 @@ impl<S> CallTool for Calls<S>
 where
     S: Service<ToolCall, Response = ToolResult, Error: Into<BoxError>, Future: Send> + Clone + Send + Sync,
 {
-    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+    async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
         let (server, tool) = (call.server.to_string(), call.tool.to_string());
-        let outcome = self.0.clone().oneshot(call).await;
-        outcome.map_err(|error| match error.into().downcast::<CallError>() {
+        let mut service = self.0.clone();
+        let ready = wait::within(&mut call, service.ready()).await?.map(drop).map_err(Into::into);
+        let outcome: Result<ToolResult, BoxError> = match ready {
+            Ok(()) => service.call(call).await.map_err(Into::into),
+            Err(error) => Err(error),
+        };
+        outcome.map_err(|error| match error.downcast::<CallError>() {
             Ok(error) => *error,
             Err(error) => CallError::outcome_unknown(server, tool, error.to_string()),
         })

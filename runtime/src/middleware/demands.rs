@@ -20,8 +20,12 @@ pub(super) struct Sameness(pub(super) Demands);
 impl Around for Admission {
     const PLACE: Option<Place> = None;
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
+            // There is one server, and what stands below goes by its name.
+            if call.server != guard.server() {
+                call.server = guard.server().to_owned().into();
+            }
             guard.admit(&call)?;
         }
         below.call(call).await

@@ -71,6 +71,7 @@ impl<L: Around, S: Below> Service<ToolCall> for Layered<L, S> {
         let below = std::mem::replace(&mut self.below, next);
         let layer = self.layer.clone();
         Box::pin(async move {
+            let _life = call.passage.begin();
             if let Some(place) = L::PLACE
                 && let Err(reason) = call.passage.enter(place)
             {

@@ -36,5 +36,5 @@ pub(super) fn names(glob: &str, tool: &str) -> bool {
 
 /// What the bindings know of a called tool's behaviour; nothing where there are none.
 pub(super) fn annotations(call: &ToolCall) -> Annotations {
-    call.spec.map(|spec| spec.annotations).unwrap_or_default()
+    call.known().map(|spec| spec.annotations).unwrap_or_default()
 }

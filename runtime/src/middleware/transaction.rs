@@ -2,13 +2,18 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::contained::contained;
 use super::layer::{Around, Below, layers_of_tower};
 use super::tools::Globs;
 use super::wait;
 use crate::call::Place;
-use crate::{CallError, ToolCall, ToolResult};
+use crate::session::deadline::Deadline;
+use crate::{CallError, Dispatched, ToolCall, ToolResult};
+
+/// How long a call waits for its turn at most.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Takes a snapshot of the program's state before a call, and restores it where the call fails.
 ///
@@ -18,7 +23,7 @@ use crate::{CallError, ToolCall, ToolResult};
 /// result that does not fit its type is no failure here, because it is read after the call.
 ///
 /// Calls through one transaction and its clones go one after the other, for a snapshot that was taken in the middle of
-/// another call would bring back half of that; each waits for its turn within its own time. The program itself must not
+/// another call would bring back half of that; each waits for its turn within its own time, and five minutes at most. The program itself must not
 /// change the state meanwhile in ways that it wants to keep.
 ///
 /// ```
@@ -119,7 +124,10 @@ impl Around for Transaction {
         if let Err(reason) = call.passage.enter_once(Place::Transaction, Arc::as_ptr(&self.turn).addr()) {
             return Err(CallError::denied(call.server, call.tool, reason));
         }
-        let _turn = wait::within(&mut call, self.turn.lock()).await?;
+        let turn = Deadline::after(PATIENCE).bound(self.turn.lock());
+        let Some(_turn) = wait::within(&mut call, turn).await? else {
+            return Err(CallError::timeout(call.server, call.tool, PATIENCE, Dispatched::No));
+        };
         // Dropped before the turn ends.
         let mut rollback = self.begin(&call)?;
         let outcome = below.call(call).await;

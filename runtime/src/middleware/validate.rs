@@ -43,7 +43,7 @@ impl Around for Validate {
     const PLACE: Option<Place> = Some(Place::Validate);
 
     async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
-        let Some(spec) = call.spec else { return below.call(call).await };
+        let Some(spec) = call.known() else { return below.call(call).await };
         check_arguments(spec, &mut call)?;
         let answer = below.call(call).await?;
         match result(spec, &answer) {

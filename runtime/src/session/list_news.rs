@@ -1,12 +1,18 @@
 //! What a server tells of its list of tools.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 /// How often the list of tools may have changed since the connection began. It is counted where messages arrive, so that
 /// whoever has an answer knows of all that was said before it.
 #[derive(Default)]
-pub(crate) struct ListNews(watch::Sender<u64>);
+pub(crate) struct ListNews {
+    count: watch::Sender<u64>,
+    /// Whether calls are made only of tools that are as they were.
+    is_pinned: AtomicBool,
+}
 
 impl ListNews {
     /// Notes what a request or notification of the server says of the list.
@@ -22,16 +28,31 @@ impl ListNews {
             _ => false,
         };
         if is_news {
-            self.0.send_modify(|count| *count += 1);
+            self.note();
         }
     }
 
+    /// Notes that the list may be another.
+    pub(crate) fn note(&self) {
+        self.count.send_modify(|count| *count += 1);
+    }
+
+    /// From now on no call is to reach a server that may have other tools than it was compared with.
+    pub(crate) fn pin(&self) {
+        self.is_pinned.store(true, Ordering::Relaxed);
+    }
+
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.is_pinned.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn count(&self) -> u64 {
-        *self.0.borrow()
+        *self.count.borrow()
     }
 
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
-        self.0.subscribe()
+        self.count.subscribe()
     }
 }
 

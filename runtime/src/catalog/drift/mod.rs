@@ -113,11 +113,20 @@ impl LiveTools {
         (demand, told): (Demand, &Told),
         patience: Patience,
     ) -> Result<Option<String>, ConnectError> {
-        let listed = self.current(server, connection, patience).await?;
-        // Schemas of strangers are compared in bounded time, but not always in a call's.
-        let verdict = listed.verdict(server, connection, bound, (demand, told));
-        let late = || ConnectError::new(server, Kind::Timeout, "its tools are still being compared");
-        Ok(patience.renewed().first.bound(verdict).await.ok_or_else(late)?.refusal())
+        let mut listed = self.current(server, connection, patience).await?;
+        let mut may_look_again = true;
+        loop {
+            // Schemas of strangers are compared in bounded time, but not always in a call's.
+            let verdict = listed.verdict(server, connection, bound, (demand, told));
+            let late = || ConnectError::new(server, Kind::Timeout, "its tools are still being compared");
+            let refusal = patience.renewed().first.bound(verdict).await.ok_or_else(late)?.refusal();
+            // Once: some servers tell of a change whenever they are asked.
+            let is_current = listed.news == connection.link.ledger.list_news.count();
+            if is_current || !std::mem::take(&mut may_look_again) {
+                return Ok(refusal);
+            }
+            listed = self.current(server, connection, patience).await?;
+        }
     }
 
     async fn current(

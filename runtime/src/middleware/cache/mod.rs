@@ -18,6 +18,8 @@ use crate::call::Place;
 use crate::session::deadline::Deadline;
 use crate::{CallError, ToolCall, ToolResult};
 
+/// How long a call waits for another one that asks the same.
+const PATIENCE: Duration = Duration::from_secs(60);
 const ENTRIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 
 /// Keeps results of tools that say that they are read-only, as far as bindings know it, and of those that the program names.
@@ -99,10 +101,13 @@ impl Cache {
                 Found::UnderWay(mut news) => {
                     let landed =
                         async { news.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()) };
-                    if let Some(outcome) = wait::within(&mut call, landed).await? {
-                        return outcome;
+                    match wait::within(&mut call, Deadline::after(PATIENCE).bound(landed)).await? {
+                        Some(Some(outcome)) => return outcome,
+                        // Whoever asked gave up, and somebody else has to.
+                        Some(None) => {}
+                        // It may be waiting for this very call.
+                        None => return below.call(call).await,
                     }
-                    // Whoever asked gave up, and somebody else has to.
                 }
                 Found::Nothing(lead) => break lead,
             }
