@@ -83,10 +83,12 @@ impl Log {
     }
 }
 
+type Answering = dyn Fn(usize, &ToolCall) -> Result<ToolResult, CallError> + Send + Sync;
+
 /// What stands in the place of a client, by number of the call.
 #[derive(Clone)]
 struct By {
-    answer: Arc<dyn Fn(usize, &ToolCall) -> Result<ToolResult, CallError> + Send + Sync>,
+    answer: Arc<Answering>,
     calls: Arc<Mutex<Vec<ToolCall>>>,
 }
 

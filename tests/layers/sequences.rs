@@ -28,9 +28,13 @@ async fn a_tool_comes_after_the_others_have_succeeded() {
     }
     assert!(stack.clone().call_tool(remove("a")).await.is_ok(), "a clone is the same");
     denied(removing_after(&client, &["get"]).call_tool(remove("a")).await);
-    let other_server = ToolCall::new("other", "remove", Default::default());
-    assert!(denied(stack.call_tool(other_server).await).contains("`get`"), "it is another server's");
-    assert_eq!(server.executions("remove"), 3);
+    let misnamed =
+        |tool: &'static str| ToolCall::new("other", tool, json!({ "key": "a" }).as_object().unwrap().clone());
+    assert!(stack.call_tool(misnamed("remove")).await.is_ok(), "a client has one server, whatever a caller calls it");
+    let fresh = removing_after(&client, &["get"]);
+    fresh.call_tool(misnamed("get")).await.unwrap();
+    assert!(fresh.call_tool(remove("a")).await.is_ok());
+    assert_eq!(server.executions("remove"), 5);
 }
 
 #[tokio::test]

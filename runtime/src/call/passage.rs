@@ -77,13 +77,16 @@ impl Place {
     ];
 }
 
+/// By whose demand a call was approved, and what of it they were shown.
+type Grant = (usize, String);
+
 /// The layers that a call has come through, and what they settled. It is the same for all tries of a call.
 #[derive(Clone, Default)]
 pub(crate) struct Passage {
     through: u16,
     guarded_by: Option<usize>,
-    /// What was approved: by whose demand, and what they were shown.
-    grants: Option<Arc<Mutex<Vec<(usize, String)>>>>,
+    /// None where the call is tried once.
+    grants: Option<Arc<Mutex<Vec<Grant>>>>,
     alive: Option<Weak<()>>,
     observer: Option<Weak<Observer>>,
     limit: Limit,
