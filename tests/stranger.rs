@@ -241,9 +241,10 @@ fn a_build_script_notices_overrides_that_change_come_and_go() {
 
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
-fn what_a_configuration_does_not_do_is_a_warning_that_breaks_no_build() {
+fn what_is_worth_mending_in_a_configuration_is_a_warning_that_breaks_no_build() {
     let package = stranger("stranger-warned", "");
-    package.write("mcp.toml", &SMALL_CONFIG.replace("\"server\"", "\"./bin/server\"\napprove = [\"create_*\"]"));
+    package
+        .write("mcp.toml", &SMALL_CONFIG.replace("\"server\"", "\"./bin/server\"\nenv = { API_KEY = \"hunter22\" }"));
     let main = |attributes: &str| {
         let text = format!(
             r#"
@@ -261,9 +262,9 @@ fn what_a_configuration_does_not_do_is_a_warning_that_breaks_no_build() {
     };
     main("");
     let run = package.run(&["run"]).succeeds();
-    let said = "warning: use of deprecated constant `bindings::_::configuration`: `approve` of server `github` is not \
-                enforced by this version";
-    assert!(run.stderr.contains(said) && run.stderr.contains(" --> mcp.toml\n"), "{}", run.stderr);
+    let said = "warning: use of deprecated constant `bindings::_::configuration`: `API_KEY` of server `github` looks \
+                like a secret written out";
+    assert!(run.stderr.contains(said) && run.stderr.contains(" --> mcp.toml:"), "{}", run.stderr);
     assert!(run.stderr.contains("mcp_tools!(\"github\")"), "it stands at the literal: {}", run.stderr);
     // Where a relative command leads is known to the program, and not to the tokens.
     let folder = package.path("").components().collect::<std::path::PathBuf>();

@@ -136,9 +136,9 @@ impl Keeper {
                 tracing::warn!(server = self.config.name, "the server no longer answers");
                 End::Lost
             }
-            never = changes::forward(&opened.connection, &self.status.tools) => match never {},
-            never = subscriptions::keep(&opened.connection, &self.status.resources, patience) => match never {},
-            never = compare_tools(&self.config, &self.options, &self.status, opened) => match never {},
+            never = Box::pin(changes::forward(&opened.connection, &self.status.tools)) => match never {},
+            never = Box::pin(subscriptions::keep(&opened.connection, &self.status.resources, patience)) => match never {},
+            never = Box::pin(compare_tools(&self.config, &self.options, &self.status, opened)) => match never {},
         }
     }
 
@@ -147,7 +147,8 @@ impl Keeper {
         tokio::select! {
             biased;
             _ = told(&mut self.orders, None) => None,
-            outcome = establish(&self.config, &self.options, patience) => Some(outcome.map(Opened::new)),
+            // Large, and in two places of a task that otherwise only waits.
+            outcome = Box::pin(establish(&self.config, &self.options, patience)) => Some(outcome.map(Opened::new)),
         }
     }
 

@@ -72,7 +72,7 @@ pub(crate) async fn establish(
         return Err(ConnectError::new(&config.name, Kind::Timeout, message));
     };
     let Resolved { config, redactor } = resolved?;
-    let attempt = |era| attempt(&config, options, hint.clone(), &redactor, era, deadline, patience);
+    let attempt = |era| Box::pin(attempt(&config, options, hint.clone(), &redactor, era, deadline, patience));
     match (modern, options.opens_one_transport()) {
         (true, false) => discover_first(attempt, patience / 2).await,
         (true, true) => in_turn(attempt, [Era::Discover, Era::Initialize]).await,
@@ -189,7 +189,7 @@ async fn attempt(
         Era::Discover => ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::LATEST] },
     };
     let method = if era == Era::Initialize { "initialize" } else { "server/discover" };
-    let service = match until.bound(open(config, &link, handler, mode)).await {
+    let service = match until.bound(Box::pin(open(config, &link, handler, mode))).await {
         Some(Ok(service)) => service,
         Some(Err(OpenError::Start(kind, message))) => return Err(fail(kind, &message, false)),
         #[cfg(feature = "http")]
