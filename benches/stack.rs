@@ -51,7 +51,7 @@ fn all_layers() -> Stack<InProcess> {
         .cache(Cache::new(LONG))
         .retry(Retry::new())
         .try_timeout(LONG);
-    #[cfg(feature = "validate")]
+    #[cfg(feature = "validation")]
     let stack = stack.validate(mcp_bindgen::middleware::Validate::new());
     stack
 }

@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+/// What agents need of servers: tools for models, and prompts that declare servers.
+#[cfg(feature = "agents")]
+pub use mcp_agents as agents;
 /// What a server is: configuration, snapshots.
 pub use mcp_model as model;
 pub use mcp_runtime::*;

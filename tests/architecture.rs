@@ -17,14 +17,15 @@ const TLS: [&str; 6] = ["rustls", "native-tls", "openssl", "ring", "aws-lc-rs", 
 
 /// The published packages, their source folders, and the arrows between them. An arrow may be followed further:
 /// who depends on codegen may name the model too.
-const PACKAGES: [(&str, &str, &[&str]); 7] = [
+const PACKAGES: [(&str, &str, &[&str]); 8] = [
     ("mcp-model", "model/src", &[]),
     ("mcp-bindgen-schema", "schema/src", &["mcp-model"]),
     ("mcp-runtime", "runtime/src", &["mcp-bindgen-schema"]),
     ("mcp-codegen", "mcp-codegen/src", &["mcp-bindgen-schema"]),
     ("mcp-bindgen-macros", "mcp-macros/src", &["mcp-codegen"]),
-    ("mcp-bindgen", "src", &["mcp-runtime", "mcp-bindgen-macros"]),
-    ("mcp-bindgen-cli", "cli/src", &["mcp-runtime", "mcp-codegen"]),
+    ("mcp-agents", "agents/src", &["mcp-runtime"]),
+    ("mcp-bindgen", "src", &["mcp-agents", "mcp-bindgen-macros"]),
+    ("mcp-bindgen-cli", "cli/src", &["mcp-agents", "mcp-codegen"]),
 ];
 
 /// The arrow that only the feature `live` draws.

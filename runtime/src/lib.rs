@@ -18,7 +18,7 @@ mod observe;
 mod session;
 mod testing;
 mod transport;
-#[cfg(feature = "validate")]
+#[cfg(feature = "validation")]
 pub mod validate;
 mod wire;
 

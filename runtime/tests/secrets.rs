@@ -201,7 +201,7 @@ fn look_at_result(watch: &Watch, what: &str, result: ToolResult) {
     if let Err(error) = mcp_runtime::__private::decode::<Vec<i64>>(result.clone()) {
         watch.error(what, &error);
     }
-    #[cfg(feature = "validate")]
+    #[cfg(feature = "validation")]
     {
         use mcp_runtime::{ToolSpec, validate};
         const SPEC: ToolSpec =

@@ -20,6 +20,8 @@ mod document;
 pub mod drift;
 mod lower;
 mod normalize;
+#[cfg(feature = "provider")]
+pub mod provider;
 mod role;
 mod shape;
 

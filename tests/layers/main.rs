@@ -10,7 +10,7 @@ mod sequences;
 mod time;
 mod tower_layers;
 mod transactions;
-#[cfg(feature = "validate")]
+#[cfg(feature = "validation")]
 mod validation;
 
 use std::sync::{Arc, Mutex};

@@ -41,7 +41,7 @@ pub fn decode_wrapped<T: Wire>(result: ToolResult) -> Result<T, CallError> {
 }
 
 /// The values that a result may hold, whatever its type, the likeliest first: for validation.
-#[cfg(feature = "validate")]
+#[cfg(feature = "validation")]
 pub(crate) fn values(result: &ToolResult) -> Vec<Value> {
     if let Some(structured) = structured(result) {
         return vec![structured.clone()];

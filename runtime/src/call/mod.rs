@@ -21,12 +21,12 @@ mod typed_call;
 pub use arguments::AsArguments;
 pub use call_tool::{CallTool, DynCallTool, WithOptions};
 pub use content::Content;
-#[cfg(feature = "validate")]
+#[cfg(feature = "validation")]
 pub(crate) use decode::values;
 pub use decode::{decode, decode_wrapped};
 #[doc(hidden)]
 pub use encode::{encode, encode_wrapped};
-#[cfg(feature = "validate")]
+#[cfg(feature = "validation")]
 pub(crate) use error::place;
 pub use error::{CallError, Cause, ConnectError, ConnectErrorKind, Dispatched};
 pub use error_kind::CallErrorKind;

@@ -20,7 +20,7 @@ mod sequential;
 mod stack;
 mod tools;
 mod transaction;
-#[cfg(feature = "validate")]
+#[cfg(feature = "validation")]
 mod validate;
 mod wait;
 
@@ -35,5 +35,5 @@ pub use self::retry::Retry;
 pub use self::sequential::SequentialDependency;
 pub use self::stack::Stack;
 pub use self::transaction::Transaction;
-#[cfg(feature = "validate")]
+#[cfg(feature = "validation")]
 pub use self::validate::Validate;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tower::Service;
 
-#[cfg(feature = "validate")]
+#[cfg(feature = "validation")]
 use super::Validate;
 use super::calls::Called;
 use super::demands::{Admission, Consent, Sameness};
@@ -71,7 +71,7 @@ struct Layers {
     policies: Vec<Policy>,
     sequences: Vec<SequentialDependency>,
     approvals: Vec<Approval>,
-    #[cfg(feature = "validate")]
+    #[cfg(feature = "validation")]
     validate: Option<Validate>,
     transactions: Vec<Transaction>,
     caches: Vec<Cache>,
@@ -112,7 +112,7 @@ impl<C: CallTool + 'static> Stack<C> {
     }
 
     /// Checks arguments and results against their schemas.
-    #[cfg(feature = "validate")]
+    #[cfg(feature = "validation")]
     #[must_use]
     pub fn validate(self, validate: Validate) -> Self {
         self.with(|layers| layers.validate = Some(validate))
@@ -191,7 +191,7 @@ impl Layers {
         if is_guarded {
             service = service.within(Sameness(demands.clone()));
         }
-        #[cfg(feature = "validate")]
+        #[cfg(feature = "validation")]
         {
             service = service.within_all(self.validate.as_slice());
         }

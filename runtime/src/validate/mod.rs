@@ -1,6 +1,7 @@
 //! Checking values against the schemas that servers sent: all of JSON Schema, beyond what types express.
 //!
-//! With feature `validate`, generated `parse` functions and calls check the arguments by themselves. Results are
+//! With feature `validate`, generated `parse` functions and calls check the arguments by themselves; with `validation` alone
+//! only what asks for it does: a [`Validator`], the layer [`Validate`](crate::middleware::Validate). Results are
 //! checked where a program asks for it, with [`result`]. Nothing is ever fetched, and `format` is not asserted.
 //!
 //! ```

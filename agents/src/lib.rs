@@ -1,0 +1,10 @@
+//! What agents need of MCP servers: tools as models take them, calls that always answer, and prompts whose sections declare
+//! the servers that they need.
+//!
+//! Programs use this crate through `mcp-bindgen`, with its feature `agents`.
+
+mod provider;
+mod sections;
+mod toolset;
+
+pub use provider::Provider;

@@ -1,0 +1,1 @@
+//! Prompts of sections, which declare the servers and tools that they need.

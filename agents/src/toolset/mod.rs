@@ -1,0 +1,1 @@
+//! Tools of several servers, and of the program itself, for one model.
