@@ -3,8 +3,11 @@
 //!
 //! Programs use this crate through `mcp-bindgen`, with its feature `agents`.
 
+#![allow(dead_code, unused_imports)]
+
 mod provider;
 mod sections;
 mod toolset;
 
 pub use provider::Provider;
+pub use toolset::Toolset;

@@ -1,1 +1,27 @@
 //! Tools of several servers, and of the program itself, for one model.
+
+mod entry;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(crate) use entry::{Entry, Handler};
+
+/// Tools of several servers, and of the program itself, under names that are told apart.
+#[derive(Clone, Debug)]
+pub struct Toolset {
+    entries: Arc<[Arc<Entry>]>,
+    /// Where in `entries` the tool of a public name is.
+    by_name: Arc<BTreeMap<String, usize>>,
+}
+
+impl Toolset {
+    /// In the order in which models are told of them.
+    pub(crate) fn entries(&self) -> &[Arc<Entry>] {
+        &self.entries
+    }
+
+    pub(crate) fn entry(&self, public: &str) -> Option<&Arc<Entry>> {
+        self.entries.get(*self.by_name.get(public)?)
+    }
+}

@@ -74,6 +74,23 @@ impl ToolCall {
         }
     }
 
+    /// A call of a tool that was bound with others of its server, where the arguments are JSON already. They go on the wire as
+    /// they are, also those that the types do not know.
+    ///
+    /// ```
+    /// use mcp_runtime::{ServerSpec, ToolCall, ToolSpec};
+    ///
+    /// static TOOLS: [ToolSpec; 1] = [ToolSpec::new("index", r#"{"type":"object"}"#)];
+    /// static FILES: ServerSpec = ServerSpec::new("files").tools(&TOOLS);
+    ///
+    /// let call = ToolCall::bound(&FILES, &TOOLS[0], Default::default());
+    /// assert_eq!((&*call.server, &*call.tool), ("files", "index"));
+    /// ```
+    #[must_use]
+    pub fn bound(server: &'static ServerSpec, tool: &'static ToolSpec, arguments: Map<String, Value>) -> Self {
+        Self { spec: Some(tool), bindings: Some(server), ..Self::new(server.name, tool.name, arguments) }
+    }
+
     /// What bindings know of the tool that is called. A call that was renamed has left its bindings behind.
     pub(crate) fn known(&self) -> Option<&'static ToolSpec> {
         self.spec.filter(|spec| spec.name == self.tool)

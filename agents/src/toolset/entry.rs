@@ -1,0 +1,50 @@
+//! One tool, whoever runs it.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use mcp_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolSpec};
+use serde_json::{Map, Value};
+
+/// One tool of a set, under the name that models know.
+pub(crate) struct Entry {
+    /// The name that models know.
+    pub(crate) public: String,
+    /// The server's configured name; the group of functions for those of the program.
+    pub(crate) server: Arc<str>,
+    /// The name that the server knows.
+    pub(crate) tool: Arc<str>,
+    pub(crate) title: Option<Arc<str>>,
+    pub(crate) description: Option<Arc<str>>,
+    /// As the server declares it, or as overrides mend it.
+    pub(crate) input_schema: Arc<Value>,
+    pub(crate) annotations: Annotations,
+    pub(crate) handler: Handler,
+}
+
+/// Who runs it.
+pub(crate) enum Handler {
+    Server {
+        caller: Arc<dyn DynCallTool>,
+        /// Where there are bindings: calls are made by `ToolCall::bound` then.
+        bound: Option<(&'static ServerSpec, &'static ToolSpec)>,
+        /// Where the list can be asked for anew.
+        live: Option<Client>,
+    },
+    Function(Arc<dyn Function>),
+}
+
+pub(crate) type Running<'f> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'f>>;
+
+/// A function of the program.
+pub(crate) trait Function: Send + Sync {
+    /// Runs it; an error is in words for the model.
+    fn run(&self, arguments: Map<String, Value>) -> Running<'_>;
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry").field("public", &self.public).field("server", &self.server).finish_non_exhaustive()
+    }
+}
