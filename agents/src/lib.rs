@@ -5,9 +5,13 @@
 
 #![allow(dead_code, unused_imports)]
 
+mod hosted;
 mod provider;
 mod sections;
 mod toolset;
 
+pub use hosted::{
+    HostedApproval, HostedDeclarations, HostedNote, HostedNoteKind, HostedServers, NotHosted, NotHostedReason,
+};
 pub use provider::Provider;
 pub use toolset::Toolset;
