@@ -7,7 +7,13 @@
 
 mod provider;
 mod sections;
+mod text;
 mod toolset;
 
 pub use provider::Provider;
-pub use toolset::Toolset;
+#[cfg(feature = "tokens")]
+pub use toolset::TOKENIZER;
+pub use toolset::{
+    Cost, Definitions, DiagnosticKind, NameStyle, ToolCost, ToolDiagnostic, Toolset, ToolsetBuilder, ToolsetError,
+    ToolsetFault,
+};
