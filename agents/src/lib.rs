@@ -8,10 +8,16 @@
 mod hosted;
 mod provider;
 mod sections;
+mod text;
 mod toolset;
 
 pub use hosted::{
     HostedApproval, HostedDeclarations, HostedNote, HostedNoteKind, HostedServers, NotHosted, NotHostedReason,
 };
 pub use provider::Provider;
-pub use toolset::Toolset;
+#[cfg(feature = "tokens")]
+pub use toolset::TOKENIZER;
+pub use toolset::{
+    Cost, Definitions, DiagnosticKind, NameStyle, ToolCost, ToolDiagnostic, Toolset, ToolsetBuilder, ToolsetError,
+    ToolsetFault,
+};
