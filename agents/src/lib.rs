@@ -10,4 +10,5 @@ mod sections;
 mod toolset;
 
 pub use provider::Provider;
+pub use sections::*;
 pub use toolset::Toolset;
