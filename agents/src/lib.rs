@@ -9,5 +9,5 @@ mod provider;
 mod sections;
 mod toolset;
 
-pub use provider::Provider;
+pub use provider::{Answered, Answers, Arguments, ModelCall, Provider, UnreadableArguments};
 pub use toolset::Toolset;
