@@ -10,4 +10,4 @@ mod sections;
 mod toolset;
 
 pub use provider::{Answered, Answers, Arguments, ModelCall, Provider, UnreadableArguments};
-pub use toolset::Toolset;
+pub use toolset::{Deferred, NothingPinned, Toolset};

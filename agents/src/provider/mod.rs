@@ -12,6 +12,7 @@ mod parts;
 pub use answers::{Answered, Answers};
 pub use arguments::{Arguments, UnreadableArguments};
 pub use calls::ModelCall;
+pub(crate) use parts::with_message;
 
 /// Whose API a model is asked through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

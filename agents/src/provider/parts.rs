@@ -47,8 +47,9 @@ pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool) -> Vec<Pa
     let blocks = reply.value.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let texts: Vec<&str> = blocks.iter().filter_map(text_of).collect();
     let mut parts = Vec::new();
-    // Where the message is not the text of the blocks, it is what there is to say.
-    let is_by_blocks = texts.join("\n") == reply.message;
+    let text = texts.join("\n");
+    // Where the message is not what the blocks say, it is what there is to say.
+    let is_by_blocks = text == reply.message || (text.is_empty() && in_words(&reply.value) == reply.message);
     if !is_by_blocks {
         parts.push(Part::Text(cleaned(&reply.message)));
     }
@@ -72,6 +73,29 @@ pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool) -> Vec<Pa
         }
     }
     parts
+}
+
+/// What is said of a result that says nothing.
+fn nothing(success: bool) -> &'static str {
+    if success { "(the tool gave no result)" } else { "(the tool failed, and did not say why)" }
+}
+
+/// The reply with a message, whatever the result is: the JSON of blocks without text, without their data.
+pub(crate) fn with_message(mut reply: ToolReply) -> ToolReply {
+    if reply.message.trim().is_empty() {
+        reply.message = match in_words(&reply.value) {
+            words if words.is_empty() => nothing(reply.success).to_owned(),
+            words => words,
+        };
+    }
+    reply
+}
+
+/// The blocks of a result that are no text, as JSON.
+fn in_words(result: &Value) -> String {
+    let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let others: Vec<String> = blocks.iter().filter(|block| text_of(block).is_none()).map(without_data).collect();
+    others.join("\n")
 }
 
 fn text_of(block: &Value) -> Option<&str> {
@@ -232,6 +256,16 @@ mod tests {
         assert_eq!(of(json!({"content": [], "structuredContent": {"n": 1}}), TEXT), [text(r#"{"n":1}"#)]);
         let denied = ToolReply::from(CallError::denied("s", "t", "never"));
         assert_eq!(parts(&denied, ALL, false), [text("s: `t` was denied: never")]);
+    }
+
+    #[test]
+    fn a_message_is_there_for_whoever_reads_it_alone() {
+        let block = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
+        let pictured = with_message(reply(json!({"content": [block]})));
+        assert!(pictured.message.contains("4 characters of base64 left out"), "{}", pictured.message);
+        let shown = parts(&pictured, ALL, true);
+        assert_eq!(shown, [Part::Image { mime_type: "image/png", data: "AAAA".to_owned() }]);
+        assert_eq!(with_message(reply(json!({}))).message, "(the tool gave no result)");
     }
 
     #[test]

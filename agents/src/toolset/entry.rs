@@ -7,6 +7,8 @@ use std::sync::Arc;
 use mcp_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolSpec};
 use serde_json::{Map, Value};
 
+use super::prepared::Prepared;
+
 /// One tool of a set, under the name that models know.
 pub(crate) struct Entry {
     /// The name that models know.
@@ -21,6 +23,8 @@ pub(crate) struct Entry {
     pub(crate) input_schema: Arc<Value>,
     pub(crate) annotations: Annotations,
     pub(crate) handler: Handler,
+    /// What calls need of the schema, made when the first one comes.
+    pub(crate) prepared: Prepared,
 }
 
 /// Who runs it.

@@ -1,11 +1,25 @@
 //! Tools of several servers, and of the program itself, for one model.
 
+mod contained;
+mod dispatch;
 mod entry;
+mod find;
+mod mend;
+mod places;
+mod prepared;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod words;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use entry::{Entry, Handler};
+pub use find::{Deferred, NothingPinned};
+pub(crate) use prepared::Prepared;
 
 /// Tools of several servers, and of the program itself, under names that are told apart.
 #[derive(Clone, Debug)]
