@@ -18,6 +18,10 @@ impl Guard for Client {
         Arc::as_ptr(&self.supervisor).addr()
     }
 
+    fn client(&self) -> &Client {
+        self
+    }
+
     fn server(&self) -> &str {
         self.name()
     }

@@ -1,0 +1,161 @@
+//! Where sections stand, and what is wrong with them whatever the parameters.
+
+use std::collections::BTreeMap;
+
+use mcp_model::{is_server_name, printable};
+use minijinja::Environment;
+
+use super::error::PromptError;
+use super::function::is_tool_name;
+use super::opening::{OPEN_SECTIONS, READ_SECTION};
+use super::prompt::{is_reserved, server_problem};
+use super::section::{AnySection, Body, Declared, Parts, Shown};
+use super::template;
+
+/// How deep sections may stand in each other.
+const DEEPEST: usize = 16;
+/// What tools for long lists of tools are called; a section's tool of such a name would take their place.
+const NAMES_OF_META_TOOLS: [&str; 4] = [OPEN_SECTIONS, READ_SECTION, "find_tools", "call_tool"];
+
+/// A section in its place.
+pub(super) struct Placed {
+    pub(super) parts: Parts,
+    /// `a.b`
+    pub(super) path: String,
+    /// `1.2`
+    pub(super) number: String,
+    /// 0 for those of the prompt itself.
+    pub(super) depth: usize,
+    pub(super) parent: Option<usize>,
+    /// Where what comes after it and its children begins.
+    pub(super) end: usize,
+}
+
+/// Puts sections into their places, or says all that is wrong with them.
+pub(super) fn placed(
+    sections: Vec<AnySection>,
+    environment: &Environment<'_>,
+    reserved: &[String],
+) -> Result<Vec<Placed>, PromptError> {
+    let mut check = Check { environment, reserved, nodes: Vec::new(), problems: Vec::new(), tools: BTreeMap::new() };
+    check.siblings(sections, None);
+    if check.problems.is_empty() { Ok(check.nodes) } else { Err(PromptError::new(check.problems)) }
+}
+
+struct Check<'c> {
+    environment: &'c Environment<'c>,
+    reserved: &'c [String],
+    nodes: Vec<Placed>,
+    problems: Vec<String>,
+    /// Which section has the tool of a name.
+    tools: BTreeMap<String, String>,
+}
+
+impl Check<'_> {
+    fn siblings(&mut self, sections: Vec<AnySection>, parent: Option<usize>) {
+        let above = parent.and_then(|index| self.nodes.get(index));
+        let (prefix, numbers, depth) = match above {
+            Some(node) => (format!("{}.", node.path), format!("{}.", node.number), node.depth + 1),
+            None => (String::new(), String::new(), 0),
+        };
+        if depth >= DEEPEST && !sections.is_empty() {
+            self.problems.push(format!("section `{prefix}..` stands deeper than {DEEPEST} levels"));
+            return;
+        }
+        let mut keys: Vec<String> = Vec::new();
+        for (position, AnySection { mut parts }) in sections.into_iter().enumerate() {
+            let path = format!("{prefix}{}", printable(&parts.key));
+            if keys.contains(&parts.key) {
+                self.say(&path, "stands beside another of that key; keys of siblings differ");
+            }
+            if prefix.split('.').any(|above| above == parts.key) {
+                let message = "stands below a section of the same key: a cycle of keys; give one of them another";
+                self.say(&path, message);
+            }
+            keys.push(parts.key.clone());
+            self.section(&parts, &path);
+            let (index, number) = (self.nodes.len(), format!("{numbers}{}", position + 1));
+            let children = std::mem::take(&mut parts.children);
+            self.nodes.push(Placed { parts, path, number, depth, parent, end: 0 });
+            self.siblings(children, Some(index));
+            let end = self.nodes.len();
+            if let Some(node) = self.nodes.get_mut(index) {
+                node.end = end;
+            }
+        }
+    }
+
+    fn say(&mut self, path: &str, problem: impl AsRef<str>) {
+        self.problems.push(format!("section `{path}` {}", problem.as_ref()));
+    }
+
+    fn section(&mut self, parts: &Parts, path: &str) {
+        if !is_server_name(&parts.key) {
+            self.say(path, "has a key that is none: a key is `^[a-z0-9][a-z0-9_-]{0,63}$`");
+        }
+        if parts.title.trim().is_empty() || parts.title.chars().any(char::is_control) {
+            self.say(path, "has no title of one line");
+        }
+        let problems = match &parts.body {
+            Body::Template(template) => template::problems(self.environment, template, &parts.names),
+            Body::Inventory(inventory) => inventory.problems(self.environment),
+        };
+        for problem in problems {
+            self.say(path, format!("has a template that {problem}"));
+        }
+        self.summary(parts, path);
+        self.tools(parts, path);
+        self.servers(parts, path);
+    }
+
+    fn summary(&mut self, parts: &Parts, path: &str) {
+        let summary = parts.summary.as_deref();
+        for problem in summary.map(|text| template::problems(self.environment, text, &parts.names)).unwrap_or_default()
+        {
+            self.say(path, format!("has a summary that {problem}"));
+        }
+        let may_be_closed = !matches!(parts.shown, Shown::Always(super::Visibility::Full));
+        match summary.map(str::trim) {
+            Some("") => self.say(path, "has a summary without text"),
+            None if may_be_closed => {
+                self.say(path, "may be shown as a summary and has none; give it one with `Section::summary`");
+            }
+            _ => {}
+        }
+    }
+
+    fn tools(&mut self, parts: &Parts, path: &str) {
+        for tool in &parts.tools {
+            let name = printable(tool.name());
+            if !is_tool_name(tool.name()) {
+                self.say(path, format!("has a tool `{name}`: a name is `^[A-Za-z_][A-Za-z0-9_-]{{0,63}}$`"));
+            }
+            if is_reserved(tool.name(), self.reserved) || NAMES_OF_META_TOOLS.contains(&tool.name()) {
+                self.say(path, format!("has a tool `{name}`, a name that is reserved; give it another one"));
+            }
+            if let Some(other) = self.tools.insert(tool.name().to_owned(), path.to_owned()) {
+                self.say(
+                    path,
+                    format!("has a tool `{name}`, and so has section `{other}`; give one of them another name"),
+                );
+            }
+        }
+    }
+
+    fn servers(&mut self, parts: &Parts, path: &str) {
+        let mut names: Vec<&str> = Vec::new();
+        for declared in &parts.servers {
+            let Declared::Fixed(server) = declared else { continue };
+            if let Some(problem) = server_problem(server.handle(), self.reserved) {
+                self.say(path, format!("has a server that it may not have: {problem}"));
+            }
+            if names.contains(&server.name()) {
+                self.say(path, format!("declares two servers `{}`", printable(server.name())));
+            }
+            names.push(server.name());
+        }
+        if parts.servers.is_empty() && !parts.layers.is_empty() {
+            self.say(path, "has policies or layers, and no servers that they would govern");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What can be wrong with a prompt, and what is worth knowing of one that is not.
+
+use std::fmt;
+
+/// Why there is no prompt: all that is wrong with its sections.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptError {
+    problems: Vec<String>,
+}
+
+impl PromptError {
+    pub(super) fn new(problems: Vec<String>) -> Self {
+        Self { problems }
+    }
+
+    /// What is wrong, one text each; each names the section.
+    #[must_use]
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for PromptError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.problems.as_slice() {
+            [only] => f.write_str(only),
+            all => {
+                write!(f, "{} things are wrong with the sections", all.len())?;
+                all.iter().try_for_each(|problem| write!(f, "\n- {problem}"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for PromptError {}
+
+/// Why a prompt cannot be rendered. No value of a parameter is in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RenderError {
+    /// Two values of one type were given.
+    #[error("two parameters of type `{type_name}`; give one, which all sections of that type share")]
+    RepeatedParams {
+        /// The type.
+        type_name: &'static str,
+    },
+    /// No section wants a value of this type.
+    #[error("no section takes parameters of type `{type_name}`; leave them out, or give a section of that type")]
+    UnknownParams {
+        /// The type.
+        type_name: &'static str,
+    },
+    /// A section has no parameters.
+    #[error(
+        "section `{section}` has no parameters of type `{type_name}`; give them with `PromptParams::with`, or the section a \
+         default with `Section::default_params` or `Section::or_default`"
+    )]
+    MissingParams {
+        /// The section's dotted key.
+        section: String,
+        /// The type.
+        type_name: &'static str,
+    },
+    /// A section's parameters do not print as an object.
+    #[error("the parameters of section `{section}`: {message}")]
+    Params {
+        /// The section's dotted key.
+        section: String,
+        /// Why.
+        message: String,
+    },
+    /// A template fails with these parameters.
+    #[error("the {what} of section `{section}` cannot be rendered: {message}")]
+    Template {
+        /// The section's dotted key.
+        section: String,
+        /// Which of its templates: `template` or `summary`.
+        what: &'static str,
+        /// Why, and in which line.
+        message: String,
+    },
+    /// A section is to be shown as a summary, and has none.
+    #[error("section `{section}` is to be shown as a summary and has none; give it one with `Section::summary`")]
+    NoSummary {
+        /// The section's dotted key.
+        section: String,
+    },
+    /// What a section makes of its parameters is no server that a prompt may have.
+    #[error("a server of section `{section}`: {message}")]
+    Server {
+        /// The section's dotted key.
+        section: String,
+        /// What is wrong with it.
+        message: String,
+    },
+}
+
+/// What is worth knowing of a rendered prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PromptWarning {
+    /// Two sections declare a server by one name, and not in the same way. The first is used.
+    DuplicateServer {
+        /// The name.
+        name: String,
+        /// The section whose server is used.
+        used: String,
+        /// The section whose server is not.
+        skipped: String,
+        /// How the two differ; no secret is in it.
+        difference: String,
+    },
+    /// The state speaks of a section that the prompt does not have.
+    UnknownSection {
+        /// The dotted key.
+        section: String,
+    },
+}
+
+impl fmt::Display for PromptWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DuplicateServer { name, used, skipped, difference } => write!(
+                f,
+                "server `{name}` of section `{skipped}` is not used: section `{used}` declares one of that name, {difference}"
+            ),
+            Self::UnknownSection { section } => {
+                let section = mcp_model::printable(section);
+                write!(f, "the state speaks of a section `{section}`, which this prompt does not have")
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What servers offer, as a text.
+
+use std::sync::Arc;
+
+use minijinja::Environment;
+use serde_json::{Map, Value, json};
+
+use super::params::Names;
+use super::plain;
+use super::server::{SectionServer, selects};
+use super::template;
+use super::tools::public_name;
+
+/// What the templates of inventories see.
+const VARIABLES: [&str; 3] = ["server_names", "tool_count", "tools_by_server"];
+
+/// The servers of a section that shows what they offer.
+#[derive(Clone)]
+pub(super) struct Inventory {
+    pub(super) servers: Arc<[SectionServer]>,
+    pub(super) template: Option<Arc<str>>,
+}
+
+/// One tool as it is shown: nothing of it is markup any more.
+struct Line {
+    name: String,
+    sentence: String,
+}
+
+impl Inventory {
+    /// What is wrong with its template.
+    pub(super) fn problems(&self, environment: &Environment<'_>) -> Vec<String> {
+        let names = Names::these(VARIABLES);
+        self.template.as_deref().map(|source| template::problems(environment, source, &names)).unwrap_or_default()
+    }
+
+    /// The text, with headings of servers on this level.
+    pub(super) fn text(&self, environment: &Environment<'_>, level: usize) -> Result<String, String> {
+        match &self.template {
+            Some(source) => template::render(environment, source, &self.variables()),
+            None => Ok(self.listing(level)),
+        }
+    }
+
+    fn listing(&self, level: usize) -> String {
+        let mut blocks = vec!["The following external tools are available via MCP:".to_owned()];
+        for server in self.servers.iter() {
+            blocks.push(format!("{} {}", "#".repeat(level), plain::name(server.name())));
+            blocks.push(match lines(server) {
+                None => "Its tools are known once it is connected.".to_owned(),
+                Some(lines) if lines.is_empty() => "It offers no tools.".to_owned(),
+                Some(lines) => lines.iter().map(Line::bullet).collect::<Vec<_>>().join("\n"),
+            });
+        }
+        blocks.join("\n\n")
+    }
+
+    fn variables(&self) -> Value {
+        let by_server: Map<String, Value> = self
+            .servers
+            .iter()
+            .map(|server| {
+                let tools = lines(server).unwrap_or_default().into_iter();
+                let tools = tools.map(|line| json!({ "name": line.name, "description": line.sentence })).collect();
+                (plain::name(server.name()), Value::Array(tools))
+            })
+            .collect();
+        let count: usize = by_server.values().filter_map(Value::as_array).map(Vec::len).sum();
+        let names: Vec<String> = self.servers.iter().map(|server| plain::name(server.name())).collect();
+        json!({ "server_names": names.join(", "), "tool_count": count, "tools_by_server": by_server })
+    }
+}
+
+impl Line {
+    fn bullet(&self) -> String {
+        match self.sentence.is_empty() {
+            true => format!("- `{}`", self.name),
+            false => format!("- `{}` - {}", self.name, self.sentence),
+        }
+    }
+}
+
+/// The tools of a server that a model gets; `None` where nobody knows them yet.
+fn lines(server: &SectionServer) -> Option<Vec<Line>> {
+    let handle = server.handle();
+    let line = |name: &str, description: Option<&str>| {
+        let is_offered = handle.allows(name) && selects(server.selection(), name);
+        is_offered.then(|| Line {
+            name: plain::name(&public_name(server.name(), name)),
+            sentence: plain::first_sentence(description.unwrap_or_default()),
+        })
+    };
+    if let (Some(spec), None) = (handle.bound, handle.tools()) {
+        return Some(spec.tools.iter().filter_map(|tool| line(tool.name, tool.description)).collect());
+    }
+    let text = |tool: &Value, key: &str| tool.get(key).and_then(Value::as_str).map(str::to_owned);
+    let of_tool = |tool: &Value| line(&text(tool, "name")?, text(tool, "description").as_deref());
+    Some(handle.tools()?.iter().filter_map(of_tool).collect())
+}

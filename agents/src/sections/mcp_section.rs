@@ -1,0 +1,204 @@
+//! A section that is about servers themselves.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::future::{join_all, select_all};
+use mcp_runtime::{Client, ConnectError, ToolChanges};
+
+use super::inventory::Inventory;
+use super::section::{AnySection, Section};
+use super::server::{Handle, SectionServer};
+
+/// A section that connects a prompt to servers and says what they offer: `### github`, and a bullet for each tool with the
+/// first sentence of its description, at most 200 characters of it. Descriptions are text of strangers: nothing in them is a
+/// heading, markup or a template.
+///
+/// It is connected when a tool is first called, or by [`connect`](Self::connect), and closed by [`close`](Self::close). Until a
+/// server was listed, what it offers is known from its [snapshot](SectionServer::snapshot); from then on it is what it says.
+/// A clone is the same section with the same connections.
+///
+/// ```no_run
+/// use mcp_agents::{McpSection, Prompt, PromptParams, PromptState};
+/// use mcp_model::ServerConfig;
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let mcp = McpSection::new([
+///     ServerConfig::npm("github", "@modelcontextprotocol/server-github"),
+///     ServerConfig::npm("filesystem", "@modelcontextprotocol/server-filesystem").args(["/workspace"]),
+/// ]);
+/// let prompt = Prompt::new().section(&mcp).build()?;
+/// for error in mcp.connect().await {
+///     eprintln!("{error}"); // the others serve
+/// }
+/// println!("{}", prompt.render(&PromptParams::new(), &PromptState::new())?.text());
+/// mcp.close().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct McpSection {
+    key: String,
+    title: String,
+    inventory: Inventory,
+}
+
+impl McpSection {
+    /// A section `mcp`, "MCP Integrations", of these servers: configurations, clients, or [`SectionServer`]s. Nothing is
+    /// started yet.
+    pub fn new(servers: impl IntoIterator<Item = impl Into<SectionServer>>) -> Self {
+        let servers = servers.into_iter().map(Into::into).collect();
+        Self {
+            key: "mcp".to_owned(),
+            title: "MCP Integrations".to_owned(),
+            inventory: Inventory { servers, template: None },
+        }
+    }
+
+    /// The same, connected at once; and why some of its servers are not.
+    pub async fn connected(servers: impl IntoIterator<Item = impl Into<SectionServer>>) -> (Self, Vec<ConnectError>) {
+        let section = Self::new(servers);
+        let failed = section.connect().await;
+        (section, failed)
+    }
+
+    /// Sets the key.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = key.into();
+        self
+    }
+
+    /// Sets the title.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = title.into();
+        self
+    }
+
+    /// Shows this in place of the inventory: a template that sees `server_names` (with commas), `tool_count`, and
+    /// `tools_by_server` (by the server's name, each tool with `name` and `description`: what the inventory shows of them).
+    ///
+    /// ```
+    /// use mcp_agents::McpSection;
+    /// use mcp_model::ServerConfig;
+    ///
+    /// let mcp = McpSection::new([ServerConfig::uvx("git", "mcp-server-git")])
+    ///     .template("Use the {{ tool_count }} tools of {{ server_names }} to manage the repository.");
+    /// # let _ = mcp;
+    /// ```
+    #[must_use]
+    pub fn template(mut self, template: impl Into<Arc<str>>) -> Self {
+        self.inventory.template = Some(template.into());
+        self
+    }
+
+    /// As a section, to add what any section may have: policies, a summary, children.
+    ///
+    /// ```
+    /// use mcp_agents::{McpSection, Visibility};
+    /// use mcp_model::ServerConfig;
+    /// use mcp_runtime::middleware::Policy;
+    ///
+    /// let mcp = McpSection::new([ServerConfig::uvx("git", "mcp-server-git")]);
+    /// let section = mcp
+    ///     .section()
+    ///     .policy(Policy::deny(["git_push"]))
+    ///     .summary("Version control.")
+    ///     .visibility(Visibility::Summary);
+    /// # let _ = section;
+    /// ```
+    pub fn section(&self) -> Section {
+        let section = Section::new(self.key.as_str(), self.title.as_str()).inventory(self.inventory.clone());
+        self.inventory.servers.iter().cloned().fold(section, Section::server)
+    }
+
+    /// Connects to all servers side by side and lists their tools anew; says which failed, the others serve. What a failed
+    /// server offered before stays known.
+    pub async fn connect(&self) -> Vec<ConnectError> {
+        let listing = self.handles().map(|handle| async move { handle.list().await });
+        join_all(listing).await.into_iter().filter_map(Result::err).collect()
+    }
+
+    /// Whether all servers are connected.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.clients().all(Client::is_connected)
+    }
+
+    /// Closes all connections, also of clients that the program gave it; child processes are gone when this returns. The
+    /// next call of a tool opens another connection.
+    pub async fn close(&self) {
+        join_all(self.clients().map(Client::close)).await;
+    }
+
+    /// Watches the lists of the servers that are connected now; it starts none.
+    #[must_use]
+    pub fn changes(&self) -> InventoryChanges {
+        let connected = |handle: &Arc<Handle>| {
+            let client = handle.client.as_ref().filter(|client| client.is_connected())?;
+            Some((handle.clone(), client.tool_changes()))
+        };
+        InventoryChanges { watched: self.handles().filter_map(connected).collect() }
+    }
+
+    fn handles(&self) -> impl Iterator<Item = &Arc<Handle>> {
+        self.inventory.servers.iter().map(SectionServer::handle)
+    }
+
+    fn clients(&self) -> impl Iterator<Item = &Client> {
+        self.handles().filter_map(|handle| handle.client.as_ref())
+    }
+}
+
+impl From<&McpSection> for AnySection {
+    fn from(section: &McpSection) -> Self {
+        section.section().into()
+    }
+}
+
+impl From<McpSection> for AnySection {
+    fn from(section: McpSection) -> Self {
+        section.section().into()
+    }
+}
+
+impl fmt::Debug for McpSection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let servers: Vec<&str> = self.inventory.servers.iter().map(SectionServer::name).collect();
+        f.debug_struct("McpSection").field("key", &self.key).field("servers", &servers).finish_non_exhaustive()
+    }
+}
+
+/// Takes up what servers change about their tools; made by [`McpSection::changes`].
+pub struct InventoryChanges {
+    watched: Vec<(Arc<Handle>, ToolChanges)>,
+}
+
+impl InventoryChanges {
+    /// Waits until one of the servers says that its list changed, or was reached anew, and takes up the new one: the prompt is
+    /// to be rendered anew. Gives the server's name. Where nothing is watched this never ends.
+    ///
+    /// # Errors
+    /// Where that server gives no list.
+    pub async fn changed(&mut self) -> Result<String, ConnectError> {
+        if self.watched.is_empty() {
+            return std::future::pending().await;
+        }
+        let waiting = self.watched.iter_mut().map(|(handle, changes)| {
+            Box::pin(async move {
+                let tools = changes.changed().await?;
+                handle.note(tools);
+                Ok(handle.name.clone())
+            })
+        });
+        select_all(waiting).await.0
+    }
+}
+
+impl fmt::Debug for InventoryChanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let servers: Vec<&str> = self.watched.iter().map(|(handle, _)| handle.name.as_str()).collect();
+        f.debug_struct("InventoryChanges").field("servers", &servers).finish()
+    }
+}

@@ -1,0 +1,318 @@
+//! The tools by which a model opens sections, and reads them.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use mcp_model::{nearest, printable};
+use mcp_runtime::{ToolReply, ToolResult};
+use serde_json::{Map, Value, json};
+
+use super::function::SectionTool;
+use super::params::{Held, PromptParams};
+use super::prompt::Prompt;
+use super::render::{Item, RenderedPrompt, What};
+use super::server::locked;
+use super::state::{PromptState, Visibility};
+use super::template::listed;
+use super::view::{Seen, View};
+use super::{RenderError, text};
+
+pub(super) const OPEN_SECTIONS: &str = "open_sections";
+pub(super) const READ_SECTION: &str = "read_section";
+/// How much of a key that there is not is shown.
+const LONGEST_KEY: usize = 120;
+
+/// What came of a model's wish to open sections.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Opened {
+    /// How the conversation goes on: the prompt is to be rendered anew with it. Unchanged where nothing was opened.
+    pub state: PromptState,
+    /// What to tell the model.
+    pub reply: ToolReply,
+    /// The sections that were opened.
+    pub opened: Vec<String>,
+    /// Why, in the model's words.
+    pub reason: String,
+}
+
+/// What a rendered prompt needs to open sections.
+pub(super) struct Opener {
+    prompt: Prompt,
+    params: PromptParams,
+    /// With what was opened since.
+    latest: Mutex<PromptState>,
+    rendered: PromptState,
+}
+
+impl RenderedPrompt {
+    /// Opens sections, by their dotted keys, as the tool `open_sections` does: what it was given with is
+    /// [`state`](Self::state) from then on. Several calls of one turn add up.
+    ///
+    /// ```
+    /// use mcp_agents::{Prompt, PromptParams, PromptState, Section, SectionTool, Visibility};
+    /// # #[derive(serde::Deserialize)] struct Nothing {}
+    /// # impl schemars::JsonSchema for Nothing {
+    /// #     fn schema_name() -> std::borrow::Cow<'static, str> { "Nothing".into() }
+    /// #     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema { schemars::json_schema!({ "type": "object" }) }
+    /// # }
+    ///
+    /// let clock = SectionTool::function("now", "The time.", async |_: Nothing| Ok::<_, String>("noon"));
+    /// let prompt = Prompt::new()
+    ///     .section(Section::new("time", "Time").summary("Clocks.").visibility(Visibility::Summary).tool(clock))
+    ///     .build()?;
+    /// let closed = prompt.render(&PromptParams::new(), &PromptState::new())?;
+    /// assert_eq!(closed.tools()[0].tool().name(), "open_sections");
+    ///
+    /// let opened = closed.open_sections(&["time".to_owned()], "it asks for the time");
+    /// assert!(opened.reply.success);
+    /// let open = prompt.render(&PromptParams::new(), &opened.state)?;
+    /// assert_eq!(open.tools()[1].tool().name(), "now");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_sections(&self, keys: &[String], reason: &str) -> Opened {
+        self.opener.open(keys, reason)
+    }
+
+    /// Reads a section that is closed, as the tool `read_section` does: its text as if it were open, its children as they are.
+    /// Nothing is changed by it.
+    #[must_use]
+    pub fn read_section(&self, key: &str) -> ToolReply {
+        reply(READ_SECTION, self.opener.read(key))
+    }
+
+    /// The state with all that was opened so far, to render the next turn with, and to keep.
+    #[must_use]
+    pub fn state(&self) -> PromptState {
+        locked(&self.opener.latest).clone()
+    }
+
+    /// Whether sections were opened since this was rendered, so that it is to be rendered anew.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        *locked(&self.opener.latest) != self.opener.rendered
+    }
+}
+
+/// Those of the two tools that the model needs, each from the call on by which it came to need it: it stays where it is
+/// when all is open, or whatever comes after it would be new to a provider's cache.
+pub(super) fn tools(view: &View<'_>, seen: &[Seen], opener: &Arc<Opener>) -> Result<Vec<Item>, RenderError> {
+    let (mut open, mut read) = (None, None);
+    for seen in seen.iter().filter(|seen| seen.is_for_the_model) {
+        let needed = if view.has_tools(seen.index)? { &mut open } else { &mut read };
+        let since = needed.get_or_insert(seen.appeared);
+        *since = seen.appeared.min(*since);
+    }
+    let open = open.map(|since| (since, opener.clone().open_tool()));
+    let read = read.map(|since| (since, opener.clone().read_tool()));
+    Ok(open.into_iter().chain(read).map(|(since, tool)| Item { since, what: What::Tool(tool, None) }).collect())
+}
+
+impl Opener {
+    pub(super) fn new(prompt: Prompt, params: PromptParams, state: PromptState) -> Self {
+        Self { prompt, params, latest: Mutex::new(state.clone()), rendered: state }
+    }
+
+    fn open_tool(self: Arc<Self>) -> SectionTool {
+        let description = "Opens sections of the instructions that are shown as summaries. Their full text and their tools \
+                           are there from your next turn on.";
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "section_keys": {
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "description": "The keys of the sections, as they stand in parentheses in their headings."
+                },
+                "reason": { "type": "string", "description": "Why they are needed." }
+            },
+            "required": ["section_keys", "reason"],
+            "additionalProperties": false
+        });
+        SectionTool::raw(OPEN_SECTIONS.to_owned(), description.to_owned(), schema, move |arguments| {
+            let opened = keys_of(&arguments).map(|keys| {
+                let reason = arguments.get("reason").and_then(Value::as_str).unwrap_or_default();
+                self.open(&keys, reason).reply
+            });
+            let told = match opened {
+                Ok(ToolReply { success: true, message, .. }) => Ok(Value::String(message)),
+                Ok(ToolReply { message, .. }) | Err(message) => Err(message),
+            };
+            Box::pin(std::future::ready(told))
+        })
+    }
+
+    fn read_tool(self: Arc<Self>) -> SectionTool {
+        let description = "Shows the full text of a section of the instructions that is shown as a summary.";
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "section_key": {
+                    "type": "string",
+                    "description": "The key of the section, as it stands in parentheses in its heading."
+                }
+            },
+            "required": ["section_key"],
+            "additionalProperties": false
+        });
+        SectionTool::raw(READ_SECTION.to_owned(), description.to_owned(), schema, move |arguments| {
+            let told = match arguments.get("section_key") {
+                Some(Value::String(key)) => self.read(key).map(Value::String),
+                _ => Err("`section_key` is a text: the key of a section".to_owned()),
+            };
+            Box::pin(std::future::ready(told))
+        })
+    }
+
+    fn open(&self, keys: &[String], reason: &str) -> Opened {
+        let mut latest = locked(&self.latest);
+        let outcome = self.resolved().and_then(|held| self.opened(&latest, &held, keys));
+        let (opened, told) = match outcome {
+            Ok((opened, message)) => (opened, Ok(message)),
+            Err(message) => (Vec::new(), Err(message)),
+        };
+        if !opened.is_empty() {
+            latest.open = std::mem::take(&mut latest.open).with(opened.iter().map(String::as_str));
+            tracing::debug!(sections = ?opened, "a model opened sections");
+        }
+        Opened { state: latest.clone(), reply: reply(OPEN_SECTIONS, told), opened, reason: reason.to_owned() }
+    }
+
+    /// What is opened, and what the model is told of it.
+    fn opened(&self, state: &PromptState, held: &[Held], keys: &[String]) -> Result<(Vec<String>, String), String> {
+        let closed = self.closed(held, state)?;
+        if keys.is_empty() {
+            return Err(format!("`section_keys` is empty; {}", said_of(&closed)));
+        }
+        let mut wanted: BTreeSet<(usize, &str)> = BTreeSet::new();
+        for key in keys {
+            let depth = self.depth(key).ok_or_else(|| unknown(key, &closed))?;
+            wanted.insert((depth, key));
+        }
+        let (mut opened, mut open_already) = (Vec::new(), Vec::new());
+        // Parents first: what stands in a section that is opened by the same call can be opened too.
+        for (_, key) in wanted {
+            let mut next = state.clone();
+            next.open = next.open.with(opened.iter().cloned());
+            let view = View { inner: &self.prompt.inner, held, state: &next };
+            match self.find(&view, key)? {
+                Some(Seen { visibility: Visibility::Full, .. }) => open_already.push(key),
+                Some(Seen { is_for_the_model: true, .. }) => opened.push(key.to_owned()),
+                Some(_) => return Err(format!("`{key}` cannot be opened now")),
+                None => return Err(self.hidden(&view, key, &closed)),
+            }
+        }
+        let already = match open_already.is_empty() {
+            true => String::new(),
+            false => format!("{} open already", are(&open_already)),
+        };
+        if opened.is_empty() {
+            return Err(format!("{already}: the text is in the instructions, and the tools are there"));
+        }
+        let opened_keys: Vec<&str> = opened.iter().map(String::as_str).collect();
+        let mut message =
+            format!("{} open now; the text and the tools are there from the next turn on", are(&opened_keys));
+        if !already.is_empty() {
+            message = format!("{message}; {already}");
+        }
+        Ok((opened, message))
+    }
+
+    fn read(&self, key: &str) -> Result<String, String> {
+        let state = locked(&self.latest).clone();
+        let held = self.resolved()?;
+        let closed = self.closed(&held, &state)?;
+        if self.depth(key).is_none() {
+            return Err(unknown(key, &closed));
+        }
+        let view = View { inner: &self.prompt.inner, held: &held, state: &state };
+        match self.find(&view, key)? {
+            Some(Seen { visibility: Visibility::Full, .. }) => {
+                return Err(format!("`{key}` is open: its text is in the instructions"));
+            }
+            Some(Seen { is_for_the_model: true, .. }) => {}
+            Some(_) => return Err(format!("`{key}` cannot be read now")),
+            None => return Err(self.hidden(&view, key, &closed)),
+        }
+        let shown = PromptState { open: state.open.clone().with([key]), ..state.clone() };
+        let view = View { inner: &self.prompt.inner, held: &held, state: &shown };
+        let seen = view.seen().map_err(|error| error.to_string())?;
+        let of_it = |seen: &Seen| {
+            let path = self.prompt.inner.nodes.get(seen.index).map(|node| node.path.as_str()).unwrap_or_default();
+            path == key || path.strip_prefix(key).is_some_and(|below| below.starts_with('.'))
+        };
+        let seen: Vec<Seen> = seen.into_iter().filter(of_it).collect();
+        text::text(&view, &seen).map_err(|error| error.to_string())
+    }
+
+    fn resolved(&self) -> Result<Vec<Held>, String> {
+        self.prompt.inner.resolve(&self.params).map_err(|error| error.to_string())
+    }
+
+    fn depth(&self, key: &str) -> Option<usize> {
+        self.prompt.inner.nodes.iter().find(|node| node.path == key).map(|node| node.depth)
+    }
+
+    fn find(&self, view: &View<'_>, key: &str) -> Result<Option<Seen>, String> {
+        let seen = view.seen().map_err(|error| error.to_string())?;
+        let is_it = |seen: &Seen| self.prompt.inner.nodes.get(seen.index).is_some_and(|node| node.path == key);
+        Ok(seen.into_iter().find(is_it))
+    }
+
+    /// The keys that can be opened.
+    fn closed(&self, held: &[Held], state: &PromptState) -> Result<Vec<&str>, String> {
+        let view = View { inner: &self.prompt.inner, held, state };
+        let seen = view.seen().map_err(|error| error.to_string())?;
+        let closed = seen.iter().filter(|seen| seen.visibility == Visibility::Summary && seen.is_for_the_model);
+        Ok(closed.filter_map(|seen| Some(self.prompt.inner.nodes.get(seen.index)?.path.as_str())).collect())
+    }
+
+    /// Why a section that there is does not show. One that is disabled is none to the model.
+    fn hidden(&self, view: &View<'_>, key: &str, closed: &[&str]) -> String {
+        let is_above = |above: &&&str| key.strip_prefix(**above).is_some_and(|below| below.starts_with('.'));
+        match closed.iter().find(is_above) {
+            Some(above) if view.children_below(above, key) => {
+                format!("`{key}` stands in `{above}`, which is closed; open that first")
+            }
+            _ => unknown(key, closed),
+        }
+    }
+}
+
+fn keys_of(arguments: &Map<String, Value>) -> Result<Vec<String>, String> {
+    const WRONG: &str = "`section_keys` is a list of texts: the keys of sections";
+    let keys = arguments.get("section_keys").and_then(Value::as_array).ok_or(WRONG)?;
+    keys.iter().map(|key| key.as_str().map(str::to_owned).ok_or_else(|| WRONG.to_owned())).collect()
+}
+
+fn unknown(key: &str, closed: &[&str]) -> String {
+    let shown = printable(&key.chars().take(LONGEST_KEY).collect::<String>());
+    let near = match nearest(&shown, closed.iter().copied()).first() {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => said_of(closed),
+    };
+    format!("there is no section `{shown}`; {near}")
+}
+
+fn said_of(closed: &[&str]) -> String {
+    match closed.is_empty() {
+        true => "all sections are open".to_owned(),
+        false => format!("those that can be opened are {}", listed(closed.iter().copied())),
+    }
+}
+
+fn are(keys: &[&str]) -> String {
+    format!("{} {}", listed(keys.iter().copied()), if keys.len() == 1 { "is" } else { "are" })
+}
+
+fn reply(tool: &'static str, told: Result<String, String>) -> ToolReply {
+    let (text, is_error) = match told {
+        Ok(text) => (text, false),
+        Err(text) => (text, true),
+    };
+    let mut result = json!({ "content": [{ "type": "text", "text": text }] });
+    if let (true, Value::Object(fields)) = (is_error, &mut result) {
+        fields.insert("isError".to_owned(), Value::Bool(true));
+    }
+    ToolReply::from(ToolResult::from_json("sections", tool, result))
+}

@@ -1,0 +1,118 @@
+//! Which sections are shown, how, and since when.
+
+use super::params::Held;
+use super::prompt::Inner;
+use super::section::Shown;
+use super::state::{PromptState, Visibility};
+use super::{RenderError, check::Placed};
+
+/// A section that is shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub(super) index: usize,
+    pub(super) visibility: Visibility,
+    /// The call by which its contents were opened; 0 for what was there from the beginning. What a model knows already stays
+    /// before what comes later.
+    pub(super) since: usize,
+    /// The same of itself, be it as a summary.
+    pub(super) appeared: usize,
+    /// Whether it was, or is, for the model to open.
+    pub(super) is_for_the_model: bool,
+}
+
+/// One conversation's view of a prompt.
+pub(super) struct View<'p> {
+    pub(super) inner: &'p Inner,
+    pub(super) held: &'p [Held],
+    pub(super) state: &'p PromptState,
+}
+
+impl View<'_> {
+    /// The sections that are shown, in their order.
+    pub(super) fn seen(&self) -> Result<Vec<Seen>, RenderError> {
+        let nodes = &self.inner.nodes;
+        let mut since = vec![0; nodes.len()];
+        let mut seen = Vec::new();
+        let mut index = 0;
+        while let Some(node) = nodes.get(index) {
+            if !self.is_enabled(index, node) {
+                index = node.end;
+                continue;
+            }
+            let appeared = node.parent.and_then(|parent| since.get(parent).copied()).unwrap_or_default();
+            let round = self.state.open.round_of(&node.path);
+            let forced = self.state.shown.get(&node.path).copied();
+            let (visibility, is_for_the_model) = match (forced, round) {
+                (Some(visibility), _) => (visibility, false),
+                (None, Some(_)) => (Visibility::Full, true),
+                (None, None) => {
+                    let visibility = self.own_visibility(index, node);
+                    (visibility, visibility == Visibility::Summary)
+                }
+            };
+            if visibility == Visibility::Summary && node.parts.summary.is_none() {
+                return Err(RenderError::NoSummary { section: node.path.clone() });
+            }
+            let opened = round.filter(|_| is_for_the_model).unwrap_or_default().max(appeared);
+            if let Some(since) = since.get_mut(index) {
+                *since = opened;
+            }
+            seen.push(Seen { index, visibility, since: opened, appeared, is_for_the_model });
+            index = if visibility == Visibility::Full { index + 1 } else { node.end };
+        }
+        Ok(seen)
+    }
+
+    fn own_visibility(&self, index: usize, node: &Placed) -> Visibility {
+        match (&node.parts.shown, self.held.get(index)) {
+            (Shown::Always(visibility), _) => *visibility,
+            (Shown::By(choose), Some(held)) => choose(held.get(), self.state),
+            (Shown::By(_), None) => Visibility::Summary,
+        }
+    }
+
+    fn is_enabled(&self, index: usize, node: &Placed) -> bool {
+        let Some(enabled) = &node.parts.enabled else { return true };
+        self.held.get(index).is_some_and(|held| enabled(held.get(), self.state))
+    }
+
+    /// The sections below one and itself, without those that are disabled.
+    fn enabled_from(&self, index: usize) -> Vec<usize> {
+        let end = self.inner.nodes.get(index).map_or(index, |node| node.end);
+        let (mut found, mut next) = (Vec::new(), index);
+        while let Some(node) = self.inner.nodes.get(next).filter(|_| next < end) {
+            if self.is_enabled(next, node) {
+                found.push(next);
+                next += 1;
+            } else {
+                next = node.end;
+            }
+        }
+        found
+    }
+
+    /// Whether a section or any below it has tools or servers.
+    pub(super) fn has_tools(&self, index: usize) -> Result<bool, RenderError> {
+        for index in self.enabled_from(index) {
+            let (Some(node), Some(held)) = (self.inner.nodes.get(index), self.held.get(index)) else { continue };
+            if !node.parts.tools.is_empty() || !self.inner.servers(index, held)?.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The direct children of a section, without those that are disabled.
+    pub(super) fn children(&self, index: usize) -> Vec<&Placed> {
+        let of_it = |node: &&Placed| node.parent == Some(index);
+        self.enabled_from(index).into_iter().filter_map(|index| self.inner.nodes.get(index)).filter(of_it).collect()
+    }
+
+    /// Whether a section stands below another and neither it nor one between them is disabled.
+    pub(super) fn children_below(&self, above: &str, key: &str) -> bool {
+        let nodes = &self.inner.nodes;
+        let is = |index: usize, path: &str| nodes.get(index).is_some_and(|node| node.path == path);
+        let above = (0..nodes.len()).find(|index| is(*index, above));
+        above.is_some_and(|above| self.enabled_from(above).into_iter().any(|index| is(index, key)))
+    }
+}
