@@ -23,7 +23,7 @@ fn golden(name: &str, text: &str) {
 }
 
 fn text(section: impl Into<mcp_agents::AnySection>) -> String {
-    let prompt = Prompt::new().section(section).build().expect("the section is right");
+    let prompt = Prompt::builder().section(section).build().expect("the section is right");
     rendered(&prompt, &PromptState::new()).text().to_owned()
 }
 
@@ -165,7 +165,7 @@ async fn the_live_list_takes_the_place_of_the_snapshot() {
     let (client, connects) = growing("grower");
     let known = SectionServer::from(client).snapshot(offers(&[("old", "From the snapshot.")]));
     let mcp = McpSection::new([known]);
-    let prompt = Prompt::new().section(&mcp).build().expect("the section is right");
+    let prompt = Prompt::builder().section(&mcp).build().expect("the section is right");
     let shown = || rendered(&prompt, &PromptState::new());
     assert!(shown().text().ends_with("### grower\n\n- `grower_old` - From the snapshot."));
     assert_eq!(offered(&shown()).await, ["grower/old"], "what is known is not asked for");
@@ -215,7 +215,7 @@ async fn it_may_have_all_that_sections_have() {
     let (client, connects) = growing("grower");
     let mcp = McpSection::new([client]);
     let section = mcp.section().policy(Policy::deny(["grow"])).summary("Growth.").visibility(Visibility::Summary);
-    let prompt = Prompt::new().section(section).build().expect("the section is right");
+    let prompt = Prompt::builder().section(section).build().expect("the section is right");
     let closed = rendered(&prompt, &PromptState::new());
     assert!(closed.text().contains("Growth.") && !closed.text().contains("grower"), "{}", closed.text());
     assert_eq!(offered(&closed).await, ["open_sections"]);

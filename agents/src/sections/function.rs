@@ -101,10 +101,3 @@ impl fmt::Debug for SectionTool {
         f.debug_struct("SectionTool").field("name", &self.name).finish_non_exhaustive()
     }
 }
-
-/// Whether every provider takes a name: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`.
-pub(super) fn is_tool_name(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-}

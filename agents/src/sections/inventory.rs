@@ -5,11 +5,11 @@ use std::sync::Arc;
 use minijinja::Environment;
 use serde_json::{Map, Value, json};
 
+use super::names::public_name;
 use super::params::Names;
 use super::plain;
 use super::server::{SectionServer, selects};
 use super::template;
-use super::tools::public_name;
 
 /// What the templates of inventories see.
 const VARIABLES: [&str; 3] = ["server_names", "tool_count", "tools_by_server"];

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::RenderError;
 use super::check::Placed;
-use super::opening::{OPEN_SECTIONS, READ_SECTION};
+use super::names::{OPEN_SECTIONS, READ_SECTION};
 use super::section::Body;
 use super::state::Visibility;
 use super::template::{self, listed};

@@ -11,11 +11,6 @@ use super::function::SectionTool;
 use super::render::{Offer, RenderedPrompt, RenderedServer};
 use super::server::selects;
 
-/// The name by which models call a tool of a server.
-pub(super) fn public_name(server: &str, tool: &str) -> String {
-    format!("{server}_{tool}")
-}
-
 /// What a rendered prompt offers, in the order in which models are to be told of it.
 #[derive(Debug)]
 #[non_exhaustive]
