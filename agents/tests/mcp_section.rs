@@ -122,10 +122,11 @@ fn only_what_may_be_used_is_shown() {
 
 #[test]
 fn bindings_are_known_without_a_snapshot() {
-    static TOOLS: [ToolSpec; 1] = [ToolSpec::new("index", r#"{"type":"object"}"#).description("Lists all. Slowly.")];
+    static TOOLS: [ToolSpec; 1] =
+        [ToolSpec::new("index", r#"{"type":"object"}"#).prefixed("f_index").description("Lists all. Slowly.")];
     static FILES: ServerSpec = ServerSpec::new("files").tools(&TOOLS);
     let shown = text(McpSection::new([SectionServer::bound(&FILES, Echo::default())]));
-    assert!(shown.ends_with("### files\n\n- `files_index` - Lists all."), "{shown}");
+    assert!(shown.ends_with("### files\n\n- `f_index` - Lists all."), "{shown}");
 }
 
 #[test]

@@ -83,17 +83,20 @@ impl Line {
 /// The tools of a server that a model gets; `None` where nobody knows them yet.
 fn lines(server: &SectionServer) -> Option<Vec<Line>> {
     let handle = server.handle();
-    let line = |name: &str, description: Option<&str>| {
+    let line = |name: &str, public: &str, description: Option<&str>| {
         let is_offered = handle.allows(name) && selects(server.selection(), name);
         is_offered.then(|| Line {
-            name: plain::name(&public_name(server.name(), name)),
+            name: plain::name(public),
             sentence: plain::first_sentence(description.unwrap_or_default()),
         })
     };
     if let (Some(spec), None) = (handle.bound, handle.tools()) {
-        return Some(spec.tools.iter().filter_map(|tool| line(tool.name, tool.description)).collect());
+        return Some(spec.tools.iter().filter_map(|tool| line(tool.name, tool.prefixed, tool.description)).collect());
     }
     let text = |tool: &Value, key: &str| tool.get(key).and_then(Value::as_str).map(str::to_owned);
-    let of_tool = |tool: &Value| line(&text(tool, "name")?, text(tool, "description").as_deref());
+    let of_tool = |tool: &Value| {
+        let name = text(tool, "name")?;
+        line(&name, &public_name(server.name(), &name), text(tool, "description").as_deref())
+    };
     Some(handle.tools()?.iter().filter_map(of_tool).collect())
 }
