@@ -5,10 +5,20 @@
 
 #![allow(dead_code, unused_imports)]
 
+mod hosted;
 mod provider;
 mod sections;
+mod text;
 mod toolset;
 
-pub use provider::Provider;
+pub use hosted::{
+    HostedApproval, HostedDeclarations, HostedNote, HostedNoteKind, HostedServers, NotHosted, NotHostedReason,
+};
+pub use provider::{Answered, Answers, Arguments, ModelCall, Provider, UnreadableArguments};
 pub use sections::*;
-pub use toolset::Toolset;
+#[cfg(feature = "tokens")]
+pub use toolset::TOKENIZER;
+pub use toolset::{
+    Cost, Deferred, Definitions, DiagnosticKind, NameStyle, NothingPinned, ToolCost, ToolDiagnostic, Toolset,
+    ToolsetBuilder, ToolsetError, ToolsetFault,
+};

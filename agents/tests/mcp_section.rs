@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_agents::{McpSection, Prompt, PromptState, Section, SectionServer, Visibility};
+use mcp_agents::{McpSection, OfferedTool, Prompt, PromptState, Section, SectionServer, Toolset, Visibility};
 use mcp_model::ServerConfig;
 use mcp_runtime::middleware::Policy;
 use mcp_runtime::{Client, ClientOptions, ServerSpec, ToolSpec};
@@ -23,7 +23,7 @@ fn golden(name: &str, text: &str) {
 }
 
 fn text(section: impl Into<mcp_agents::AnySection>) -> String {
-    let prompt = Prompt::builder().section(section).build().expect("the section is right");
+    let prompt = Prompt::new().section(section).build().expect("the section is right");
     rendered(&prompt, &PromptState::new()).text().to_owned()
 }
 
@@ -166,7 +166,7 @@ async fn the_live_list_takes_the_place_of_the_snapshot() {
     let (client, connects) = growing("grower");
     let known = SectionServer::from(client).snapshot(offers(&[("old", "From the snapshot.")]));
     let mcp = McpSection::new([known]);
-    let prompt = Prompt::builder().section(&mcp).build().expect("the section is right");
+    let prompt = Prompt::new().section(&mcp).build().expect("the section is right");
     let shown = || rendered(&prompt, &PromptState::new());
     assert!(shown().text().ends_with("### grower\n\n- `grower_old` - From the snapshot."));
     assert_eq!(offered(&shown()).await, ["grower/old"], "what is known is not asked for");
@@ -216,7 +216,7 @@ async fn it_may_have_all_that_sections_have() {
     let (client, connects) = growing("grower");
     let mcp = McpSection::new([client]);
     let section = mcp.section().policy(Policy::deny(["grow"])).summary("Growth.").visibility(Visibility::Summary);
-    let prompt = Prompt::builder().section(section).build().expect("the section is right");
+    let prompt = Prompt::new().section(section).build().expect("the section is right");
     let closed = rendered(&prompt, &PromptState::new());
     assert!(closed.text().contains("Growth.") && !closed.text().contains("grower"), "{}", closed.text());
     assert_eq!(offered(&closed).await, ["open_sections"]);
@@ -227,4 +227,23 @@ async fn it_may_have_all_that_sections_have() {
     assert!(text(&mcp).contains("`grower_grow`"), "its list is the section's");
     let denied = call(&open.servers()[0].caller(), "grower", "grow").await.expect_err("the policy denies it");
     assert!(denied.to_string().contains("denies"), "{denied}");
+}
+
+#[tokio::test]
+async fn tools_are_shown_under_the_names_that_models_call() {
+    let long = "list_everything_that_has_ever_been_said_about_anything_by_anybody";
+    let tools = [("read", ""), ("odd.name/here", ""), (long, ""), ("naïve", "")];
+    let mcp = McpSection::new([server("fs", &tools), server("3d-printer", &[("print", "")])]);
+    let prompt = Prompt::new().section(&mcp).build().expect("the section is right");
+    let rendered = rendered(&prompt, &PromptState::new());
+    let mut builder = Toolset::builder();
+    for tool in rendered.offered().await.tools {
+        let OfferedTool::Live { server, tool, caller } = tool else { panic!("all are servers'") };
+        builder = builder.server(&server, &[tool], caller);
+    }
+    let toolset = builder.build().expect("they are told apart");
+    assert_eq!(toolset.names().count(), 5);
+    for name in toolset.names() {
+        assert!(rendered.text().contains(&format!("- `{name}`")), "{name}: {}", rendered.text());
+    }
 }

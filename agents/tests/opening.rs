@@ -70,7 +70,7 @@ async fn a_server_of_a_closed_section_is_never_started() {
     let folder = tempfile::tempdir().expect("there is a folder");
     let server = |name: &str| counted(folder.path(), name);
     let dynamic = server("dynamic");
-    let prompt = Prompt::builder()
+    let prompt = Prompt::new()
         .section(Section::new("first", "First").server(server("first")))
         .section(
             closed("closed", "Closed")
@@ -120,7 +120,7 @@ async fn a_server_of_a_closed_section_is_never_started() {
 #[tokio::test]
 async fn a_server_that_cannot_be_reached_costs_itself_alone() {
     let folder = tempfile::tempdir().expect("there is a folder");
-    let prompt = Prompt::builder()
+    let prompt = Prompt::new()
         .section(
             Section::new("a", "A")
                 .server(ServerConfig::stdio("gone", "/nonexistent/server"))
@@ -135,7 +135,7 @@ async fn a_server_that_cannot_be_reached_costs_itself_alone() {
 }
 
 fn nested() -> Prompt {
-    Prompt::builder()
+    Prompt::new()
         .section(
             closed("a", "A")
                 .tool(tool("of_a"))
@@ -156,15 +156,15 @@ fn functions(rendered: &RenderedPrompt) -> Vec<&str> {
 #[test]
 fn the_tools_that_open_are_there_where_they_are_needed() {
     let without =
-        Prompt::builder().section(Section::new("a", "A").tool(tool("t"))).build().expect("the sections are right");
+        Prompt::new().section(Section::new("a", "A").tool(tool("t"))).build().expect("the sections are right");
     assert_eq!(functions(&rendered(&without, &PromptState::new())), ["t"]);
-    let text = Prompt::builder().section(closed("a", "A")).build().expect("the sections are right");
+    let text = Prompt::new().section(closed("a", "A")).build().expect("the sections are right");
     assert_eq!(functions(&rendered(&text, &PromptState::new())), ["read_section"], "there is nothing but text");
-    let tools = Prompt::builder().section(closed("a", "A").child(Section::new("b", "B").tool(tool("t")))).build();
+    let tools = Prompt::new().section(closed("a", "A").child(Section::new("b", "B").tool(tool("t")))).build();
     let tools = tools.expect("the sections are right");
     assert_eq!(functions(&rendered(&tools, &PromptState::new())), ["open_sections"]);
     let off = closed("a", "A").child(Section::new("b", "B").enabled(|(), _| false).tool(tool("t")));
-    let off = Prompt::builder().section(off).build().expect("the sections are right");
+    let off = Prompt::new().section(off).build().expect("the sections are right");
     assert_eq!(functions(&rendered(&off, &PromptState::new())), ["read_section"], "what is disabled has no tools");
     let open = rendered(&tools, &PromptState::new().with_open(["a"]));
     assert_eq!(functions(&open), ["open_sections", "t"], "it stays, for whatever comes after it is cached");

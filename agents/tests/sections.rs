@@ -24,7 +24,7 @@ fn golden(name: &str, text: &str) {
 
 fn triage() -> Prompt {
     let issues = [("list_issues", "Lists issues. With filters."), ("merge", "Merges a pull request.")];
-    Prompt::builder()
+    Prompt::new()
         .section(
             Section::with_params::<Repo>("task", "Task")
                 .template("\nTriage the issues of {{ owner }}/{{ name }}.\n")
@@ -107,7 +107,7 @@ fn what_is_disabled_is_not_there_and_leaves_a_gap_in_the_numbers() {
     assert!(rendered.text().contains("### 2.3. Database") && !rendered.text().contains("2.2."), "{}", rendered.text());
     assert!(rendered.servers().iter().all(|server| server.name() != "old"));
 
-    let below = Prompt::builder()
+    let below = Prompt::new()
         .section(
             Section::new("off", "Off")
                 .enabled(|_, state| state.fact("on") == true)
@@ -137,9 +137,8 @@ fn parameters_are_found_by_their_type() {
         prompt.render(&params, &PromptState::new()).map(|rendered| rendered.text().replace('\n', " "))
     };
     let of = |owner: &str| Repo { owner: owner.to_owned(), name: String::new() };
-    let built = |section: Section<Repo>, other: Section<Repo>| {
-        Prompt::builder().section(section).section(other).build().unwrap()
-    };
+    let built =
+        |section: Section<Repo>, other: Section<Repo>| Prompt::new().section(section).section(other).build().unwrap();
     let own = || built(section("a").default_params(of("one")), section("b").default_params(of("two")));
     assert_eq!(text(own(), PromptParams::new()).unwrap(), "## 1. S (a)  one  ## 2. S (b)  two", "their own defaults");
     let bound = text(own(), PromptParams::new().with(of("given"))).unwrap();
@@ -159,7 +158,7 @@ fn parameters_are_found_by_their_type() {
 
 #[test]
 fn parameters_are_data() {
-    let prompt = Prompt::builder()
+    let prompt = Prompt::new()
         .section(Section::with_params::<Repo>("a", "A").template("{{ owner }}\n{{ owner|line }}"))
         .build()
         .expect("the sections are right");
@@ -177,7 +176,7 @@ fn parameters_are_data() {
 
 #[test]
 fn visibility_is_a_constant_or_depends_or_is_overruled() {
-    let prompt = Prompt::builder()
+    let prompt = Prompt::new()
         .section(
             Section::with_params::<Database>("a", "A")
                 .template("all")
@@ -214,8 +213,7 @@ impl OrElseDefault for Section<Database> {
 
 #[test]
 fn a_section_without_a_summary_is_not_shown_as_one() {
-    let prompt =
-        Prompt::builder().section(Section::new("a", "A").template("all")).build().expect("the sections are right");
+    let prompt = Prompt::new().section(Section::new("a", "A").template("all")).build().expect("the sections are right");
     let state = PromptState::new().with_visibility("a", Visibility::Summary);
     let error = prompt.render(&PromptParams::new(), &state).expect_err("it has none");
     assert_eq!(error, RenderError::NoSummary { section: "a".to_owned() });
@@ -227,7 +225,7 @@ fn problems(build: Result<Prompt, PromptError>) -> String {
 
 #[test]
 fn everything_that_is_wrong_is_said_at_once() {
-    let wrong = Prompt::builder()
+    let wrong = Prompt::new()
         .section(Section::new("a", "A").template("{{ nowhere }} {% if %}"))
         .section(Section::new("a", "Again").template("{{ nowhere }}"))
         .section(Section::new("a.b", "Dotted"))
@@ -278,7 +276,7 @@ fn sections_do_not_stand_without_end_in_each_other() {
     let nested = (0..40)
         .rev()
         .fold(Section::new("last", "Last"), |child, depth| Section::new(format!("s{depth}"), "S").child(child));
-    let error = problems(Prompt::builder().section(nested).build());
+    let error = problems(Prompt::new().section(nested).build());
     assert!(error.contains("deeper than 16 levels"), "{error}");
 }
 
@@ -286,15 +284,15 @@ fn sections_do_not_stand_without_end_in_each_other() {
 fn reserved_names_are_refused_at_every_level() {
     let wink = || server("wink", &[]);
     let levels = [
-        Prompt::builder().section(Section::new("a", "A").server(wink())).build(),
-        Prompt::builder().section(Section::new("a", "A").child(Section::new("b", "B").server(wink()))).build(),
-        Prompt::builder().section(Section::new("a", "A").enabled(|(), _| false).server(wink())).build(),
-        Prompt::builder().section(McpSection::new([wink()])).build(),
-        Prompt::builder().section(Section::new("a", "A").tool(tool("wink"))).build(),
-        Prompt::builder().section(Section::new("a", "A").child(Section::new("b", "B").tool(tool("sections")))).build(),
-        Prompt::builder().section(Section::new("a", "A").tool(tool("open_sections"))).build(),
-        Prompt::builder().section(Section::new("a", "A").tool(tool("call_tool"))).build(),
-        Prompt::builder().reserved(["own-*"]).section(Section::new("a", "A").server(server("own-x", &[]))).build(),
+        Prompt::new().section(Section::new("a", "A").server(wink())).build(),
+        Prompt::new().section(Section::new("a", "A").child(Section::new("b", "B").server(wink()))).build(),
+        Prompt::new().section(Section::new("a", "A").enabled(|(), _| false).server(wink())).build(),
+        Prompt::new().section(McpSection::new([wink()])).build(),
+        Prompt::new().section(Section::new("a", "A").tool(tool("wink"))).build(),
+        Prompt::new().section(Section::new("a", "A").child(Section::new("b", "B").tool(tool("sections")))).build(),
+        Prompt::new().section(Section::new("a", "A").tool(tool("open_sections"))).build(),
+        Prompt::new().section(Section::new("a", "A").tool(tool("call_tool"))).build(),
+        Prompt::new().reserved(["own-*"]).section(Section::new("a", "A").server(server("own-x", &[]))).build(),
     ];
     let count = levels.len();
     for (index, level) in levels.into_iter().enumerate() {
@@ -302,20 +300,20 @@ fn reserved_names_are_refused_at_every_level() {
         assert!(error.contains("reserved"), "{index}: {error}");
     }
     println!("{count} levels refuse reserved names");
-    let dynamic = Prompt::builder()
+    let dynamic = Prompt::new()
         .section(Section::new("a", "A").servers_from(|()| [ServerConfig::stdio("wink", "x")]))
         .build()
         .expect("its servers are not known yet");
     let error = dynamic.render(&PromptParams::new(), &PromptState::new()).expect_err("it is reserved");
     assert!(matches!(&error, RenderError::Server { section, .. } if section == "a"), "{error}");
-    Prompt::builder().reserved([""; 0]).section(Section::new("a", "A").server(wink())).build().expect("it is free now");
+    Prompt::new().reserved([""; 0]).section(Section::new("a", "A").server(wink())).build().expect("it is free now");
 }
 
 #[tokio::test]
 async fn the_first_server_of_a_name_wins() {
     let git = |command: &str| ServerConfig::stdio("git", command);
     let both = |first: SectionServer, second: SectionServer| {
-        let prompt = Prompt::builder()
+        let prompt = Prompt::new()
             .section(Section::new("a", "A").server(first))
             .section(Section::new("b", "B").server(second))
             .build()
@@ -348,7 +346,7 @@ async fn servers_follow_the_parameters_and_keep_their_connections() {
         let server = ServerConfig::uvx("sqlite", "mcp-server-sqlite").args(["--db", &database.path]);
         (!database.path.is_empty()).then_some(server)
     };
-    let prompt = Prompt::builder()
+    let prompt = Prompt::new()
         .section(Section::with_params::<Database>("db", "DB").servers_from(declare))
         .build()
         .expect("the sections are right");
@@ -367,7 +365,7 @@ async fn servers_follow_the_parameters_and_keep_their_connections() {
     assert!(same(&one, &again) && !same(&one, &other));
     assert!(same(&one, &of("/a.db")), "as long as somebody has it");
     assert!(of("").servers().is_empty());
-    let twice = Prompt::builder()
+    let twice = Prompt::new()
         .section(
             Section::new("a", "A").servers_from(|()| [ServerConfig::stdio("s", "x"), ServerConfig::stdio("s", "y")]),
         )
@@ -385,7 +383,7 @@ async fn policies_stand_around_the_servers_of_their_section() {
         ("sync", ""),
     ]));
     let after_read = SequentialDependency::new("sync", ["read"]);
-    let prompt = Prompt::builder()
+    let prompt = Prompt::new()
         .section(
             Section::new("strict", "Strict")
                 .summary("Closed.")
@@ -416,7 +414,7 @@ async fn policies_stand_around_the_servers_of_their_section() {
 
 #[test]
 fn what_fails_in_a_template_says_where() {
-    let prompt = Prompt::builder()
+    let prompt = Prompt::new()
         .section(
             Section::with_params::<Repo>("a", "A")
                 .child(Section::with_params::<Repo>("b", "B").template("one\n{{ owner.nothing.more }}")),
@@ -427,8 +425,7 @@ fn what_fails_in_a_template_says_where() {
     let said = error.to_string();
     assert!(said.contains("the template of section `a.b`") && said.contains("line 2"), "{said}");
 
-    let list =
-        Prompt::builder().section(Section::with_params::<Vec<String>>("v", "V").template("x").or_default()).build();
+    let list = Prompt::new().section(Section::with_params::<Vec<String>>("v", "V").template("x").or_default()).build();
     let error = list.expect("it has no placeholders").render(&PromptParams::new(), &PromptState::new());
     assert!(matches!(error, Err(RenderError::Params { .. })), "a list has no names");
 }
@@ -441,7 +438,7 @@ fn nothing_shows_what_is_secret() {
         .default_params(Repo { owner: "hunter2".to_owned(), name: String::new() })
         .server(config.clone());
     let mut shown = format!("{section:?}");
-    let prompt = Prompt::builder()
+    let prompt = Prompt::new()
         .section(section)
         .section(Section::new("b", "B").server(ServerConfig::stdio("s", "x").args(["--key=other-hunter2"])))
         .build()

@@ -43,5 +43,5 @@ pub use server::{
     UnknownKeys, is_server_name,
 };
 pub use snapshot::Snapshot;
-pub use text::{printable, read_text};
+pub use text::{misleads, printable, read_text};
 pub use uri_template::{ExpansionError, TemplateError, TemplateValue, TemplateVariable, UriTemplate};

@@ -73,7 +73,15 @@ pub fn printable(text: &str) -> String {
     safe
 }
 
-fn misleads(character: char) -> bool {
+/// Whether a character of a stranger's text does something else than it shows: controls, line breaks among them, bidirectional
+/// marks, and what is invisible.
+///
+/// ```
+/// assert!(['\n', '\u{1b}', '\u{202e}', '\u{200b}', '\u{e0041}'].into_iter().all(mcp_model::misleads));
+/// assert!(!mcp_model::misleads('課'));
+/// ```
+#[must_use]
+pub fn misleads(character: char) -> bool {
     character.is_control()
         || matches!(
             character,

@@ -69,6 +69,7 @@ fn every_key_of_mcp_toml() {
         [servers.remote]
         url = "https://example.com/mcp"
         headers = { Authorization = "Bearer ${API_KEY:-none}" }
+        hosted = true
 
         [servers.old]
         url = "https://example.com/sse"
@@ -113,8 +114,32 @@ fn every_key_of_mcp_toml() {
     assert_eq!(config.servers["from-pypi"], ServerConfig::uvx("from-pypi", "mcp-server-git"));
     let remote =
         ServerConfig::http("remote", "https://example.com/mcp").header("Authorization", "Bearer ${API_KEY:-none}");
-    assert_eq!(config.servers["remote"], remote);
+    assert_ne!(config.servers["remote"], remote);
+    assert_eq!(config.servers["remote"], remote.hosted());
     assert_eq!(config.servers["old"], ServerConfig::sse("old", "https://example.com/sse"));
+}
+
+#[test]
+fn only_a_server_at_a_url_can_be_handed_over() {
+    for reached in ["command = \"x\"", "npm = \"x\"", "uvx = \"x\""] {
+        toml_error(
+            &format!("[servers.a]\n{reached}\nhosted = true\n"),
+            &format!(
+                "server `a` has `hosted`, which has no effect beside `{}`\n --> mcp.toml:3:1\n  = help: `hosted` goes with \
+                 `url`: the provider of a model starts no child process",
+                reached.split(' ').next().unwrap(),
+            ),
+        );
+    }
+    toml_error(
+        "[servers.a]\nurl = \"https://x\"\nhosted = \"yes\"\n",
+        "`hosted` of server `a` must be `true` or `false`, not a string\n --> mcp.toml:3:10",
+    );
+    // It is demanded in every kind of file.
+    let config = Config::from_env_json(r#"{ "a": { "url": "https://x", "hosted": true } }"#).unwrap();
+    assert!(config.servers["a"].hosted);
+    assert!(Config::from_env_json(r#"{ "a": { "command": "x", "hosted": true } }"#).is_err());
+    assert!(!toml("[servers.a]\nurl = \"https://x\"\nhosted = false\n").servers["a"].hosted);
 }
 
 #[test]

@@ -39,6 +39,7 @@ fn json_goes_round() {
         [servers.b]
         url = "https://${HOST}/"
         headers = { X = "${Y}" }
+        hosted = true
         prefix = false
         timeout = "2m"
 

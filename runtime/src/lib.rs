@@ -55,7 +55,7 @@ pub use catalog::specs::{PromptArgumentSpec, PromptSpec, ResourceTemplateSpec};
 pub use catalog::subscriptions::ResourceUpdates;
 pub use client::{
     Client, ClientOptions, ConnectReport, ConnectionState, ElicitationAnswer, ElicitationRequest, LocalSecrets, Or,
-    Root, SamplingAnswer, SamplingRequest, SecretError, SecretSource, Servers, StateWatch,
+    Root, SamplingAnswer, SamplingRequest, SecretError, SecretSource, Servers, StateWatch, with_secrets,
 };
 pub use mcp_model::SecretRef;
 pub use testing::{Answer, Fake};

@@ -27,7 +27,7 @@ use super::server::{Handle, SectionServer};
 ///     ServerConfig::npm("github", "@modelcontextprotocol/server-github"),
 ///     ServerConfig::npm("filesystem", "@modelcontextprotocol/server-filesystem").args(["/workspace"]),
 /// ]);
-/// let prompt = Prompt::builder().section(&mcp).build()?;
+/// let prompt = Prompt::new().section(&mcp).build()?;
 /// for error in mcp.connect().await {
 ///     eprintln!("{error}"); // the others serve
 /// }

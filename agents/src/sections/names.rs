@@ -1,6 +1,10 @@
 //! Names: which are taken, which are none, and what models call a server's tool.
 
+use std::collections::BTreeSet;
+
 use mcp_model::{is_server_name, matches_glob, printable};
+
+use crate::toolset::{Wanted, public_names};
 
 pub(super) const OPEN_SECTIONS: &str = "open_sections";
 pub(super) const READ_SECTION: &str = "read_section";
@@ -40,7 +44,8 @@ fn is_tool_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// The name by which models call a tool of a server.
+/// The name by which models call a tool of a server in a set where no other wants it.
 pub(super) fn public_name(server: &str, tool: &str) -> String {
-    format!("{server}_{tool}")
+    let wanted = Wanted { identity: (server, tool), prefix: server, name: tool };
+    public_names(&[wanted], &BTreeSet::new()).pop().unwrap_or_default()
 }

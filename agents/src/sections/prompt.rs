@@ -17,7 +17,7 @@ use super::state::PromptState;
 /// ```
 /// use mcp_agents::{Prompt, PromptParams, PromptState, Section};
 ///
-/// let prompt = Prompt::builder()
+/// let prompt = Prompt::new()
 ///     .section(Section::new("task", "Task").template("Triage the new issues."))
 ///     .section(Section::new("tools", "Tools").child(Section::new("git", "Git").template("Use git.")))
 ///     .build()?;
@@ -68,7 +68,8 @@ impl PromptBuilder {
 
 impl Prompt {
     /// A prompt of no sections yet.
-    pub fn builder() -> PromptBuilder {
+    #[allow(clippy::new_ret_no_self)]
+    pub fn new() -> PromptBuilder {
         PromptBuilder { sections: Vec::new(), reserved: RESERVED_NAMES.map(str::to_owned).to_vec() }
     }
 

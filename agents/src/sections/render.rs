@@ -95,7 +95,7 @@ impl RenderedPrompt {
     /// struct Nothing {}
     ///
     /// let clock = SectionTool::function("now", "The time.", async |_: Nothing| Ok::<_, String>("noon"));
-    /// let prompt = Prompt::builder()
+    /// let prompt = Prompt::new()
     ///     .section(Section::new("time", "Time").summary("Clocks.").visibility(Visibility::Summary).tool(clock))
     ///     .build()?;
     /// let closed = prompt.render(&PromptParams::new(), &PromptState::new())?;

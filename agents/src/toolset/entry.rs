@@ -7,6 +7,11 @@ use std::sync::Arc;
 use mcp_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolSpec};
 use serde_json::{Map, Value};
 
+use super::names::Wanted;
+use super::prepared::Prepared;
+use super::rewrites::Rewrites;
+use super::{NameStyle, PROGRAM};
+
 /// One tool of a set, under the name that models know.
 pub(crate) struct Entry {
     /// The name that models know.
@@ -21,6 +26,10 @@ pub(crate) struct Entry {
     pub(crate) input_schema: Arc<Value>,
     pub(crate) annotations: Annotations,
     pub(crate) handler: Handler,
+    /// The schema in the words of providers, once somebody asked for it.
+    pub(crate) rewrites: Rewrites,
+    /// What calls need of the schema, made when the first one comes.
+    pub(crate) prepared: Prepared,
 }
 
 /// Who runs it.
@@ -41,6 +50,24 @@ pub(crate) type Running<'f> = Pin<Box<dyn Future<Output = Result<Value, String>>
 pub(crate) trait Function: Send + Sync {
     /// Runs it; an error is in words for the model.
     fn run(&self, arguments: Map<String, Value>) -> Running<'_>;
+}
+
+impl Entry {
+    /// What it is to be called.
+    pub(crate) fn wanted(&self, style: NameStyle) -> Wanted<'_> {
+        let (prefix, name): (&str, &str) = match (style, &self.handler) {
+            (NameStyle::ToolOnly, _) => ("", &self.tool),
+            (NameStyle::ServerTool, Handler::Server { bound: Some((_, spec)), .. }) => ("", spec.prefixed),
+            (NameStyle::ServerTool, Handler::Function(_)) if &*self.server == PROGRAM => ("", &self.tool),
+            (NameStyle::ServerTool, _) => (&self.server, &self.tool),
+        };
+        Wanted { identity: (&self.server, &self.tool), prefix, name }
+    }
+
+    /// What tells it from others.
+    pub(crate) fn identity(&self) -> (&str, &str) {
+        (&self.server, &self.tool)
+    }
 }
 
 impl fmt::Debug for Entry {

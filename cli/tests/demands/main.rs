@@ -63,6 +63,7 @@ const ROWS: &[Row] = &[
     ("servers.*.isolation.network", isolation::network),
     ("servers.*.isolation.read", isolation::read),
     ("servers.*.isolation.write", isolation::write),
+    ("servers.*.hosted", reach::hosted),
 ];
 
 #[test]

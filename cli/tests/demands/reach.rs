@@ -7,7 +7,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use mcp_runtime::{CallError, ClientOptions};
+use mcp_agents::{HostedServers, Provider};
+use mcp_model::Config;
+use mcp_runtime::{CallError, ClientOptions, LocalSecrets};
 use serde_json::json;
 
 use crate::common::{Project, fixture_server};
@@ -143,6 +145,26 @@ pub(crate) fn headers() {
     assert!(request("headers = { X-Demanded = \"yes\" }\n").contains(demanded));
     assert!(!request("").contains(demanded));
     assert!(refusal(&format!("{SERVER}headers = {{ A = \"b\" }}\n")).contains("has no effect beside `command`"));
+}
+
+/// What OpenAI is told of a server.
+fn handed_over(keys: &str) -> Vec<String> {
+    let project = Project::new(&format!("[servers.hub]\nurl = \"https://mcp.example.com/mcp\"\n{keys}"));
+    let config = Config::load(project.path("mcp.toml")).unwrap();
+    let servers = HostedServers::from_config(&config).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let declared = runtime.block_on(servers.declarations(Provider::OpenAiResponses, &LocalSecrets));
+    declared.tools.iter().map(|tool| tool["server_url"].as_str().unwrap().to_owned()).collect()
+}
+
+pub(crate) fn hosted() {
+    assert_eq!(handed_over("hosted = true\n"), ["https://mcp.example.com/mcp"]);
+    for own in ["", "hosted = false\n", "hosted = true\ndrift = \"deny\"\n"] {
+        assert!(handed_over(own).is_empty(), "{own}");
+    }
+    let child = refusal(&format!("{SERVER}hosted = true\n"));
+    assert!(child.contains("has no effect beside `command`"), "{child}");
+    assert!(child.contains("the provider of a model starts no child process"), "{child}");
 }
 
 pub(crate) fn transport() {

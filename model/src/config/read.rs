@@ -57,6 +57,13 @@ impl<'a> Reader<'a> {
         }
     }
 
+    pub(super) fn boolean(&self, node: &Node, what: &str) -> Result<bool, FileError> {
+        match &node.kind {
+            Kind::Bool(value) => Ok(*value),
+            _ => Err(self.wrong_type(node, what, "`true` or `false`")),
+        }
+    }
+
     pub(super) fn texts(&self, node: &Node, what: &str) -> Result<Vec<String>, FileError> {
         match &node.kind {
             Kind::List(elements) => {

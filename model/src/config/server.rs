@@ -10,7 +10,7 @@ use crate::secrets::{ConfigField, quoted};
 use crate::server::{ServerConfig, Transport, is_server_name};
 use crate::{FileError, nearest};
 
-pub(super) const KEYS: [&str; 24] = [
+pub(super) const KEYS: [&str; 25] = [
     "command",
     "args",
     "cwd",
@@ -34,12 +34,15 @@ pub(super) const KEYS: [&str; 24] = [
     "drift",
     "pin",
     "isolation",
+    "hosted",
     "type",
 ];
 /// The keys that say how a server is reached: one of them, and only one.
 const REACHED_BY: [&str; 4] = ["command", "npm", "uvx", "url"];
 const CHILD_ONLY: [&str; 5] = ["args", "cwd", "env", "inherit_env", "isolation"];
-const REMOTE_ONLY: [&str; 1] = ["headers"];
+const REMOTE_ONLY: [&str; 2] = ["headers", "hosted"];
+/// What is demanded of a server: it is no passing key of another program's file, where nothing can be demanded.
+const DEMANDS: [&str; 2] = ["isolation", "hosted"];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -117,6 +120,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.drift = table.read("drift", |node, what| reader.drift(node, what))?;
     server.pin = table.read("pin", |node, what| reader.pin(node, what))?;
     server.isolation = table.read("isolation", |node, what| isolation::read(reader, node, what))?;
+    server.hosted = table.read("hosted", |node, what| reader.boolean(node, what))?.unwrap_or_default();
     // Other programs write numbers here, some in seconds and some in milliseconds: what is meant cannot be known.
     let foreign = |entry: &Entry| !reader.strict && matches!(entry.value.kind, Kind::Number);
     let duration = |key| match table.get(key) {
@@ -149,13 +153,18 @@ fn transport(reader: &Reader<'_>, table: &Table<'_>) -> Result<Transport, FileEr
         return Err(reader.error(entry.at, message).with_help(format!("this `{}` goes with {needed}", entry.key)));
     }
     let useless: &[&str] = if remote { &CHILD_ONLY } else { &REMOTE_ONLY };
-    // What is demanded of a child is no passing key of another program, where nothing can be demanded.
-    let refused =
-        |entry: &&&Entry| useless.contains(&entry.key.as_str()) && (reader.strict || entry.key == "isolation");
+    let refused = |entry: &&&Entry| {
+        let key = entry.key.as_str();
+        useless.contains(&key) && (reader.strict || DEMANDS.contains(&key))
+    };
     if let Some(entry) = table.entries.iter().find(refused) {
         let message = format!("server `{name}` has `{}`, which has no effect beside `{}`", entry.key, source.key);
         let home = if remote { "`command`, `npm` or `uvx`" } else { "`url`" };
-        return Err(reader.error(entry.at, message).with_help(format!("`{}` goes with {home}", entry.key)));
+        let why = match entry.key.as_str() {
+            "hosted" => ": the provider of a model starts no child process",
+            _ => "",
+        };
+        return Err(reader.error(entry.at, message).with_help(format!("`{}` goes with {home}{why}", entry.key)));
     }
     let text = reader.text(&source.value, &format!("`{}` of server `{name}`", source.key))?;
     if text.trim().is_empty() {

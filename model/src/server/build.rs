@@ -25,6 +25,7 @@ impl ServerConfig {
             drift: None,
             pin: None,
             isolation: None,
+            hosted: false,
             folder: None,
             as_written: None,
         }
@@ -114,6 +115,14 @@ impl ServerConfig {
     #[must_use]
     pub fn isolation(mut self, isolation: Isolation) -> Self {
         self.isolation = Some(isolation);
+        self
+    }
+
+    /// Lets the provider of a model be told of the server, with its headers, so that the provider's own client calls the
+    /// tools. A child process cannot have it: who hands servers over says so.
+    #[must_use]
+    pub fn hosted(mut self) -> Self {
+        self.hosted = true;
         self
     }
 

@@ -72,6 +72,9 @@ impl ServerConfig {
         if let Some(isolation) = &shown.isolation {
             put(&mut json, "isolation", isolation.to_json());
         }
+        if shown.hosted {
+            put(&mut json, "hosted", true);
+        }
         Value::Object(json)
     }
 

@@ -207,6 +207,9 @@ pub struct ServerConfig {
     pub pin: Option<Pin>,
     /// What the child process may see of the machine; `None` for all that this process sees.
     pub isolation: Option<Isolation>,
+    /// Whether a model's provider may be told of the server, so that its own client of the protocol calls the tools. URL and
+    /// headers go to the provider then, secrets included.
+    pub hosted: bool,
     /// The folder that a relative `command`, `cwd` and folders of `isolation` are relative to: that of the file which
     /// names the server.
     pub folder: Option<PathBuf>,

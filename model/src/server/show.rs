@@ -28,6 +28,7 @@ impl fmt::Debug for ServerConfig {
             .field("drift", &shown.drift)
             .field("pin", &shown.pin)
             .field("isolation", &shown.isolation)
+            .field("hosted", &shown.hosted)
             .finish()
     }
 }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CallError, CallOptions, Demands, ToolCall, ToolResult};
+use super::{CallError, CallOptions, Demands, Offer, ToolCall, ToolResult};
 
 /// Anything that can call a tool: a [`Client`](crate::Client), a layer around one, a fake in a test.
 pub trait CallTool: Send + Sync {
@@ -19,6 +19,12 @@ pub trait CallTool: Send + Sync {
     #[doc(hidden)]
     fn demands(&self) -> Demands {
         Demands::default()
+    }
+
+    /// Which tools may be called at all, for lists that are made for a model.
+    #[doc(hidden)]
+    fn offer(&self) -> Offer {
+        Offer::of(self.demands())
     }
 
     /// The same with options for every call that does not set them itself.
@@ -56,6 +62,10 @@ impl<C: CallTool + ?Sized> CallTool for &C {
     fn demands(&self) -> Demands {
         (**self).demands()
     }
+
+    fn offer(&self) -> Offer {
+        (**self).offer()
+    }
 }
 
 impl<C: CallTool + ?Sized> CallTool for Arc<C> {
@@ -66,6 +76,10 @@ impl<C: CallTool + ?Sized> CallTool for Arc<C> {
     fn demands(&self) -> Demands {
         (**self).demands()
     }
+
+    fn offer(&self) -> Offer {
+        (**self).offer()
+    }
 }
 
 impl<C: CallTool + ?Sized> CallTool for Box<C> {
@@ -75,6 +89,10 @@ impl<C: CallTool + ?Sized> CallTool for Box<C> {
 
     fn demands(&self) -> Demands {
         (**self).demands()
+    }
+
+    fn offer(&self) -> Offer {
+        (**self).offer()
     }
 }
 
@@ -100,6 +118,10 @@ impl<C: CallTool> CallTool for WithOptions<C> {
     fn demands(&self) -> Demands {
         self.client.demands()
     }
+
+    fn offer(&self) -> Offer {
+        self.client.offer()
+    }
 }
 
 /// [`CallTool`] behind a pointer: `Box<dyn DynCallTool>` and `Arc<dyn DynCallTool>` are `CallTool`s themselves.
@@ -124,6 +146,10 @@ pub trait DynCallTool: Send + Sync {
     /// As [`CallTool::demands`].
     #[doc(hidden)]
     fn demands_dyn(&self) -> Demands;
+
+    /// As [`CallTool::offer`].
+    #[doc(hidden)]
+    fn offer_dyn(&self) -> Offer;
 }
 
 impl<C: CallTool> DynCallTool for C {
@@ -137,6 +163,10 @@ impl<C: CallTool> DynCallTool for C {
     fn demands_dyn(&self) -> Demands {
         self.demands()
     }
+
+    fn offer_dyn(&self) -> Offer {
+        self.offer()
+    }
 }
 
 impl CallTool for dyn DynCallTool + '_ {
@@ -146,5 +176,9 @@ impl CallTool for dyn DynCallTool + '_ {
 
     fn demands(&self) -> Demands {
         self.demands_dyn()
+    }
+
+    fn offer(&self) -> Offer {
+        self.offer_dyn()
     }
 }

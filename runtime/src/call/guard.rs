@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::{CallError, ToolCall};
+use crate::Client;
 use crate::observe::Observer;
 
 pub(crate) type Checking<'a> = Pin<Box<dyn Future<Output = Result<(), CallError>> + Send + 'a>>;
@@ -18,6 +19,9 @@ pub(crate) trait Guard: Send + Sync {
 
     /// Who tells of what happens to the calls of this client.
     fn observer(&self) -> &Arc<Observer>;
+
+    /// The client itself.
+    fn client(&self) -> &Client;
 
     /// The name of the server, whatever a call says.
     fn server(&self) -> &str;

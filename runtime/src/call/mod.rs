@@ -8,6 +8,7 @@ mod encode;
 mod error;
 mod error_kind;
 mod guard;
+mod offer;
 mod options;
 mod passage;
 mod progress;
@@ -33,6 +34,8 @@ pub use error_kind::CallErrorKind;
 #[doc(hidden)]
 pub use guard::Demands;
 pub(crate) use guard::{Checking, Guard};
+#[doc(hidden)]
+pub use offer::Offer;
 pub use options::CallOptions;
 pub(crate) use passage::{Limit, Passage, Place};
 pub(crate) use progress::Listener;

@@ -33,6 +33,7 @@ use crate::{ConnectError, ServerSpec};
 
 pub use handlers::{ElicitationAnswer, ElicitationRequest, Root, SamplingAnswer, SamplingRequest};
 pub use options::ClientOptions;
+pub use resolve::with_secrets;
 pub use secrets::{LocalSecrets, Or, SecretError, SecretSource};
 pub use servers::{ConnectReport, Servers};
 pub use state::{ConnectionState, StateWatch};

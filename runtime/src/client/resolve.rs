@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_model::{SecretRef, ServerConfig};
 
-use super::secrets::Secrets;
+use super::secrets::{SecretSource, Secrets};
 use crate::observe::redact::{PrivateValues, Redactor};
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
@@ -17,14 +17,35 @@ pub(crate) struct Resolved {
     pub(crate) redactor: Redactor,
 }
 
+/// The configuration of a server with the values of its placeholders, as a client asks for them when it connects: for those
+/// who hand it to somebody else that connects. `Debug` of it still shows the placeholders alone; its fields hold the values.
+///
+/// ```
+/// use mcp_model::{ServerConfig, Transport};
+/// use mcp_runtime::{LocalSecrets, with_secrets};
+///
+/// # async fn run() -> Result<(), mcp_runtime::ConnectError> {
+/// let server = ServerConfig::http("files", "https://${HOST:-files.example.com}/mcp");
+/// let ready = with_secrets(&server, &LocalSecrets).await?;
+/// assert!(matches!(&ready.transport, Transport::Http { url, .. } if url.starts_with("https://files")));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Names the placeholder that has no value, or that nothing can be said of, and never a value.
+pub async fn with_secrets(config: &ServerConfig, source: &impl SecretSource) -> Result<ServerConfig, ConnectError> {
+    Ok(resolve(config, source).await?.config)
+}
+
 /// Asks for the value of each placeholder.
 ///
 /// # Errors
 /// Names the placeholder that has no value, or that nothing can be said of.
-pub(crate) async fn resolve(config: &ServerConfig, secrets: &Secrets) -> Result<Resolved, ConnectError> {
+pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) -> Result<Resolved, ConnectError> {
     let mut found = BTreeMap::new();
     for secret in config.placeholders() {
-        let value = secrets.get(&secret).await.map_err(|error| {
+        let value = secrets.secret(&secret).await.map_err(|error| {
             let kind = if error.is_unsupported() { Kind::Unsupported } else { Kind::Config };
             // What a program's own source says may hold what it gave before.
             let said = Redactor::new(&private_values(config, &found)).shown(&error.to_string(), LONGEST_REASON);

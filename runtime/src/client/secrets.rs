@@ -137,6 +137,12 @@ impl Secrets {
     }
 }
 
+impl SecretSource for Secrets {
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
+        self.get(secret).await
+    }
+}
+
 impl Default for Secrets {
     fn default() -> Self {
         Self::new(LocalSecrets)

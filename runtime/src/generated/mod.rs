@@ -12,7 +12,7 @@ pub use call_value::{deserialize_call, serialize_call};
 pub use offers::{fill_in, get_prompt, read_resource};
 
 pub use crate::call::{
-    Demands, call, call_untyped, decode, decode_wrapped, encode, encode_wrapped, place_of, print_arguments,
+    Demands, Offer, call, call_untyped, decode, decode_wrapped, encode, encode_wrapped, place_of, print_arguments,
     read_arguments,
 };
 pub use crate::wire::*;

@@ -14,7 +14,6 @@ use super::layer::{Around, Below, layers_of_tower};
 use super::tools::{Globs, annotations};
 use super::wait;
 use crate::call::{Passage, Place};
-use crate::session::deadline::Deadline;
 use crate::{Annotations, CallError, ToolCall, ToolResult};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -100,12 +99,22 @@ enum Rule {
 pub struct Policy {
     rule: Rule,
     patience: Duration,
+    by_name: ByName,
+}
+
+/// What is known of a policy by the name of a tool alone, for lists of tools.
+#[derive(Clone, Default)]
+enum ByName {
+    #[default]
+    Unknown,
+    Allows(Globs),
+    Denies(Globs),
 }
 
 impl Policy {
     /// A policy by a rule, which is asked where the call is made and must not block.
     pub fn new(rule: impl Fn(&CallFacts<'_>) -> Verdict + Send + Sync + 'static) -> Self {
-        Self { rule: Rule::Sync(Arc::new(rule)), patience: PATIENCE }
+        Self { rule: Rule::Sync(Arc::new(rule)), patience: PATIENCE, by_name: ByName::Unknown }
     }
 
     /// A policy by a rule that takes time, up to [`patience`](Self::patience). That is not the call's time. What the call is
@@ -127,25 +136,33 @@ impl Policy {
         F: Fn(ToolCall) -> V + Send + Sync + 'static,
         V: Future<Output = Verdict> + Send + 'static,
     {
-        Self { rule: Rule::Async(Arc::new(move |call| Box::pin(rule(call)))), patience: PATIENCE }
+        Self {
+            rule: Rule::Async(Arc::new(move |call| Box::pin(rule(call)))),
+            patience: PATIENCE,
+            by_name: ByName::Unknown,
+        }
     }
 
     /// Allows the tools that the globs name, and no others.
     pub fn allow(globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let globs = Globs::new(globs);
-        Self::new(move |call| match globs.name(call.tool) {
+        let by_name = ByName::Allows(globs.clone());
+        let policy = Self::new(move |call| match globs.name(call.tool) {
             true => Verdict::Allow,
             false => Verdict::deny(format!("the policy allows {} alone", globs.listed())),
-        })
+        });
+        Self { by_name, ..policy }
     }
 
     /// Denies the tools that the globs name.
     pub fn deny(globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let globs = Globs::new(globs);
-        Self::new(move |call| match globs.name(call.tool) {
+        let by_name = ByName::Denies(globs.clone());
+        let policy = Self::new(move |call| match globs.name(call.tool) {
             true => Verdict::deny(format!("the policy denies {}", globs.listed())),
             false => Verdict::Allow,
-        })
+        });
+        Self { by_name, ..policy }
     }
 
     /// Allows the tools that say that they change nothing (`readOnlyHint`), as far as the bindings know it, and no others.
@@ -163,6 +180,15 @@ impl Policy {
         Self { patience, ..self }
     }
 
+    /// Whether it may allow a call of this tool, as far as the name says.
+    pub(crate) fn admits(&self, tool: &str) -> bool {
+        match &self.by_name {
+            ByName::Unknown => true,
+            ByName::Allows(globs) => globs.name(tool),
+            ByName::Denies(globs) => !globs.name(tool),
+        }
+    }
+
     async fn verdict(&self, call: &ToolCall) -> Result<Verdict, CallError> {
         let verdict = match &self.rule {
             Rule::Sync(rule) => contained(|| rule(&CallFacts::of(call))),
@@ -170,7 +196,7 @@ impl Policy {
                 let mut shown = call.clone();
                 shown.passage = Passage::default();
                 let verdict = contained_async(|| rule(shown));
-                match wait::aside(call, Deadline::after(self.patience).bound(verdict)).await? {
+                match wait::aside(call, self.patience, verdict).await? {
                     Some(verdict) => verdict,
                     None => {
                         return Ok(Verdict::Deny(format!("the policy came to no verdict within {:?}", self.patience)));

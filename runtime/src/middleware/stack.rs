@@ -14,6 +14,7 @@ use super::demands::{Admission, Consent, Sameness};
 use super::events::Announced;
 use super::layer::ServiceFuture;
 use super::{Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout};
+use crate::call::Offer;
 use crate::observe::{Events, Observer};
 use crate::{
     CallError, CallTool, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult,
@@ -210,6 +211,10 @@ impl Layers {
 impl<C: CallTool> CallTool for Stack<C> {
     async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
         self.service.clone().call(call).await
+    }
+
+    fn offer(&self) -> Offer {
+        self.inner.offer().with_policies(&self.layers.policies)
     }
 }
 

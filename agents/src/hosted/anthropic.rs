@@ -1,0 +1,71 @@
+//! A server as Anthropic's connector wants it: an entry of `mcp_servers`, and a toolset that names it.
+
+use std::collections::BTreeSet;
+
+use mcp_model::{ServerConfig, printable};
+use serde_json::{Map, Value, json};
+
+use super::Declaration;
+use super::credentials::Credentials;
+use super::declarations::NotHostedReason;
+use super::plan::{Approved, Plan, Refusal};
+
+/// The value of `anthropic-beta` without which the API knows neither field.
+const BETA: &str = "mcp-client-2025-11-20";
+const NO_APPROVALS: &str = "`approve` of its configuration names them, and Anthropic's connector asks nobody";
+
+/// Fields as in Anthropic's documentation of the connector. It has no approvals: a tool that needs one is off there.
+pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Credentials) -> Result<Declaration, Refusal> {
+    if !credentials.is_encrypted() {
+        return Err(
+            NotHostedReason::Address.because("its `url` is not https, and Anthropic's connector takes no other")
+        );
+    }
+    if let Some(name) = credentials.headers.keys().next() {
+        let name = printable(name);
+        let message = if name.eq_ignore_ascii_case("authorization") {
+            format!("its header `{name}` is no bearer token, and Anthropic's connector sends nothing else")
+        } else {
+            format!("it has the header `{name}`, and Anthropic's connector sends none but a bearer token")
+        };
+        return Err(NotHostedReason::Headers.because(message));
+    }
+    let (allowed, left) = match (plan.approved, plan.allowed) {
+        (Approved::None, allowed) => (allowed, None),
+        (Approved::These(approved), allowed) => {
+            let others: BTreeSet<String> =
+                allowed.into_iter().flatten().filter(|name| !approved.contains(name)).collect();
+            let left = (approved.into_iter().collect(), NotHostedReason::Approval.because(NO_APPROVALS));
+            (Some(others), Some(left))
+        }
+        (Approved::All, _) => {
+            let message = "its calls need the approvals that `approve` of its configuration demands, and Anthropic's connector \
+                           asks nobody";
+            return Err(NotHostedReason::Approval.because(message));
+        }
+    };
+    let mut toolset = Map::new();
+    toolset.insert("type".to_owned(), "mcp_toolset".into());
+    toolset.insert("mcp_server_name".to_owned(), config.name.as_str().into());
+    if let Some(allowed) = allowed {
+        // What is not named is off, so that a tool that the server adds later is off as well.
+        let configs: Map<String, Value> = allowed.into_iter().map(|name| (name, json!({ "enabled": true }))).collect();
+        toolset.insert("default_config".to_owned(), json!({ "enabled": false }));
+        toolset.insert("configs".to_owned(), configs.into());
+    }
+    let mut server = Map::new();
+    server.insert("type".to_owned(), "url".into());
+    server.insert("url".to_owned(), credentials.url.into());
+    server.insert("name".to_owned(), config.name.as_str().into());
+    if let Some(token) = credentials.bearer {
+        server.insert("authorization_token".to_owned(), token.into());
+    }
+    Ok(Declaration {
+        server: config.name.clone(),
+        tool: toolset.into(),
+        mcp_server: Some(server.into()),
+        beta: Some(BETA),
+        left,
+        notes: Vec::new(),
+    })
+}

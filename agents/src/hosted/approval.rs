@@ -1,0 +1,113 @@
+//! Approvals that a provider asks the program for.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+/// A call that OpenAI's own client makes only if somebody approves of it: an item `mcp_approval_request` of a response.
+/// `Debug` shows no arguments.
+///
+/// ```
+/// use mcp_agents::HostedApproval;
+/// use serde_json::json;
+///
+/// let response = json!({ "id": "resp_1", "output": [{
+///     "type": "mcp_approval_request", "id": "mcpr_1", "server_label": "tracker", "name": "merge", "arguments": "{\"number\":1}",
+/// }] });
+/// let mut input = Vec::new();
+/// for asked in HostedApproval::asked(&response) {
+///     input.push(match asked.tool.as_str() {
+///         "merge" => asked.approve(),
+///         other => asked.decline(&format!("{other} is nothing that a model does here")),
+///     });
+/// }
+/// assert_eq!(input[0], json!({ "type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": true }));
+/// ```
+#[derive(Clone, PartialEq)]
+#[non_exhaustive]
+pub struct HostedApproval {
+    /// The server's configured name.
+    pub server: String,
+    /// The wire name of the tool.
+    pub tool: String,
+    /// What the tool would be called with: the text where it is no JSON.
+    pub arguments: Value,
+    id: String,
+}
+
+impl fmt::Debug for HostedApproval {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("HostedApproval");
+        shown.field("server", &self.server).field("tool", &self.tool).finish_non_exhaustive()
+    }
+}
+
+impl HostedApproval {
+    /// What a response of OpenAI's Responses asks for, in order; nothing where it asks for nothing. An item without an id, a
+    /// label or a name asks for nothing that could be answered.
+    #[must_use]
+    pub fn asked(response: &Value) -> Vec<Self> {
+        let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
+        items
+            .filter(|item| item.get("type").and_then(Value::as_str) == Some("mcp_approval_request"))
+            .filter_map(read)
+            .collect()
+    }
+
+    /// The item of the next request's `input` that lets the call be made.
+    #[must_use]
+    pub fn approve(&self) -> Value {
+        json!({ "type": "mcp_approval_response", "approval_request_id": self.id, "approve": true })
+    }
+
+    /// The item of the next request's `input` that refuses the call; the model reads the reason.
+    #[must_use]
+    pub fn decline(&self, reason: &str) -> Value {
+        json!({ "type": "mcp_approval_response", "approval_request_id": self.id, "approve": false, "reason": reason })
+    }
+}
+
+fn read(item: &Value) -> Option<HostedApproval> {
+    let text = |key: &str| item.get(key)?.as_str().map(str::to_owned);
+    let arguments = match item.get("arguments") {
+        Some(Value::String(text)) if text.trim().is_empty() => json!({}),
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
+        Some(other) => other.clone(),
+        None => json!({}),
+    };
+    Some(HostedApproval { server: text("server_label")?, tool: text("name")?, arguments, id: text("id")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_that_was_cut_asks_for_nothing() {
+        for cut in [
+            json!(null),
+            json!({}),
+            json!({ "output": {} }),
+            json!({ "output": [null, "x", { "type": "message" }, { "type": "mcp_approval_request", "id": "a" }] }),
+            json!({ "output": [{ "type": "mcp_approval_request", "name": "n", "server_label": "l", "arguments": "{}" }] }),
+        ] {
+            assert_eq!(HostedApproval::asked(&cut), []);
+        }
+    }
+
+    #[test]
+    fn arguments_are_a_value_or_the_text_as_it_is() {
+        for (sent, read) in [
+            (json!("{\"a\":1}"), json!({ "a": 1 })),
+            (json!(""), json!({})),
+            (json!("{\"a\":"), json!("{\"a\":")),
+            (json!({ "a": 1 }), json!({ "a": 1 })),
+        ] {
+            let item = json!({ "type": "mcp_approval_request", "id": "i", "name": "n", "server_label": "l", "arguments": sent });
+            let asked = HostedApproval::asked(&json!({ "output": [item] }));
+            assert_eq!(asked[0].arguments, read);
+            assert!(!format!("{asked:?}").contains('1'));
+            assert_eq!(asked[0].decline("no")["reason"], "no");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What a provider has to know to reach a server: the URL and the headers, as values.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use mcp_model::{ServerConfig, Transport, printable};
+
+use super::declarations::NotHostedReason;
+use super::plan::Refusal;
+
+/// URL and headers with their secrets. `Debug` shows neither.
+pub(super) struct Credentials {
+    pub(super) url: String,
+    /// The token of `Authorization: Bearer`.
+    pub(super) bearer: Option<String>,
+    /// All other headers.
+    pub(super) headers: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").field("headers", &self.headers.len()).finish_non_exhaustive()
+    }
+}
+
+impl Credentials {
+    /// Those of a configuration whose placeholders are values.
+    pub(super) fn of(ready: &ServerConfig) -> Result<Self, Refusal> {
+        let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &ready.transport else {
+            return Err(NotHostedReason::Transport.because("only a `url` can be handed over"));
+        };
+        let mut found = Self { url: url.clone(), bearer: None, headers: BTreeMap::new() };
+        for (name, value) in headers {
+            let is_name =
+                !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
+            if !is_name {
+                return Err(NotHostedReason::Headers.because("the name of one of its headers is none"));
+            }
+            if !value.bytes().all(|b| (b' '..=b'~').contains(&b) || b == b'\t') {
+                let name = printable(name);
+                let message = format!(
+                    "the value of its header `{name}` has characters that no header may have, a line break perhaps"
+                );
+                return Err(NotHostedReason::Headers.because(message));
+            }
+            let token = name.eq_ignore_ascii_case("authorization").then(|| bearer(value)).flatten();
+            match token {
+                // Two spellings of one name are two headers for the file, and one for HTTP.
+                Some(token) if found.bearer.is_none() => found.bearer = Some(token.to_owned()),
+                Some(_) => return Err(NotHostedReason::Headers.because("it has `Authorization` twice")),
+                None => drop(found.headers.insert(name.clone(), value.clone())),
+            }
+        }
+        let is_authorization = |name: &String| name.eq_ignore_ascii_case("authorization");
+        if found.headers.keys().filter(|name| is_authorization(name)).count() + usize::from(found.bearer.is_some()) > 1
+        {
+            return Err(NotHostedReason::Headers.because("it has `Authorization` twice"));
+        }
+        Ok(found)
+    }
+
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.url.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
+    }
+}
+
+/// The token of `Bearer TOKEN`.
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.trim().split_once([' ', '\t'])?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && !token.contains([' ', '\t'])).then_some(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(headers: &[(&str, &str)]) -> Result<Credentials, Refusal> {
+        let config = ServerConfig::http("a", "https://a.example.com");
+        Credentials::of(&headers.iter().fold(config, |config, (name, value)| config.header(*name, *value)))
+    }
+
+    #[test]
+    fn a_bearer_token_is_told_from_other_headers() {
+        let found = of(&[("authorization", "bearer  t0ken"), ("X-Team", "blue")]).unwrap();
+        assert_eq!(found.bearer.as_deref(), Some("t0ken"));
+        assert_eq!(found.headers.keys().collect::<Vec<_>>(), ["X-Team"]);
+        for other in ["Basic dTpw", "Bearer", "Bearer ", "Bearer a b", "t0ken"] {
+            let found = of(&[("Authorization", other)]).unwrap();
+            assert_eq!((found.bearer.is_none(), found.headers.len()), (true, 1), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_header_is_refused_and_not_shown() {
+        for (name, value) in
+            [("X", "s3cret\n"), ("X", "s3cret\r\nY: z"), ("X", "s3cret é"), ("X Y", "s3cret"), ("", "s3cret")]
+        {
+            let refusal = of(&[(name, value)]).unwrap_err();
+            assert_eq!(refusal.reason, NotHostedReason::Headers);
+            assert!(!refusal.message.contains("s3cret"), "{}", refusal.message);
+        }
+        for second in ["Bearer b", "Basic b"] {
+            assert!(of(&[("Authorization", "Bearer a"), ("authorization", second)]).is_err(), "{second}");
+        }
+        assert!(!format!("{:?}", of(&[("X", "s3cret")]).unwrap()).contains("s3cret"));
+    }
+}

@@ -1,0 +1,231 @@
+//! Servers that are handed to a provider, whose own client of the protocol calls their tools.
+
+mod address;
+mod anthropic;
+mod approval;
+mod credentials;
+mod declarations;
+mod openai;
+mod plan;
+
+use std::collections::BTreeMap;
+
+use mcp_model::{Config, Drift, FileError, ServerConfig, Snapshot, Transport};
+use mcp_runtime::{SecretSource, ServerSpec, with_secrets};
+use serde_json::Value;
+
+pub use self::approval::HostedApproval;
+use self::credentials::Credentials;
+pub use self::declarations::{HostedDeclarations, HostedNote, HostedNoteKind, NotHosted, NotHostedReason};
+use self::plan::{Plan, Refusal};
+use crate::Provider;
+
+/// Servers that a provider may be told of: those with `hosted = true` in `mcp.toml`.
+///
+/// The provider's own client connects to them then, lists their tools and calls them, and nothing of that comes through this
+/// process. So URL, headers and the secrets in them go to the provider with every request; `tools`, `exclude` and `approve`
+/// go along in the provider's words, or the server is not handed over; policies, transactions, time limits, checks of drift
+/// and events of this program do not reach those calls, which a [note](HostedDeclarations::notes) says.
+///
+/// A server that cannot be handed over as its configuration demands is in [`not_hosted`](HostedDeclarations::not_hosted) with
+/// the reason: its tools belong into the request as those of any other server, called by the program's own client.
+///
+/// ```
+/// use mcp_agents::{HostedServers, Provider};
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::LocalSecrets;
+///
+/// # async fn run() {
+/// let tracker = ServerConfig::http("tracker", "https://mcp.example.com/mcp")
+///     .header("Authorization", "Bearer ${TRACKER_TOKEN:-none}")
+///     .exclude(["delete_*"])
+///     .hosted();
+/// let servers = HostedServers::new().with_tools(tracker, ["list_issues", "delete_issue"]);
+///
+/// let declared = servers.declarations(Provider::OpenAiResponses, &LocalSecrets).await;
+/// assert_eq!(declared.tools[0]["server_url"], "https://mcp.example.com/mcp");
+/// assert_eq!(declared.tools[0]["allowed_tools"][0], "list_issues");
+///
+/// let none = servers.declarations(Provider::Gemini, &LocalSecrets).await;
+/// assert_eq!(none.not_hosted[0].server, "tracker");
+/// # }
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+/// # runtime.block_on(run());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct HostedServers {
+    servers: BTreeMap<String, Server>,
+}
+
+#[derive(Clone, Debug)]
+struct Server {
+    config: ServerConfig,
+    /// The names of its tools, where somebody has looked.
+    tools: Option<Vec<String>>,
+}
+
+impl HostedServers {
+    /// No servers.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The servers of a configuration that have `hosted = true`, with the names of their tools from the snapshots beside the
+    /// configuration's file, where there are any.
+    ///
+    /// # Errors
+    /// Where a snapshot cannot be read: file, line and column.
+    pub fn from_config(config: &Config) -> Result<Self, FileError> {
+        let mut servers = Self::new();
+        for name in config.servers.iter().filter(|(_, server)| server.hosted).map(|(name, _)| name) {
+            let server = config.server_with_defaults(name)?;
+            let path = config.snapshot_path(name);
+            let is_there = config.path.is_some() && path.exists();
+            servers = match is_there.then(|| Snapshot::load(&path)).transpose()? {
+                Some(snapshot) => servers.with_tools(server, names(&snapshot.tools)),
+                None => servers.with(server),
+            };
+        }
+        Ok(servers)
+    }
+
+    /// Adds the server of bindings, as it was configured when they were made, with the tools that were bound.
+    ///
+    /// # Errors
+    /// Where the bindings carry no configuration.
+    pub fn with_bindings(self, spec: &ServerSpec) -> Result<Self, FileError> {
+        let wrong = |what: String| FileError::new(format!("server `{}`: {what}", spec.name));
+        let text = spec.config.ok_or_else(|| {
+            wrong("its bindings carry no configuration".to_owned()).with_help("use `HostedServers::with_tools`")
+        })?;
+        let json =
+            serde_json::from_str(text).map_err(|error| wrong(format!("the configuration it carries: {error}")))?;
+        let config = ServerConfig::from_json(spec.name, &json)?;
+        Ok(self.with_tools(config, spec.tools.iter().map(|tool| tool.name)))
+    }
+
+    /// Adds a server whose tools nobody has listed, or replaces the one of its name. Whatever its configuration says of tools
+    /// can then be handed over only where it names them one by one.
+    #[must_use]
+    pub fn with(mut self, config: ServerConfig) -> Self {
+        self.servers.insert(config.name.clone(), Server { config, tools: None });
+        self
+    }
+
+    /// Adds a server with the names of the tools that it offers, or replaces the one of its name.
+    #[must_use]
+    pub fn with_tools<S: Into<String>>(mut self, config: ServerConfig, tools: impl IntoIterator<Item = S>) -> Self {
+        let tools = Some(tools.into_iter().map(Into::into).collect());
+        self.servers.insert(config.name.clone(), Server { config, tools });
+        self
+    }
+
+    /// The names of the servers, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.servers.keys().map(String::as_str)
+    }
+
+    /// The servers in a provider's words, each with the secrets that its configuration names: to be made anew for each
+    /// request, since providers keep none of them, and to be put into that request alone.
+    ///
+    /// It always gives something: a server that cannot be handed over is in
+    /// [`not_hosted`](HostedDeclarations::not_hosted), and the others are declared.
+    pub async fn declarations(&self, provider: Provider, secrets: &impl SecretSource) -> HostedDeclarations {
+        let mut declared = HostedDeclarations::new(provider);
+        for server in self.servers.values() {
+            match server.declared(provider, secrets).await {
+                Ok(declaration) => declared.add(declaration),
+                Err(refusal) => declared.refuse(&server.config.name, refusal),
+            }
+        }
+        declared
+    }
+}
+
+/// What the request gets of one server.
+struct Declaration {
+    server: String,
+    tool: Value,
+    /// The part of it that stands elsewhere in the request.
+    mcp_server: Option<Value>,
+    beta: Option<&'static str>,
+    /// Tools that stay with the program's own client, and why.
+    left: Option<(Vec<String>, Refusal)>,
+    notes: Vec<(HostedNoteKind, String)>,
+}
+
+impl Server {
+    async fn declared(&self, provider: Provider, secrets: &impl SecretSource) -> Result<Declaration, Refusal> {
+        let wire: fn(&ServerConfig, Plan, Credentials) -> Result<Declaration, Refusal> = match provider {
+            Provider::OpenAiResponses => openai::declaration,
+            Provider::Anthropic => anthropic::declaration,
+            Provider::OpenAiChat => {
+                return Err(NotHostedReason::Provider.because("Chat Completions have no client of the protocol"));
+            }
+            Provider::Gemini => {
+                return Err(NotHostedReason::Provider.because(
+                    "Gemini's `mcpServers` take neither a list of allowed tools nor approvals, so nothing is handed to them",
+                ));
+            }
+        };
+        let config = &self.config;
+        if matches!(config.transport, Transport::Stdio { .. }) {
+            return Err(NotHostedReason::Transport
+                .because("a provider starts no child process; only a `url` can be handed over"));
+        }
+        if !config.hosted {
+            return Err(NotHostedReason::NotAsked.because("its configuration does not say `hosted = true`"));
+        }
+        if config.drift == Some(Drift::Deny) {
+            return Err(NotHostedReason::Drift.because(
+                "`drift = \"deny\"` cannot be demanded of a provider's client; set `drift` of the server to \"warn\" or \"ignore\"",
+            ));
+        }
+        let plan = Plan::of(config, self.tools.as_deref())?;
+        let ready = with_secrets(config, secrets)
+            .await
+            .map_err(|error| NotHostedReason::Secrets.because(error.message.clone()))?;
+        let credentials = Credentials::of(&ready)?;
+        address::check(&credentials.url)?;
+        let notes = notes(config, &ready, &credentials);
+        let mut declaration = wire(config, plan, credentials)?;
+        declaration.notes.extend(notes);
+        Ok(declaration)
+    }
+}
+
+/// What has to be said of every server that is handed over.
+fn notes(config: &ServerConfig, ready: &ServerConfig, credentials: &Credentials) -> Vec<(HostedNoteKind, String)> {
+    let told = |key: &'static str, is_there: bool| is_there.then_some(key);
+    let idle = [
+        told("`timeout`", config.timeout.is_some()),
+        told("`connect_timeout`", config.connect_timeout.is_some()),
+        told("`drift`", config.drift == Some(Drift::Warn)),
+        told("`pin`", config.pin.is_some()),
+    ];
+    let idle: Vec<&str> = idle.into_iter().flatten().collect();
+    let mut text =
+        "the provider calls its tools: policies, transactions, time limits, checks of drift and events of this \
+                    program do not reach those calls"
+            .to_owned();
+    if !idle.is_empty() {
+        text.push_str(&format!(", so {} of its configuration does nothing there", idle.join(", ")));
+    }
+    let mut notes = vec![(HostedNoteKind::NotGoverned, text)];
+    if ready.secrets().iter().any(|secret| !secret.is_empty() && credentials.url.contains(secret.as_str())) {
+        let text =
+            "its `url` holds a secret, and providers repeat URLs in what they answer; a header is the place for it";
+        notes.push((HostedNoteKind::SecretInUrl, text.to_owned()));
+    }
+    if !credentials.is_encrypted() {
+        let text = "its `url` is not https: what the provider sends there, headers included, can be read on the way";
+        notes.push((HostedNoteKind::NotEncrypted, text.to_owned()));
+    }
+    notes
+}
+
+fn names(tools: &[Value]) -> impl Iterator<Item = &str> {
+    tools.iter().filter_map(|tool| tool.get("name")?.as_str())
+}

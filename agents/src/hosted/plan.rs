@@ -1,0 +1,124 @@
+//! Which tools a provider may call, and which of them only after an approval.
+
+use std::collections::BTreeSet;
+
+use mcp_model::{ServerConfig, matches_glob};
+
+use super::declarations::NotHostedReason;
+
+/// Why something is not handed over.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) reason: NotHostedReason,
+    pub(super) message: String,
+}
+
+/// What the configuration demands, in names in the place of globs.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Plan {
+    /// The tools that may be called; `None` for all that the server has, now and later.
+    pub(super) allowed: Option<BTreeSet<String>>,
+    pub(super) approved: Approved,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Approved {
+    None,
+    These(BTreeSet<String>),
+    /// All that may be called; where their names are not known, also those that the configuration does not mean.
+    All,
+}
+
+impl Plan {
+    /// Providers know names alone: a glob can be handed over only for tools that somebody has listed, and what the server
+    /// adds later is not among the allowed ones.
+    pub(super) fn of(config: &ServerConfig, listed: Option<&[String]>) -> Result<Self, Refusal> {
+        let is_restricted = config.tools.is_some() || !config.exclude.is_empty();
+        let needs_approval = !config.approve.is_empty();
+        let names = match (listed, &config.tools) {
+            _ if !is_restricted && !needs_approval => None,
+            (Some(listed), _) => Some(listed),
+            (None, Some(tools)) if tools.iter().all(|tool| !tool.contains(['*', '?'])) => Some(tools.as_slice()),
+            (None, _) if is_restricted => {
+                return Err(NotHostedReason::Tools.because(
+                    "`tools` and `exclude` of its configuration are globs, a provider takes names, and nobody has listed its \
+                     tools; run `mcp-bindgen sync`, or name them with `HostedServers::with_tools`",
+                ));
+            }
+            (None, _) => None,
+        };
+        let Some(names) = names else {
+            let approved = if needs_approval { Approved::All } else { Approved::None };
+            return Ok(Self { allowed: None, approved });
+        };
+        let allowed: BTreeSet<String> = names.iter().filter(|name| config.selects(name)).cloned().collect();
+        if allowed.is_empty() {
+            let message = "`tools` and `exclude` of its configuration leave none of its tools";
+            return Err(NotHostedReason::Tools.because(message));
+        }
+        let is_approved = |name: &&String| config.approve.iter().any(|pattern| matches_glob(pattern, name));
+        let approved: BTreeSet<String> = allowed.iter().filter(is_approved).cloned().collect();
+        let approved = match approved.len() {
+            0 => Approved::None,
+            some if some == allowed.len() => Approved::All,
+            _ => Approved::These(approved),
+        };
+        Ok(Self { allowed: Some(allowed), approved })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn remote() -> ServerConfig {
+        ServerConfig::http("a", "https://a.example.com")
+    }
+
+    fn plan(config: &ServerConfig, listed: Option<&[&str]>) -> Result<Plan, Refusal> {
+        let listed = listed.map(|listed| listed.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        Plan::of(config, listed.as_deref())
+    }
+
+    fn set(names: &[&str]) -> BTreeSet<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_demands_nothing_is_handed_over_whole() {
+        let whole = Plan { allowed: None, approved: Approved::None };
+        assert_eq!(plan(&remote(), None).unwrap(), whole);
+        assert_eq!(plan(&remote(), Some(&["x"])).unwrap(), whole);
+    }
+
+    #[test]
+    fn globs_become_the_names_of_what_was_listed() {
+        let config = remote().tools(["list_*", "merge"]).exclude(["*_secrets"]).approve(["merge"]);
+        let listed = ["merge", "list_b", "list_a", "list_secrets", "drop"];
+        let Plan { allowed, approved } = plan(&config, Some(&listed)).unwrap();
+        assert_eq!(allowed, Some(set(&["list_a", "list_b", "merge"])));
+        assert_eq!(approved, Approved::These(set(&["merge"])));
+        assert_eq!(plan(&config, Some(&["merge"])).unwrap().approved, Approved::All);
+        assert_eq!(plan(&config, Some(&["list_a"])).unwrap().approved, Approved::None);
+    }
+
+    #[test]
+    fn without_a_list_names_will_do_and_globs_will_not() {
+        let named = remote().tools(["a", "b"]).exclude(["b*"]);
+        assert_eq!(plan(&named, None).unwrap().allowed, Some(set(&["a"])));
+        for globs in [remote().tools(["a*"]), remote().exclude(["b"]), remote().tools(["a?"]).approve(["a"])] {
+            assert_eq!(plan(&globs, None).unwrap_err().reason, NotHostedReason::Tools);
+        }
+        let approved = plan(&remote().approve(["merge"]), None).unwrap();
+        assert_eq!(approved, Plan { allowed: None, approved: Approved::All });
+    }
+
+    #[test]
+    fn nothing_is_never_taken_for_everything() {
+        let nothing = remote().tools(Vec::<String>::new());
+        for listed in [None, Some(["a"].as_slice()), Some(&[])] {
+            assert_eq!(plan(&nothing, listed).unwrap_err().reason, NotHostedReason::Tools);
+        }
+        assert_eq!(plan(&remote().exclude(["*"]), Some(&["a"])).unwrap_err().reason, NotHostedReason::Tools);
+    }
+}

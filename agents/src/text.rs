@@ -1,0 +1,110 @@
+//! Text of strangers, where a model or a person reads it: it is never markup, never a heading, and does nothing unseen.
+
+use mcp_model::misleads;
+
+/// The text without controls, bidirectional marks and invisible characters; its lines stay.
+pub(crate) fn plain(text: &str) -> String {
+    let text = text.replace("\r\n", "\n");
+    let lines = text.split(['\n', '\r', '\u{2028}', '\u{2029}']);
+    let plain: Vec<String> = lines.map(|line| line.chars().filter(|c| *c == '\t' || !misleads(*c)).collect()).collect();
+    plain.join("\n").trim().to_owned()
+}
+
+/// The text in one line, without what misleads.
+pub(crate) fn line(text: &str) -> String {
+    let spaced: String = text.chars().map(|c| if c.is_whitespace() || is_break(c) { ' ' } else { c }).collect();
+    let shown: String = spaced.chars().filter(|c| !misleads(*c)).collect();
+    shown.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_break(character: char) -> bool {
+    matches!(character, '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// The first sentence of a description, in one line of so many characters at most, which begins no heading, quotation or list.
+pub(crate) fn first_sentence(text: &str, at_most: usize) -> String {
+    let plain = plain(text);
+    let paragraph: Vec<&str> = plain.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    let line = line(&paragraph.join(" "));
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || "#>=-*+|~`".contains(c));
+    let sentence = sentence_end(line).and_then(|end| line.get(..end)).unwrap_or(line);
+    shortened(sentence, at_most)
+}
+
+/// Where the first sentence ends. Abbreviations go on in lower case or hold a full stop themselves.
+fn sentence_end(line: &str) -> Option<usize> {
+    let mut characters = line.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let end = at + character.len_utf8();
+        let rest = line.get(end..).unwrap_or_default();
+        let ends = match character {
+            '。' | '！' | '？' => true,
+            '!' | '?' => rest.starts_with(' '),
+            '.' => {
+                let word = line.get(..at).unwrap_or_default().rsplit(' ').next().unwrap_or_default();
+                let goes_on = rest.trim_start().starts_with(char::is_lowercase);
+                rest.starts_with(' ') && !goes_on && !word.contains('.')
+            }
+            _ => false,
+        };
+        if ends {
+            return Some(end);
+        }
+    }
+    None
+}
+
+/// The text in so many characters at most, cut at a word where it is longer, with `…` for what is gone.
+pub(crate) fn shortened(text: &str, at_most: usize) -> String {
+    if text.chars().count() <= at_most {
+        return text.to_owned();
+    }
+    let end = text.char_indices().nth(at_most.saturating_sub(1)).map_or(text.len(), |(at, _)| at);
+    let head = text.get(..end).unwrap_or(text);
+    let is_whole = text.get(end..).is_some_and(|rest| rest.starts_with(char::is_whitespace));
+    // A text without spaces is cut where it must be.
+    let word_end = head.rfind(char::is_whitespace).filter(|at| !is_whole && *at * 2 > head.len());
+    let kept = word_end.and_then(|at| head.get(..at)).unwrap_or(head).trim_end();
+    format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_holds_nothing_that_misleads() {
+        assert_eq!(line("red \u{1b}[31m\u{202e}txt\r\n## Forged\u{2028}x\u{e0041}"), "red [31mtxt ## Forged x");
+        assert_eq!(line("créer une\t課題"), "créer une 課題");
+        assert_eq!(plain("one\r\ntwo\u{7}\n\n\tthree\u{200b}"), "one\ntwo\n\n\tthree");
+    }
+
+    #[test]
+    fn the_first_sentence_ends_where_it_ends() {
+        for (text, first) in [
+            ("Opens an issue. Needs a token.", "Opens an issue."),
+            ("Reads files, e.g. of text. Fast.", "Reads files, e.g. of text."),
+            ("Reads v1.2 files", "Reads v1.2 files"),
+            ("# Forged heading\nand a line\n\nSecond paragraph", "Forged heading and a line"),
+            ("\n\n> quoted", "quoted"),
+            ("検索する。次", "検索する。"),
+            ("Really?! Yes", "Really?!"),
+            ("", ""),
+            ("###", ""),
+        ] {
+            assert_eq!(first_sentence(text, 200), first, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_long_is_cut_at_a_word() {
+        assert_eq!(shortened("one two three", 13), "one two three");
+        assert_eq!(shortened("one two three", 10), "one two…");
+        assert_eq!(shortened("one two three", 8), "one two…");
+        assert_eq!(shortened("aaaaaaaaaa", 5), "aaaa…");
+        assert_eq!(shortened("課題課題課題", 3), "課題…");
+        for at_most in 1..14 {
+            assert!(shortened("one two three", at_most).chars().count() <= at_most);
+        }
+    }
+}

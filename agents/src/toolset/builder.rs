@@ -1,0 +1,360 @@
+//! How a set of tools comes to be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use mcp_model::{matches_glob, parse_leniently};
+use mcp_runtime::{
+    Annotations, CallTool, Client, ConnectError, ConnectReport, DynCallTool, ServerSpec, Servers, ToolSpec,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use super::entry::{Entry, Handler};
+use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
+use super::function::{Typed, schema_of};
+use super::names::{NameStyle, public_names};
+use super::rewrites::Rewrites;
+use super::{PROGRAM, Prepared, Toolset};
+
+/// Puts a [`Toolset`] together. What is wrong is said by [`build`](Self::build), all of it at once.
+///
+/// Models are told of tools in the order in which servers and functions are added; those of one listed server are sorted by
+/// name, so that two listings make one set. What is given to call a tool with is what calls it: layers, such as those of a
+/// [`Stack`](mcp_runtime::middleware::Stack), belong there, and policies and approvals then hold however a call comes about.
+/// A tool that could not be called whatever its arguments, because the configuration's `tools` and `exclude` or a policy by
+/// names deny it, is not in the set.
+#[derive(Debug, Default)]
+#[must_use = "a builder does nothing until it builds"]
+pub struct ToolsetBuilder {
+    /// Of the set that is continued; they keep their places and names.
+    kept: Vec<Arc<Entry>>,
+    entries: Vec<Entry>,
+    style: NameStyle,
+    group: Option<Arc<str>>,
+    faults: Vec<ToolsetFault>,
+    left_out: Vec<ToolDiagnostic>,
+}
+
+impl ToolsetBuilder {
+    pub(super) fn continuing(set: &Toolset) -> Self {
+        let (kept, left_out) = (set.entries.to_vec(), set.left_out.to_vec());
+        Self { kept, left_out, style: set.style, ..Self::default() }
+    }
+
+    /// How tools are called; [`NameStyle::ServerTool`] by default.
+    pub fn names(mut self, style: NameStyle) -> Self {
+        self.style = style;
+        self
+    }
+
+    /// Adds all tools of a server's bindings, in the words of the snapshot: `.bindings(&github::SERVER, client)`.
+    pub fn bindings(self, server: &'static ServerSpec, client: impl CallTool + 'static) -> Self {
+        let tools: Vec<&'static ToolSpec> = server.tools.iter().collect();
+        self.bound(server, &tools, client)
+    }
+
+    /// Adds those tools of a server's bindings that the globs name, by their wire names:
+    /// `.tools(&github::SERVER, ["create_issue", "list_*"], client)`. A glob that names none is an error.
+    pub fn tools<G: AsRef<str>>(
+        mut self,
+        server: &'static ServerSpec,
+        globs: impl IntoIterator<Item = G>,
+        client: impl CallTool + 'static,
+    ) -> Self {
+        let mut is_named = vec![false; server.tools.len()];
+        for glob in globs {
+            let glob = glob.as_ref();
+            let mut names_any = false;
+            for (tool, is_named) in server.tools.iter().zip(&mut is_named) {
+                if names(glob, tool.name) {
+                    (*is_named, names_any) = (true, true);
+                }
+            }
+            if !names_any {
+                let known = server.tools.iter().map(|tool| tool.name);
+                self.faults.push(ToolsetFault::no_such_tool(server.name, glob, known));
+            }
+        }
+        let named = server.tools.iter().zip(is_named).filter_map(|(tool, is_named)| is_named.then_some(tool));
+        let tools: Vec<&'static ToolSpec> = named.collect();
+        self.bound(server, &tools, client)
+    }
+
+    fn bound(
+        mut self,
+        server: &'static ServerSpec,
+        tools: &[&'static ToolSpec],
+        client: impl CallTool + 'static,
+    ) -> Self {
+        let calls = Calls::through(client);
+        for tool in tools.iter().filter(|tool| calls.admits(tool.name)) {
+            let schema = match parse_leniently(tool.input_schema) {
+                Ok(read) => read.value,
+                Err(error) => {
+                    let (server, tool) = (server.name.to_owned(), tool.name.to_owned());
+                    self.faults.push(ToolsetFault::Schema { server, tool, message: error.to_string() });
+                    continue;
+                }
+            };
+            self.entries.push(Entry {
+                public: String::new(),
+                server: server.name.into(),
+                tool: tool.name.into(),
+                title: tool.title.map(Arc::from),
+                description: tool.description.map(Arc::from),
+                input_schema: Arc::new(schema),
+                annotations: tool.annotations,
+                handler: calls.handler(Some((server, tool))),
+                rewrites: Rewrites::default(),
+                prepared: Prepared::default(),
+            });
+        }
+        self
+    }
+
+    /// Adds a server's tools as it lists them, by the name that it has in the configuration: those of a snapshot
+    /// (`&snapshot.tools`) before anything is connected, or those of
+    /// [`Client::list_tools_raw`](mcp_runtime::Client::list_tools_raw). An entry of the list that is no tool costs itself
+    /// alone; see [`Toolset::left_out`].
+    ///
+    /// ```
+    /// # fn run(client: mcp_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use mcp_agents::Toolset;
+    /// use mcp_model::Snapshot;
+    ///
+    /// let snapshot = Snapshot::parse(r#"{ "tools": [{ "name": "read", "inputSchema": { "type": "object" } }] }"#)?;
+    /// let toolset = Toolset::builder().server("files", &snapshot.tools, client).build()?;
+    /// assert_eq!(toolset.names().collect::<Vec<_>>(), ["files_read"]);
+    /// # Ok(())
+    /// # }
+    /// # run(mcp_runtime::Client::new(mcp_model::ServerConfig::stdio("files", "x"))).unwrap();
+    /// ```
+    pub fn server(mut self, name: &str, tools: &[Value], client: impl CallTool + 'static) -> Self {
+        self.add_listed(name, tools, &Calls::through(client));
+        self
+    }
+
+    /// Connects to a server, lists its tools and adds them. What is given is a client, or layers around one.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {
+    /// use mcp_agents::Toolset;
+    /// use mcp_runtime::middleware::{Policy, Stack};
+    ///
+    /// let governed = Stack::new(client).policy(Policy::deny(["delete_*"]));
+    /// let toolset = Toolset::builder().live(governed).await?.build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Where the server cannot be reached, or gives no list.
+    pub async fn live(mut self, client: impl CallTool + 'static) -> Result<Self, ConnectError> {
+        let calls = Calls::through(client);
+        match calls.live.clone() {
+            Some(client) => {
+                let tools = client.list_tools_raw().await?;
+                self.add_listed(client.name(), &tools, &calls);
+            }
+            None => self.faults.push(ToolsetFault::NothingToList),
+        }
+        Ok(self)
+    }
+
+    /// Connects to several servers side by side, lists their tools and adds those of every server that answers, in the order
+    /// of their names; the report says which others there are, and why.
+    pub async fn live_all(mut self, servers: &Servers) -> (Self, ConnectReport) {
+        let clients: Vec<Client> = servers.names().filter_map(|name| servers.client(name).ok()).collect();
+        let listings = clients.iter().map(|client| async move { (client, client.list_tools_raw().await) });
+        let mut report = ConnectReport::default();
+        for (client, outcome) in join_all(listings).await {
+            match outcome {
+                Ok(tools) => {
+                    self.add_listed(client.name(), &tools, &Calls::through(client.clone()));
+                    report.active.push(client.name().to_owned());
+                }
+                Err(error) => report.failed.push(error),
+            }
+        }
+        (self, report)
+    }
+
+    fn add_listed(&mut self, server: &str, tools: &[Value], calls: &Calls) {
+        let server: Arc<str> = server.into();
+        let mut listed: BTreeMap<&str, &Value> = BTreeMap::new();
+        for tool in tools {
+            let named = tool.get("name").and_then(Value::as_str);
+            let why = match named {
+                Some(name) if !listed.contains_key(name) => {
+                    listed.insert(name, tool);
+                    continue;
+                }
+                Some(_) => "the server lists a tool of this name before it",
+                None if tool.is_object() => "it has no name",
+                None => "it is no object",
+            };
+            self.left_out.push(ToolDiagnostic {
+                kind: DiagnosticKind::LeftOut,
+                server: server.to_string(),
+                tool: named.unwrap_or_default().to_owned(),
+                pointer: String::new(),
+                why: why.to_owned(),
+            });
+        }
+        let admitted = listed.into_iter().filter(|(name, _)| calls.admits(name));
+        self.entries.extend(admitted.map(|(name, tool)| {
+            let text = |key: &str| tool.get(key).and_then(Value::as_str);
+            let hints = tool.get("annotations");
+            let title = text("title").or_else(|| hints?.get("title")?.as_str());
+            Entry {
+                public: String::new(),
+                server: server.clone(),
+                tool: name.into(),
+                title: title.map(Arc::from),
+                description: text("description").map(Arc::from),
+                input_schema: Arc::new(tool.get("inputSchema").cloned().unwrap_or_else(|| json!({ "type": "object" }))),
+                annotations: hints.map(annotations).unwrap_or_default(),
+                handler: calls.handler(None),
+                rewrites: Rewrites::default(),
+                prepared: Prepared::default(),
+            }
+        }));
+    }
+
+    /// Gives the functions that are added from here on a group: they are called `group_function`, and
+    /// [`Toolset::subset`] knows them as `group/function`. Without one they are called by their name, and their group is
+    /// `program`.
+    pub fn group(mut self, name: &str) -> Self {
+        self.group = Some(name.into());
+        self
+    }
+
+    /// Adds a function of the program. The schema of its parameters is the one that `schemars` has for their type, and their
+    /// documentation is what the model reads; the function's value goes to the model as JSON, its error in words. A panic is
+    /// an error as well.
+    ///
+    /// ```
+    /// use mcp_agents::{Toolset, ToolsetError};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Lookup {
+    ///     /// The number of the order.
+    ///     order: u64,
+    /// }
+    ///
+    /// let toolset = Toolset::builder()
+    ///     .function("find_order", "Finds an order of our shop.", async |lookup: Lookup| match lookup.order {
+    ///         7 => Ok("on its way"),
+    ///         other => Err(format!("there is no order {other}")),
+    ///     })
+    ///     .build()?;
+    /// assert_eq!(toolset.names().collect::<Vec<_>>(), ["find_order"]);
+    /// # Ok::<(), ToolsetError>(())
+    /// ```
+    pub fn function<P, T, E, F, R>(mut self, name: &str, description: &str, function: F) -> Self
+    where
+        P: JsonSchema + DeserializeOwned + 'static,
+        T: Serialize + 'static,
+        E: Display + 'static,
+        F: Fn(P) -> R + Send + Sync + 'static,
+        R: Future<Output = Result<T, E>> + Send + 'static,
+    {
+        match schema_of::<P>() {
+            Ok(schema) => self.entries.push(Entry {
+                public: String::new(),
+                server: self.group.clone().unwrap_or_else(|| PROGRAM.into()),
+                tool: name.into(),
+                title: None,
+                description: Some(description.into()),
+                input_schema: Arc::new(schema),
+                annotations: Annotations::default(),
+                handler: Handler::Function(Arc::new(Typed::new(function))),
+                rewrites: Rewrites::default(),
+                prepared: Prepared::default(),
+            }),
+            Err(message) => self.faults.push(ToolsetFault::Parameters { function: name.to_owned(), message }),
+        }
+        self
+    }
+
+    /// The set.
+    ///
+    /// # Errors
+    /// Everything that is wrong: tools that were added twice, tools of one name under [`NameStyle::ToolOnly`], globs that name
+    /// nothing, functions whose parameters are no object.
+    pub fn build(mut self) -> Result<Toolset, ToolsetError> {
+        let all = || self.kept.iter().map(|entry| &**entry).chain(&self.entries);
+        let mut seen = BTreeSet::new();
+        let mut repeated: Vec<_> = all().map(Entry::identity).filter(|identity| !seen.insert(*identity)).collect();
+        repeated.sort_unstable();
+        repeated.dedup();
+        let repeated: Vec<_> = repeated
+            .into_iter()
+            .map(|(server, tool)| ToolsetFault::Repeated { server: server.to_owned(), tool: tool.to_owned() })
+            .collect();
+        let mut faults = std::mem::take(&mut self.faults);
+        if self.style == NameStyle::ToolOnly {
+            let mut servers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+            for entry in all() {
+                servers.entry(&entry.tool).or_default().insert(&entry.server);
+            }
+            faults.extend(servers.into_iter().filter(|(_, servers)| servers.len() > 1).map(|(name, servers)| {
+                let servers = servers.into_iter().map(str::to_owned).collect();
+                ToolsetFault::SameName { name: name.to_owned(), servers }
+            }));
+        }
+        faults.extend(repeated);
+        if !faults.is_empty() {
+            return Err(ToolsetError::new(faults));
+        }
+        let taken = self.kept.iter().map(|entry| entry.public.as_str()).collect();
+        let wanted: Vec<_> = self.entries.iter().map(|entry| entry.wanted(self.style)).collect();
+        let names = public_names(&wanted, &taken);
+        let named = self.entries.into_iter().zip(names).map(|(entry, public)| Arc::new(Entry { public, ..entry }));
+        Ok(Toolset::of(self.kept.into_iter().chain(named).collect(), self.style, self.left_out.into()))
+    }
+}
+
+/// What calls the tools of one server.
+struct Calls {
+    caller: Arc<dyn DynCallTool>,
+    live: Option<Client>,
+    admits: Box<dyn Fn(&str) -> bool + Send>,
+}
+
+impl Calls {
+    fn through(client: impl CallTool + 'static) -> Self {
+        let offer = client.offer();
+        Self { caller: Arc::new(client), live: offer.client(), admits: Box::new(move |tool| offer.admits(tool)) }
+    }
+
+    fn admits(&self, tool: &str) -> bool {
+        (self.admits)(tool)
+    }
+
+    fn handler(&self, bound: Option<(&'static ServerSpec, &'static ToolSpec)>) -> Handler {
+        Handler::Server { caller: self.caller.clone(), bound, live: self.live.clone() }
+    }
+}
+
+/// Whether a glob names something, also where the name itself looks like a glob.
+pub(super) fn names(glob: &str, name: &str) -> bool {
+    glob == name || matches_glob(glob, name)
+}
+
+fn annotations(hints: &Value) -> Annotations {
+    let hint = |key: &str| hints.get(key).and_then(Value::as_bool);
+    let mut annotations = Annotations::default();
+    annotations.read_only = hint("readOnlyHint");
+    annotations.destructive = hint("destructiveHint");
+    annotations.idempotent = hint("idempotentHint");
+    annotations.open_world = hint("openWorldHint");
+    annotations
+}

@@ -1,0 +1,116 @@
+//! What a set costs of a model's context.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::Toolset;
+use crate::Provider;
+
+/// By which `tokens` of a [`Cost`] are counted: the encoding of OpenAI's models since GPT-4o. Other providers' are not
+/// public; theirs differ by some tenths, and the shares of tools hardly.
+#[cfg(feature = "tokens")]
+pub const TOKENIZER: &str = "o200k_base";
+
+/// How much of a request the tools of a set are, as compact JSON. Providers print it their own way for the model, so that this
+/// is for comparing sets and tools; what is billed, the provider says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cost {
+    /// Bytes of the whole.
+    pub bytes: usize,
+    /// Tokens of the whole, as [`TOKENIZER`] counts them.
+    #[cfg(feature = "tokens")]
+    pub tokens: usize,
+    /// Each tool that the request has, in its order.
+    pub tools: Vec<ToolCost>,
+}
+
+/// How much of a request one tool is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolCost {
+    /// The name that models know.
+    pub name: String,
+    /// Bytes of its declaration.
+    pub bytes: usize,
+    /// Tokens of its declaration, as [`TOKENIZER`] counts them.
+    #[cfg(feature = "tokens")]
+    pub tokens: usize,
+}
+
+impl Toolset {
+    /// What the definitions for a provider cost: bytes, and with feature `tokens` tokens. The first count of tokens loads the
+    /// tokenizer, which takes a part of a second.
+    ///
+    /// ```
+    /// use mcp_agents::{Provider, Toolset};
+    ///
+    /// let nothing = Toolset::builder().build()?;
+    /// assert_eq!(nothing.cost(Provider::Anthropic).bytes, "[]".len());
+    /// # Ok::<(), mcp_agents::ToolsetError>(())
+    /// ```
+    #[must_use]
+    pub fn cost(&self, provider: Provider) -> Cost {
+        let definitions = self.definitions(provider);
+        let tools = self.entries.iter().zip(definitions.declarations()).map(|(entry, declaration)| ToolCost {
+            name: entry.public.clone(),
+            bytes: bytes(declaration),
+            #[cfg(feature = "tokens")]
+            tokens: tokens(declaration),
+        });
+        Cost {
+            tools: tools.collect(),
+            bytes: bytes(&definitions.tools),
+            #[cfg(feature = "tokens")]
+            tokens: tokens(&definitions.tools),
+        }
+    }
+}
+
+/// The length of a value as compact JSON.
+pub(crate) fn bytes<T: Serialize + ?Sized>(value: &T) -> usize {
+    let mut counter = Counter(0);
+    // Counting cannot fail, and what is counted was JSON before.
+    let _ = serde_json::to_writer(&mut counter, value);
+    counter.0
+}
+
+#[cfg(feature = "tokens")]
+fn tokens<T: Serialize + ?Sized>(value: &T) -> usize {
+    let text = serde_json::to_string(value).unwrap_or_default();
+    bpe_openai::o200k_base().count(text.as_str())
+}
+
+struct Counter(usize);
+
+impl io::Write for Counter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_those_of_compact_json() {
+        let value = serde_json::json!({ "a": [1, "課題"] });
+        assert_eq!(bytes(&value), value.to_string().len());
+    }
+
+    #[cfg(feature = "tokens")]
+    #[test]
+    fn tokens_are_those_of_the_named_tokenizer() {
+        // As OpenAI's own tokenizer counts them.
+        assert_eq!(bpe_openai::o200k_base().count("hello world"), 2);
+        // Hostile text costs time in its length, not more.
+        assert!(tokens(&" ".repeat(200_000)) > 1);
+    }
+}

@@ -1,0 +1,161 @@
+//! The tools of a set as a provider takes them.
+
+use serde_json::Value;
+
+use super::Toolset;
+use super::ceilings::{Room, description_at_most, tools_at_most};
+use super::entry::Entry;
+use super::error::{DiagnosticKind, ToolDiagnostic};
+use super::rewrites::Ready;
+use crate::Provider;
+use crate::provider::declarations::{Declaration, listed};
+use crate::text::{line, plain, shortened};
+
+/// What follows a description that was cut.
+const CUT: &str = " (The description goes on; it was cut here.)";
+/// What the losses of a rewrite may take of a description that has to be cut.
+const LOSSES_AT_MOST: usize = 512;
+
+/// The tools of a set as one provider takes them, and what is worth knowing of them. The order is that of the set, and equal
+/// sets have equal definitions, so that prompt caches hold.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Definitions {
+    /// What goes into the request as `tools`. For OpenAI and Anthropic that is one declaration a tool; for Gemini one object
+    /// that holds them all.
+    pub tools: Vec<Value>,
+    /// What was decided for a tool that is not as good as it could be, in the order of the tools: why it is not strict, that
+    /// its description was cut, that the request has no room for it.
+    pub diagnostics: Vec<ToolDiagnostic>,
+}
+
+impl Definitions {
+    /// Each tool's declaration alone, in order.
+    pub fn declarations(&self) -> impl Iterator<Item = &Value> {
+        self.tools.iter().flat_map(|tool| match tool.get("functionDeclarations").and_then(Value::as_array) {
+            Some(declarations) => declarations.as_slice(),
+            None => std::slice::from_ref(tool),
+        })
+    }
+}
+
+impl Toolset {
+    /// The tools as a provider takes them, in the order of the set.
+    ///
+    /// Each tool is strict where the provider has that and its subset can say what the schema says, and sent without otherwise;
+    /// the reason is among the diagnostics. One tool never spoils the request. Where a provider has ceilings for all strict
+    /// tools of a request, as Anthropic has, tools are taken in the order of the set as long as they fit: what is added at
+    /// the end changes nothing of what stands before it, and a cached prefix holds. `strict` is always said to OpenAI,
+    /// whose Responses would otherwise rewrite schemas by themselves.
+    ///
+    /// A provider that takes only so many tools (Chat Completions 128, Gemini 512) is told of the first ones, and the
+    /// diagnostics name the others; a [`subset`](Self::subset) or a deferred list serves better then.
+    ///
+    /// Schemas are rewritten once for each provider, so this may be called for every request.
+    ///
+    /// ```
+    /// use mcp_agents::{Provider, Toolset};
+    /// # let toolset = Toolset::builder().build().unwrap();
+    ///
+    /// let definitions = toolset.definitions(Provider::OpenAiResponses);
+    /// let request = serde_json::json!({ "model": "gpt-5", "input": "..", "tools": definitions.tools });
+    /// # let _ = request;
+    /// ```
+    #[must_use]
+    pub fn definitions(&self, provider: Provider) -> Definitions {
+        let mut defining = Defining { provider, room: Room::of(provider), diagnostics: Vec::new() };
+        let at_most = tools_at_most(provider).unwrap_or(usize::MAX);
+        let mut tools = Vec::with_capacity(self.entries.len().min(at_most));
+        for (index, entry) in self.entries.iter().enumerate() {
+            if index < at_most {
+                tools.push(defining.declared(entry));
+            } else {
+                let why = format!(
+                    "the provider takes {at_most} tools, and the set has {}; take a subset, or the list with `find_tools`",
+                    self.entries.len()
+                );
+                defining.say(entry, DiagnosticKind::TooMany, "", why);
+            }
+        }
+        Definitions { tools: listed(provider, tools), diagnostics: defining.diagnostics }
+    }
+}
+
+struct Defining {
+    provider: Provider,
+    room: Room,
+    diagnostics: Vec<ToolDiagnostic>,
+}
+
+impl Defining {
+    fn declared(&mut self, entry: &Entry) -> Value {
+        let ready = self.chosen(entry);
+        if ready.is_any_object {
+            self.say(entry, DiagnosticKind::AnyObject, "", "what it declares is no schema of an object".to_owned());
+        }
+        let description = self.description(entry, ready);
+        Declaration {
+            name: &entry.public,
+            description: description.as_deref(),
+            schema: ready.rewrite.schema.clone(),
+            is_strict: ready.rewrite.is_strict,
+        }
+        .printed(self.provider)
+    }
+
+    fn chosen<'e>(&mut self, entry: &'e Entry) -> &'e Ready {
+        match entry.rewrites.strict(&entry.input_schema, self.provider) {
+            Ok(ready) if ready.rewrite.is_strict => match self.room.take(ready.rewrite.load) {
+                Ok(()) => return ready,
+                Err(why) => self.say(entry, DiagnosticKind::NoRoom, "", why),
+            },
+            // What is told of the loose one says it.
+            Ok(_) => {}
+            Err(not) => self.say(entry, DiagnosticKind::NotStrict, &not.pointer, not.why.clone()),
+        }
+        entry.rewrites.loose(&entry.input_schema, self.provider)
+    }
+
+    /// What the model reads: the tool's description, and what the schema could not say.
+    fn description(&mut self, entry: &Entry, ready: &Ready) -> Option<String> {
+        let said = entry.description.as_deref().map(plain).filter(|text| !text.is_empty());
+        let said = said.or_else(|| entry.title.as_deref().map(line).filter(|text| !text.is_empty()));
+        let losses = match ready.unsaid.as_slice() {
+            [] => String::new(),
+            unsaid => format!("\n\nOf the arguments:\n- {}", unsaid.join("\n- ")),
+        };
+        // Gemini requires one.
+        let said = said.or_else(|| {
+            let needs = self.provider == Provider::Gemini || !losses.is_empty();
+            needs.then(|| format!("`{}` of `{}`.", line(&entry.tool), line(&entry.server)))
+        })?;
+        let whole = format!("{said}{losses}");
+        let length = whole.chars().count();
+        let Some(at_most) = description_at_most(self.provider).filter(|at_most| length > *at_most) else {
+            return Some(whole);
+        };
+        let losses = match losses.chars().count() {
+            ..=LOSSES_AT_MOST => losses,
+            _ => shortened(&losses, LOSSES_AT_MOST),
+        };
+        let room = at_most - CUT.chars().count() - losses.chars().count();
+        let why = format!("it has {length} characters, and the provider takes {at_most}");
+        self.say(entry, DiagnosticKind::DescriptionCut, "", why);
+        Some(match said.chars().count() {
+            // The losses alone were too long, and say so by where they end.
+            count if count <= room => format!("{said}{losses}"),
+            _ => format!("{}{CUT}{losses}", shortened(&said, room)),
+        })
+    }
+
+    fn say(&mut self, entry: &Entry, kind: DiagnosticKind, pointer: &str, why: String) {
+        let (server, tool) = entry.identity();
+        self.diagnostics.push(ToolDiagnostic {
+            kind,
+            server: server.to_owned(),
+            tool: tool.to_owned(),
+            pointer: pointer.to_owned(),
+            why,
+        });
+    }
+}

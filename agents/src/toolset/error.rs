@@ -1,0 +1,207 @@
+//! What is wrong with a set of tools, and what is worth knowing of one.
+
+use std::fmt;
+
+use mcp_model::{nearest, printable};
+
+/// Why there is no set of tools: everything that is wrong with it at once.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", listed(.faults))]
+pub struct ToolsetError {
+    faults: Vec<ToolsetFault>,
+}
+
+impl ToolsetError {
+    pub(super) fn new(faults: Vec<ToolsetFault>) -> Self {
+        Self { faults }
+    }
+
+    /// Everything that is wrong.
+    #[must_use]
+    pub fn faults(&self) -> &[ToolsetFault] {
+        &self.faults
+    }
+}
+
+impl From<ToolsetFault> for ToolsetError {
+    fn from(fault: ToolsetFault) -> Self {
+        Self::new(vec![fault])
+    }
+}
+
+/// One thing that is wrong with a set of tools. Names are as they were given; what is printed is safe to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolsetFault {
+    /// A tool was added twice: two servers have one name, or one function was given twice.
+    Repeated {
+        /// The server's name, or the group of functions.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+    },
+    /// Several tools have one name, in a set that calls them by nothing else.
+    SameName {
+        /// The name.
+        name: String,
+        /// The servers that have such a tool.
+        servers: Vec<String>,
+    },
+    /// The bindings of a server have no such tool.
+    NoSuchTool {
+        /// The server's name.
+        server: String,
+        /// What was asked for: a name, or a glob.
+        pattern: String,
+        /// What may have been meant, likeliest first.
+        nearest: Vec<String>,
+    },
+    /// No tool of the set fits.
+    NoSuchPattern {
+        /// What was asked for: `server`, or `server/tool`.
+        pattern: String,
+        /// What may have been meant, likeliest first.
+        nearest: Vec<String>,
+    },
+    /// The schema of a bound tool is no JSON.
+    Schema {
+        /// The server's name.
+        server: String,
+        /// The tool's wire name.
+        tool: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The parameters of a function are no object.
+    Parameters {
+        /// The function's name.
+        function: String,
+        /// What they are.
+        message: String,
+    },
+    /// The tools of something were to be listed, at whose end there is no client.
+    NothingToList,
+}
+
+impl ToolsetFault {
+    pub(super) fn no_such_pattern<'a>(pattern: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        Self::NoSuchPattern { pattern: pattern.to_owned(), nearest: owned(nearest(pattern, known)) }
+    }
+
+    pub(super) fn no_such_tool<'a>(server: &str, pattern: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+        let nearest = owned(nearest(pattern, known));
+        Self::NoSuchTool { server: server.to_owned(), pattern: pattern.to_owned(), nearest }
+    }
+}
+
+fn owned(names: Vec<&str>) -> Vec<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
+impl fmt::Display for ToolsetFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |name: &String| format!("`{}`", printable(name));
+        let meant = |nearest: &[String]| match nearest.first() {
+            Some(near) => format!("; was {} meant?", shown(near)),
+            None => String::new(),
+        };
+        match self {
+            Self::Repeated { server, tool } => write!(
+                f,
+                "tool {} of {} was added twice; give each server and each group of functions a name of its own",
+                shown(tool),
+                shown(server)
+            ),
+            Self::SameName { name, servers } => write!(
+                f,
+                "{} are all called {} where tools go by their own name alone; take one of them, or names with the server \
+                 (`NameStyle::ServerTool`)",
+                servers.iter().map(|server| format!("a tool of {}", shown(server))).collect::<Vec<_>>().join(" and "),
+                shown(name)
+            ),
+            Self::NoSuchTool { server, pattern, nearest } => {
+                write!(f, "the bindings of {} have no tool {}{}", shown(server), shown(pattern), meant(nearest))
+            }
+            Self::NoSuchPattern { pattern, nearest } => {
+                write!(f, "no tool of the set fits {}{}", shown(pattern), meant(nearest))
+            }
+            Self::Schema { server, tool, message } => {
+                write!(f, "the schema of tool {} of {} is no JSON: {message}", shown(tool), shown(server))
+            }
+            Self::Parameters { function, message } => write!(
+                f,
+                "the parameters of function {} are {message}, and models send objects; take a struct with named fields, \
+                 and an empty one (`struct Nothing {{}}`) for none",
+                shown(function)
+            ),
+            Self::NothingToList => f.write_str(
+                "tools can be listed through a client, or a stack around one, and there is none; give them with \
+                 `ToolsetBuilder::server`",
+            ),
+        }
+    }
+}
+
+fn listed(faults: &[ToolsetFault]) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// What is worth knowing of one tool of a set: nothing that stops the others.
+///
+/// ```
+/// # use mcp_agents::{Provider, Toolset};
+/// # fn run(toolset: Toolset) {
+/// for diagnostic in toolset.definitions(Provider::Anthropic).diagnostics {
+///     println!("{diagnostic}");
+/// }
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolDiagnostic {
+    /// What it is about.
+    pub kind: DiagnosticKind,
+    /// The server's name, or the group of functions.
+    pub server: String,
+    /// The tool's wire name; empty where it has none.
+    pub tool: String,
+    /// The place in the tool's `inputSchema`, as a JSON pointer; empty for the whole.
+    pub pointer: String,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// What a [`ToolDiagnostic`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DiagnosticKind {
+    /// The provider's subset cannot hold a model to the schema; it is sent without `strict`.
+    NotStrict,
+    /// The schema could be strict, but the request has no room left for it; it is sent without `strict`.
+    NoRoom,
+    /// The provider takes nothing that says what the schema does; it is sent as any object.
+    AnyObject,
+    /// The provider takes no description of this length; it is cut.
+    DescriptionCut,
+    /// The provider takes no more tools; it is not sent.
+    TooMany,
+    /// What a server lists is no tool, or the same one again; it is not in the set.
+    LeftOut,
+}
+
+impl fmt::Display for ToolDiagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            DiagnosticKind::NotStrict | DiagnosticKind::NoRoom => "not strict",
+            DiagnosticKind::AnyObject => "declared as any object",
+            DiagnosticKind::DescriptionCut => "description cut",
+            DiagnosticKind::TooMany => "not declared",
+            DiagnosticKind::LeftOut => "left out",
+        };
+        write!(f, "{}/{}", printable(&self.server), printable(&self.tool))?;
+        if !self.pointer.is_empty() {
+            write!(f, " at `{}`", printable(&self.pointer))?;
+        }
+        write!(f, ": {what}: {}", printable(&self.why))
+    }
+}

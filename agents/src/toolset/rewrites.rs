@@ -1,0 +1,189 @@
+//! The schema of one tool in the words of providers, each made once.
+
+use std::sync::OnceLock;
+
+use mcp_schema::provider::{Dialect, Lost, NotStrict, Rewrite, loose, strict};
+use serde_json::{Map, Value, json};
+
+use crate::Provider;
+use crate::text::plain;
+
+/// What was made of a schema so far.
+#[derive(Debug, Default)]
+pub(crate) struct Rewrites {
+    open_ai: Rewritten,
+    anthropic: Rewritten,
+    gemini: Rewritten,
+}
+
+#[derive(Debug, Default)]
+struct Rewritten {
+    strict: OnceLock<Result<Ready, NotStrict>>,
+    loose: OnceLock<Ready>,
+}
+
+/// A rewrite as it is sent.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    pub(crate) rewrite: Rewrite,
+    /// What is lost and stands nowhere in the schema, in words.
+    pub(crate) unsaid: Vec<String>,
+    /// Whether nothing of the schema could be sent.
+    pub(crate) is_any_object: bool,
+}
+
+impl Rewrites {
+    /// The schema so that a model can send nothing but values of it.
+    pub(crate) fn strict(&self, schema: &Value, provider: Provider) -> Result<&Ready, &NotStrict> {
+        let (rewritten, dialect) = self.of(provider);
+        let made = || strict(schema, dialect).map(|rewrite| Ready::of(rewrite));
+        let made = rewritten.strict.get_or_init(made).as_ref()?;
+        Ok(made)
+    }
+
+    /// The schema so that the provider takes it.
+    pub(crate) fn loose(&self, schema: &Value, provider: Provider) -> &Ready {
+        let (rewritten, dialect) = self.of(provider);
+        rewritten.loose.get_or_init(|| Ready::of(loose(schema, dialect)))
+    }
+
+    fn of(&self, provider: Provider) -> (&Rewritten, Dialect) {
+        match provider {
+            Provider::OpenAiChat | Provider::OpenAiResponses => (&self.open_ai, Dialect::OpenAi),
+            Provider::Anthropic => (&self.anthropic, Dialect::Anthropic),
+            Provider::Gemini => (&self.gemini, Dialect::Gemini),
+        }
+    }
+}
+
+impl Ready {
+    fn of(mut rewrite: Rewrite) -> Self {
+        // What every provider wants at the root, whatever else it takes; a request fails as a whole where one tool has it not.
+        let is_object = rewrite.schema.get("type").and_then(Value::as_str) == Some("object");
+        let is_any_object = !is_object;
+        if is_any_object {
+            rewrite.schema = json!({ "type": "object", "properties": {} });
+            rewrite.is_strict = false;
+        }
+        if let Value::Object(root) = &mut rewrite.schema
+            && !root.contains_key("properties")
+        {
+            root.insert("properties".to_owned(), Value::Object(Map::new()));
+        }
+        clean(&mut rewrite.schema);
+        let mut said = String::new();
+        descriptions(&rewrite.schema, &mut said);
+        let unsaid = rewrite.lost.iter().filter_map(|lost| words(lost, &said)).collect();
+        Self { rewrite, unsaid, is_any_object }
+    }
+}
+
+/// What is lost, where the schema does not say it.
+fn words(lost: &Lost, said: &str) -> Option<String> {
+    let words = plain(lost.words.as_deref()?);
+    (!words.is_empty() && !said.contains(&words)).then(|| match place(&lost.pointer) {
+        place if place.is_empty() => words,
+        place => format!("{place}: {words}"),
+    })
+}
+
+/// A place of a schema as a model knows it: `order.items[]`.
+fn place(pointer: &str) -> String {
+    let mut place = String::new();
+    let mut segments = pointer.split('/').skip(1);
+    while let Some(segment) = segments.next() {
+        match segment {
+            "properties" => {
+                let name = segments.next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+                if !place.is_empty() {
+                    place.push('.');
+                }
+                place.push_str(&crate::text::line(&name));
+            }
+            "items" => place.push_str("[]"),
+            _ => {}
+        }
+    }
+    place
+}
+
+/// Keywords whose members are schemas by name.
+const BY_NAME: [&str; 6] =
+    ["properties", "$defs", "definitions", "patternProperties", "dependentSchemas", "dependencies"];
+/// Keywords that hold data, whatever it looks like.
+const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
+
+/// Takes what misleads out of titles and descriptions; names and values stay what they are.
+fn clean(schema: &mut Value) {
+    match schema {
+        Value::Object(keywords) => {
+            for (keyword, value) in keywords {
+                match (keyword.as_str(), value) {
+                    ("title" | "description", Value::String(text)) => *text = plain(text),
+                    (keyword, Value::Object(members)) if BY_NAME.contains(&keyword) => {
+                        members.values_mut().for_each(clean);
+                    }
+                    (keyword, value) if !DATA.contains(&keyword) => clean(value),
+                    _ => {}
+                }
+            }
+        }
+        Value::Array(schemas) => schemas.iter_mut().for_each(clean),
+        _ => {}
+    }
+}
+
+/// All that the descriptions of a schema say.
+fn descriptions(schema: &Value, said: &mut String) {
+    match schema {
+        Value::Object(keywords) => {
+            for (keyword, value) in keywords {
+                match (keyword.as_str(), value) {
+                    ("description", Value::String(text)) => {
+                        said.push_str(text);
+                        said.push('\n');
+                    }
+                    (keyword, Value::Object(members)) if BY_NAME.contains(&keyword) => {
+                        members.values().for_each(|schema| descriptions(schema, said));
+                    }
+                    (keyword, value) if !DATA.contains(&keyword) => descriptions(value, said),
+                    _ => {}
+                }
+            }
+        }
+        Value::Array(schemas) => schemas.iter().for_each(|schema| descriptions(schema, said)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_cleaned_where_it_is_text_and_nowhere_else() {
+        let mut schema = json!({
+            "description": "of\u{202e}all",
+            "properties": {
+                "description": { "title": "a\u{200b}b", "enum": ["x\u{200b}"], "default": { "description": "y\u{200b}" } },
+                "de\u{200b}": { "items": { "anyOf": [{ "description": "z\u{7}" }] } }
+            }
+        });
+        clean(&mut schema);
+        let cleaned = json!({
+            "description": "ofall",
+            "properties": {
+                "description": { "title": "ab", "enum": ["x\u{200b}"], "default": { "description": "y\u{200b}" } },
+                "de\u{200b}": { "items": { "anyOf": [{ "description": "z" }] } }
+            }
+        });
+        assert_eq!(schema, cleaned);
+    }
+
+    #[test]
+    fn places_read_as_arguments() {
+        assert_eq!(place("/properties/order/properties/items/items/properties/a~1b"), "order.items[].a/b");
+        assert_eq!(place(""), "");
+        assert_eq!(place("/anyOf/1/properties/x"), "x");
+    }
+}

@@ -1,0 +1,79 @@
+//! Parts of a set, for agents that need no more.
+
+use super::Toolset;
+use super::builder::names;
+use super::error::{ToolsetError, ToolsetFault};
+
+impl Toolset {
+    /// The tools that the patterns name, in the order of this set and under the names that they have in it: `github` is all of
+    /// a server, `github/create_issue` one tool by its wire name, and both sides may be globs: `fs/read_*`, `*/search`.
+    /// Groups of functions are named as servers are.
+    ///
+    /// ```
+    /// use mcp_agents::Toolset;
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Order { number: u64 }
+    ///
+    /// let set = Toolset::builder()
+    ///     .group("shop")
+    ///     .function("find_order", "Finds an order.", async |order: Order| Ok::<_, String>(order.number))
+    ///     .function("cancel_order", "Cancels an order.", async |order: Order| Ok::<_, String>(order.number))
+    ///     .build()?;
+    /// assert_eq!(set.subset(["shop/find_*"])?.names().collect::<Vec<_>>(), ["shop_find_order"]);
+    /// let error = set.subset(["shop/fnd_order"]).unwrap_err();
+    /// assert_eq!(error.to_string(), "no tool of the set fits `shop/fnd_order`; was `shop/find_order` meant?");
+    /// # Ok::<(), mcp_agents::ToolsetError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The patterns that name nothing, each with what may have been meant.
+    pub fn subset<P: AsRef<str>>(&self, patterns: impl IntoIterator<Item = P>) -> Result<Self, ToolsetError> {
+        let mut is_named = vec![false; self.entries.len()];
+        let mut faults = Vec::new();
+        for pattern in patterns {
+            let pattern = pattern.as_ref();
+            let mut names_any = false;
+            for (entry, is_named) in self.entries.iter().zip(&mut is_named) {
+                let (server, tool) = entry.identity();
+                if fits(pattern, server, tool) {
+                    (*is_named, names_any) = (true, true);
+                }
+            }
+            if !names_any {
+                faults.push(self.unknown(pattern));
+            }
+        }
+        if !faults.is_empty() {
+            return Err(ToolsetError::new(faults));
+        }
+        let named = self.entries.iter().zip(is_named).filter_map(|(entry, is_named)| is_named.then(|| entry.clone()));
+        Ok(Self::of(named.collect(), self.style, self.left_out.clone()))
+    }
+
+    fn unknown(&self, pattern: &str) -> ToolsetFault {
+        // Who writes the name that models know means the tool of it.
+        if let Some(entry) = self.entry(pattern) {
+            let nearest = vec![format!("{}/{}", entry.server, entry.tool)];
+            return ToolsetFault::NoSuchPattern { pattern: pattern.to_owned(), nearest };
+        }
+        if pattern.contains('/') {
+            let known: Vec<String> =
+                self.entries.iter().map(|entry| format!("{}/{}", entry.server, entry.tool)).collect();
+            return ToolsetFault::no_such_pattern(pattern, known.iter().map(String::as_str));
+        }
+        ToolsetFault::no_such_pattern(pattern, self.entries.iter().map(|entry| &*entry.server))
+    }
+}
+
+/// Neither side's globs go beyond the `/`; what server and tool together are called fits as it is, whatever is in their names.
+fn fits(pattern: &str, server: &str, tool: &str) -> bool {
+    let is_whole = pattern.strip_prefix(server).and_then(|rest| rest.strip_prefix('/')) == Some(tool);
+    is_whole
+        || match pattern.split_once('/') {
+            Some((of_server, of_tool)) => names(of_server, server) && names(of_tool, tool),
+            None => names(pattern, server),
+        }
+}

@@ -1,0 +1,253 @@
+//! Secrets of servers that are handed to providers, and of those that the program reaches itself: whatever is done with
+//! them and whatever goes wrong, the declarations themselves are the only place that shows one.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::error::Error;
+use std::fmt::{Debug, Display, Write};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mcp_agents::{HostedServers, Provider};
+use mcp_model::ServerConfig;
+use mcp_runtime::{Client, ClientOptions, SecretError, SecretRef, SecretSource};
+use serde_json::{Map, Value};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// Each is in no other text.
+const TOKEN: &str = "hosted-token-5a7c9e1b3d5f7091";
+const TEAM: &str = "hosted-header-6b8d0f2a4c6e8013";
+const IN_URL: &str = "in-url-7c9e1b3d5f709142";
+const LITERAL: &str = "literal-8d0f2a4c6e801357";
+const BROKEN: &str = "broken-9e1b3d5f70914268\n";
+const ENV: &str = "env-a0c2e4f6b8d01357";
+const ARGUMENT: &str = "argument-b1d3f5a7c9e02468";
+const SECRETS: [&str; 7] = [TOKEN, TEAM, IN_URL, LITERAL, BROKEN, ENV, ARGUMENT];
+
+const PROVIDERS: [Provider; 4] =
+    [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic, Provider::Gemini];
+
+/// Gives secrets, and fails with one of them in its words.
+struct Vault;
+
+impl SecretSource for Vault {
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
+        let SecretRef::Variable(name) = secret else { return Ok(None) };
+        Ok(Some(match name.as_str() {
+            "TOKEN" => TOKEN.to_owned(),
+            "TEAM" => TEAM.to_owned(),
+            "IN_URL" => IN_URL.to_owned(),
+            "BROKEN" => BROKEN.to_owned(),
+            "ENV" => ENV.to_owned(),
+            "ARGUMENT" => ARGUMENT.to_owned(),
+            "ZZ_FAILS" => return Err(SecretError::new(format!("the vault is locked; {TOKEN} was the last one"))),
+            _ => return Ok(None),
+        }))
+    }
+}
+
+static RECORDER: Recorder = Recorder(Mutex::new(Vec::new()));
+
+/// Keeps all that the crates of this project log, and what others log with a level above DEBUG.
+struct Recorder(Mutex<Vec<String>>);
+
+struct Fields<'a>(&'a mut String);
+
+impl Visit for Fields<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let _ = write!(self.0, " {field}={value:?}");
+    }
+}
+
+impl Recorder {
+    fn keep(&self, target: &str, visit: impl FnOnce(&mut Fields<'_>)) {
+        let mut line = target.to_owned();
+        visit(&mut Fields(&mut line));
+        self.0.lock().unwrap().push(line);
+    }
+}
+
+impl Subscriber for &'static Recorder {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("mcp_") || *metadata.level() <= tracing::Level::INFO
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        self.keep(span.metadata().target(), |fields| span.record(fields));
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, values: &Record<'_>) {
+        self.keep("record", |fields| values.record(fields));
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        self.keep(event.metadata().target(), |fields| event.record(fields));
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[derive(Default)]
+struct Watch(AtomicUsize);
+
+impl Watch {
+    fn text(&self, text: &str) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        for secret in SECRETS {
+            assert!(!text.contains(secret.trim()), "{text}");
+        }
+    }
+
+    fn shown(&self, value: &(impl Debug + Display)) {
+        self.text(&value.to_string());
+        self.debug(value);
+    }
+
+    fn debug(&self, value: &impl Debug) {
+        self.text(&format!("{value:?}"));
+        self.text(&format!("{value:#?}"));
+    }
+
+    fn error(&self, error: &(dyn Error + 'static)) {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            self.text(&error.to_string());
+            self.text(&format!("{error:?}"));
+            next = error.source();
+        }
+    }
+}
+
+/// A server over HTTP that answers every request with an error that repeats the whole of it.
+async fn parrot() -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = vec![0; 64 * 1024];
+            let read = stream.read(&mut head).await.unwrap_or_default();
+            let text = String::from_utf8_lossy(&head[..read]).into_owned();
+            let answer = format!("HTTP/1.1 500 {}\r\ncontent-length: {}\r\n\r\n{text}", "No", text.len());
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    format!("http://{address}/mcp")
+}
+
+/// Servers that can be handed over, and one for each way in which they cannot.
+fn hosted() -> HostedServers {
+    let server = |name: &str, url: &str| ServerConfig::http(name, url).hosted();
+    let url = "https://mcp.example.com/mcp";
+    let bearer = "Bearer ${TOKEN}";
+    let child = ServerConfig::stdio("child", "server").args(["--token", "${ARGUMENT}"]).env("KEY", "${ENV}").hosted();
+    HostedServers::new()
+        .with(server("plain", url).header("Authorization", bearer))
+        .with(server("team", url).header("Authorization", bearer).header("X-Team", "${TEAM}"))
+        .with(server("url", "https://mcp.example.com/${IN_URL}/mcp?api_key=${IN_URL}"))
+        .with(server("literal", url).header("X-Api-Key", LITERAL))
+        .with(server("basic", url).header("Authorization", format!("Basic {LITERAL}")))
+        .with(server("broken", url).header("Authorization", "Bearer ${BROKEN}"))
+        .with(server("twice", url).header("Authorization", bearer).header("authorization", "Bearer ${TEAM}"))
+        .with(server("user", "https://me:${IN_URL}@mcp.example.com/"))
+        .with(server("private", "https://${IN_URL}.internal/"))
+        .with(server("scheme", "http://${IN_URL}.example.com/"))
+        .with(server("locked", url).header("Authorization", bearer).header("X", "${ZZ_FAILS}"))
+        .with(server("missing", url).header("Authorization", bearer).header("X", "${UNSET_FOR_CERTAIN}"))
+        .with(server("globs", url).header("Authorization", bearer).tools(["a*"]))
+        .with_tools(server("approved", url).header("Authorization", bearer).approve(["b"]), ["a", "b"])
+        .with(child)
+}
+
+async fn hand_over(watch: &Watch) {
+    let servers = hosted();
+    watch.debug(&servers);
+    let (mut declared, mut refused) = (0, 0);
+    for provider in PROVIDERS {
+        let declarations = servers.declarations(provider, &Vault).await;
+        watch.debug(&declarations);
+        for left in &declarations.not_hosted {
+            watch.shown(left);
+            refused += 1;
+        }
+        declarations.notes.iter().for_each(|note| watch.shown(note));
+        declared += declarations.hosted.len();
+        let body = Value::from([declarations.tools.clone(), declarations.mcp_servers.clone()].concat()).to_string();
+        let is_there = matches!(provider, Provider::OpenAiResponses | Provider::Anthropic);
+        assert_eq!(body.contains(TOKEN), is_there, "{provider:?}");
+        // Only where the server takes it.
+        assert_eq!(body.contains(TEAM), provider == Provider::OpenAiResponses);
+        assert!(!body.contains(BROKEN.trim()) && !body.contains(ARGUMENT) && !body.contains(ENV));
+    }
+    assert!(declared >= 8 && refused >= 40, "{declared} declared, {refused} refused");
+    let spec = mcp_runtime::ServerSpec::new("bare").config("{\"url\": 7}");
+    watch.error(&HostedServers::new().with_bindings(&spec).unwrap_err());
+}
+
+/// The program's own clients, for what is not handed over.
+async fn reach(watch: &Watch) {
+    let url = parrot().await;
+    let script = "echo \"$KEY $1\" >&2; echo \"{\\\"$KEY\\\": \\\"$1\\\"}\"; exit 3";
+    let configs = [
+        ServerConfig::http("parrot", format!("{url}?api_key=${{IN_URL}}"))
+            .header("Authorization", "Bearer ${TOKEN}")
+            .header("X-Team", "${TEAM}")
+            .header("X-Api-Key", LITERAL)
+            .hosted(),
+        ServerConfig::sse("old-parrot", url).header("Authorization", "Bearer ${TOKEN}").hosted(),
+        ServerConfig::http("broken", "http://127.0.0.1:9/").header("Authorization", "Bearer ${BROKEN}").hosted(),
+        ServerConfig::stdio("child", "sh").args(["-c", script, "sh", "${ARGUMENT}"]).env("KEY", "${ENV}"),
+        ServerConfig::stdio("nothing", "no-such-program-${ARGUMENT}").env("KEY", "${ENV}"),
+        ServerConfig::stdio("locked", "sh").env("A", "${TOKEN}").env("B", "${ZZ_FAILS}"),
+    ];
+    for config in configs {
+        let patience = Duration::from_secs(2);
+        let options =
+            ClientOptions::new().secrets(Vault).timeout(patience).connect_timeout(patience).record_content(true);
+        let client = Client::with_options(config, options);
+        let mut events = client.events();
+        watch.debug(&client);
+        watch.debug(client.config());
+        watch.error(&client.connect().await.unwrap_err());
+        watch.error(&client.call("any", Map::new()).await.unwrap_err());
+        watch.error(&client.list_tools_raw().await.unwrap_err());
+        watch.debug(&client);
+        client.close().await;
+        let mut told = 0;
+        while let Ok(Some(event)) = tokio::time::timeout(Duration::from_millis(20), events.next()).await {
+            watch.debug(&event);
+            told += 1;
+        }
+        assert!(told > 0, "{client:?}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_declarations_show_secrets() {
+    tracing::subscriber::set_global_default(&RECORDER).unwrap();
+    let watch = Watch::default();
+    hand_over(&watch).await;
+    reach(&watch).await;
+    let log = std::mem::take(&mut *RECORDER.0.lock().unwrap());
+    assert!(log.iter().any(|line| line.contains("[redacted]")), "nothing that had a secret was logged: {log:#?}");
+    log.iter().for_each(|line| watch.text(line));
+    println!("0 of {} texts hold a secret, {} records of the log among them", watch.0.into_inner(), log.len());
+}
+
+/// What finds secrets can find them.
+#[test]
+fn the_watch_finds_a_secret() {
+    let found = std::panic::catch_unwind(|| Watch::default().text(&format!("it was {TOKEN}")));
+    assert!(found.is_err());
+    let debug = format!("{:?}", Some(ARGUMENT));
+    assert!(std::panic::catch_unwind(|| Watch::default().text(&debug)).is_err());
+}

@@ -1,0 +1,62 @@
+//! A [`Toolset`] with `genai`, which speaks to many providers by one set of types of its own: a definition is a name, a
+//! description and a schema there, a result is a text.
+
+use genai::chat::{Tool, ToolCall, ToolResponse};
+use mcp_bindgen::agents::{ModelCall, Provider, Toolset};
+
+/// `ChatRequest::with_tools`. The declarations of Chat Completions are the ones that suit any of its providers: names and
+/// descriptions are within everybody's limits, and `genai` says `strict` in each provider's own way.
+pub fn tools(toolset: &Toolset) -> Vec<Tool> {
+    let declared = toolset.definitions(Provider::OpenAiChat).tools;
+    let functions = declared.iter().filter_map(|tool| {
+        let function = tool.get("function")?;
+        let text = |key: &str| function.get(key).and_then(|text| text.as_str());
+        let is_strict = function.get("strict").and_then(|strict| strict.as_bool()).unwrap_or_default();
+        let tool = Tool::new(text("name")?).with_description(text("description").unwrap_or_default());
+        Some(tool.with_schema(function.get("parameters")?.clone()).with_strict(is_strict))
+    });
+    functions.collect()
+}
+
+/// Answers the calls of a response, `ChatResponse::into_tool_calls`. `ChatRequest::append_message` takes calls and answers.
+/// There is no mark for errors, so they begin with `error:`.
+pub async fn answers(toolset: &Toolset, calls: &[ToolCall]) -> Vec<ToolResponse> {
+    let asked = calls.iter().map(|call| ModelCall::new(&*call.call_id, &*call.fn_name, call.fn_arguments.clone()));
+    let answers = toolset.turn(asked.collect()).await;
+    let printed = answers.results(Provider::OpenAiChat);
+    let responses = printed.iter().filter_map(|message| {
+        let text = |key: &str| message.get(key)?.as_str();
+        let call = calls.iter().find(|call| Some(call.call_id.as_str()) == text("tool_call_id"))?;
+        Some(ToolResponse::from_tool_call(call, text("content")?))
+    });
+    responses.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn it_goes_there_and_back() {
+        #[derive(serde::Deserialize, schemars::JsonSchema)]
+        struct Add {
+            a: i64,
+            b: Option<i64>,
+        }
+        let add = async |add: Add| Ok::<_, String>(add.a + add.b.unwrap_or(1));
+        let toolset = Toolset::builder().function("add", "Adds numbers.", add).build().expect("one function");
+        let tools = tools(&toolset);
+        assert_eq!((tools.len(), tools[0].name.as_str(), tools[0].strict), (1, "add", Some(true)));
+        let call = |id: &str, arguments| ToolCall {
+            call_id: id.to_owned(),
+            fn_name: "add".to_owned(),
+            fn_arguments: arguments,
+            thought_signatures: None,
+        };
+        let calls = [call("1", json!({ "a": 1, "b": null })), call("2", json!({ "a": "one" }))];
+        let answers = answers(&toolset, &calls).await;
+        assert_eq!((answers[0].call_id.as_str(), answers[0].content.as_str()), ("1", "2"));
+        assert!(answers[1].content.starts_with("error:"), "{}", answers[1].content);
+    }
+}

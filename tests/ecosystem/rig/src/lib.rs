@@ -1,0 +1,57 @@
+//! A [`Toolset`] with `rig`: each tool is a [`DynamicTool`] that dispatches to the set.
+
+use mcp_bindgen::agents::{Provider, Toolset};
+use rig_core::message::{EmptyToolName, ToolName};
+use rig_core::tool::{DynamicTool, ToolExecutionError, ToolOutput};
+use serde_json::Value;
+
+/// Tools for an agent. `rig` rewrites schemas for each provider itself, so these are the ones that stand for all of them; what
+/// a call sends is checked against the server's own schema all the same.
+///
+/// # Errors
+/// Never with a [`Toolset`], none of whose names is empty.
+pub fn tools(toolset: &Toolset) -> Result<Vec<DynamicTool>, EmptyToolName> {
+    let declared = toolset.definitions(Provider::OpenAiChat).tools;
+    let functions = declared.into_iter().filter_map(|mut tool| tool.get_mut("function").map(Value::take));
+    functions
+        .map(|mut function| {
+            let text = |key: &str| function.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let (name, description) = (text("name"), text("description"));
+            let parameters = function.get_mut("parameters").map(Value::take).unwrap_or_default();
+            let (toolset, called) = (toolset.clone(), name.clone());
+            Ok(DynamicTool::new(ToolName::new(name)?, description, parameters, move |arguments| {
+                let (toolset, called) = (toolset.clone(), called.clone());
+                Box::pin(async move {
+                    let reply = toolset.dispatch(&called, arguments).await;
+                    if reply.success {
+                        Ok(ToolOutput::text(reply.message))
+                    } else {
+                        Err(ToolExecutionError::other(reply.message))
+                    }
+                })
+            }))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn it_goes_there_and_back() {
+        #[derive(serde::Deserialize, schemars::JsonSchema)]
+        struct Add {
+            a: i64,
+            b: Option<i64>,
+        }
+        let add = async |add: Add| Ok::<_, String>(add.a + add.b.unwrap_or(1));
+        let toolset = Toolset::builder().function("add", "Adds numbers.", add).build().expect("one function");
+        let tools = tools(&toolset).expect("it has a name");
+        assert_eq!(tools[0].name().as_str(), "add");
+        let output = tools[0].execute(json!({ "a": 1, "b": null })).await.expect("a sum");
+        assert_eq!(output.as_text(), Some("2"));
+        assert!(tools[0].execute(json!({ "a": "one" })).await.is_err());
+    }
+}
