@@ -8,7 +8,7 @@ use mcp_runtime::{ToolReply, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::function::SectionTool;
-use super::names::{OPEN_SECTIONS, READ_SECTION};
+pub(super) use super::names::{OPEN_SECTIONS, READ_SECTION};
 use super::params::{Held, PromptParams};
 use super::placed::Inner;
 use super::server::locked;
