@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use mcp_model::{is_server_name, matches_glob, printable};
 
-use crate::toolset::{Wanted, public_names};
+use crate::toolset::names::{Wanted, public_names};
 
 pub(super) const OPEN_SECTIONS: &str = "open_sections";
 pub(super) const READ_SECTION: &str = "read_section";

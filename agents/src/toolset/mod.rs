@@ -11,7 +11,7 @@ mod error;
 mod find;
 mod function;
 mod mend;
-mod names;
+pub(crate) mod names;
 mod places;
 mod prepared;
 mod rewrites;
@@ -36,7 +36,6 @@ pub(crate) use entry::{Entry, Handler};
 pub use error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 pub use find::{Deferred, NothingPinned};
 pub use names::NameStyle;
-pub(crate) use names::{Wanted, public_names};
 pub(crate) use prepared::Prepared;
 
 /// The group of functions that were given none.
