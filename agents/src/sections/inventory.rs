@@ -21,6 +21,9 @@ pub(super) struct Inventory {
     pub(super) template: Option<Arc<str>>,
 }
 
+/// Whether a tool of a server may be called at all, by their names: what policies refuse is not shown.
+pub(super) type Admits<'a> = &'a dyn Fn(&str, &str) -> bool;
+
 /// One tool as it is shown: nothing of it is markup any more.
 struct Line {
     name: String,
@@ -35,18 +38,23 @@ impl Inventory {
     }
 
     /// The text, with headings of servers on this level.
-    pub(super) fn text(&self, environment: &Environment<'_>, level: usize) -> Result<String, String> {
+    pub(super) fn text(
+        &self,
+        environment: &Environment<'_>,
+        level: usize,
+        admits: Admits<'_>,
+    ) -> Result<String, String> {
         match &self.template {
-            Some(source) => template::render(environment, source, &self.variables()),
-            None => Ok(self.listing(level)),
+            Some(source) => template::render(environment, source, &self.variables(admits)),
+            None => Ok(self.listing(level, admits)),
         }
     }
 
-    fn listing(&self, level: usize) -> String {
+    fn listing(&self, level: usize, admits: Admits<'_>) -> String {
         let mut blocks = vec!["The following external tools are available via MCP:".to_owned()];
         for server in self.servers.iter() {
             blocks.push(format!("{} {}", "#".repeat(level), plain::name(server.name())));
-            blocks.push(match lines(server) {
+            blocks.push(match lines(server, admits) {
                 None => "Its tools are known once it is connected.".to_owned(),
                 Some(lines) if lines.is_empty() => "It offers no tools.".to_owned(),
                 Some(lines) => lines.iter().map(Line::bullet).collect::<Vec<_>>().join("\n"),
@@ -55,12 +63,12 @@ impl Inventory {
         blocks.join("\n\n")
     }
 
-    fn variables(&self) -> Value {
+    fn variables(&self, admits: Admits<'_>) -> Value {
         let by_server: Map<String, Value> = self
             .servers
             .iter()
             .map(|server| {
-                let tools = lines(server).unwrap_or_default().into_iter();
+                let tools = lines(server, admits).unwrap_or_default().into_iter();
                 let tools = tools.map(|line| json!({ "name": line.name, "description": line.sentence })).collect();
                 (plain::name(server.name()), Value::Array(tools))
             })
@@ -81,10 +89,10 @@ impl Line {
 }
 
 /// The tools of a server that a model gets; `None` where nobody knows them yet.
-fn lines(server: &SectionServer) -> Option<Vec<Line>> {
+fn lines(server: &SectionServer, admits: Admits<'_>) -> Option<Vec<Line>> {
     let handle = server.handle();
     let line = |name: &str, public: &str, description: Option<&str>| {
-        let is_offered = handle.allows(name) && selects(server.selection(), name);
+        let is_offered = admits(server.name(), name) && handle.allows(name) && selects(server.selection(), name);
         is_offered.then(|| Line {
             name: plain::name(public),
             sentence: plain::first_sentence(description.unwrap_or_default()),

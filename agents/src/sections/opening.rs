@@ -200,7 +200,7 @@ impl Opener {
             path == key || path.strip_prefix(key).is_some_and(|below| below.starts_with('.'))
         };
         let seen: Vec<Seen> = seen.into_iter().filter(of_it).collect();
-        text::text(&view, &seen).map_err(|error| error.to_string())
+        text::text(&view, &seen, &|_, _| true).map_err(|error| error.to_string())
     }
 
     /// What the conversation has come to.

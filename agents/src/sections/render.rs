@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_model::ServerConfig;
-use mcp_runtime::{Client, DynCallTool, ToolReply};
+use mcp_runtime::{CallTool, Client, DynCallTool, ToolReply};
 
 use super::error::{PromptWarning, RenderError};
 use super::function::SectionTool;
@@ -189,9 +189,16 @@ pub(super) fn render(
     // By since when; among what came at once, what opens sections is last, and the rest in the order of the sections.
     items.sort_by_key(|item| (item.since, matches!(item.what, What::Tool(_, None))));
     items.into_iter().for_each(|item| offered.take(item, inner));
-    let servers = offered.servers.into_iter().map(|chosen| chosen.rendered(inner)).collect();
-    let Offered { tools, order, warnings, .. } = Offered { servers: Vec::new(), ..offered };
-    Ok(RenderedPrompt { text: text::text(&view, &seen)?, servers, tools, order, warnings, opener })
+    let chosen = std::mem::take(&mut offered.servers);
+    let servers: Vec<RenderedServer> = chosen.into_iter().map(|chosen| chosen.rendered(inner)).collect();
+    let offers: Vec<_> = servers.iter().map(|server| (server.name(), server.caller.offer())).collect();
+    let admits = |server: &str, tool: &str| {
+        let of_it = offers.iter().find(|(name, _)| *name == server);
+        of_it.is_none_or(|(_, offer)| offer.admits(tool))
+    };
+    let text = text::text(&view, &seen, &admits)?;
+    let Offered { tools, order, warnings, .. } = offered;
+    Ok(RenderedPrompt { text, servers, tools, order, warnings, opener })
 }
 
 fn unknown_sections(inner: &Inner, state: &PromptState) -> Vec<PromptWarning> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use mcp_runtime::{ConnectError, DynCallTool, ServerSpec, ToolSpec};
+use mcp_runtime::{CallTool, ConnectError, DynCallTool, ServerSpec, ToolSpec};
 use serde_json::Value;
 
 use super::function::SectionTool;
@@ -106,7 +106,9 @@ impl RenderedServer {
                 named.map(live).collect()
             }
         };
-        tools.into_iter().filter(|tool| handle.allows(tool.names().1)).collect()
+        let offer = caller.offer();
+        let may_be_called = |name: &str| handle.allows(name) && offer.admits(name);
+        tools.into_iter().filter(|tool| may_be_called(tool.names().1)).collect()
     }
 }
 
