@@ -6,17 +6,12 @@ use mcp_model::{is_server_name, printable};
 use minijinja::Environment;
 
 use super::error::PromptError;
-use super::function::is_tool_name;
-use super::opening::{OPEN_SECTIONS, READ_SECTION};
-use super::prompt::{is_reserved, server_problem};
+use super::names::tool_name_problem;
 use super::section::{AnySection, Body, Declared, Parts, Shown};
 use super::template;
 
 /// How deep sections may stand in each other.
 const DEEPEST: usize = 16;
-/// What tools for long lists of tools are called; a section's tool of such a name would take their place.
-const NAMES_OF_META_TOOLS: [&str; 4] = [OPEN_SECTIONS, READ_SECTION, "find_tools", "call_tool"];
-
 /// A section in its place.
 pub(super) struct Placed {
     pub(super) parts: Parts,
@@ -127,11 +122,8 @@ impl Check<'_> {
     fn tools(&mut self, parts: &Parts, path: &str) {
         for tool in &parts.tools {
             let name = printable(tool.name());
-            if !is_tool_name(tool.name()) {
-                self.say(path, format!("has a tool `{name}`: a name is `^[A-Za-z_][A-Za-z0-9_-]{{0,63}}$`"));
-            }
-            if is_reserved(tool.name(), self.reserved) || NAMES_OF_META_TOOLS.contains(&tool.name()) {
-                self.say(path, format!("has a tool `{name}`, a name that is reserved; give it another one"));
+            if let Some(problem) = tool_name_problem(tool.name(), self.reserved) {
+                self.say(path, format!("has a tool `{name}`, {problem}"));
             }
             if let Some(other) = self.tools.insert(tool.name().to_owned(), path.to_owned()) {
                 self.say(
@@ -146,7 +138,7 @@ impl Check<'_> {
         let mut names: Vec<&str> = Vec::new();
         for declared in &parts.servers {
             let Declared::Fixed(server) = declared else { continue };
-            if let Some(problem) = server_problem(server.handle(), self.reserved) {
+            if let Some(problem) = server.handle().problem(self.reserved) {
                 self.say(path, format!("has a server that it may not have: {problem}"));
             }
             if names.contains(&server.name()) {

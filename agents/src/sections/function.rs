@@ -19,17 +19,11 @@ type Run = dyn Fn(Map<String, Value>) -> Running + Send + Sync;
 ///
 /// ```
 /// use mcp_agents::SectionTool;
-/// # use schemars::JsonSchema;
+/// use schemars::JsonSchema;
 /// use serde::Deserialize;
 ///
-/// #[derive(Deserialize)]
+/// #[derive(Deserialize, JsonSchema)]
 /// struct Note { text: String }
-/// # impl JsonSchema for Note {
-/// #     fn schema_name() -> std::borrow::Cow<'static, str> { "Note".into() }
-/// #     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-/// #         schemars::json_schema!({ "type": "object", "properties": { "text": { "type": "string" } } })
-/// #     }
-/// # }
 ///
 /// let tool = SectionTool::function("take_note", "Keeps a note for later.", async |note: Note| match note.text.as_str() {
 ///     "" => Err("an empty note; say what is to be kept"),
@@ -106,11 +100,4 @@ impl fmt::Debug for SectionTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SectionTool").field("name", &self.name).finish_non_exhaustive()
     }
-}
-
-/// Whether every provider takes a name: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`.
-pub(super) fn is_tool_name(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }

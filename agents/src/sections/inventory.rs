@@ -5,11 +5,11 @@ use std::sync::Arc;
 use minijinja::Environment;
 use serde_json::{Map, Value, json};
 
+use super::names::public_name;
 use super::params::Names;
 use super::plain;
 use super::server::{SectionServer, selects};
 use super::template;
-use super::tools::public_name;
 
 /// What the templates of inventories see.
 const VARIABLES: [&str; 3] = ["server_names", "tool_count", "tools_by_server"];
@@ -20,6 +20,9 @@ pub(super) struct Inventory {
     pub(super) servers: Arc<[SectionServer]>,
     pub(super) template: Option<Arc<str>>,
 }
+
+/// Whether a tool of a server may be called at all, by their names: what policies refuse is not shown.
+pub(super) type Admits<'a> = &'a dyn Fn(&str, &str) -> bool;
 
 /// One tool as it is shown: nothing of it is markup any more.
 struct Line {
@@ -35,18 +38,23 @@ impl Inventory {
     }
 
     /// The text, with headings of servers on this level.
-    pub(super) fn text(&self, environment: &Environment<'_>, level: usize) -> Result<String, String> {
+    pub(super) fn text(
+        &self,
+        environment: &Environment<'_>,
+        level: usize,
+        admits: Admits<'_>,
+    ) -> Result<String, String> {
         match &self.template {
-            Some(source) => template::render(environment, source, &self.variables()),
-            None => Ok(self.listing(level)),
+            Some(source) => template::render(environment, source, &self.variables(admits)),
+            None => Ok(self.listing(level, admits)),
         }
     }
 
-    fn listing(&self, level: usize) -> String {
+    fn listing(&self, level: usize, admits: Admits<'_>) -> String {
         let mut blocks = vec!["The following external tools are available via MCP:".to_owned()];
         for server in self.servers.iter() {
             blocks.push(format!("{} {}", "#".repeat(level), plain::name(server.name())));
-            blocks.push(match lines(server) {
+            blocks.push(match lines(server, admits) {
                 None => "Its tools are known once it is connected.".to_owned(),
                 Some(lines) if lines.is_empty() => "It offers no tools.".to_owned(),
                 Some(lines) => lines.iter().map(Line::bullet).collect::<Vec<_>>().join("\n"),
@@ -55,12 +63,12 @@ impl Inventory {
         blocks.join("\n\n")
     }
 
-    fn variables(&self) -> Value {
+    fn variables(&self, admits: Admits<'_>) -> Value {
         let by_server: Map<String, Value> = self
             .servers
             .iter()
             .map(|server| {
-                let tools = lines(server).unwrap_or_default().into_iter();
+                let tools = lines(server, admits).unwrap_or_default().into_iter();
                 let tools = tools.map(|line| json!({ "name": line.name, "description": line.sentence })).collect();
                 (plain::name(server.name()), Value::Array(tools))
             })
@@ -81,19 +89,22 @@ impl Line {
 }
 
 /// The tools of a server that a model gets; `None` where nobody knows them yet.
-fn lines(server: &SectionServer) -> Option<Vec<Line>> {
+fn lines(server: &SectionServer, admits: Admits<'_>) -> Option<Vec<Line>> {
     let handle = server.handle();
-    let line = |name: &str, description: Option<&str>| {
-        let is_offered = handle.allows(name) && selects(server.selection(), name);
+    let line = |name: &str, public: &str, description: Option<&str>| {
+        let is_offered = admits(server.name(), name) && handle.allows(name) && selects(server.selection(), name);
         is_offered.then(|| Line {
-            name: plain::name(&public_name(server.name(), name)),
+            name: plain::name(public),
             sentence: plain::first_sentence(description.unwrap_or_default()),
         })
     };
     if let (Some(spec), None) = (handle.bound, handle.tools()) {
-        return Some(spec.tools.iter().filter_map(|tool| line(tool.name, tool.description)).collect());
+        return Some(spec.tools.iter().filter_map(|tool| line(tool.name, tool.prefixed, tool.description)).collect());
     }
     let text = |tool: &Value, key: &str| tool.get(key).and_then(Value::as_str).map(str::to_owned);
-    let of_tool = |tool: &Value| line(&text(tool, "name")?, text(tool, "description").as_deref());
+    let of_tool = |tool: &Value| {
+        let name = text(tool, "name")?;
+        line(&name, &public_name(server.name(), &name), text(tool, "description").as_deref())
+    };
     Some(handle.tools()?.iter().filter_map(of_tool).collect())
 }

@@ -8,17 +8,15 @@ use mcp_runtime::{ToolReply, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::function::SectionTool;
+pub(super) use super::names::{OPEN_SECTIONS, READ_SECTION};
 use super::params::{Held, PromptParams};
-use super::prompt::Prompt;
-use super::render::{Item, RenderedPrompt, What};
+use super::placed::Inner;
 use super::server::locked;
 use super::state::{PromptState, Visibility};
 use super::template::listed;
 use super::view::{Seen, View};
 use super::{RenderError, text};
 
-pub(super) const OPEN_SECTIONS: &str = "open_sections";
-pub(super) const READ_SECTION: &str = "read_section";
 /// How much of a key that there is not is shown.
 const LONGEST_KEY: usize = 120;
 
@@ -38,65 +36,20 @@ pub struct Opened {
 
 /// What a rendered prompt needs to open sections.
 pub(super) struct Opener {
-    prompt: Prompt,
+    inner: Arc<Inner>,
     params: PromptParams,
     /// With what was opened since.
     latest: Mutex<PromptState>,
     rendered: PromptState,
 }
 
-impl RenderedPrompt {
-    /// Opens sections, by their dotted keys, as the tool `open_sections` does: what it was given with is
-    /// [`state`](Self::state) from then on. Several calls of one turn add up.
-    ///
-    /// ```
-    /// use mcp_agents::{Prompt, PromptParams, PromptState, Section, SectionTool, Visibility};
-    /// # #[derive(serde::Deserialize)] struct Nothing {}
-    /// # impl schemars::JsonSchema for Nothing {
-    /// #     fn schema_name() -> std::borrow::Cow<'static, str> { "Nothing".into() }
-    /// #     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema { schemars::json_schema!({ "type": "object" }) }
-    /// # }
-    ///
-    /// let clock = SectionTool::function("now", "The time.", async |_: Nothing| Ok::<_, String>("noon"));
-    /// let prompt = Prompt::new()
-    ///     .section(Section::new("time", "Time").summary("Clocks.").visibility(Visibility::Summary).tool(clock))
-    ///     .build()?;
-    /// let closed = prompt.render(&PromptParams::new(), &PromptState::new())?;
-    /// assert_eq!(closed.tools()[0].tool().name(), "open_sections");
-    ///
-    /// let opened = closed.open_sections(&["time".to_owned()], "it asks for the time");
-    /// assert!(opened.reply.success);
-    /// let open = prompt.render(&PromptParams::new(), &opened.state)?;
-    /// assert_eq!(open.tools()[1].tool().name(), "now");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn open_sections(&self, keys: &[String], reason: &str) -> Opened {
-        self.opener.open(keys, reason)
-    }
-
-    /// Reads a section that is closed, as the tool `read_section` does: its text as if it were open, its children as they are.
-    /// Nothing is changed by it.
-    #[must_use]
-    pub fn read_section(&self, key: &str) -> ToolReply {
-        reply(READ_SECTION, self.opener.read(key))
-    }
-
-    /// The state with all that was opened so far, to render the next turn with, and to keep.
-    #[must_use]
-    pub fn state(&self) -> PromptState {
-        locked(&self.opener.latest).clone()
-    }
-
-    /// Whether sections were opened since this was rendered, so that it is to be rendered anew.
-    #[must_use]
-    pub fn is_outdated(&self) -> bool {
-        *locked(&self.opener.latest) != self.opener.rendered
-    }
-}
-
 /// Those of the two tools that the model needs, each from the call on by which it came to need it: it stays where it is
 /// when all is open, or whatever comes after it would be new to a provider's cache.
-pub(super) fn tools(view: &View<'_>, seen: &[Seen], opener: &Arc<Opener>) -> Result<Vec<Item>, RenderError> {
+pub(super) fn tools(
+    view: &View<'_>,
+    seen: &[Seen],
+    opener: &Arc<Opener>,
+) -> Result<Vec<(usize, SectionTool)>, RenderError> {
     let (mut open, mut read) = (None, None);
     for seen in seen.iter().filter(|seen| seen.is_for_the_model) {
         let needed = if view.has_tools(seen.index)? { &mut open } else { &mut read };
@@ -105,12 +58,12 @@ pub(super) fn tools(view: &View<'_>, seen: &[Seen], opener: &Arc<Opener>) -> Res
     }
     let open = open.map(|since| (since, opener.clone().open_tool()));
     let read = read.map(|since| (since, opener.clone().read_tool()));
-    Ok(open.into_iter().chain(read).map(|(since, tool)| Item { since, what: What::Tool(tool, None) }).collect())
+    Ok(open.into_iter().chain(read).collect())
 }
 
 impl Opener {
-    pub(super) fn new(prompt: Prompt, params: PromptParams, state: PromptState) -> Self {
-        Self { prompt, params, latest: Mutex::new(state.clone()), rendered: state }
+    pub(super) fn new(inner: Arc<Inner>, params: PromptParams, state: PromptState) -> Self {
+        Self { inner, params, latest: Mutex::new(state.clone()), rendered: state }
     }
 
     fn open_tool(self: Arc<Self>) -> SectionTool {
@@ -164,18 +117,23 @@ impl Opener {
         })
     }
 
-    fn open(&self, keys: &[String], reason: &str) -> Opened {
-        let mut latest = locked(&self.latest);
-        let outcome = self.resolved().and_then(|held| self.opened(&latest, &held, keys));
+    pub(super) fn open(&self, keys: &[String], reason: &str) -> Opened {
+        // Predicates are the program's: nothing is locked while they run.
+        let before = locked(&self.latest).clone();
+        let outcome = self.resolved().and_then(|held| self.opened(&before, &held, keys));
         let (opened, told) = match outcome {
             Ok((opened, message)) => (opened, Ok(message)),
             Err(message) => (Vec::new(), Err(message)),
         };
-        if !opened.is_empty() {
+        let state = {
+            let mut latest = locked(&self.latest);
             latest.open = std::mem::take(&mut latest.open).with(opened.iter().map(String::as_str));
+            latest.clone()
+        };
+        if !opened.is_empty() {
             tracing::debug!(sections = ?opened, "a model opened sections");
         }
-        Opened { state: latest.clone(), reply: reply(OPEN_SECTIONS, told), opened, reason: reason.to_owned() }
+        Opened { state, reply: reply(OPEN_SECTIONS, told), opened, reason: reason.to_owned() }
     }
 
     /// What is opened, and what the model is told of it.
@@ -194,7 +152,7 @@ impl Opener {
         for (_, key) in wanted {
             let mut next = state.clone();
             next.open = next.open.with(opened.iter().cloned());
-            let view = View { inner: &self.prompt.inner, held, state: &next };
+            let view = View { inner: &self.inner, held, state: &next };
             match self.find(&view, key)? {
                 Some(Seen { visibility: Visibility::Full, .. }) => open_already.push(key),
                 Some(Seen { is_for_the_model: true, .. }) => opened.push(key.to_owned()),
@@ -218,14 +176,14 @@ impl Opener {
         Ok((opened, message))
     }
 
-    fn read(&self, key: &str) -> Result<String, String> {
+    pub(super) fn read(&self, key: &str) -> Result<String, String> {
         let state = locked(&self.latest).clone();
         let held = self.resolved()?;
         let closed = self.closed(&held, &state)?;
         if self.depth(key).is_none() {
             return Err(unknown(key, &closed));
         }
-        let view = View { inner: &self.prompt.inner, held: &held, state: &state };
+        let view = View { inner: &self.inner, held: &held, state: &state };
         match self.find(&view, key)? {
             Some(Seen { visibility: Visibility::Full, .. }) => {
                 return Err(format!("`{key}` is open: its text is in the instructions"));
@@ -235,36 +193,45 @@ impl Opener {
             None => return Err(self.hidden(&view, key, &closed)),
         }
         let shown = PromptState { open: state.open.clone().with([key]), ..state.clone() };
-        let view = View { inner: &self.prompt.inner, held: &held, state: &shown };
+        let view = View { inner: &self.inner, held: &held, state: &shown };
         let seen = view.seen().map_err(|error| error.to_string())?;
         let of_it = |seen: &Seen| {
-            let path = self.prompt.inner.nodes.get(seen.index).map(|node| node.path.as_str()).unwrap_or_default();
+            let path = self.inner.nodes.get(seen.index).map(|node| node.path.as_str()).unwrap_or_default();
             path == key || path.strip_prefix(key).is_some_and(|below| below.starts_with('.'))
         };
         let seen: Vec<Seen> = seen.into_iter().filter(of_it).collect();
-        text::text(&view, &seen).map_err(|error| error.to_string())
+        text::text(&view, &seen, &|_, _| true).map_err(|error| error.to_string())
+    }
+
+    /// What the conversation has come to.
+    pub(super) fn state(&self) -> PromptState {
+        locked(&self.latest).clone()
+    }
+
+    pub(super) fn is_outdated(&self) -> bool {
+        *locked(&self.latest) != self.rendered
     }
 
     fn resolved(&self) -> Result<Vec<Held>, String> {
-        self.prompt.inner.resolve(&self.params).map_err(|error| error.to_string())
+        self.inner.resolve(&self.params).map_err(|error| error.to_string())
     }
 
     fn depth(&self, key: &str) -> Option<usize> {
-        self.prompt.inner.nodes.iter().find(|node| node.path == key).map(|node| node.depth)
+        self.inner.nodes.iter().find(|node| node.path == key).map(|node| node.depth)
     }
 
     fn find(&self, view: &View<'_>, key: &str) -> Result<Option<Seen>, String> {
         let seen = view.seen().map_err(|error| error.to_string())?;
-        let is_it = |seen: &Seen| self.prompt.inner.nodes.get(seen.index).is_some_and(|node| node.path == key);
+        let is_it = |seen: &Seen| self.inner.nodes.get(seen.index).is_some_and(|node| node.path == key);
         Ok(seen.into_iter().find(is_it))
     }
 
     /// The keys that can be opened.
     fn closed(&self, held: &[Held], state: &PromptState) -> Result<Vec<&str>, String> {
-        let view = View { inner: &self.prompt.inner, held, state };
+        let view = View { inner: &self.inner, held, state };
         let seen = view.seen().map_err(|error| error.to_string())?;
         let closed = seen.iter().filter(|seen| seen.visibility == Visibility::Summary && seen.is_for_the_model);
-        Ok(closed.filter_map(|seen| Some(self.prompt.inner.nodes.get(seen.index)?.path.as_str())).collect())
+        Ok(closed.filter_map(|seen| Some(self.inner.nodes.get(seen.index)?.path.as_str())).collect())
     }
 
     /// Why a section that there is does not show. One that is disabled is none to the model.
@@ -305,7 +272,7 @@ fn are(keys: &[&str]) -> String {
     format!("{} {}", listed(keys.iter().copied()), if keys.len() == 1 { "is" } else { "are" })
 }
 
-fn reply(tool: &'static str, told: Result<String, String>) -> ToolReply {
+pub(super) fn reply(tool: &'static str, told: Result<String, String>) -> ToolReply {
     let (text, is_error) = match told {
         Ok(text) => (text, false),
         Err(text) => (text, true),

@@ -5,13 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_model::ServerConfig;
-use mcp_runtime::{Client, DynCallTool};
+use mcp_runtime::{CallTool, Client, DynCallTool, ToolReply};
 
 use super::error::{PromptWarning, RenderError};
 use super::function::SectionTool;
-use super::opening::{self, Opener};
+use super::names::READ_SECTION;
+use super::opening::{self, Opened, Opener};
 use super::params::PromptParams;
-use super::prompt::{Inner, Prompt};
+use super::placed::Inner;
 use super::server::{Handle, Layering, SectionServer};
 use super::state::{PromptState, Visibility};
 use super::text;
@@ -83,6 +84,50 @@ impl RenderedPrompt {
     pub fn warnings(&self) -> &[PromptWarning] {
         &self.warnings
     }
+
+    /// Opens sections, by their dotted keys, as the tool `open_sections` does: what it was given with is
+    /// [`state`](Self::state) from then on. Several calls of one turn add up.
+    ///
+    /// ```
+    /// use mcp_agents::{Prompt, PromptParams, PromptState, Section, SectionTool, Visibility};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Nothing {}
+    ///
+    /// let clock = SectionTool::function("now", "The time.", async |_: Nothing| Ok::<_, String>("noon"));
+    /// let prompt = Prompt::new()
+    ///     .section(Section::new("time", "Time").summary("Clocks.").visibility(Visibility::Summary).tool(clock))
+    ///     .build()?;
+    /// let closed = prompt.render(&PromptParams::new(), &PromptState::new())?;
+    /// assert_eq!(closed.tools()[0].tool().name(), "open_sections");
+    ///
+    /// let opened = closed.open_sections(&["time".to_owned()], "it asks for the time");
+    /// assert!(opened.reply.success);
+    /// let open = prompt.render(&PromptParams::new(), &opened.state)?;
+    /// assert_eq!(open.tools()[1].tool().name(), "now");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_sections(&self, keys: &[String], reason: &str) -> Opened {
+        self.opener.open(keys, reason)
+    }
+
+    /// Reads a section that is closed, as the tool `read_section` does: its text as if it were open, its children as they are.
+    /// Nothing is changed by it.
+    pub fn read_section(&self, key: &str) -> ToolReply {
+        opening::reply(READ_SECTION, self.opener.read(key))
+    }
+
+    /// The state with all that was opened so far, to render the next turn with, and to keep.
+    #[must_use]
+    pub fn state(&self) -> PromptState {
+        self.opener.state()
+    }
+
+    /// Whether sections were opened since this was rendered, so that it is to be rendered anew.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        self.opener.is_outdated()
+    }
 }
 
 impl RenderedServer {
@@ -126,27 +171,34 @@ impl RenderedTool {
 }
 
 pub(super) fn render(
-    prompt: &Prompt,
+    inner: &Arc<Inner>,
     params: &PromptParams,
     state: &PromptState,
 ) -> Result<RenderedPrompt, RenderError> {
-    let inner = &*prompt.inner;
     let held = inner.resolve(params)?;
     let view = View { inner, held: &held, state };
     let seen = view.seen()?;
-    let opener = Arc::new(Opener::new(prompt.clone(), params.clone(), state.clone()));
+    let opener = Arc::new(Opener::new(inner.clone(), params.clone(), state.clone()));
     let mut offered = Offered { warnings: unknown_sections(inner, state), ..Offered::default() };
     let mut items = Vec::new();
     for seen in &seen {
         gather(&view, *seen, &mut items)?;
     }
-    items.extend(opening::tools(&view, &seen, &opener)?);
+    let ours = opening::tools(&view, &seen, &opener)?.into_iter();
+    items.extend(ours.map(|(since, tool)| Item { since, what: What::Tool(tool, None) }));
     // By since when; among what came at once, what opens sections is last, and the rest in the order of the sections.
     items.sort_by_key(|item| (item.since, matches!(item.what, What::Tool(_, None))));
     items.into_iter().for_each(|item| offered.take(item, inner));
-    let servers = offered.servers.into_iter().map(|chosen| chosen.rendered(inner.id)).collect();
-    let Offered { tools, order, warnings, .. } = Offered { servers: Vec::new(), ..offered };
-    Ok(RenderedPrompt { text: text::text(&view, &seen)?, servers, tools, order, warnings, opener })
+    let chosen = std::mem::take(&mut offered.servers);
+    let servers: Vec<RenderedServer> = chosen.into_iter().map(|chosen| chosen.rendered(inner)).collect();
+    let offers: Vec<_> = servers.iter().map(|server| (server.name(), server.caller.offer())).collect();
+    let admits = |server: &str, tool: &str| {
+        let of_it = offers.iter().find(|(name, _)| *name == server);
+        of_it.is_none_or(|(_, offer)| offer.admits(tool))
+    };
+    let text = text::text(&view, &seen, &admits)?;
+    let Offered { tools, order, warnings, .. } = offered;
+    Ok(RenderedPrompt { text, servers, tools, order, warnings, opener })
 }
 
 fn unknown_sections(inner: &Inner, state: &PromptState) -> Vec<PromptWarning> {
@@ -156,12 +208,12 @@ fn unknown_sections(inner: &Inner, state: &PromptState) -> Vec<PromptWarning> {
 }
 
 /// One thing that a section offers.
-pub(super) struct Item {
-    pub(super) since: usize,
-    pub(super) what: What,
+struct Item {
+    since: usize,
+    what: What,
 }
 
-pub(super) enum What {
+enum What {
     Server(SectionServer, usize),
     /// Of this section, or ours.
     Tool(SectionTool, Option<usize>),
@@ -184,9 +236,8 @@ struct Chosen {
 }
 
 impl Chosen {
-    fn rendered(self, prompt: u64) -> RenderedServer {
-        let (governors, layers): (Vec<_>, Vec<_>) = self.governors.into_iter().unzip();
-        let caller = self.handle.caller((prompt, governors), &layers.concat());
+    fn rendered(self, inner: &Inner) -> RenderedServer {
+        let caller = inner.governed(&self.handle, &self.governors);
         RenderedServer { caller, handle: self.handle, section: self.section }
     }
 }

@@ -1,6 +1,5 @@
 //! A server as a section declares it.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,6 +7,8 @@ use mcp_model::{ServerConfig, Snapshot, Transport, matches_glob};
 use mcp_runtime::middleware::Stack;
 use mcp_runtime::{CallTool, Client, ConnectError, DynCallTool, ServerSpec};
 use serde_json::Value;
+
+use super::names::server_name_problem;
 
 /// A stack around a server of a section, whatever that is; see [`Section::layers`](super::Section::layers).
 pub type SectionStack = Stack<Arc<dyn DynCallTool>>;
@@ -124,36 +125,15 @@ pub(super) struct Handle {
     pub(super) bound: Option<&'static ServerSpec>,
     known: Option<Arc<Snapshot>>,
     live: Mutex<Option<Arc<[Value]>>>,
-    layered: Mutex<BTreeMap<Governors, Arc<dyn DynCallTool>>>,
 }
-
-/// Which prompt's which sections govern a server together.
-pub(super) type Governors = (u64, Vec<usize>);
 
 impl Handle {
     fn new(name: String, caller: Arc<dyn DynCallTool>) -> Self {
-        Self {
-            name,
-            caller,
-            config: None,
-            client: None,
-            bound: None,
-            known: None,
-            live: Mutex::default(),
-            layered: Mutex::default(),
-        }
+        Self { name, caller, config: None, client: None, bound: None, known: None, live: Mutex::default() }
     }
 
-    /// What calls go through. The layers are put around once, so that what they remember lasts.
-    pub(super) fn caller(&self, governors: Governors, layers: &[Layering]) -> Arc<dyn DynCallTool> {
-        if layers.is_empty() {
-            return self.caller.clone();
-        }
-        let mut layered = locked(&self.layered);
-        let around = || -> Arc<dyn DynCallTool> {
-            Arc::new(layers.iter().fold(Stack::new(self.caller.clone()), |stack, layer| layer(stack)))
-        };
-        layered.entry(governors).or_insert_with(around).clone()
+    pub(super) fn caller(&self) -> Arc<dyn DynCallTool> {
+        self.caller.clone()
     }
 
     /// Its tools as far as they are known: the live list, else that of the snapshot.
@@ -175,9 +155,14 @@ impl Handle {
         *locked(&self.live) = Some(tools.into());
     }
 
-    /// Whether its tools are known, or can be found out.
-    pub(super) fn can_be_listed(&self) -> bool {
-        self.client.is_some() || self.known.is_some() || self.bound.is_some()
+    /// Why a section may not have it.
+    pub(super) fn problem(&self, reserved: &[String]) -> Option<String> {
+        let can_be_listed = self.client.is_some() || self.known.is_some() || self.bound.is_some();
+        let nobody_knows = || {
+            let name = mcp_model::printable(&self.name);
+            format!("nobody knows the tools of `{name}`; give it a snapshot with `SectionServer::snapshot`")
+        };
+        server_name_problem(&self.name, reserved).or_else(|| (!can_be_listed).then(nobody_knows))
     }
 
     /// Whether the configuration lets a tool be used.

@@ -4,17 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use mcp_runtime::{ConnectError, DynCallTool, ServerSpec, ToolSpec};
+use mcp_runtime::{CallTool, ConnectError, DynCallTool, ServerSpec, ToolSpec};
 use serde_json::Value;
 
 use super::function::SectionTool;
 use super::render::{Offer, RenderedPrompt, RenderedServer};
 use super::server::selects;
-
-/// The name by which models call a tool of a server.
-pub(super) fn public_name(server: &str, tool: &str) -> String {
-    format!("{server}_{tool}")
-}
 
 /// What a rendered prompt offers, in the order in which models are to be told of it.
 #[derive(Debug)]
@@ -111,7 +106,9 @@ impl RenderedServer {
                 named.map(live).collect()
             }
         };
-        tools.into_iter().filter(|tool| handle.allows(tool.names().1)).collect()
+        let offer = caller.offer();
+        let may_be_called = |name: &str| handle.allows(name) && offer.admits(name);
+        tools.into_iter().filter(|tool| may_be_called(tool.names().1)).collect()
     }
 }
 

@@ -1,10 +1,11 @@
 //! Which sections are shown, how, and since when.
 
+use super::RenderError;
+use super::check::Placed;
 use super::params::Held;
-use super::prompt::Inner;
+use super::placed::Inner;
 use super::section::Shown;
 use super::state::{PromptState, Visibility};
-use super::{RenderError, check::Placed};
 
 /// A section that is shown.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ mod error;
 mod find;
 mod function;
 mod mend;
-mod names;
+pub(crate) mod names;
 mod places;
 mod prepared;
 mod rewrites;
