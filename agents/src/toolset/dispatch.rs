@@ -30,6 +30,13 @@ impl Toolset {
     ///   there as `structuredContent`, texts as text.
     ///
     /// Dropping the future cancels the call.
+    ///
+    /// ```
+    /// # async fn run(toolset: &mcp_agents::Toolset) {
+    /// let reply = toolset.dispatch("files_read", r#"{"path": "notes.md"}"#).await;
+    /// println!("{}", reply.message);
+    /// # }
+    /// ```
     pub fn dispatch(&self, name: &str, arguments: impl Into<Arguments>) -> impl Future<Output = ToolReply> + Send {
         let arguments = arguments.into();
         async move {

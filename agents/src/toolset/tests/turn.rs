@@ -124,7 +124,7 @@ async fn whatever_is_asked_for_is_answered() {
     ];
     let answers = set(&slow).turn(calls).await;
     let said: Vec<&str> = answers.iter().map(|answer| answer.reply.message.as_str()).collect();
-    for (said, part) in said.iter().zip(["`a_write`", "not JSON", "4194304", "cut in the midst", "done 5"]) {
+    for (said, part) in said.iter().zip(["`a_write`", "not JSON", "4194304", "cut or withheld", "done 5"]) {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_eq!(slow.log.lock().unwrap().len(), 2);
