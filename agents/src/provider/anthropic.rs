@@ -4,16 +4,17 @@ use serde_json::{Value, json};
 
 use super::ModelCall;
 use super::answers::Group;
-use super::calls::{End, arguments, items, text};
+use super::calls::{End, arguments, ending, items, text};
 use super::parts::{Part, Takes};
 
 pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
     let is_one = text(reply, "type") == "tool_use";
     let blocks = if is_one { std::slice::from_ref(reply) } else { items(reply, "content") };
-    let end = match text(reply, "stop_reason").as_str() {
-        "max_tokens" | "model_context_window_exceeded" => End::Cut,
-        "refusal" => End::Withheld,
-        _ => End::Whole,
+    let end = match ending(reply, "stop_reason") {
+        Ok("max_tokens" | "model_context_window_exceeded") => End::Cut,
+        Ok("refusal") => End::Withheld,
+        Ok(_) => End::Whole,
+        Err(end) => end,
     };
     blocks
         .iter()

@@ -91,6 +91,14 @@ impl End {
     }
 }
 
+/// Why a reply ended; `null` where it has not come to its end, as a stream that broke off.
+pub(super) fn ending<'v>(value: &'v Value, key: &str) -> Result<&'v str, End> {
+    match value.get(key) {
+        Some(Value::Null) => Err(End::Cut),
+        reason => Ok(reason.and_then(Value::as_str).unwrap_or_default()),
+    }
+}
+
 pub(super) fn text(value: &Value, key: &str) -> String {
     value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
 }

@@ -4,16 +4,17 @@ use serde_json::{Value, json};
 
 use super::ModelCall;
 use super::answers::Group;
-use super::calls::{End, arguments, text};
+use super::calls::{End, arguments, ending, text};
 use super::parts::{Part, Takes, joined};
 
 pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
     let choice = reply.pointer("/choices/0").unwrap_or(reply);
     let message = choice.get("message").unwrap_or(choice);
-    let end = match text(choice, "finish_reason").as_str() {
-        "length" => End::Cut,
-        "content_filter" => End::Withheld,
-        _ => End::Whole,
+    let end = match ending(choice, "finish_reason") {
+        Ok("length") => End::Cut,
+        Ok("content_filter") => End::Withheld,
+        Ok(_) => End::Whole,
+        Err(end) => end,
     };
     let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     calls
