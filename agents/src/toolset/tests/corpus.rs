@@ -101,12 +101,33 @@ async fn tools_are_found_by_words_of_their_own() {
     }
 }
 
+/// How many nulls of properties are gone; none where anything else is not what it was, order included.
+fn left_out(sample: &Value, sent: &Value) -> Option<usize> {
+    match (sample, sent) {
+        (Value::Object(sample), Value::Object(sent)) => {
+            let mut count = 0;
+            let mut left = sent.iter().peekable();
+            for (key, value) in sample {
+                match left.next_if(|(name, _)| *name == key) {
+                    Some((_, kept)) => count += left_out(value, kept)?,
+                    None => count += value.is_null().then_some(1)?,
+                }
+            }
+            left.next().is_none().then_some(count)
+        }
+        (Value::Array(sample), Value::Array(sent)) if sample.len() == sent.len() => {
+            sample.iter().zip(sent).map(|(value, kept)| left_out(value, kept)).sum()
+        }
+        _ => (sample == sent).then_some(0),
+    }
+}
+
 /// Whatever a schema allows reaches the server as it is; of the rest, what is refused is said with its place.
 #[tokio::test]
 #[ignore = "reads the whole corpus"]
 async fn sample_values_reach_the_server_or_are_refused_in_words() {
     let lists = mcp_samples::corpus::lists_with_samples(&corpus(), |_| true).expect("the corpus is there");
-    let (mut valid, mut refused, mut mended) = (0, 0, 0);
+    let (mut valid, mut nulls, mut refused, mut mended) = (0, 0, 0, 0);
     for list in &lists {
         for line in &list.samples {
             let samples = Samples::parse(line).expect("it is read");
@@ -121,7 +142,7 @@ async fn sample_values_reach_the_server_or_are_refused_in_words() {
                 let reply = set.dispatch("s_t", sample.to_string()).await;
                 assert!(reply.success, "{}: {sample}: {}", at(), reply.message);
                 let sent = Value::Object(server.calls().pop().expect("it was called").arguments);
-                assert_eq!(sent.to_string(), sample.to_string(), "{}", at());
+                nulls += left_out(sample, &sent).unwrap_or_else(|| panic!("{}: {sample} became {sent}", at()));
                 valid += 1;
             }
             let called = server.calls().len();
