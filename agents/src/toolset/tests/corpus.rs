@@ -159,7 +159,8 @@ async fn sample_values_reach_the_server_or_are_refused_in_words() {
         }
     }
     println!(
-        "{valid} valid arguments reached the server as they are; of others {refused} were refused, {mended} mended"
+        "{valid} valid arguments reached the server as they are, but for {nulls} nulls that stand for what is absent; of \
+         others {refused} were refused, and {mended} needed no more than a null taken out"
     );
-    assert!(valid > 50_000 && refused > 50_000 && mended * 20 < refused);
+    assert!(valid > 50_000 && refused > 50_000 && mended * 10 < refused);
 }
