@@ -40,6 +40,12 @@ impl Answers {
     pub fn results(&self, provider: Provider) -> Vec<Value> {
         provider.results(self)
     }
+
+    /// The same with another bound of each result; see [`Provider::results_within`].
+    #[must_use]
+    pub fn results_within(&self, provider: Provider, characters: usize) -> Vec<Value> {
+        provider.results_within(self, characters)
+    }
 }
 
 impl Deref for Answers {

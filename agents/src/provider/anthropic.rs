@@ -4,24 +4,25 @@ use serde_json::{Value, json};
 
 use super::ModelCall;
 use super::answers::Group;
-use super::calls::{arguments, items, text};
+use super::calls::{End, arguments, ending, items, text};
 use super::parts::{Part, Takes};
-
-/// Reasons to stop after which the last block may be part of one.
-const CUT: [&str; 3] = ["max_tokens", "model_context_window_exceeded", "refusal"];
 
 pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
     let is_one = text(reply, "type") == "tool_use";
     let blocks = if is_one { std::slice::from_ref(reply) } else { items(reply, "content") };
-    let is_cut = CUT.contains(&text(reply, "stop_reason").as_str());
+    let end = match ending(reply, "stop_reason") {
+        Ok("max_tokens" | "model_context_window_exceeded") => End::Cut,
+        Ok("refusal") => End::Withheld,
+        Ok(_) => End::Whole,
+        Err(end) => end,
+    };
     blocks
         .iter()
         .enumerate()
         .filter(|(_, block)| text(block, "type") == "tool_use")
         .map(|(place, block)| {
             let mut read = ModelCall::new(text(block, "id"), text(block, "name"), arguments(block, "input"));
-            // What is there of an object was closed by whoever read it.
-            read.is_unfinished = is_cut && place + 1 == blocks.len() && !read.arguments.is_whole_text();
+            read.is_unfinished = end.unsettles(place + 1 == blocks.len(), &read);
             read
         })
         .collect()
@@ -78,9 +79,9 @@ mod tests {
     #[test]
     fn an_input_that_was_closed_by_a_cut_is_unfinished() {
         let call = json!({"type": "tool_use", "id": "1", "name": "a", "input": {"path": "/"}});
-        for reason in CUT {
+        for (reason, is_first) in [("max_tokens", false), ("model_context_window_exceeded", false), ("refusal", true)] {
             let found = calls(&json!({"content": [call, call], "stop_reason": reason}));
-            assert_eq!((found[0].is_unfinished, found[1].is_unfinished), (false, true));
+            assert_eq!((found[0].is_unfinished, found[1].is_unfinished), (is_first, true), "{reason}");
         }
         let then_text = json!({"content": [call, {"type": "text", "text": "and th"}], "stop_reason": "max_tokens"});
         assert!(!calls(&then_text)[0].is_unfinished);

@@ -17,8 +17,8 @@ pub struct ModelCall {
     pub arguments: Arguments,
     /// The group that the model found the tool in (`namespace` of OpenAI's Responses). Names are told apart without it.
     pub namespace: Option<String>,
-    /// Whether the reply ends in the midst of this call. Such a call is never carried out: what is there of its arguments
-    /// may be a whole object by chance.
+    /// Whether the reply ends in the midst of this call, or was withheld by the provider. Such a call is never carried out:
+    /// what is there of its arguments may be a whole object by chance.
     pub is_unfinished: bool,
 }
 
@@ -41,7 +41,11 @@ impl Provider {
     /// them.
     ///
     /// It takes the body of a response, and also what programs keep of it: the message, the list of its items or blocks.
-    /// Of several alternatives (`choices`, `candidates`) it is the first. What is not of these forms asks for no calls.
+    /// Of several alternatives (`choices`, `candidates`) it is the first. What is not of these forms asks for no calls. A
+    /// reply that came as a stream is to be put together before.
+    ///
+    /// Where the reply was cut, as by a limit of tokens, its last call is [unfinished](ModelCall::is_unfinished), unless it
+    /// is there to its end; where the provider withheld it, as a refusal, all of them are.
     ///
     /// ```
     /// use mcp_agents::Provider;
@@ -62,6 +66,36 @@ impl Provider {
             Self::Anthropic => anthropic::calls(reply),
             Self::Gemini => gemini::calls(reply),
         }
+    }
+}
+
+/// How a reply ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Whole,
+    /// In the midst of what came last.
+    Cut,
+    /// The provider does not stand by what is there.
+    Withheld,
+}
+
+impl End {
+    /// Whether a call must not be carried out.
+    pub(super) fn unsettles(self, is_last: bool, call: &ModelCall) -> bool {
+        match self {
+            Self::Whole => false,
+            // What is there of an object was closed by whoever read it; text ends where it was cut.
+            Self::Cut => is_last && !call.arguments.is_whole_text(),
+            Self::Withheld => true,
+        }
+    }
+}
+
+/// Why a reply ended; `null` where it has not come to its end, as a stream that broke off.
+pub(super) fn ending<'v>(value: &'v Value, key: &str) -> Result<&'v str, End> {
+    match value.get(key) {
+        Some(Value::Null) => Err(End::Cut),
+        reason => Ok(reason.and_then(Value::as_str).unwrap_or_default()),
     }
 }
 

@@ -4,20 +4,25 @@ use serde_json::{Map, Value, json};
 
 use super::ModelCall;
 use super::answers::Group;
-use super::calls::{arguments, items, text};
+use super::calls::{End, arguments, items, text};
 use super::parts::{Part, Takes, joined};
 
 pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
     let candidate = reply.pointer("/candidates/0").unwrap_or(reply);
     let parts = items(candidate.get("content").unwrap_or(candidate), "parts");
-    let is_cut = !matches!(text(candidate, "finishReason").as_str(), "" | "STOP" | "FINISH_REASON_UNSPECIFIED");
+    let end = match text(candidate, "finishReason").as_str() {
+        "" | "STOP" | "FINISH_REASON_UNSPECIFIED" => End::Whole,
+        "MAX_TOKENS" => End::Cut,
+        // Safety, recitation, a malformed call and more.
+        _ => End::Withheld,
+    };
     parts
         .iter()
         .enumerate()
         .filter_map(|(place, part)| {
             let call = part.get("functionCall").filter(|call| call.is_object())?;
             let mut read = ModelCall::new(text(call, "id"), text(call, "name"), arguments(call, "args"));
-            read.is_unfinished = is_cut && place + 1 == parts.len();
+            read.is_unfinished = end.unsettles(place + 1 == parts.len(), &read);
             Some(read)
         })
         .collect()
@@ -82,8 +87,10 @@ mod tests {
     #[test]
     fn the_last_call_of_a_cut_reply_is_unfinished() {
         let call = json!({"functionCall": {"name": "a", "args": {}}});
-        let reply = json!({"candidates": [{"content": {"parts": [call, call]}, "finishReason": "MAX_TOKENS"}]});
-        let found = calls(&reply);
-        assert_eq!((found[0].is_unfinished, found[1].is_unfinished), (false, true));
+        for (reason, is_first) in [("MAX_TOKENS", false), ("SAFETY", true)] {
+            let reply = json!({"candidates": [{"content": {"parts": [call, call]}, "finishReason": reason}]});
+            let found = calls(&reply);
+            assert_eq!((found[0].is_unfinished, found[1].is_unfinished), (is_first, true), "{reason}");
+        }
     }
 }

@@ -4,13 +4,18 @@ use serde_json::{Value, json};
 
 use super::ModelCall;
 use super::answers::Group;
-use super::calls::{arguments, text};
+use super::calls::{End, arguments, ending, text};
 use super::parts::{Part, Takes, joined};
 
 pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
     let choice = reply.pointer("/choices/0").unwrap_or(reply);
     let message = choice.get("message").unwrap_or(choice);
-    let is_cut = matches!(text(choice, "finish_reason").as_str(), "length" | "content_filter");
+    let end = match ending(choice, "finish_reason") {
+        Ok("length") => End::Cut,
+        Ok("content_filter") => End::Withheld,
+        Ok(_) => End::Whole,
+        Err(end) => end,
+    };
     let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     calls
         .iter()
@@ -18,7 +23,7 @@ pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
         .filter_map(|(place, call)| {
             let function = call.get("function").filter(|function| function.is_object())?;
             let mut read = ModelCall::new(text(call, "id"), text(function, "name"), arguments(function, "arguments"));
-            read.is_unfinished = is_cut && place + 1 == calls.len() && !read.arguments.is_whole_text();
+            read.is_unfinished = end.unsettles(place + 1 == calls.len(), &read);
             Some(read)
         })
         .collect()
@@ -58,13 +63,14 @@ mod tests {
 
     #[test]
     fn the_last_call_of_a_cut_reply_is_unfinished_unless_it_ends() {
-        let response = |last: &str| {
+        let response = |last: &str, reason: &str| {
             let of = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "a", "arguments": arguments}});
-            json!({"choices": [{"finish_reason": "length", "message": {"tool_calls": [of("1", "{}"), of("2", last)]}}]})
+            json!({"choices": [{"finish_reason": reason, "message": {"tool_calls": [of("1", "{}"), of("2", last)]}}]})
         };
         for (last, is_unfinished) in [("{\"n\": 1", true), ("", true), ("{\"n\": 1}", false)] {
-            let found = calls(&response(last));
+            let found = calls(&response(last, "length"));
             assert_eq!((found[0].is_unfinished, found[1].is_unfinished), (false, is_unfinished), "{last}");
         }
+        assert!(calls(&response("{}", "content_filter")).iter().all(|call| call.is_unfinished));
     }
 }

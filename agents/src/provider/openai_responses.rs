@@ -4,13 +4,19 @@ use serde_json::{Value, json};
 
 use super::ModelCall;
 use super::answers::Group;
-use super::calls::{arguments, items, text};
+use super::calls::{End, arguments, items, text};
 use super::parts::{Part, Takes, joined};
 
 pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
     let is_one = text(reply, "type") == "function_call";
     let output = if is_one { std::slice::from_ref(reply) } else { items(reply, "output") };
-    let is_cut = !is_one && text(reply, "status") == "incomplete";
+    let reason = reply.pointer("/incomplete_details/reason").and_then(Value::as_str);
+    let end = match (text(reply, "status").as_str(), reason) {
+        _ if is_one => End::Whole,
+        (_, Some("content_filter")) | ("failed" | "cancelled", _) => End::Withheld,
+        ("incomplete" | "in_progress", _) => End::Cut,
+        _ => End::Whole,
+    };
     let is_call = |item: &&Value| text(item, "type") == "function_call";
     output
         .iter()
@@ -21,8 +27,8 @@ pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
             read.namespace = item.get("namespace").and_then(Value::as_str).map(str::to_owned);
             read.is_unfinished = match text(item, "status").as_str() {
                 "incomplete" | "in_progress" => true,
-                "completed" => false,
-                _ => is_cut && place + 1 == output.len() && !read.arguments.is_whole_text(),
+                "completed" if end == End::Cut => false,
+                _ => end.unsettles(place + 1 == output.len(), &read),
             };
             read
         })
@@ -78,6 +84,11 @@ mod tests {
         assert!(calls(&call(json!("incomplete")))[0].is_unfinished);
         assert!(calls(&json!({"status": "incomplete", "output": [call(Value::Null)]}))[0].is_unfinished);
         assert!(!calls(&json!({"status": "completed", "output": [call(Value::Null)]}))[0].is_unfinished);
+        let completed = call(json!("completed"));
+        assert!(!calls(&json!({"status": "incomplete", "output": [completed]}))[0].is_unfinished);
+        let withheld =
+            json!({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}, "output": [completed]});
+        assert!(calls(&withheld)[0].is_unfinished);
         let text = json!({"type": "message"});
         assert!(!calls(&json!({"status": "incomplete", "output": [call(Value::Null), text]}))[0].is_unfinished);
     }

@@ -29,7 +29,15 @@ impl Toolset {
     /// - What the tool answers is in the reply's `value` as the server sent it; what a function of the program gives is
     ///   there as `structuredContent`, texts as text.
     ///
-    /// Dropping the future cancels the call.
+    /// Dropping the future cancels the call. A server's call takes as long as its client allows, a function of the program
+    /// as long as it takes.
+    ///
+    /// ```
+    /// # async fn run(toolset: &mcp_agents::Toolset) {
+    /// let reply = toolset.dispatch("files_read", r#"{"path": "notes.md"}"#).await;
+    /// println!("{}", reply.message);
+    /// # }
+    /// ```
     pub fn dispatch(&self, name: &str, arguments: impl Into<Arguments>) -> impl Future<Output = ToolReply> + Send {
         let arguments = arguments.into();
         async move {

@@ -10,16 +10,20 @@ use super::places::{Places, named_properties, named_values};
 const LONGEST: usize = 200;
 const MOST_SUGGESTIONS: usize = 3;
 const MOST_PARAMETERS: usize = 40;
+/// How many properties are compared, and how many values are looked at.
+const MOST_COMPARED: usize = 50;
+const MOST_VALUES: usize = 10_000;
 
 /// Writes values as the schema does where they differ from one named value by the case of their letters alone: models
 /// that are held to a schema may still change it, and nothing else can be meant.
 pub(super) fn mend_case(schema: &Value, arguments: &mut Value) -> bool {
     let places = Places::of(schema);
-    recase(places, &places.whole(), arguments)
+    recase(places, &places.whole(), arguments, &mut 0)
 }
 
-fn recase<'s>(places: Places<'s>, schemas: &[&'s Value], value: &mut Value) -> bool {
-    if schemas.is_empty() {
+fn recase<'s>(places: Places<'s>, schemas: &[&'s Value], value: &mut Value, seen: &mut usize) -> bool {
+    *seen += 1;
+    if schemas.is_empty() || *seen > MOST_VALUES {
         return false;
     }
     let mut is_changed = false;
@@ -35,13 +39,13 @@ fn recase<'s>(places: Places<'s>, schemas: &[&'s Value], value: &mut Value) -> b
             }
         }
         Value::Array(items) => {
-            for (index, item) in items.iter_mut().enumerate() {
-                is_changed |= recase(places, &places.item(schemas, index), item);
+            for (index, item) in items.iter_mut().take(MOST_VALUES).enumerate() {
+                is_changed |= recase(places, &places.item(schemas, index), item, seen);
             }
         }
         Value::Object(fields) => {
-            for (key, field) in fields.iter_mut() {
-                is_changed |= recase(places, &places.property(schemas, key), field);
+            for (key, field) in fields.iter_mut().take(MOST_VALUES) {
+                is_changed |= recase(places, &places.property(schemas, key), field, seen);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -85,6 +89,7 @@ fn near_properties(places: Places<'_>, arguments: &Value, pointer: &str) -> Vec<
     let missing: Vec<&str> = declared.iter().copied().filter(|name| !fields.contains_key(*name)).collect();
     let unknown = fields.keys().filter(|key| key.len() <= LONGEST && !declared.contains(&key.as_str()));
     unknown
+        .take(MOST_COMPARED)
         .filter_map(|key| {
             let near = nearest(key, missing.iter().copied());
             let near = printable(near.first()?);
@@ -168,6 +173,21 @@ mod tests {
         assert_eq!(mended(json!({"order": "DESC"})), Some(json!({"order": "desc"})));
         for kept in [json!({"order": "aSC"}), json!({"title": "OPEN"}), json!({"state": "opne"}), json!({"state": 5})] {
             assert_eq!(mended(kept.clone()), None, "{kept}");
+        }
+    }
+
+    #[test]
+    fn large_arguments_are_looked_at_in_part() {
+        let large: Map<String, Value> = (0..20_000).map(|n| (format!("key_{n}"), json!("OPNE"))).collect();
+        assert!(said(large.into()).len() < 2000);
+        let many = |count: usize| json!({"title": "t", "labels": vec!["BUG"; count]});
+        assert!(said(many(20_000)).len() < 2000);
+        let schema = schema();
+        let validator = Validator::new(&schema).expect("it compiles");
+        for (count, fits) in [(1000, true), (20_000, false)] {
+            let mut mended = many(count);
+            assert!(mend_case(&schema, &mut mended));
+            assert_eq!(validator.check(&mended).is_ok(), fits, "{count}");
         }
     }
 

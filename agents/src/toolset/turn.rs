@@ -21,9 +21,20 @@ impl Toolset {
     /// - A call that fails does not hold up those after it.
     /// - A call that repeats id, name and arguments of an earlier one is the same call: it is carried out once, and has the
     ///   same answer. One that shares the id alone is a call of its own.
-    /// - The call in whose midst the reply was cut is not carried out.
+    /// - A call that is [unfinished](ModelCall::is_unfinished) is not carried out.
     ///
     /// Dropping the future cancels the calls that are under way; those that have not begun never do.
+    ///
+    /// ```
+    /// use mcp_agents::{Provider, Toolset};
+    /// use serde_json::Value;
+    ///
+    /// /// The conversation after the reply.
+    /// async fn answer(toolset: &Toolset, conversation: &mut Vec<Value>, reply: &Value) {
+    ///     let calls = Provider::Anthropic.calls(reply);
+    ///     conversation.extend(toolset.turn(calls).await.results(Provider::Anthropic));
+    /// }
+    /// ```
     pub async fn turn(&self, calls: Vec<ModelCall>) -> Answers {
         let is_ordered = |call: &ModelCall| self.entry(&call.name).is_some_and(|entry| is_in_order(entry));
         turn(&calls, is_ordered, |call| Box::pin(self.dispatch(&call.name, call.arguments.clone()))).await

@@ -88,7 +88,7 @@ pub(super) fn broken(public: &str) -> String {
 /// The reply ended before the call did.
 pub(super) fn unfinished(name: &str) -> String {
     format!(
-        "the reply was cut in the midst of this call of `{}`, which was not carried out; make it again as a whole, with \
+        "the reply was cut or withheld before this call of `{}` was whole, so it was not carried out; make it again, with \
          shorter arguments where they were long",
         shown(name)
     )

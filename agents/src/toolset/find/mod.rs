@@ -58,6 +58,15 @@ impl Toolset {
     /// over the parts of names, descriptions and parameters. `call_tool` calls one of them just as
     /// [`dispatch`](Self::dispatch) does: whatever stands around a client, policies and approvals, holds for it as well.
     /// Where a tool of the set has one of these names already, they end in `_`.
+    ///
+    /// ```
+    /// # async fn run(toolset: &mcp_agents::Toolset) -> Result<(), mcp_agents::NothingPinned> {
+    /// let deferred = toolset.deferred().pinned(["files_read"])?;
+    /// let found = deferred.dispatch("find_tools", r#"{"query": "close an issue"}"#).await;
+    /// println!("{}", found.message);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn deferred(&self) -> Deferred {
         let index = Arc::new(Index::of(self.entries()));

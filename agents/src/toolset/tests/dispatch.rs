@@ -82,6 +82,16 @@ async fn a_name_that_is_not_in_the_set_is_answered_with_the_nearest_of_all() {
 }
 
 #[tokio::test]
+async fn a_tool_that_is_withheld_from_this_model_is_refused_by_its_name() {
+    let server = Server::saying("done");
+    let part = toolset([entry("github", "create_issue", issue_schema(), on_server(server.clone()))]);
+    // The server has it, and would carry it out.
+    let reply = part.dispatch("github_delete_repository", "{}").await;
+    assert!(!reply.success && reply.message.contains("no tool `github_delete_repository` here"), "{}", reply.message);
+    assert!(server.calls().is_empty());
+}
+
+#[tokio::test]
 async fn arguments_that_do_not_fit_are_not_sent_and_say_what_to_mend() {
     let server = Server::saying("done");
     let set = issues(on_server(server.clone()));

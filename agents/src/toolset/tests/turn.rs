@@ -124,7 +124,7 @@ async fn whatever_is_asked_for_is_answered() {
     ];
     let answers = set(&slow).turn(calls).await;
     let said: Vec<&str> = answers.iter().map(|answer| answer.reply.message.as_str()).collect();
-    for (said, part) in said.iter().zip(["`a_write`", "not JSON", "4194304", "cut in the midst", "done 5"]) {
+    for (said, part) in said.iter().zip(["`a_write`", "not JSON", "4194304", "cut or withheld", "done 5"]) {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert_eq!(slow.log.lock().unwrap().len(), 2);
@@ -141,6 +141,42 @@ async fn a_reply_that_was_cut_runs_what_is_whole() {
     let answers = set(&slow).turn(Provider::Anthropic.calls(&reply)).await;
     assert_eq!((answers[0].reply.success, answers[1].reply.success), (true, false));
     assert_eq!(*slow.log.lock().unwrap(), ["begin 1", "end 1"]);
+}
+
+#[tokio::test]
+async fn a_reply_that_is_cut_anywhere_calls_nothing_and_is_answered() {
+    let server = Server::saying("done");
+    let set = toolset([entry("a", "write", json!({"type": "object"}), on_server(server.clone()))]);
+    let whole = r#"{"path": "/tmp/ä\\", "deep": {"n": [1, 2]}}"#;
+    let mut cuts = 0;
+    for (end, _) in whole.char_indices() {
+        let arguments = &whole[..end];
+        let chat = |reason: Value| {
+            let call = json!({"id": "1", "type": "function", "function": {"name": "a_write", "arguments": arguments}});
+            json!({"choices": [{"finish_reason": reason, "message": {"tool_calls": [call]}}]})
+        };
+        let item = json!({"type": "function_call", "call_id": "1", "name": "a_write", "arguments": arguments});
+        let block = json!({"type": "tool_use", "id": "1", "name": "a_write", "input": arguments});
+        for (provider, reply) in [
+            (Provider::OpenAiChat, chat(json!("length"))),
+            (Provider::OpenAiChat, chat(Value::Null)),
+            (Provider::OpenAiResponses, json!({"status": "incomplete", "output": [item]})),
+            (Provider::OpenAiResponses, json!({"status": "in_progress", "output": [item]})),
+            (Provider::Anthropic, json!({"stop_reason": "max_tokens", "content": [block]})),
+            (Provider::Anthropic, json!({"stop_reason": null, "content": [block]})),
+            (
+                Provider::Anthropic,
+                json!({"stop_reason": null, "content": [{"type": "tool_use", "id": "1", "name": "a_w"}]}),
+            ),
+        ] {
+            let answers = set.turn(provider.calls(&reply)).await;
+            assert_eq!((answers.len(), answers.results(provider).len()), (1, 1));
+            assert!(!answers[0].reply.success && answers[0].reply.message.contains("not carried out"), "{arguments}");
+            cuts += 1;
+        }
+    }
+    assert!(server.calls().is_empty());
+    println!("{cuts} replies that were cut were answered, and nothing was called");
 }
 
 #[tokio::test]
