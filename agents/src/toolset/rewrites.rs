@@ -59,16 +59,15 @@ impl Rewrites {
 impl Ready {
     fn of(mut rewrite: Rewrite) -> Self {
         // What every provider wants at the root, whatever else it takes; a request fails as a whole where one tool has it not.
+        let has_object = |key: &str| rewrite.schema.get(key).is_none_or(Value::is_object);
         let is_object = rewrite.schema.get("type").and_then(Value::as_str) == Some("object");
-        let is_any_object = !is_object;
+        let is_any_object = !is_object || !has_object("properties");
         if is_any_object {
             rewrite.schema = json!({ "type": "object", "properties": {} });
             rewrite.is_strict = false;
         }
-        if let Value::Object(root) = &mut rewrite.schema
-            && !root.contains_key("properties")
-        {
-            root.insert("properties".to_owned(), Value::Object(Map::new()));
+        if let Value::Object(root) = &mut rewrite.schema {
+            root.entry("properties").or_insert_with(|| Value::Object(Map::new()));
         }
         clean(&mut rewrite.schema);
         let mut said = String::new();
