@@ -1,9 +1,10 @@
 //! Real tool lists as one set: names, and declarations for every provider.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use mcp_agents::{DiagnosticKind, Provider, Toolset, ToolsetBuilder};
 use mcp_model::Snapshot;
@@ -16,7 +17,12 @@ const PROVIDERS: [Provider; 4] =
 type List = (String, Vec<Value>);
 
 /// The lists, sorted by name; none where the corpus is not there.
-fn lists() -> Option<Vec<List>> {
+fn lists() -> Option<&'static [List]> {
+    static LISTS: OnceLock<Option<Vec<List>>> = OnceLock::new();
+    LISTS.get_or_init(read_lists).as_deref()
+}
+
+fn read_lists() -> Option<Vec<List>> {
     let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
     let corpus = std::env::var_os("MCP_BINDGEN_CORPUS").map_or_else(beside, PathBuf::from);
     let folder = corpus.join("lists");
@@ -66,7 +72,7 @@ fn a_check_of_names_refuses_what_providers_refuse() {
 #[test]
 fn names_of_all_lists_at_once() {
     let Some(lists) = lists() else { return };
-    let whole = all(&lists);
+    let whole = all(lists);
     let named = names(&whole);
     let repeated = whole.left_out().len();
     let listed: usize = lists.iter().map(|(_, tools)| tools.len()).sum();
@@ -168,7 +174,7 @@ fn every_tool_is_declared_to_every_provider() {
     let mut table: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
     let mut reasons: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut wrong = Vec::new();
-    for list in &lists {
+    for list in lists {
         let toolset = all([list]);
         for provider in PROVIDERS {
             let definitions = toolset.definitions(provider);

@@ -36,7 +36,7 @@ impl Rewrites {
     /// The schema so that a model can send nothing but values of it.
     pub(crate) fn strict(&self, schema: &Value, provider: Provider) -> Result<&Ready, &NotStrict> {
         let (rewritten, dialect) = self.of(provider);
-        let made = || strict(schema, dialect).map(|rewrite| Ready::of(rewrite));
+        let made = || strict(schema, dialect).map(Ready::of);
         let made = rewritten.strict.get_or_init(made).as_ref()?;
         Ok(made)
     }
