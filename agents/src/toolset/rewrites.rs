@@ -47,6 +47,17 @@ impl Rewrites {
         rewritten.loose.get_or_init(|| Ready::of(loose(schema, dialect)))
     }
 
+    /// Has the schema be strict with such a load, whatever it is.
+    #[cfg(test)]
+    pub(super) fn presume_strict(&self, provider: Provider, optional: usize, unions: usize) {
+        let (rewritten, dialect) = self.of(provider);
+        let mut rewrite = loose(&json!({ "type": "object", "properties": {} }), dialect);
+        rewrite.is_strict = true;
+        (rewrite.load.optional, rewrite.load.unions) = (optional, unions);
+        let is_new = rewritten.strict.set(Ok(Ready::of(rewrite))).is_ok();
+        assert!(is_new, "it was rewritten before");
+    }
+
     fn of(&self, provider: Provider) -> (&Rewritten, Dialect) {
         match provider {
             Provider::OpenAiChat | Provider::OpenAiResponses => (&self.open_ai, Dialect::OpenAi),
@@ -72,15 +83,16 @@ impl Ready {
         clean(&mut rewrite.schema);
         let mut said = String::new();
         descriptions(&rewrite.schema, &mut said);
+        let said = said.to_lowercase();
         let unsaid = rewrite.lost.iter().filter_map(|lost| words(lost, &said)).collect();
         Self { rewrite, unsaid, is_any_object }
     }
 }
 
-/// What is lost, where the schema does not say it.
+/// What is lost, where the schema does not say it; there it may begin a sentence.
 fn words(lost: &Lost, said: &str) -> Option<String> {
     let words = plain(lost.words.as_deref()?);
-    (!words.is_empty() && !said.contains(&words)).then(|| match place(&lost.pointer) {
+    (!words.is_empty() && !said.contains(&words.to_lowercase())).then(|| match place(&lost.pointer) {
         place if place.is_empty() => words,
         place => format!("{place}: {words}"),
     })
