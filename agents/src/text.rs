@@ -33,8 +33,7 @@ pub(crate) fn first_sentence(text: &str, at_most: usize) -> String {
 
 /// Where the first sentence ends. Abbreviations go on in lower case or hold a full stop themselves.
 fn sentence_end(line: &str) -> Option<usize> {
-    let mut characters = line.char_indices().peekable();
-    while let Some((at, character)) = characters.next() {
+    for (at, character) in line.char_indices() {
         let end = at + character.len_utf8();
         let rest = line.get(end..).unwrap_or_default();
         let ends = match character {

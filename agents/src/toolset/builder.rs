@@ -331,8 +331,8 @@ struct Calls {
 
 impl Calls {
     fn through(client: impl CallTool + 'static) -> Self {
-        let offer = client.offer();
-        Self { caller: Arc::new(client), live: offer.client(), admits: Box::new(move |tool| offer.admits(tool)) }
+        let (live, offer) = (Client::behind(&client), client.offer());
+        Self { caller: Arc::new(client), live, admits: Box::new(move |tool| offer.admits(tool)) }
     }
 
     fn admits(&self, tool: &str) -> bool {

@@ -47,7 +47,9 @@ impl Room {
     /// Where there is not as much: why; nothing is taken then.
     pub(crate) fn take(&mut self, load: Load) -> Result<(), String> {
         let short = |what: &str, wanted: usize, left: usize| {
-            format!("it has {wanted} {what}, and the strict tools before it leave room for {left}; a subset has more")
+            format!(
+                "it has {wanted} {what}, and the strict tools before it leave room for {left}; a subset may have more"
+            )
         };
         if self.tools == 0 {
             return Err("the request has all the strict tools that it may have; a subset has fewer tools".to_owned());

@@ -159,3 +159,55 @@ impl Defining {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mcp_runtime::Fake;
+    use serde_json::json;
+
+    /// A set of tools with these loads, each of which could be strict.
+    fn set(loads: &[(usize, usize)]) -> Toolset {
+        let listed: Vec<Value> = (0..loads.len()).map(|n| json!({ "name": format!("t{n:02}") })).collect();
+        let set = Toolset::builder().server("s", &listed, Fake::new()).build().unwrap();
+        for (entry, (optional, unions)) in set.entries().iter().zip(loads) {
+            entry.rewrites.presume_strict(Provider::Anthropic, *optional, *unions);
+            entry.rewrites.presume_strict(Provider::OpenAiResponses, *optional, *unions);
+        }
+        set
+    }
+
+    fn strict(set: &Toolset, provider: Provider) -> Vec<bool> {
+        set.definitions(provider).tools.iter().map(|tool| tool.get("strict") == Some(&json!(true))).collect()
+    }
+
+    #[test]
+    fn anthropic_is_sent_as_many_strict_tools_as_it_takes_the_first_ones() {
+        let many = set(&[(1, 0); 30]);
+        let expected: Vec<bool> = (0..30).map(|n| n < 20).collect();
+        assert_eq!(strict(&many, Provider::Anthropic), expected);
+        let definitions = many.definitions(Provider::Anthropic);
+        let no_room: Vec<_> = definitions.diagnostics.iter().filter(|d| d.kind == DiagnosticKind::NoRoom).collect();
+        assert_eq!((no_room.len(), no_room[0].tool.as_str()), (10, "t20"));
+        assert_eq!(strict(&many, Provider::OpenAiResponses), [true; 30]);
+    }
+
+    #[test]
+    fn what_does_not_fit_takes_no_room_from_what_follows() {
+        let mixed = set(&[(10, 0), (25, 0), (0, 16), (15, 0), (14, 0), (0, 1), (0, 0)]);
+        assert_eq!(strict(&mixed, Provider::Anthropic), [true, false, true, false, true, false, true]);
+        let why: Vec<String> =
+            mixed.definitions(Provider::Anthropic).diagnostics.iter().map(ToString::to_string).collect();
+        assert_eq!(why.len(), 3, "{why:?}");
+        assert!(why[0].starts_with("s/t01: not strict: it has 25 optional parameters"), "{why:?}");
+        assert!(why[2].contains("1 parameters of several types") && why[2].contains("room for 0"), "{why:?}");
+    }
+
+    #[test]
+    fn what_is_added_changes_nothing_before_it() {
+        let first = set(&[(10, 0), (15, 0), (0, 0)]);
+        let grown = first.extend().server("z", &[json!({ "name": "small" })], Fake::new()).build().unwrap();
+        let (before, after) = (first.definitions(Provider::Anthropic), grown.definitions(Provider::Anthropic));
+        assert_eq!(before.tools[..], after.tools[..3]);
+    }
+}

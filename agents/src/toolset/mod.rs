@@ -46,7 +46,8 @@ pub(crate) const PROGRAM: &str = "program";
 /// A name depends on nothing but the server and the tool: it is the same in whatever order tools come and whatever else is in
 /// the set, unless two tools would have one name. All names are such as every provider takes:
 /// `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`. What does not fit is shortened, and where that takes away what tells it apart it ends in
-/// a hash of server and tool.
+/// a hash of server and tool; so does a tool that is called like a call that toolsets and prompts answer themselves:
+/// `find_tools`, `call_tool`, `open_sections`, `read_section`.
 ///
 /// ```no_run
 /// # async fn run(github: mcp_runtime::Client) -> Result<(), Box<dyn std::error::Error>> {

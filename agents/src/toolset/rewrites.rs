@@ -36,7 +36,7 @@ impl Rewrites {
     /// The schema so that a model can send nothing but values of it.
     pub(crate) fn strict(&self, schema: &Value, provider: Provider) -> Result<&Ready, &NotStrict> {
         let (rewritten, dialect) = self.of(provider);
-        let made = || strict(schema, dialect).map(|rewrite| Ready::of(rewrite));
+        let made = || strict(schema, dialect).map(Ready::of);
         let made = rewritten.strict.get_or_init(made).as_ref()?;
         Ok(made)
     }
@@ -45,6 +45,17 @@ impl Rewrites {
     pub(crate) fn loose(&self, schema: &Value, provider: Provider) -> &Ready {
         let (rewritten, dialect) = self.of(provider);
         rewritten.loose.get_or_init(|| Ready::of(loose(schema, dialect)))
+    }
+
+    /// Has the schema be strict with such a load, whatever it is.
+    #[cfg(test)]
+    pub(super) fn presume_strict(&self, provider: Provider, optional: usize, unions: usize) {
+        let (rewritten, dialect) = self.of(provider);
+        let mut rewrite = loose(&json!({ "type": "object", "properties": {} }), dialect);
+        rewrite.is_strict = true;
+        (rewrite.load.optional, rewrite.load.unions) = (optional, unions);
+        let is_new = rewritten.strict.set(Ok(Ready::of(rewrite))).is_ok();
+        assert!(is_new, "it was rewritten before");
     }
 
     fn of(&self, provider: Provider) -> (&Rewritten, Dialect) {
@@ -59,29 +70,29 @@ impl Rewrites {
 impl Ready {
     fn of(mut rewrite: Rewrite) -> Self {
         // What every provider wants at the root, whatever else it takes; a request fails as a whole where one tool has it not.
+        let has_object = |key: &str| rewrite.schema.get(key).is_none_or(Value::is_object);
         let is_object = rewrite.schema.get("type").and_then(Value::as_str) == Some("object");
-        let is_any_object = !is_object;
+        let is_any_object = !is_object || !has_object("properties");
         if is_any_object {
             rewrite.schema = json!({ "type": "object", "properties": {} });
             rewrite.is_strict = false;
         }
-        if let Value::Object(root) = &mut rewrite.schema
-            && !root.contains_key("properties")
-        {
-            root.insert("properties".to_owned(), Value::Object(Map::new()));
+        if let Value::Object(root) = &mut rewrite.schema {
+            root.entry("properties").or_insert_with(|| Value::Object(Map::new()));
         }
         clean(&mut rewrite.schema);
         let mut said = String::new();
         descriptions(&rewrite.schema, &mut said);
+        let said = said.to_lowercase();
         let unsaid = rewrite.lost.iter().filter_map(|lost| words(lost, &said)).collect();
         Self { rewrite, unsaid, is_any_object }
     }
 }
 
-/// What is lost, where the schema does not say it.
+/// What is lost, where the schema does not say it; there it may begin a sentence.
 fn words(lost: &Lost, said: &str) -> Option<String> {
     let words = plain(lost.words.as_deref()?);
-    (!words.is_empty() && !said.contains(&words)).then(|| match place(&lost.pointer) {
+    (!words.is_empty() && !said.contains(&words.to_lowercase())).then(|| match place(&lost.pointer) {
         place if place.is_empty() => words,
         place => format!("{place}: {words}"),
     })

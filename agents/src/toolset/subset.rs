@@ -49,8 +49,8 @@ impl Toolset {
         if !faults.is_empty() {
             return Err(ToolsetError::new(faults));
         }
-        let named = self.entries.iter().zip(is_named).filter_map(|(entry, is_named)| is_named.then(|| entry.clone()));
-        Ok(Self::of(named.collect(), self.style, self.left_out.clone()))
+        let named = self.entries.iter().zip(is_named).filter(|(_, is_named)| *is_named);
+        Ok(Self::of(named.map(|(entry, _)| entry.clone()).collect(), self.style, self.left_out.clone()))
     }
 
     fn unknown(&self, pattern: &str) -> ToolsetFault {

@@ -1,27 +1,27 @@
 //! What the configuration of a server demands of every call, so that layers around a client can ask for it at their own
 //! place in the order.
 
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
 use super::{CallError, ToolCall};
-use crate::Client;
 use crate::observe::Observer;
 
 pub(crate) type Checking<'a> = Pin<Box<dyn Future<Output = Result<(), CallError>> + Send + 'a>>;
 
 /// The demands of one client. Each check says no with an error.
-pub(crate) trait Guard: Send + Sync {
+pub(crate) trait Guard: Any + Send + Sync {
     /// Tells this guard from others for as long as it lives.
     fn id(&self) -> usize;
 
     /// Who tells of what happens to the calls of this client.
     fn observer(&self) -> &Arc<Observer>;
 
-    /// The client itself.
-    fn client(&self) -> &Client;
+    /// Whether the configuration lets a program use a tool of this name at all.
+    fn selects(&self, tool: &str) -> bool;
 
     /// The name of the server, whatever a call says.
     fn server(&self) -> &str;
@@ -46,7 +46,7 @@ impl Demands {
         Self(Some(Arc::new(guard)))
     }
 
-    pub(crate) fn guard(&self) -> Option<&dyn Guard> {
+    pub(crate) fn guard(&self) -> Option<&(dyn Guard + 'static)> {
         self.0.as_deref()
     }
 }

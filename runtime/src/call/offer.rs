@@ -2,46 +2,45 @@
 //! arguments is not to be offered.
 
 use std::fmt;
+use std::sync::Arc;
 
-use super::Demands;
-use crate::Client;
-use crate::middleware::Policy;
+use super::{Demands, Guard};
 
-/// Which tools something that calls them lets be called at all, and the client at its end.
+type Admits = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Which tools something that calls them lets be called at all.
 #[doc(hidden)]
 #[derive(Clone, Default)]
 pub struct Offer {
     demands: Demands,
-    policies: Vec<Policy>,
+    admits: Vec<Admits>,
 }
 
 impl Offer {
     pub(crate) fn of(demands: Demands) -> Self {
-        Self { demands, policies: Vec::new() }
+        Self { demands, admits: Vec::new() }
     }
 
-    pub(crate) fn with_policies(mut self, policies: &[Policy]) -> Self {
-        self.policies.extend_from_slice(policies);
+    /// The same of the tools that this admits as well.
+    pub(crate) fn if_admitted(mut self, admits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.admits.push(Arc::new(admits));
         self
+    }
+
+    pub(crate) fn guard(&self) -> Option<&(dyn Guard + 'static)> {
+        self.demands.guard()
     }
 
     /// Whether a call of this tool may be made, as far as its name decides: by `tools` and `exclude` of the configuration, and by
     /// the policies that go by names.
     #[must_use]
     pub fn admits(&self, tool: &str) -> bool {
-        let demanded = self.demands.guard().is_none_or(|guard| guard.client().config().selects(tool));
-        demanded && self.policies.iter().all(|policy| policy.admits(tool))
-    }
-
-    /// The client that calls end at, where it is one of this crate.
-    #[must_use]
-    pub fn client(&self) -> Option<Client> {
-        self.demands.guard().map(|guard| guard.client().clone())
+        self.guard().is_none_or(|guard| guard.selects(tool)) && self.admits.iter().all(|admits| admits(tool))
     }
 }
 
 impl fmt::Debug for Offer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Offer").field("demands", &self.demands).field("policies", &self.policies.len()).finish()
+        f.debug_struct("Offer").field("demands", &self.demands).field("admits", &self.admits.len()).finish()
     }
 }

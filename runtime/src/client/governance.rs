@@ -18,8 +18,8 @@ impl Guard for Client {
         Arc::as_ptr(&self.supervisor).addr()
     }
 
-    fn client(&self) -> &Client {
-        self
+    fn selects(&self, tool: &str) -> bool {
+        self.config().selects(tool)
     }
 
     fn server(&self) -> &str {

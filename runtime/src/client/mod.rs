@@ -15,6 +15,7 @@ mod service;
 mod state;
 mod supervisor;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,7 +30,7 @@ use crate::observe::{Events, Observer};
 use crate::session::subscriptions::Subscriptions;
 
 use crate::session::deadline::Patience;
-use crate::{ConnectError, ServerSpec};
+use crate::{CallTool, ConnectError, ServerSpec};
 
 pub use handlers::{ElicitationAnswer, ElicitationRequest, Root, SamplingAnswer, SamplingRequest};
 pub use options::ClientOptions;
@@ -151,6 +152,15 @@ impl Client {
     pub fn for_spec_with(spec: &'static ServerSpec, options: ClientOptions) -> Result<Self, ConnectError> {
         let (config, options) = configured::of_spec(spec, options)?;
         Ok(Self { baseline: Baseline::Bindings(spec), ..Self::with_options(config, options) })
+    }
+
+    /// The client that calls through this end at, where there is one: layers may stand around it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn behind(calls: &(impl CallTool + ?Sized)) -> Option<Self> {
+        let offer = calls.offer();
+        let guard: &dyn Any = offer.guard()?;
+        guard.downcast_ref::<Self>().cloned()
     }
 
     /// The server's name.

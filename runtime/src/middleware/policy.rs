@@ -181,7 +181,7 @@ impl Policy {
     }
 
     /// Whether it may allow a call of this tool, as far as the name says.
-    pub(crate) fn admits(&self, tool: &str) -> bool {
+    pub(super) fn admits(&self, tool: &str) -> bool {
         match &self.by_name {
             ByName::Unknown => true,
             ByName::Allows(globs) => globs.name(tool),

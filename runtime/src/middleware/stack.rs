@@ -214,7 +214,8 @@ impl<C: CallTool> CallTool for Stack<C> {
     }
 
     fn offer(&self) -> Offer {
-        self.inner.offer().with_policies(&self.layers.policies)
+        let policies = self.layers.policies.clone();
+        self.inner.offer().if_admitted(move |tool| policies.iter().all(|policy| policy.admits(tool)))
     }
 }
 
