@@ -10,11 +10,13 @@ use super::names;
 use super::objects::declared;
 use super::reading::{Reading, kind_of};
 use super::rewrite::Dialect;
-use crate::normalize::Kinds;
+use crate::normalize::{Kinds, SchemaId};
 use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
 
 /// Values nest this deep at most; what is below is left as it is.
 const DEEPEST: usize = 128;
+/// Schemas of patterns, at most.
+const MOST_ARENAS: usize = 64;
 /// Shapes that a value could be of, at most.
 const MOST_CANDIDATES: usize = 64;
 
@@ -28,6 +30,8 @@ const MOST_CANDIDATES: usize = 64;
 /// of a property that may be absent *or* `null` without such a default. The two mean different things to a server ("leave it",
 /// "clear it"), a model that may leave the property out says which, and [`strict`](super::strict) gives no schema that would
 /// force it to say only one. So the rule is the same whichever provider the model is of.
+///
+/// Patterns of `patternProperties` are not matched: what stands under a key that is not declared is taken to be of any of them.
 ///
 /// ```
 /// use mcp_schema::provider::Nulls;
@@ -49,19 +53,201 @@ pub struct Nulls {
 
 #[derive(Debug)]
 struct Known {
+    /// The shapes of the document, then those of each pattern.
+    arenas: Vec<Arena>,
+}
+
+/// The shapes of one schema.
+#[derive(Debug)]
+struct Arena {
     shapes: Shapes,
     root: ShapeId,
     tags: HashMap<ShapeId, String>,
     /// The names that stand for other names, by the object that has them.
     aliases: HashMap<ShapeId, Vec<(String, String)>>,
+    /// The places of the arenas of what is under keys that match patterns, by the object that has them.
+    patterns: HashMap<ShapeId, Vec<usize>>,
 }
+
+/// A shape of an arena.
+type Candidate = (usize, ShapeId);
 
 impl Nulls {
     /// Those of a schema.
     #[must_use]
     pub fn of(schema: &Value) -> Self {
-        let reading = Reading::of(schema);
-        let shapes = reading.document.shapes;
+        let mut reading = Reading::of(schema);
+        let shapes = std::mem::take(&mut reading.document.shapes);
+        let mut arenas = vec![Arena::of(shapes, reading.document.root)];
+        if reading.has_patterns() {
+            let mut known: HashMap<SchemaId, usize> = HashMap::new();
+            let mut place = 0;
+            while place < arenas.len() {
+                add_patterns(&mut reading, &mut arenas, place, &mut known);
+                place += 1;
+            }
+        }
+        Self { known: Arc::new(Known { arenas }) }
+    }
+
+    /// Takes out of what a model sent each `null` that the schema does not have, at every depth, and gives properties their
+    /// own names back. What fits no schema at all is left as it is.
+    pub fn take_out(&self, arguments: &mut Value) {
+        if let Some(whole) = self.known.arenas.first() {
+            self.known.clean(arguments, &[(0, whole.root)], 0);
+        }
+    }
+}
+
+fn add_patterns(
+    reading: &mut Reading<'_>,
+    arenas: &mut Vec<Arena>,
+    place: usize,
+    known: &mut HashMap<SchemaId, usize>,
+) {
+    let Some(arena) = arenas.get(place) else { return };
+    let mut found: Vec<(ShapeId, Vec<SchemaId>)> = Vec::new();
+    for id in arena.shapes.ids() {
+        if matches!(arena.shapes.get(id), Shape::Struct(_) | Shape::Map(_) | Shape::FreeMap) {
+            found.push((id, reading.patterns(arena.shapes.origin(id))));
+        }
+    }
+    let mut patterns = HashMap::new();
+    for (id, schemas) in found {
+        let mut places = Vec::new();
+        for schema in schemas {
+            if let Some(place) = known.get(&schema) {
+                places.push(*place);
+            } else if arenas.len() < MOST_ARENAS {
+                let (shapes, root) = reading.document.shapes_of(schema);
+                known.insert(schema, arenas.len());
+                places.push(arenas.len());
+                arenas.push(Arena::of(shapes, root));
+            }
+        }
+        if !places.is_empty() {
+            patterns.insert(id, places);
+        }
+    }
+    if let Some(arena) = arenas.get_mut(place) {
+        arena.patterns = patterns;
+    }
+}
+
+fn aliases_of(object: &StructShape) -> Vec<(String, String)> {
+    let is_other = |name: &str| !names::is_taken(Dialect::Gemini, name) || !names::is_taken(Dialect::Anthropic, name);
+    if !object.fields.iter().any(|field| is_other(&field.wire)) {
+        return Vec::new();
+    }
+    let declared = declared(object);
+    let others = object.fields.iter().filter(|field| is_other(&field.wire));
+    others.map(|field| (names::alias(&field.wire, &declared), field.wire.clone())).collect()
+}
+
+impl Known {
+    fn arena(&self, candidate: &Candidate) -> Option<&Arena> {
+        self.arenas.get(candidate.0)
+    }
+
+    fn clean(&self, value: &mut Value, candidates: &[Candidate], depth: usize) {
+        if depth > DEEPEST {
+            return;
+        }
+        match value {
+            Value::Object(map) => self.object(map, &self.alternatives(candidates), depth),
+            Value::Array(items) => {
+                let candidates = self.alternatives(candidates);
+                for (index, item) in items.iter_mut().enumerate() {
+                    let mut below: Vec<Candidate> = Vec::new();
+                    for (place, id) in &candidates {
+                        let Some(arena) = self.arenas.get(*place) else { continue };
+                        match arena.shapes.get(*id) {
+                            Shape::List(slot) => below.push((*place, slot.shape)),
+                            Shape::Tuple(slots) => below.extend(slots.get(index).map(|slot| (*place, slot.shape))),
+                            _ => {}
+                        }
+                    }
+                    self.clean(item, &below, depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn alternatives(&self, candidates: &[Candidate]) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = Vec::new();
+        for (place, id) in candidates {
+            for id in self.arenas.get(*place).map(|arena| arena.alternatives(*id)).unwrap_or_default() {
+                if !found.contains(&(*place, id)) && found.len() < MOST_CANDIDATES {
+                    found.push((*place, id));
+                }
+            }
+        }
+        found
+    }
+
+    fn object(&self, map: &mut Map<String, Value>, candidates: &[Candidate], depth: usize) {
+        let judged: Vec<(Candidate, bool)> = candidates
+            .iter()
+            .filter_map(|candidate| Some((*candidate, self.arena(candidate)?.fits(candidate.1, map)?)))
+            .collect();
+        let any_fits = judged.iter().any(|(_, fits)| *fits);
+        let fitting: Vec<Candidate> =
+            judged.into_iter().filter(|(_, fits)| *fits || !any_fits).map(|(candidate, _)| candidate).collect();
+        self.rename(map, &fitting);
+        map.retain(|key, value| !(value.is_null() && self.is_needless(&fitting, key)));
+        for (key, value) in map {
+            let below: Vec<Candidate> = fitting.iter().flat_map(|candidate| self.below(candidate, key)).collect();
+            self.clean(value, &below, depth + 1);
+        }
+    }
+
+    /// What may stand under a key.
+    fn below(&self, candidate: &Candidate, key: &str) -> Vec<Candidate> {
+        let Some(arena) = self.arena(candidate) else { return Vec::new() };
+        let slot = arena.slot(candidate.1, key);
+        let is_declared = slot.is_some_and(|(_, presence)| presence.is_some());
+        let patterns = arena.patterns.get(&candidate.1).filter(|_| !is_declared).into_iter().flatten();
+        let patterns = patterns.filter_map(|place| Some((*place, self.arenas.get(*place)?.root)));
+        slot.map(|(slot, _)| (candidate.0, slot.shape)).into_iter().chain(patterns).collect()
+    }
+
+    /// Gives keys that stand for others their own names.
+    fn rename(&self, map: &mut Map<String, Value>, shapes: &[Candidate]) {
+        let aliases = shapes.iter().filter_map(|candidate| self.arena(candidate)?.aliases.get(&candidate.1)).flatten();
+        let renamed: HashMap<&str, &str> = aliases
+            .filter(|(alias, wire)| map.contains_key(alias) && !map.contains_key(wire))
+            .map(|(alias, wire)| (alias.as_str(), wire.as_str()))
+            .collect();
+        if renamed.is_empty() {
+            return;
+        }
+        let old = std::mem::take(map);
+        for (key, value) in old {
+            let name = renamed.get(key.as_str()).map_or(key, |wire| (*wire).to_owned());
+            map.insert(name, value);
+        }
+    }
+
+    /// Whether some alternative declares a property that need not be there, and none has a `null` for it.
+    fn is_needless(&self, candidates: &[Candidate], key: &str) -> bool {
+        let mut is_optional = false;
+        for candidate in candidates {
+            let Some(arena) = self.arena(candidate) else { continue };
+            match arena.slot(candidate.1, key) {
+                Some((_, Some(Presence::Optional))) => is_optional = true,
+                Some((_, Some(Presence::OptionalOrNull))) => return false,
+                Some((slot, Some(Presence::Required))) if arena.takes_null(slot, 0) => return false,
+                Some((slot, None)) if slot.nullable => return false,
+                _ => {}
+            }
+        }
+        is_optional
+    }
+}
+
+impl Arena {
+    fn of(shapes: Shapes, root: ShapeId) -> Self {
         let (mut tags, mut aliases) = (HashMap::new(), HashMap::new());
         for id in shapes.ids() {
             match shapes.get(id) {
@@ -77,55 +263,13 @@ impl Nulls {
                 _ => {}
             }
         }
-        Self { known: Arc::new(Known { shapes, root: reading.document.root, tags, aliases }) }
-    }
-
-    /// Takes out of what a model sent each `null` that the schema does not have, at every depth, and gives properties their
-    /// own names back. What fits no schema at all is left as it is.
-    pub fn take_out(&self, arguments: &mut Value) {
-        self.known.clean(arguments, &[self.known.root], 0);
-    }
-}
-
-fn aliases_of(object: &StructShape) -> Vec<(String, String)> {
-    let is_other = |name: &str| !names::is_taken(Dialect::Gemini, name) || !names::is_taken(Dialect::Anthropic, name);
-    if !object.fields.iter().any(|field| is_other(&field.wire)) {
-        return Vec::new();
-    }
-    let declared = declared(object);
-    let others = object.fields.iter().filter(|field| is_other(&field.wire));
-    others.map(|field| (names::alias(&field.wire, &declared), field.wire.clone())).collect()
-}
-
-impl Known {
-    fn clean(&self, value: &mut Value, candidates: &[ShapeId], depth: usize) {
-        if depth > DEEPEST {
-            return;
-        }
-        match value {
-            Value::Object(map) => self.object(map, &self.alternatives(candidates), depth),
-            Value::Array(items) => {
-                let candidates = self.alternatives(candidates);
-                for (index, item) in items.iter_mut().enumerate() {
-                    let mut below: Vec<ShapeId> = Vec::new();
-                    for id in &candidates {
-                        match self.shapes.get(*id) {
-                            Shape::List(slot) => below.push(slot.shape),
-                            Shape::Tuple(slots) => below.extend(slots.get(index).map(|slot| slot.shape)),
-                            _ => {}
-                        }
-                    }
-                    self.clean(item, &below, depth + 1);
-                }
-            }
-            _ => {}
-        }
+        Self { shapes, root, tags, aliases, patterns: HashMap::new() }
     }
 
     /// The shapes themselves, names and unions followed.
-    fn alternatives(&self, candidates: &[ShapeId]) -> Vec<ShapeId> {
+    fn alternatives(&self, id: ShapeId) -> Vec<ShapeId> {
         let mut found: Vec<ShapeId> = Vec::new();
-        let mut pending: Vec<ShapeId> = candidates.iter().rev().copied().collect();
+        let mut pending: Vec<ShapeId> = vec![id];
         let mut left = MOST_CANDIDATES * 4;
         while let Some(id) = pending.pop() {
             left = left.saturating_sub(1);
@@ -140,39 +284,6 @@ impl Known {
             }
         }
         found
-    }
-
-    fn object(&self, map: &mut Map<String, Value>, candidates: &[ShapeId], depth: usize) {
-        let fitting: Vec<ShapeId> = candidates.iter().copied().filter(|id| self.fits(*id, map) == Some(true)).collect();
-        let fitting = if fitting.is_empty() {
-            candidates.iter().copied().filter(|id| self.fits(*id, map).is_some()).collect()
-        } else {
-            fitting
-        };
-        self.rename(map, &fitting);
-        map.retain(|key, value| !(value.is_null() && self.is_needless(&fitting, key)));
-        for (key, value) in map {
-            let below: Vec<ShapeId> =
-                fitting.iter().filter_map(|id| self.slot(*id, key)).map(|(slot, _)| slot.shape).collect();
-            self.clean(value, &below, depth + 1);
-        }
-    }
-
-    /// Gives keys that stand for others their own names.
-    fn rename(&self, map: &mut Map<String, Value>, shapes: &[ShapeId]) {
-        let aliases = shapes.iter().filter_map(|id| self.aliases.get(id)).flatten();
-        let renamed: HashMap<&str, &str> = aliases
-            .filter(|(alias, wire)| map.contains_key(alias) && !map.contains_key(wire))
-            .map(|(alias, wire)| (alias.as_str(), wire.as_str()))
-            .collect();
-        if renamed.is_empty() {
-            return;
-        }
-        let old = std::mem::take(map);
-        for (key, value) in old {
-            let name = renamed.get(key.as_str()).map_or(key, |wire| (*wire).to_owned());
-            map.insert(name, value);
-        }
     }
 
     /// Whether an object could be of a shape, as far as its keys, tags and listed values show; none for other kinds.
@@ -253,21 +364,6 @@ impl Known {
             Shape::Map(slot) => Some((*slot, None)),
             _ => None,
         }
-    }
-
-    /// Whether some alternative declares a property that need not be there, and none has a `null` for it.
-    fn is_needless(&self, shapes: &[ShapeId], key: &str) -> bool {
-        let mut is_optional = false;
-        for id in shapes {
-            match self.slot(*id, key) {
-                Some((_, Some(Presence::Optional))) => is_optional = true,
-                Some((_, Some(Presence::OptionalOrNull))) => return false,
-                Some((slot, Some(Presence::Required))) if self.takes_null(slot, 0) => return false,
-                Some((slot, None)) if slot.nullable => return false,
-                _ => {}
-            }
-        }
-        is_optional
     }
 
     fn takes_null(&self, slot: Slot, depth: usize) -> bool {

@@ -119,6 +119,16 @@ impl<'a> Reading<'a> {
         }
     }
 
+    pub(super) fn has_patterns(&self) -> bool {
+        self.assertions.iter().any(|assertions| !assertions.patterns.is_empty())
+    }
+
+    /// The schemas of the keys that match patterns of a place.
+    pub(super) fn patterns(&self, place: &[SchemaId]) -> Vec<SchemaId> {
+        let holding = self.holding(place, Kinds::OBJECT);
+        holding.iter().flat_map(|id| self.assertions(*id).patterns.iter().map(|(_, schema)| *schema)).collect()
+    }
+
     /// Whether a shape is any value at all.
     pub(super) fn is_anything(&self, id: ShapeId) -> bool {
         matches!(self.shape(id), Shape::Anything)
