@@ -122,7 +122,8 @@ impl<'r, 'a> Printer<'r, 'a> {
         }
         self.definitions.ask(id);
         let mut schema = Map::from_iter([("$ref".to_owned(), Value::from(reference))]);
-        if !beside.is_empty() && !(self.dialect == Dialect::Anthropic && self.is_strict) {
+        let is_said = self.dialect != Dialect::Anthropic || !self.is_strict;
+        if is_said && !beside.is_empty() {
             schema = Map::from_iter([("anyOf".to_owned(), json!([schema]))]);
             schema.extend(beside);
         }

@@ -196,7 +196,8 @@ impl Check<'_> {
         let is_closed = map.get("additionalProperties") == Some(&Value::Bool(false));
         let is_typed_map =
             map.get("additionalProperties").is_some_and(|it| it.as_object().is_some_and(|it| !it.is_empty()));
-        if !is_closed && !(self.provider == Provider::Gemini && is_typed_map) {
+        let may_be_open = self.provider == Provider::Gemini && is_typed_map;
+        if !is_closed && !may_be_open {
             self.refuse(pointer, "an object without `additionalProperties: false`");
         }
         if self.provider.is_openai() && names.iter().any(|name| !required.contains(name)) {
