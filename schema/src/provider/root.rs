@@ -120,7 +120,7 @@ impl Printer<'_, '_> {
             all.sort_unstable();
             keys = all;
         }
-        keys.retain(|key| object.tag.as_deref() != Some(*key) && !key.chars().any(char::is_control));
+        keys.retain(|key| object.tag.as_deref() != Some(*key) && !key.is_empty() && !key.chars().any(char::is_control));
         keys.truncate(MOST_KEYS);
         let keys = if keys.is_empty() { None } else { Some(keys.join(" and ")) };
         tag.into_iter().chain(keys).collect::<Vec<_>>().join(" with ")
