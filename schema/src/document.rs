@@ -2,6 +2,8 @@ use serde_json::Value;
 
 use crate::diagnostics::Reporter;
 use crate::lower::lower;
+#[cfg(feature = "provider")]
+use crate::normalize::SchemaId;
 use crate::normalize::Schemas;
 use crate::role::Role;
 use crate::shape::{Shape, ShapeId, Shapes, Slot, Unknown};
@@ -36,6 +38,13 @@ impl<'a> Document<'a> {
         let opaque = definitions.iter().filter_map(|pointer| schemas.referred(pointer)).collect();
         let (shapes, root) = lower(&mut schemas, root, role, opaque, reporter);
         Self { schemas, shapes, root, role }
+    }
+
+    /// The shapes of a schema of the document that no shape leads to, such as that of keys of a pattern.
+    #[cfg(feature = "provider")]
+    pub(crate) fn shapes_of(&mut self, schema: SchemaId) -> (Shapes, ShapeId) {
+        let mut unheard = Reporter::new("", 0, "");
+        lower(&mut self.schemas, schema, Role::Output, std::collections::HashSet::new(), &mut unheard)
     }
 
     /// Makes structs keep what they would otherwise pass over: properties of which the schema says nothing and, where a

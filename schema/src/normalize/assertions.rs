@@ -44,6 +44,7 @@ pub(crate) struct Limit {
 /// `contains`, with how many items have to match.
 #[derive(Debug)]
 pub(crate) struct Contains {
+    #[cfg_attr(not(feature = "drift"), allow(dead_code))]
     pub(crate) schema: SchemaId,
     pub(crate) least: u64,
     pub(crate) most: Option<u64>,
@@ -52,6 +53,7 @@ pub(crate) struct Contains {
 /// `if`, `then` and `else`.
 #[derive(Debug)]
 pub(crate) struct Condition {
+    #[cfg_attr(not(feature = "drift"), allow(dead_code))]
     pub(crate) test: SchemaId,
     pub(crate) then: Option<SchemaId>,
     pub(crate) otherwise: Option<SchemaId>,
@@ -183,6 +185,7 @@ fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_f64().and_then(integral))
 }
 
+#[cfg(feature = "drift")]
 impl Assertions {
     /// Whether nothing is asserted.
     pub(crate) fn is_empty(&self) -> bool {

@@ -36,7 +36,7 @@ impl Kinds {
     /// Integral numbers.
     pub const INTEGER: Self = Self(4);
     /// Numbers that are not integral.
-    #[cfg(feature = "drift")]
+    #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) const FRACTION: Self = Self(8);
     /// Every number, integers too.
     pub const NUMBER: Self = Self(4 | 8);
@@ -47,9 +47,9 @@ impl Kinds {
     /// Objects.
     pub const OBJECT: Self = Self(64);
 
-    #[cfg(feature = "drift")]
+    #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) const NONE: Self = Self(0);
-    #[cfg(feature = "drift")]
+    #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) const ALL: Self = Self(127);
 
     /// Each kind by itself.
@@ -59,13 +59,13 @@ impl Kinds {
     }
 
     /// Whether both have a kind in common.
-    #[cfg(feature = "drift")]
+    #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
     /// The kinds of both.
-    #[cfg(feature = "drift")]
+    #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }

@@ -1,7 +1,7 @@
 //! Stage 2: every dialect becomes one. Keywords of draft 4 to 2020-12 and of OpenAPI are read into [`Node`], which has
 //! the fields of 2020-12 alone.
 
-#[cfg(feature = "drift")]
+#[cfg(any(feature = "drift", feature = "provider"))]
 mod assertions;
 mod keywords;
 
@@ -11,8 +11,10 @@ use serde_json::{Map, Value};
 
 use crate::bundle::{Bundle, LONGEST, Target, lookup, push};
 use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter};
+#[cfg(any(feature = "drift", feature = "provider"))]
+pub(crate) use assertions::Assertions;
 #[cfg(feature = "drift")]
-pub(crate) use assertions::{Assertions, Limit};
+pub(crate) use assertions::Limit;
 pub use keywords::Kinds;
 pub(crate) use keywords::{Bound, WORDING};
 
@@ -20,7 +22,7 @@ pub(crate) use keywords::{Bound, WORDING};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SchemaId(usize);
 
-#[cfg(feature = "drift")]
+#[cfg(any(feature = "drift", feature = "provider"))]
 impl SchemaId {
     /// The schema of the whole document.
     pub(crate) const ROOT: Self = Self(0);

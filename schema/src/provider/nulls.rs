@@ -1,19 +1,382 @@
 //! The way back: what a strict model has to send as `null` is absent for the server.
 
-use serde_json::Value;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
 
-/// The nulls that an original schema does not have.
+use serde_json::{Map, Value};
+
+use super::names;
+use super::objects::declared;
+use super::reading::{Reading, kind_of};
+use super::rewrite::Dialect;
+use crate::normalize::{Kinds, SchemaId};
+use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
+
+/// Values nest this deep at most; what is below is left as it is.
+const DEEPEST: usize = 128;
+/// Schemas of patterns, at most.
+const MOST_ARENAS: usize = 64;
+/// Shapes that a value could be of, at most.
+const MOST_CANDIDATES: usize = 64;
+
+/// The nulls that an original schema does not have, and the names that a provider did not take.
+///
+/// A `null` of a property that the schema does not require is taken out
+/// - where the schema has no `null` there: a model that must send every property says so that there is none;
+/// - where it has one, and `null` is the property's `default`: absent and `null` are the same then.
+///
+/// Every other `null` stays: one that is required, one in an array, one of a key that the schema does not declare, and one
+/// of a property that may be absent *or* `null` without such a default. The two mean different things to a server ("leave it",
+/// "clear it"), a model that may leave the property out says which, and [`strict`](super::strict) gives no schema that would
+/// force it to say only one. So the rule is the same whichever provider the model is of.
+///
+/// Patterns of `patternProperties` are not matched: what stands under a key that is not declared is taken to be of any of them.
+///
+/// ```
+/// use mcp_schema::provider::Nulls;
+/// use serde_json::json;
+///
+/// let schema = json!({"type": "object", "properties": {
+///     "title": {"type": "string"},
+///     "page": {"type": ["integer", "null"], "default": null},
+///     "assignee": {"type": ["string", "null"]},
+/// }});
+/// let mut arguments = json!({"title": null, "page": null, "assignee": null});
+/// Nulls::of(&schema).take_out(&mut arguments);
+/// assert_eq!(arguments, json!({"assignee": null}));
+/// ```
 #[derive(Clone, Debug)]
-pub struct Nulls {}
+pub struct Nulls {
+    known: Arc<Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    /// The shapes of the document, then those of each pattern.
+    arenas: Vec<Arena>,
+}
+
+/// The shapes of one schema.
+#[derive(Debug)]
+struct Arena {
+    shapes: Shapes,
+    root: ShapeId,
+    tags: HashMap<ShapeId, String>,
+    /// The names that stand for other names, by the object that has them.
+    aliases: HashMap<ShapeId, Vec<(String, String)>>,
+    /// The places of the arenas of what is under keys that match patterns, by the object that has them.
+    patterns: HashMap<ShapeId, Vec<usize>>,
+}
+
+/// A shape of an arena.
+type Candidate = (usize, ShapeId);
 
 impl Nulls {
     /// Those of a schema.
     #[must_use]
-    pub fn of(_schema: &Value) -> Self {
-        Self {}
+    pub fn of(schema: &Value) -> Self {
+        let mut reading = Reading::of(schema);
+        let shapes = std::mem::take(&mut reading.document.shapes);
+        let mut arenas = vec![Arena::of(shapes, reading.document.root)];
+        if reading.has_patterns() {
+            let mut known: HashMap<SchemaId, usize> = HashMap::new();
+            let mut place = 0;
+            while place < arenas.len() {
+                add_patterns(&mut reading, &mut arenas, place, &mut known);
+                place += 1;
+            }
+        }
+        Self { known: Arc::new(Known { arenas }) }
     }
 
-    /// Takes out of what a model sent each `null` of a property that the schema does not require and that cannot be `null`,
-    /// at every depth.
-    pub fn take_out(&self, _arguments: &mut Value) {}
+    /// Takes out of what a model sent each `null` that the schema does not have, at every depth, and gives properties their
+    /// own names back. What fits no schema at all is left as it is.
+    pub fn take_out(&self, arguments: &mut Value) {
+        if let Some(whole) = self.known.arenas.first() {
+            self.known.clean(arguments, &[(0, whole.root)], 0);
+        }
+    }
+}
+
+fn add_patterns(
+    reading: &mut Reading<'_>,
+    arenas: &mut Vec<Arena>,
+    place: usize,
+    known: &mut HashMap<SchemaId, usize>,
+) {
+    let Some(arena) = arenas.get(place) else { return };
+    let mut found: Vec<(ShapeId, Vec<SchemaId>)> = Vec::new();
+    for id in arena.shapes.ids() {
+        if matches!(arena.shapes.get(id), Shape::Struct(_) | Shape::Map(_) | Shape::FreeMap) {
+            found.push((id, reading.patterns(arena.shapes.origin(id))));
+        }
+    }
+    let mut patterns = HashMap::new();
+    for (id, schemas) in found {
+        let mut places = Vec::new();
+        for schema in schemas {
+            if let Some(place) = known.get(&schema) {
+                places.push(*place);
+            } else if arenas.len() < MOST_ARENAS {
+                let (shapes, root) = reading.document.shapes_of(schema);
+                known.insert(schema, arenas.len());
+                places.push(arenas.len());
+                arenas.push(Arena::of(shapes, root));
+            }
+        }
+        if !places.is_empty() {
+            patterns.insert(id, places);
+        }
+    }
+    if let Some(arena) = arenas.get_mut(place) {
+        arena.patterns = patterns;
+    }
+}
+
+fn aliases_of(object: &StructShape) -> Vec<(String, String)> {
+    let is_other = |name: &str| !names::is_taken(Dialect::Gemini, name) || !names::is_taken(Dialect::Anthropic, name);
+    if !object.fields.iter().any(|field| is_other(&field.wire)) {
+        return Vec::new();
+    }
+    let declared = declared(object);
+    let others = object.fields.iter().filter(|field| is_other(&field.wire));
+    others.map(|field| (names::alias(&field.wire, &declared), field.wire.clone())).collect()
+}
+
+impl Known {
+    fn arena(&self, candidate: &Candidate) -> Option<&Arena> {
+        self.arenas.get(candidate.0)
+    }
+
+    fn clean(&self, value: &mut Value, candidates: &[Candidate], depth: usize) {
+        if depth > DEEPEST {
+            return;
+        }
+        match value {
+            Value::Object(map) => self.object(map, &self.alternatives(candidates), depth),
+            Value::Array(items) => {
+                let candidates = self.alternatives(candidates);
+                for (index, item) in items.iter_mut().enumerate() {
+                    let mut below: Vec<Candidate> = Vec::new();
+                    for (place, id) in &candidates {
+                        let Some(arena) = self.arenas.get(*place) else { continue };
+                        match arena.shapes.get(*id) {
+                            Shape::List(slot) => below.push((*place, slot.shape)),
+                            Shape::Tuple(slots) => below.extend(slots.get(index).map(|slot| (*place, slot.shape))),
+                            _ => {}
+                        }
+                    }
+                    self.clean(item, &below, depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn alternatives(&self, candidates: &[Candidate]) -> Vec<Candidate> {
+        let mut found: Vec<Candidate> = Vec::new();
+        for (place, id) in candidates {
+            for id in self.arenas.get(*place).map(|arena| arena.alternatives(*id)).unwrap_or_default() {
+                if !found.contains(&(*place, id)) && found.len() < MOST_CANDIDATES {
+                    found.push((*place, id));
+                }
+            }
+        }
+        found
+    }
+
+    fn object(&self, map: &mut Map<String, Value>, candidates: &[Candidate], depth: usize) {
+        let judged: Vec<(Candidate, bool)> = candidates
+            .iter()
+            .filter_map(|candidate| Some((*candidate, self.arena(candidate)?.fits(candidate.1, map)?)))
+            .collect();
+        let any_fits = judged.iter().any(|(_, fits)| *fits);
+        let fitting: Vec<Candidate> =
+            judged.into_iter().filter(|(_, fits)| *fits || !any_fits).map(|(candidate, _)| candidate).collect();
+        self.rename(map, &fitting);
+        map.retain(|key, value| !(value.is_null() && self.is_needless(&fitting, key)));
+        for (key, value) in map {
+            let below: Vec<Candidate> = fitting.iter().flat_map(|candidate| self.below(candidate, key)).collect();
+            self.clean(value, &below, depth + 1);
+        }
+    }
+
+    /// What may stand under a key.
+    fn below(&self, candidate: &Candidate, key: &str) -> Vec<Candidate> {
+        let Some(arena) = self.arena(candidate) else { return Vec::new() };
+        let slot = arena.slot(candidate.1, key);
+        let is_declared = slot.is_some_and(|(_, presence)| presence.is_some());
+        let patterns = arena.patterns.get(&candidate.1).filter(|_| !is_declared).into_iter().flatten();
+        let patterns = patterns.filter_map(|place| Some((*place, self.arenas.get(*place)?.root)));
+        slot.map(|(slot, _)| (candidate.0, slot.shape)).into_iter().chain(patterns).collect()
+    }
+
+    /// Gives keys that stand for others their own names.
+    fn rename(&self, map: &mut Map<String, Value>, shapes: &[Candidate]) {
+        let aliases = shapes.iter().filter_map(|candidate| self.arena(candidate)?.aliases.get(&candidate.1)).flatten();
+        let renamed: HashMap<&str, &str> = aliases
+            .filter(|(alias, wire)| map.contains_key(alias) && !map.contains_key(wire))
+            .map(|(alias, wire)| (alias.as_str(), wire.as_str()))
+            .collect();
+        if renamed.is_empty() {
+            return;
+        }
+        let old = std::mem::take(map);
+        for (key, value) in old {
+            let name = renamed.get(key.as_str()).map_or(key, |wire| (*wire).to_owned());
+            map.insert(name, value);
+        }
+    }
+
+    /// Whether some alternative declares a property that need not be there, and none has a `null` for it.
+    fn is_needless(&self, candidates: &[Candidate], key: &str) -> bool {
+        let mut is_optional = false;
+        for candidate in candidates {
+            let Some(arena) = self.arena(candidate) else { continue };
+            match arena.slot(candidate.1, key) {
+                Some((_, Some(Presence::Optional))) => is_optional = true,
+                Some((_, Some(Presence::OptionalOrNull))) => return false,
+                Some((slot, Some(Presence::Required))) if arena.takes_null(slot, 0) => return false,
+                Some((slot, None)) if slot.nullable => return false,
+                _ => {}
+            }
+        }
+        is_optional
+    }
+}
+
+impl Arena {
+    fn of(shapes: Shapes, root: ShapeId) -> Self {
+        let (mut tags, mut aliases) = (HashMap::new(), HashMap::new());
+        for id in shapes.ids() {
+            match shapes.get(id) {
+                Shape::Union(UnionShape { tag: Some(_), branches }) => {
+                    tags.extend(branches.iter().filter_map(|branch| Some((branch.shape, branch.tag.clone()?))));
+                }
+                Shape::Struct(object) => {
+                    let others = aliases_of(object);
+                    if !others.is_empty() {
+                        aliases.insert(id, others);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Self { shapes, root, tags, aliases, patterns: HashMap::new() }
+    }
+
+    /// The shapes themselves, names and unions followed.
+    fn alternatives(&self, id: ShapeId) -> Vec<ShapeId> {
+        let mut found: Vec<ShapeId> = Vec::new();
+        let mut pending: Vec<ShapeId> = vec![id];
+        let mut left = MOST_CANDIDATES * 4;
+        while let Some(id) = pending.pop() {
+            left = left.saturating_sub(1);
+            if left == 0 || found.len() >= MOST_CANDIDATES {
+                break;
+            }
+            match self.shapes.get(id) {
+                Shape::Named(inner) => pending.push(inner.shape),
+                Shape::Union(union) => pending.extend(union.branches.iter().rev().map(|branch| branch.shape)),
+                _ if found.contains(&id) => {}
+                _ => found.push(id),
+            }
+        }
+        found
+    }
+
+    /// Whether an object could be of a shape, as far as its keys, tags and listed values show; none for other kinds.
+    fn fits(&self, id: ShapeId, map: &Map<String, Value>) -> Option<bool> {
+        let object = match self.shapes.get(id) {
+            Shape::Struct(object) => object,
+            Shape::Map(_) | Shape::FreeMap | Shape::Anything | Shape::Opaque => return Some(true),
+            Shape::AnyOf(kinds) => return kinds.has(Kinds::OBJECT).then_some(true),
+            _ => return None,
+        };
+        if let (Some(name), Some(wanted)) = (&object.tag, self.tags.get(&id)) {
+            let text = match map.get(name) {
+                Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
+                Some(other) => Cow::Owned(other.to_string()),
+                None => return Some(false),
+            };
+            // Models mind letters less than servers do.
+            if !text.eq_ignore_ascii_case(wanted) {
+                return Some(false);
+            }
+        }
+        let aliases = self.aliases.get(&id).map(Vec::as_slice).unwrap_or_default();
+        let sent = |wire: &str| {
+            let alias = aliases.iter().find(|(_, known)| known == wire).map(|(alias, _)| alias.as_str());
+            map.get(wire).or_else(|| map.get(alias?))
+        };
+        let all_fit = object.fields.iter().all(|field| match sent(&field.wire) {
+            None => field.presence != Presence::Required,
+            Some(Value::Null) => field.presence != Presence::Required || self.takes_null(field.slot, 0),
+            Some(value) => self.may_be(field.slot.shape, value, 0),
+        });
+        let is_known = |key: &str| {
+            object.tag.as_deref() == Some(key)
+                || object.fields.iter().any(|field| field.wire == key)
+                || aliases.iter().any(|(alias, _)| alias == key)
+        };
+        // A model was given no other keys, even where the schema would let them pass.
+        let is_closed = !matches!(object.unknown, Unknown::Keep(_));
+        Some(all_fit && (!is_closed || map.keys().all(|key| is_known(key))))
+    }
+
+    /// Whether a value could be of a shape, by its kind and by listed values.
+    fn may_be(&self, id: ShapeId, value: &Value, depth: usize) -> bool {
+        let kind = kind_of(value);
+        match self.shapes.get(id) {
+            Shape::Anything | Shape::Opaque => true,
+            Shape::AnyOf(kinds) => kinds.intersects(kind),
+            Shape::Null => value.is_null(),
+            Shape::Boolean => kind == Kinds::BOOLEAN,
+            Shape::I64 | Shape::U64 => kind == Kinds::INTEGER,
+            Shape::Number => Kinds::NUMBER.has(kind),
+            Shape::Text => kind == Kinds::STRING,
+            Shape::TextEnum(values) => {
+                value.as_str().is_some_and(|text| values.iter().any(|known| known.eq_ignore_ascii_case(text)))
+            }
+            Shape::LiteralEnum(values) => {
+                values.iter().any(|known| known == value || (known.is_number() && known.as_f64() == value.as_f64()))
+            }
+            Shape::List(_) | Shape::Tuple(_) => kind == Kinds::ARRAY,
+            Shape::Map(_) | Shape::FreeMap | Shape::Struct(_) => kind == Kinds::OBJECT,
+            Shape::Union(union) => {
+                depth > DEEPEST || union.branches.iter().any(|branch| self.may_be(branch.shape, value, depth + 1))
+            }
+            Shape::Named(inner) => depth > DEEPEST || self.may_be(inner.shape, value, depth + 1),
+        }
+    }
+
+    /// What a shape asks of a property, and whether it declares it.
+    fn slot(&self, id: ShapeId, key: &str) -> Option<(Slot, Option<Presence>)> {
+        match self.shapes.get(id) {
+            Shape::Struct(object) => match object.fields.iter().find(|field| field.wire == key) {
+                Some(field) => Some((field.slot, Some(field.presence))),
+                None => match object.unknown {
+                    Unknown::Keep(slot) => Some((slot, None)),
+                    Unknown::Ignore | Unknown::Deny => None,
+                },
+            },
+            Shape::Map(slot) => Some((*slot, None)),
+            _ => None,
+        }
+    }
+
+    fn takes_null(&self, slot: Slot, depth: usize) -> bool {
+        slot.nullable
+            || match self.shapes.get(slot.shape) {
+                Shape::Anything | Shape::Opaque | Shape::Null => true,
+                Shape::AnyOf(kinds) => kinds.has(Kinds::NULL),
+                Shape::Named(inner) => depth < DEEPEST && self.takes_null(*inner, depth + 1),
+                Shape::Union(union) => {
+                    let null = |shape| depth < DEEPEST && self.takes_null(Slot { shape, nullable: false }, depth + 1);
+                    union.branches.iter().any(|branch| null(branch.shape))
+                }
+                _ => false,
+            }
+    }
 }

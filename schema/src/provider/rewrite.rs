@@ -2,6 +2,10 @@
 
 use serde_json::Value;
 
+use super::limits;
+use super::print::Printer;
+use super::reading::Reading;
+
 /// Whose words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -24,6 +28,8 @@ pub struct Rewrite {
     pub is_strict: bool,
     /// What could not be said in it.
     pub lost: Vec<Lost>,
+    /// Properties that have another name in it; [`Nulls::take_out`](super::Nulls::take_out) gives them back theirs.
+    pub renamed: Vec<Renamed>,
     /// What it adds to the ceilings of a request.
     pub load: Load,
 }
@@ -40,7 +46,19 @@ pub struct Lost {
     pub words: Option<String>,
 }
 
-/// What a strict schema counts against the ceilings of a whole request.
+/// A property whose name the provider does not take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Renamed {
+    /// The object that has it, in the original schema, as a JSON pointer.
+    pub pointer: String,
+    /// Its name.
+    pub wire: String,
+    /// What the model calls it.
+    pub sent: String,
+}
+
+/// What a strict schema counts against the ceilings of a whole request. A definition counts wherever it is referred to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Load {
@@ -56,20 +74,70 @@ pub struct Load {
 pub struct NotStrict {
     /// The place in the original schema, as a JSON pointer.
     pub pointer: String,
-    /// Why, in words.
+    /// Why, in words: always the same for the same reason.
     pub why: String,
 }
 
-/// The schema so that a model can send nothing but values of it.
-///
-/// # Errors
-/// Where the provider's subset does not allow that without losing a value that the schema has.
-pub fn strict(_schema: &Value, _dialect: Dialect) -> Result<Rewrite, NotStrict> {
-    Err(NotStrict { pointer: String::new(), why: "not yet".to_owned() })
+impl NotStrict {
+    pub(super) fn new(pointer: impl Into<String>, why: &str) -> Self {
+        Self { pointer: pointer.into(), why: why.to_owned() }
+    }
 }
 
-/// The schema so that the provider takes it.
+impl std::fmt::Display for NotStrict {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { pointer, why } = self;
+        if pointer.is_empty() { write!(formatter, "{why}") } else { write!(formatter, "{pointer}: {why}") }
+    }
+}
+
+impl std::error::Error for NotStrict {}
+
+/// The schema so that a model can send nothing but values of it.
+///
+/// - OpenAI: every property is required, and one that was not may be `null` instead. Objects are closed, what the subset
+///   has no words for (`minLength`, other formats, ...) is said in the description.
+/// - Anthropic: properties stay optional, bounds are said in the description. What all tools of a request may have together
+///   is for whoever makes the request to count: see [`Load`].
+/// - Gemini has no flag; this is what its mode `VALIDATED` enforces.
+///
+/// An object that declares properties and says nothing of others is taken as closed.
+///
+/// # Errors
+/// Where the provider's subset does not allow that without losing a value that the schema has: anything goes (`{}`, open
+/// objects, on OpenAI and Anthropic maps), recursion on Anthropic and Gemini, `oneOf` whose branches do not surely exclude
+/// each other, limits of size; and on OpenAI where a property that need not be there may be `null`, and null is not its
+/// default: there absent and `null` are two things, and a model that must send something could say only one.
+pub fn strict(schema: &Value, dialect: Dialect) -> Result<Rewrite, NotStrict> {
+    let reading = Reading::of(schema);
+    let rewrite = Printer::new(&reading, dialect, true).print()?;
+    reading.exclusive()?;
+    limits::within(&rewrite.schema, dialect)?;
+    Ok(rewrite)
+}
+
+/// The schema so that the provider takes it, whatever it is: what it may allow is all that the original allows, and more
+/// where the provider has no words for what narrows it.
+///
+/// ```
+/// use mcp_schema::provider::{Dialect, loose};
+/// use serde_json::json;
+///
+/// let rewrite = loose(&json!({"anyOf": [{"type": "object", "properties": {"id": {"type": "integer"}}}]}), Dialect::Anthropic);
+/// assert_eq!(rewrite.schema, json!({"type": "object", "properties": {"id": {"type": "integer"}}}));
+/// ```
 #[must_use]
-pub fn loose(schema: &Value, _dialect: Dialect) -> Rewrite {
-    Rewrite { schema: schema.clone(), is_strict: false, lost: Vec::new(), load: Load::default() }
+pub fn loose(schema: &Value, dialect: Dialect) -> Rewrite {
+    let reading = Reading::of(schema);
+    match Printer::new(&reading, dialect, false).print() {
+        Ok(rewrite) => rewrite,
+        // Only strict printing refuses.
+        Err(_) => Rewrite {
+            schema: serde_json::json!({"type": "object", "properties": {}}),
+            is_strict: false,
+            lost: Vec::new(),
+            renamed: Vec::new(),
+            load: Load::default(),
+        },
+    }
 }

@@ -1,0 +1,163 @@
+//! Objects printed as schemas of a provider.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use super::names;
+use super::notes::Constraint;
+use super::print::{Place, Printed, Printer, typed};
+use super::reading::kind_of;
+use super::rewrite::{Dialect, Renamed};
+use super::words;
+use crate::normalize::{Kinds, SchemaId};
+use crate::shape::{Field, Presence, ShapeId, StructShape, Unknown};
+
+impl Printer<'_, '_> {
+    pub(super) fn object(&mut self, id: ShapeId, object: &StructShape, place: Place<'_>) -> Printed {
+        let mut properties = Map::new();
+        let mut required: Vec<String> = Vec::new();
+        if let Some(tag) = &object.tag {
+            properties.insert(tag.clone(), self.tag(id, tag));
+            required.push(tag.clone());
+        }
+        for field in &object.fields {
+            let (sent, schema) = self.field(id, object, field)?;
+            if field.presence == Presence::Required || self.must_send_all() {
+                required.push(sent.clone());
+            }
+            properties.insert(sent, Value::Object(schema));
+        }
+        let mut schema = typed("object");
+        schema.insert("properties".to_owned(), Value::Object(properties));
+        if !required.is_empty() || self.must_send_all() {
+            schema.insert("required".to_owned(), required.into());
+        }
+        self.close(&mut schema, id, object, place)?;
+        let mut said = Vec::new();
+        for demand in &object.require_any {
+            let constraint = |schema| Constraint { schema, keyword: "anyOf", value: json!(demand) };
+            let words = place.schemas.first().and_then(|first| self.lose(constraint(*first)));
+            said.extend(words);
+        }
+        if !said.is_empty() {
+            schema.insert("description".to_owned(), said.join("; ").into());
+        }
+        Ok(schema)
+    }
+
+    /// Strict schemas of OpenAI have no optional properties.
+    fn must_send_all(&self) -> bool {
+        self.is_strict && self.dialect == Dialect::OpenAi
+    }
+
+    pub(super) fn field(
+        &mut self,
+        id: ShapeId,
+        object: &StructShape,
+        field: &Field,
+    ) -> Result<(String, Map<String, Value>), super::NotStrict> {
+        let place = Place { schemas: &field.schemas, name: &field.wire };
+        let is_optional = field.presence != Presence::Required;
+        let mut schema = self.slot(field.slot, place, is_optional && self.must_send_all())?;
+        if field.presence == Presence::OptionalOrNull && self.must_send_all() {
+            self.refuse(&field.schemas, "absent and `null` are two things, of which only one can be sent")?;
+        }
+        if names::is_taken(self.dialect, &field.wire) {
+            return Ok((field.wire.clone(), schema));
+        }
+        let sent = names::alias(&field.wire, &declared(object));
+        let said = [format!("named {}", Value::from(field.wire.as_str()))];
+        if schema.contains_key("$ref") {
+            schema = Map::from_iter([("anyOf".to_owned(), json!([schema]))]);
+        }
+        let known = schema.remove("description");
+        if let Some(text) = words::described(known.as_ref().and_then(Value::as_str), &said) {
+            schema.insert("description".to_owned(), text.into());
+        }
+        let renamed = Renamed { pointer: self.reading.pointer(id), wire: field.wire.clone(), sent: sent.clone() };
+        if !self.renamed.contains(&renamed) {
+            self.renamed.push(renamed);
+        }
+        Ok((sent, schema))
+    }
+
+    /// The property that tells the branches of a union apart.
+    pub(super) fn tag(&mut self, id: ShapeId, name: &str) -> Value {
+        let value = self.tags.get(&id).cloned().unwrap_or_default();
+        let kind = match kind_of(&value) {
+            Kinds::STRING => "string",
+            Kinds::BOOLEAN => "boolean",
+            Kinds::NULL => "null",
+            Kinds::INTEGER => "integer",
+            _ => "number",
+        };
+        let mut schema = typed(kind);
+        schema.insert("enum".to_owned(), json!([value]));
+        let reading = self.reading;
+        let holding = reading.holding(reading.origin(id), Kinds::OBJECT);
+        let declared: Vec<SchemaId> = holding
+            .iter()
+            .flat_map(|id| {
+                reading.node(*id).properties.iter().filter(|(key, _)| key == name).map(|(_, schema)| *schema)
+            })
+            .collect();
+        if let Some(description) = reading.description(&reading.holding(&declared, Kinds::ALL), name) {
+            schema.insert("description".to_owned(), description.into());
+        }
+        Value::Object(schema)
+    }
+
+    /// Says of keys that are not declared what the schema says, as far as the provider lets it.
+    pub(super) fn close(
+        &mut self,
+        schema: &mut Map<String, Value>,
+        id: ShapeId,
+        object: &StructShape,
+        place: Place<'_>,
+    ) -> Result<(), super::NotStrict> {
+        let is_open = self.reading.is_open(id, object.unknown);
+        let additional = match object.unknown {
+            Unknown::Keep(slot) if is_open => {
+                if self.dialect != Dialect::Gemini || self.reading.is_anything(slot.shape) {
+                    self.refuse(place.schemas, "an object of any keys beside those that it declares")?;
+                }
+                if self.reading.is_anything(slot.shape) {
+                    Some(true.into())
+                } else {
+                    Some(Value::Object(self.slot(slot, Place { schemas: &[], name: "" }, false)?))
+                }
+            }
+            Unknown::Deny => Some(false.into()),
+            Unknown::Ignore | Unknown::Keep(_) => self.is_strict.then(|| false.into()),
+        };
+        schema.extend(additional.map(|additional| ("additionalProperties".to_owned(), additional)));
+        Ok(())
+    }
+}
+
+/// The keys of an object.
+pub(super) fn declared(object: &StructShape) -> HashSet<&str> {
+    object.fields.iter().map(|field| field.wire.as_str()).chain(object.tag.as_deref()).collect()
+}
+
+/// A schema of either of two.
+pub(super) fn either(left: Value, right: Value) -> Value {
+    if left == right {
+        return left;
+    }
+    let branches = |value: Value| match value {
+        Value::Object(mut map) if map.len() == 1 && map.contains_key("anyOf") => match map.remove("anyOf") {
+            Some(Value::Array(branches)) => branches,
+            _ => Vec::new(),
+        },
+        value => vec![value],
+    };
+    let mut all = branches(left);
+    for branch in branches(right) {
+        if !all.contains(&branch) {
+            all.push(branch);
+        }
+    }
+    json!({ "anyOf": all })
+}

@@ -1,0 +1,460 @@
+//! Shapes printed as schemas of a provider.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::definitions::Definitions;
+use super::limits;
+use super::notes::{Constraint, tighten};
+use super::reading::{Reading, kind_of};
+use super::rewrite::{Dialect, Lost, NotStrict, Renamed, Rewrite};
+use super::subset::{GEMINI_ENUM, takes};
+use super::words;
+use crate::normalize::{Kinds, SchemaId};
+use crate::shape::{Shape, ShapeId, Slot, UnionShape};
+
+/// Larger schemas are not printed whole.
+const MOST_PRINTED: usize = 20_000;
+/// Schemas that could be referred to are printed in their places up to this many, where only so their description fits.
+const MOST_REPEATED: usize = 2_000;
+
+pub(super) type Printed = Result<Map<String, Value>, NotStrict>;
+
+pub(super) struct Printer<'r, 'a> {
+    pub(super) reading: &'r Reading<'a>,
+    pub(super) dialect: Dialect,
+    pub(super) is_strict: bool,
+    pub(super) root: ShapeId,
+    definitions: Definitions,
+    /// The values of the tags of branches.
+    pub(super) tags: HashMap<ShapeId, Value>,
+    /// What the printed schema says of what schemas assert.
+    said: HashSet<(SchemaId, &'static str)>,
+    pub(super) lost: Vec<Lost>,
+    pub(super) renamed: Vec<Renamed>,
+    printed: usize,
+}
+
+/// A place in the document, and what it is called.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'p> {
+    pub(super) schemas: &'p [SchemaId],
+    pub(super) name: &'p str,
+}
+
+impl<'r, 'a> Printer<'r, 'a> {
+    pub(super) fn new(reading: &'r Reading<'a>, dialect: Dialect, is_strict: bool) -> Self {
+        let root = reading.document.root;
+        let mut tags = HashMap::new();
+        for id in reading.shapes().ids() {
+            let Shape::Union(UnionShape { tag: Some(key), branches }) = reading.shape(id) else { continue };
+            for branch in branches {
+                let text = branch.tag.clone().unwrap_or_default();
+                let value = if key.is_text { text.into() } else { serde_json::from_str(&text).unwrap_or_default() };
+                tags.insert(branch.shape, value);
+            }
+        }
+        Self {
+            reading,
+            dialect,
+            is_strict,
+            root,
+            definitions: Definitions::of(reading, root),
+            tags,
+            said: HashSet::new(),
+            lost: Vec::new(),
+            renamed: Vec::new(),
+            printed: 0,
+        }
+    }
+
+    pub(super) fn print(mut self) -> Result<Rewrite, NotStrict> {
+        let mut schema = self.whole()?;
+        if let Some(circle) = self.definitions.circle().filter(|_| self.is_strict && self.dialect != Dialect::OpenAi) {
+            return Err(NotStrict::new(self.reading.pointer(circle), "a schema that leads back to itself"));
+        }
+        let mut definitions = Vec::new();
+        while let Some((id, name)) = self.definitions.next() {
+            let place = Place { schemas: self.reading.origin(id), name: "" };
+            definitions.push((name, Value::Object(self.shape(id, place, true)?)));
+        }
+        definitions.sort_by(|(left, _), (right, _)| left.cmp(right));
+        if !definitions.is_empty() {
+            schema.insert("$defs".to_owned(), Value::Object(definitions.into_iter().collect()));
+        }
+        self.find_lost();
+        let schema = Value::Object(schema);
+        let load = limits::load(&schema);
+        Ok(Rewrite { schema, is_strict: self.is_strict, lost: self.lost, renamed: self.renamed, load })
+    }
+
+    /// Refuses what a strict schema cannot say; a loose one says something else.
+    pub(super) fn refuse(&self, place: &[SchemaId], why: &str) -> Result<(), NotStrict> {
+        if !self.is_strict {
+            return Ok(());
+        }
+        let pointer = place.first().map(|id| self.reading.document.schemas.pointer(*id)).unwrap_or_default();
+        Err(NotStrict::new(pointer, why))
+    }
+
+    pub(super) fn slot(&mut self, slot: Slot, place: Place<'_>, or_null: bool) -> Printed {
+        let origin = self.reading.origin(slot.shape);
+        let place = if place.schemas.is_empty() { Place { schemas: origin, ..place } } else { place };
+        let schema = match self.definitions.reference(slot.shape, self.root) {
+            Some(reference) => self.referred(slot.shape, reference, place)?,
+            None => self.shape(slot.shape, place, true)?,
+        };
+        Ok(if slot.nullable || or_null { with_null(schema) } else { schema })
+    }
+
+    /// A reference, with what its place says beside it. Nobody but JSON Schema itself takes siblings of `$ref`.
+    fn referred(&mut self, id: ShapeId, reference: String, place: Place<'_>) -> Printed {
+        let kinds = kinds_of(self.reading.shape(id));
+        let target = self.reading.holding(self.reading.origin(id), kinds);
+        let mut own = self.reading.holding(place.schemas, kinds);
+        own.retain(|schema| !target.contains(schema));
+        let mut beside = Map::new();
+        self.note(&mut beside, &own, kinds, place.name, false);
+        let is_circular = self.definitions.circle().is_some();
+        if self.dialect == Dialect::Anthropic && !beside.is_empty() && !is_circular && self.printed < MOST_REPEATED {
+            return self.shape(id, place, true);
+        }
+        self.definitions.ask(id);
+        let mut schema = Map::from_iter([("$ref".to_owned(), Value::from(reference))]);
+        let is_said = self.dialect != Dialect::Anthropic || !self.is_strict;
+        if is_said && !beside.is_empty() {
+            schema = Map::from_iter([("anyOf".to_owned(), json!([schema]))]);
+            schema.extend(beside);
+        }
+        Ok(schema)
+    }
+
+    pub(super) fn shape(&mut self, id: ShapeId, place: Place<'_>, is_described: bool) -> Printed {
+        self.printed += 1;
+        if self.printed > MOST_PRINTED {
+            self.refuse(place.schemas, "the schemas combine to too much")?;
+            return Ok(Map::new());
+        }
+        let reading = self.reading;
+        let shape = reading.shape(id);
+        let mut schema = match shape {
+            Shape::Anything | Shape::Opaque => {
+                let kinds = reading.kinds(&reading.holding(place.schemas, Kinds::ALL));
+                let kinds = if kinds == Kinds::NONE { Kinds::ALL } else { kinds };
+                self.of_kinds(kinds, place)?
+            }
+            Shape::AnyOf(kinds) => self.of_kinds(*kinds, place)?,
+            Shape::Null => typed("null"),
+            Shape::Boolean => typed("boolean"),
+            Shape::I64 | Shape::U64 => typed("integer"),
+            Shape::Number => typed("number"),
+            Shape::Text => typed("string"),
+            Shape::TextEnum(values) => {
+                self.listed(&values.iter().map(|text| text.as_str().into()).collect::<Vec<_>>(), place)?
+            }
+            Shape::LiteralEnum(values) => self.listed(values, place)?,
+            Shape::List(item) => self.list(*item, place)?,
+            Shape::Tuple(items) => self.tuple(items, place)?,
+            Shape::Map(value) => self.map(*value, place)?,
+            Shape::FreeMap => {
+                self.refuse(place.schemas, "an object of any keys")?;
+                typed("object")
+            }
+            Shape::Struct(object) => self.object(id, object, place)?,
+            Shape::Union(union) => self.union(id, union)?,
+            Shape::Named(inner) => {
+                let schema = self.shape(inner.shape, place, is_described)?;
+                return Ok(if inner.nullable { with_null(schema) } else { schema });
+            }
+        };
+        let kinds = kinds_of(shape);
+        let holding = reading.holding(place.schemas, kinds);
+        if !matches!(shape, Shape::Anything | Shape::Opaque | Shape::AnyOf(_)) {
+            let is_listed = matches!(shape, Shape::TextEnum(_) | Shape::LiteralEnum(_));
+            if is_listed {
+                self.said.extend(reading.constraints(&holding, kinds).into_iter().map(|it| (it.schema, it.keyword)));
+            }
+            let schemas = if is_described { holding } else { reading.holding(reading.origin(id), kinds) };
+            if is_described {
+                self.note(&mut schema, &schemas, if is_listed { Kinds::NULL } else { kinds }, place.name, true);
+            } else {
+                self.constrain(&mut schema, &schemas, kinds, true);
+            }
+        } else {
+            self.note(&mut schema, &holding, kinds, place.name, true);
+        }
+        Ok(schema)
+    }
+
+    fn of_kinds(&mut self, kinds: Kinds, place: Place<'_>) -> Printed {
+        if kinds.has(Kinds::ARRAY) || kinds.has(Kinds::OBJECT) {
+            self.refuse(place.schemas, "any value")?;
+        }
+        if kinds == Kinds::ALL {
+            return Ok(Map::new());
+        }
+        let mut schema = Map::from_iter([("type".to_owned(), type_of(kinds))]);
+        if kinds.has(Kinds::ARRAY) {
+            schema.insert("items".to_owned(), json!({}));
+        }
+        Ok(schema)
+    }
+
+    fn listed(&mut self, values: &[Value], place: Place<'_>) -> Printed {
+        let kinds = values.iter().map(kind_of).fold(Kinds::NONE, |all, kind| all | kind);
+        if kinds.has(Kinds::ARRAY) || kinds.has(Kinds::OBJECT) {
+            self.refuse(place.schemas, "listed values that are objects or arrays")?;
+        }
+        let mut schema = Map::from_iter([("type".to_owned(), type_of(kinds))]);
+        if kinds.has(Kinds::ARRAY) {
+            schema.insert("items".to_owned(), json!({}));
+        }
+        if self.dialect == Dialect::Gemini
+            && (values.len() > GEMINI_ENUM || kinds.has(Kinds::ARRAY) || kinds.has(Kinds::OBJECT))
+        {
+            self.refuse(place.schemas, "more listed values than are taken")?;
+            if let Some(first) = place.schemas.first() {
+                self.lose(Constraint { schema: *first, keyword: "enum", value: values.into() });
+            }
+        } else {
+            schema.insert("enum".to_owned(), values.into());
+        }
+        Ok(schema)
+    }
+
+    fn list(&mut self, item: Slot, place: Place<'_>) -> Printed {
+        if matches!(self.reading.shape(item.shape), Shape::Anything) && self.reading.origin(item.shape).is_empty() {
+            self.refuse(place.schemas, "items of any kind")?;
+        }
+        let item = self.slot(item, Place { schemas: &[], name: "" }, false)?;
+        let mut schema = typed("array");
+        schema.insert("items".to_owned(), Value::Object(item));
+        Ok(schema)
+    }
+
+    /// No provider takes items by their place: any of them stands at any place, so many of them.
+    fn tuple(&mut self, items: &[Slot], place: Place<'_>) -> Printed {
+        let mut printed: Vec<Value> = Vec::new();
+        for item in items {
+            let item = Value::Object(self.slot(*item, Place { schemas: &[], name: "" }, false)?);
+            if !printed.contains(&item) {
+                printed.push(item);
+            }
+        }
+        let mut schema = typed("array");
+        if let (true, Some(first)) = (printed.len() > 1, place.schemas.first()) {
+            self.lose(Constraint { schema: *first, keyword: "prefixItems", value: items.len().into() });
+        }
+        let item = if printed.len() == 1 { printed.pop() } else { Some(json!({ "anyOf": printed })) };
+        schema.insert("items".to_owned(), item.unwrap_or_default());
+        for keyword in ["minItems", "maxItems"] {
+            let length = Value::from(items.len());
+            if takes(self.dialect, self.is_strict, keyword, &length) {
+                schema.insert(keyword.to_owned(), length);
+            }
+        }
+        Ok(schema)
+    }
+
+    fn map(&mut self, value: Slot, place: Place<'_>) -> Printed {
+        if self.dialect != Dialect::Gemini {
+            self.refuse(place.schemas, "an object of any keys")?;
+        }
+        let value = self.slot(value, Place { schemas: &[], name: "" }, false)?;
+        let mut schema = typed("object");
+        schema.insert("additionalProperties".to_owned(), Value::Object(value));
+        Ok(schema)
+    }
+
+    fn union(&mut self, id: ShapeId, union: &UnionShape) -> Printed {
+        let mut printed: Vec<Value> = Vec::new();
+        for branch in &union.branches {
+            let place = Place { schemas: self.reading.origin(branch.shape), name: "" };
+            let branch = match self.definitions.reference(branch.shape, self.root) {
+                Some(reference) => self.referred(branch.shape, reference, place)?,
+                None => self.shape(branch.shape, place, place.schemas != self.reading.origin(id))?,
+            };
+            // Alternatives of alternatives are alternatives.
+            match branch.get("anyOf") {
+                Some(Value::Array(inner)) if branch.len() == 1 => printed.extend(inner.iter().cloned()),
+                _ => printed.push(Value::Object(branch)),
+            }
+        }
+        printed.dedup();
+        let plain =
+            |branch: &Value| branch.as_object().filter(|it| it.len() == 1)?.get("type")?.as_str().map(str::to_owned);
+        let types: Option<Vec<String>> = printed.iter().map(plain).collect();
+        if let Some(types) = types.filter(|types| types.iter().all(|name| name != "object" && name != "array")) {
+            return Ok(Map::from_iter([("type".to_owned(), types.into())]));
+        }
+        Ok(Map::from_iter([("anyOf".to_owned(), Value::Array(printed))]))
+    }
+
+    /// Says what schemas assert beside a shape, and what they say to people.
+    fn note(&mut self, schema: &mut Map<String, Value>, from: &[SchemaId], kinds: Kinds, name: &str, has_place: bool) {
+        let reading = self.reading;
+        let mut words = self.constrain(schema, from, kinds, has_place);
+        for hint in reading.hints(from) {
+            words.extend(words::of(&hint));
+        }
+        if let (Some(value), Some(first)) = (reading.default(from), from.first()) {
+            let is_taken = has_place && (!self.is_strict || self.dialect != Dialect::OpenAi);
+            if is_taken && schema.get("$ref").is_none() {
+                schema.insert("default".to_owned(), value);
+            } else {
+                words.extend(words::of(&Constraint { schema: *first, keyword: "default", value }));
+            }
+        }
+        let mut seen = HashSet::new();
+        words.retain(|words| seen.insert(words.clone()));
+        // What an object has said of its keys.
+        if let Some(Value::String(known)) = schema.remove("description") {
+            words.insert(0, known);
+        }
+        if let Some(description) = words::described(reading.description(from, name), &words) {
+            schema.insert("description".to_owned(), description.into());
+        }
+    }
+
+    /// Says what schemas assert, by keyword where the provider takes it; the rest in words.
+    fn constrain(
+        &mut self,
+        schema: &mut Map<String, Value>,
+        from: &[SchemaId],
+        kinds: Kinds,
+        has_place: bool,
+    ) -> Vec<String> {
+        let mut words = Vec::new();
+        for constraint in self.reading.constraints(from, kinds) {
+            let said = (constraint.schema, constraint.keyword);
+            let constraint = self.inclusive(constraint, kinds);
+            let is_taken = has_place && takes(self.dialect, self.is_strict, constraint.keyword, &constraint.value);
+            self.said.insert(said);
+            if !(is_taken && tighten(schema, constraint.keyword, &constraint.value)) {
+                words.extend(self.lose(Constraint { keyword: said.1, ..constraint }));
+            }
+        }
+        words
+    }
+
+    /// Gemini has no exclusive bounds; those of integers can be said.
+    fn inclusive(&self, constraint: Constraint, kinds: Kinds) -> Constraint {
+        let next = match constraint.keyword {
+            "exclusiveMinimum" => 1,
+            "exclusiveMaximum" => -1,
+            _ => return constraint,
+        };
+        match constraint.value.as_i64().and_then(|value| value.checked_add(next)) {
+            Some(value) if self.dialect == Dialect::Gemini && kinds == Kinds::INTEGER => {
+                Constraint { keyword: if next > 0 { "minimum" } else { "maximum" }, value: value.into(), ..constraint }
+            }
+            _ => constraint,
+        }
+    }
+
+    pub(super) fn lose(&mut self, constraint: Constraint) -> Option<String> {
+        let words = words::of(&constraint);
+        let lost = Lost {
+            pointer: self.reading.document.schemas.pointer(constraint.schema).to_owned(),
+            keyword: constraint.keyword.to_owned(),
+            words: words.clone(),
+        };
+        if !self.lost.contains(&lost) {
+            self.lost.push(lost);
+        }
+        words
+    }
+
+    fn lose_unsaid(&mut self, schema: SchemaId, keyword: &str) {
+        let pointer = self.reading.document.schemas.pointer(schema).to_owned();
+        self.lost.push(Lost { pointer, keyword: keyword.to_owned(), words: None });
+    }
+
+    /// What no place of the printed schema says.
+    fn find_lost(&mut self) {
+        let reading = self.reading;
+        for id in reading.reachable() {
+            for constraint in reading.constraints(&[id], Kinds::ALL) {
+                if self.said.insert((id, constraint.keyword)) {
+                    self.lose_unsaid(id, constraint.keyword);
+                }
+            }
+            if let Some(branches) = reading.node(id).one_of.as_ref().filter(|_| !self.is_strict)
+                && !reading.are_apart(id, branches)
+            {
+                self.lose_unsaid(id, "oneOf");
+            }
+        }
+    }
+}
+
+pub(super) fn typed(name: &str) -> Map<String, Value> {
+    Map::from_iter([("type".to_owned(), name.into())])
+}
+
+fn type_of(kinds: Kinds) -> Value {
+    let mut names = kinds.names();
+    // `names` has no word for integers alone.
+    if kinds.has(Kinds::INTEGER) && !kinds.has(Kinds::NUMBER) {
+        names.push("integer");
+    }
+    if !kinds.has(Kinds::INTEGER) && kinds.intersects(Kinds::NUMBER) {
+        names.push("number");
+    }
+    match names.as_slice() {
+        [only] => (*only).into(),
+        _ => names.into(),
+    }
+}
+
+fn kinds_of(shape: &Shape) -> Kinds {
+    match shape {
+        Shape::Anything | Shape::Opaque | Shape::Named(_) => Kinds::ALL,
+        Shape::Union(_) | Shape::LiteralEnum(_) => Kinds::ALL,
+        Shape::AnyOf(kinds) => *kinds,
+        Shape::Null => Kinds::NULL,
+        Shape::Boolean => Kinds::BOOLEAN,
+        Shape::I64 | Shape::U64 => Kinds::INTEGER,
+        Shape::Number => Kinds::NUMBER,
+        Shape::Text | Shape::TextEnum(_) => Kinds::STRING,
+        Shape::List(_) | Shape::Tuple(_) => Kinds::ARRAY,
+        Shape::Map(_) | Shape::FreeMap | Shape::Struct(_) => Kinds::OBJECT,
+    }
+}
+
+/// The same or `null`.
+pub(super) fn with_null(mut schema: Map<String, Value>) -> Map<String, Value> {
+    let null = || Value::Object(typed("null"));
+    if let Some(Value::Array(branches)) = schema.get_mut("anyOf") {
+        if !branches.contains(&null()) {
+            branches.push(null());
+        }
+        return schema;
+    }
+    let of_type = schema.get("type").cloned();
+    let mut names: Vec<Value> = match of_type {
+        Some(Value::Array(names)) => names,
+        Some(name) => vec![name],
+        None if schema.contains_key("$ref") => Vec::new(),
+        // Anything.
+        None => return schema,
+    };
+    let is_plain = |name: &Value| name != "object" && name != "array";
+    if names.is_empty() || !names.iter().all(is_plain) {
+        let description = schema.remove("description");
+        let mut either = Map::from_iter([("anyOf".to_owned(), Value::from(vec![Value::Object(schema), null()]))]);
+        either.extend(description.map(|text| ("description".to_owned(), text)));
+        return either;
+    }
+    if !names.contains(&"null".into()) {
+        names.push("null".into());
+        if let Some(Value::Array(values)) = schema.get_mut("enum") {
+            values.push(Value::Null);
+        }
+    }
+    if let Some(slot) = schema.get_mut("type") {
+        *slot = names.into();
+    }
+    schema
+}

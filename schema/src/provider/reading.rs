@@ -1,0 +1,184 @@
+//! A schema document with all that its rewriting asks about it.
+
+use std::collections::{HashSet, VecDeque};
+
+use serde_json::{Map, Value};
+
+use super::rewrite::NotStrict;
+use crate::diagnostics::Reporter;
+use crate::normalize::{Assertions, Kinds, Node, SchemaId};
+use crate::shape::{Shape, ShapeId, Shapes, Unknown};
+use crate::{Document, Role};
+
+/// More schemas than this do not hold together at one place.
+const MOST_HOLDING: usize = 96;
+/// Schemas that lead back to themselves are followed this far.
+const DEEPEST: usize = 8;
+
+pub(super) struct Reading<'a> {
+    pub(super) document: Document<'a>,
+    assertions: Vec<Assertions>,
+}
+
+impl<'a> Reading<'a> {
+    pub(super) fn of(schema: &'a Value) -> Self {
+        let mut document = Document::read(schema, Role::Input, &mut Reporter::new("", 0, ""));
+        let assertions = document.schemas.assertions();
+        Self { document, assertions }
+    }
+
+    pub(super) fn shapes(&self) -> &Shapes {
+        &self.document.shapes
+    }
+
+    pub(super) fn shape(&self, id: ShapeId) -> &Shape {
+        self.document.shapes.get(id)
+    }
+
+    pub(super) fn origin(&self, id: ShapeId) -> &[SchemaId] {
+        self.document.shapes.origin(id)
+    }
+
+    pub(super) fn node(&self, id: SchemaId) -> &Node {
+        self.document.schemas.get(id)
+    }
+
+    pub(super) fn assertions(&self, id: SchemaId) -> &Assertions {
+        static NONE: std::sync::LazyLock<Assertions> = std::sync::LazyLock::new(Assertions::default);
+        self.assertions.get(id.index()).unwrap_or(&NONE)
+    }
+
+    pub(super) fn source(&self, id: SchemaId) -> Option<&'a Map<String, Value>> {
+        self.document.schemas.source(id)
+    }
+
+    /// Where a shape comes from.
+    pub(super) fn pointer(&self, id: ShapeId) -> String {
+        self.origin(id).first().map(|schema| self.document.schemas.pointer(*schema).to_owned()).unwrap_or_default()
+    }
+
+    /// The schemas that hold for each value of these kinds at a place, the nearest first: references and `allOf`
+    /// followed, and the branch that is the only one of these kinds.
+    pub(super) fn holding(&self, place: &[SchemaId], kinds: Kinds) -> Vec<SchemaId> {
+        let mut found = Vec::new();
+        let mut pending: VecDeque<SchemaId> = place.iter().copied().collect();
+        while let Some(id) = pending.pop_front() {
+            if found.contains(&id) || found.len() >= MOST_HOLDING {
+                continue;
+            }
+            found.push(id);
+            let node = self.node(id);
+            pending.extend(node.reference.iter().chain(&node.all_of));
+            for branches in node.any_of.iter().chain(&node.one_of) {
+                let mut fitting = branches.iter().filter(|branch| self.allows(**branch, kinds, 0));
+                if let (Some(only), None) = (fitting.next(), fitting.next()) {
+                    pending.push_back(*only);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a value of these kinds may be valid, as far as types and listed values tell.
+    fn allows(&self, id: SchemaId, kinds: Kinds, depth: usize) -> bool {
+        let node = self.node(id);
+        if node.never
+            || node.kinds.is_some_and(|own| !own.intersects(kinds))
+            || node.allowed.as_ref().is_some_and(|values| !values.iter().any(|value| kinds.intersects(kind_of(value))))
+        {
+            return false;
+        }
+        depth > DEEPEST
+            || (node.reference.iter().chain(&node.all_of).all(|part| self.allows(*part, kinds, depth + 1))
+                && [&node.any_of, &node.one_of]
+                    .into_iter()
+                    .flatten()
+                    .all(|branches| branches.iter().any(|branch| self.allows(*branch, kinds, depth + 1))))
+    }
+
+    /// The kinds that schemas which hold together allow by their types.
+    pub(super) fn kinds(&self, holding: &[SchemaId]) -> Kinds {
+        holding.iter().filter_map(|id| self.node(*id).kinds).fold(Kinds::ALL, Kinds::intersection)
+    }
+
+    /// Whether a schema says that keys may be there which it does not declare; that it says nothing of them is not that.
+    pub(super) fn says_open(&self, place: &[SchemaId]) -> bool {
+        self.holding(place, Kinds::OBJECT).into_iter().any(|id| {
+            let node = self.node(id);
+            node.open_ended || !node.patterns.is_empty() || node.additional.is_some_and(|other| !self.node(other).never)
+        })
+    }
+
+    /// Whether an object keeps what it does not declare because the schema says so.
+    pub(super) fn is_open(&self, id: ShapeId, unknown: Unknown) -> bool {
+        match unknown {
+            Unknown::Ignore | Unknown::Deny => false,
+            Unknown::Keep(slot) => {
+                !matches!(self.shape(slot.shape), Shape::Anything) || self.says_open(self.origin(id))
+            }
+        }
+    }
+
+    pub(super) fn has_patterns(&self) -> bool {
+        self.assertions.iter().any(|assertions| !assertions.patterns.is_empty())
+    }
+
+    /// The schemas of the keys that match patterns of a place.
+    pub(super) fn patterns(&self, place: &[SchemaId]) -> Vec<SchemaId> {
+        let holding = self.holding(place, Kinds::OBJECT);
+        holding.iter().flat_map(|id| self.assertions(*id).patterns.iter().map(|(_, schema)| *schema)).collect()
+    }
+
+    /// Whether a shape is any value at all.
+    pub(super) fn is_anything(&self, id: ShapeId) -> bool {
+        matches!(self.shape(id), Shape::Anything)
+    }
+
+    /// The schemas that values are held against: all but definitions that nothing refers to, and conditions.
+    pub(super) fn reachable(&self) -> Vec<SchemaId> {
+        let mut seen = HashSet::from([SchemaId::ROOT]);
+        let mut found = Vec::new();
+        let mut pending = VecDeque::from([SchemaId::ROOT]);
+        while let Some(id) = pending.pop_front() {
+            found.push(id);
+            let (node, assertions) = (self.node(id), self.assertions(id));
+            let below = node.properties.iter().map(|(_, schema)| *schema);
+            let below = below.chain(node.additional).chain(node.items).chain(node.reference);
+            let below = below.chain(node.prefix_items.iter().chain(&node.all_of).copied());
+            let below = below.chain(node.any_of.iter().chain(&node.one_of).flatten().copied());
+            for id in below.chain(assertions.patterns.iter().map(|(_, schema)| *schema)) {
+                if seen.insert(id) {
+                    pending.push_back(id);
+                }
+            }
+        }
+        found
+    }
+
+    /// Refuses a `oneOf` with branches that a value may fit both of: as `anyOf` it would mean something else.
+    pub(super) fn exclusive(&self) -> Result<(), NotStrict> {
+        for id in self.reachable() {
+            let Some(branches) = &self.node(id).one_of else { continue };
+            if !self.are_apart(id, branches) {
+                let pointer = format!("{}/oneOf", self.document.schemas.pointer(id));
+                return Err(NotStrict::new(pointer, "branches of `oneOf` that a value may fit several of"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The kind of a value; an integral number is an integer.
+pub(super) fn kind_of(value: &Value) -> Kinds {
+    match value {
+        Value::Null => Kinds::NULL,
+        Value::Bool(_) => Kinds::BOOLEAN,
+        Value::Number(number) if !number.is_f64() || number.as_f64().is_some_and(|value| value.fract() == 0.0) => {
+            Kinds::INTEGER
+        }
+        Value::Number(_) => Kinds::FRACTION,
+        Value::String(_) => Kinds::STRING,
+        Value::Array(_) => Kinds::ARRAY,
+        Value::Object(_) => Kinds::OBJECT,
+    }
+}

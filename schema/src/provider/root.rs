@@ -1,0 +1,161 @@
+//! The schema of the arguments as a whole: always an object with `properties`, for every provider refuses other roots.
+
+use serde_json::{Map, Value, json};
+
+use super::objects::{declared, either};
+use super::print::{Place, Printed, Printer, typed};
+use super::words;
+use crate::shape::{Presence, Shape, ShapeId, StructShape, UnionShape, Unknown};
+
+/// Alternatives are told by what they require, this many of them.
+const MOST_TOLD: usize = 8;
+
+impl Printer<'_, '_> {
+    pub(super) fn whole(&mut self) -> Printed {
+        let root = self.root;
+        let place = Place { schemas: self.reading.origin(root), name: "" };
+        let mut objects = Vec::new();
+        self.alternatives(root, &mut objects);
+        let mut schema = match (self.reading.shape(root), objects.as_slice()) {
+            (Shape::Struct(_), _) => self.shape(root, place, true)?,
+            (_, [only]) => self.shape(*only, place, true)?,
+            _ => {
+                self.refuse(place.schemas, "alternatives of the arguments as a whole")?;
+                self.flattened(&objects, place)?
+            }
+        };
+        if !schema.contains_key("properties") {
+            schema.insert("properties".to_owned(), json!({}));
+        }
+        Ok(schema)
+    }
+
+    /// The objects that the arguments can be.
+    fn alternatives(&self, id: ShapeId, found: &mut Vec<ShapeId>) {
+        match self.reading.shape(id) {
+            Shape::Struct(_) if !found.contains(&id) => found.push(id),
+            Shape::Named(inner) if found.is_empty() && inner.shape != id => self.alternatives(inner.shape, found),
+            Shape::Union(UnionShape { branches, .. }) => {
+                for branch in branches {
+                    if matches!(self.reading.shape(branch.shape), Shape::Struct(_)) && !found.contains(&branch.shape) {
+                        found.push(branch.shape);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// All alternatives at once, which allows more: each property of any of them, required where all require it.
+    fn flattened(&mut self, objects: &[ShapeId], place: Place<'_>) -> Printed {
+        let reading = self.reading;
+        let mut properties: Map<String, Value> = Map::new();
+        let mut required: Option<Vec<String>> = None;
+        let (mut told, mut is_closed) = (Vec::new(), true);
+        for id in objects {
+            let Shape::Struct(object) = reading.shape(*id) else { continue };
+            let own = self.properties(*id, object)?;
+            for (name, schema) in own.schemas {
+                let schema = match properties.remove(&name) {
+                    Some(known) => either(known, schema),
+                    None => schema,
+                };
+                properties.insert(name, schema);
+            }
+            told.push(self.told(*id, object));
+            required = Some(match required {
+                None => own.required,
+                Some(known) => known.into_iter().filter(|name| own.required.contains(name)).collect(),
+            });
+            is_closed &= object.unknown == Unknown::Deny;
+        }
+        let mut schema = typed("object");
+        schema.insert("properties".to_owned(), Value::Object(merged_tags(properties)));
+        if let Some(required) = required.filter(|required| !required.is_empty()) {
+            schema.insert("required".to_owned(), required.into());
+        }
+        // A map or a value of any kind may be among the alternatives.
+        let is_whole = match reading.shape(self.root) {
+            Shape::Union(union) => union.branches.len() == objects.len(),
+            _ => false,
+        };
+        if is_closed && is_whole {
+            schema.insert("additionalProperties".to_owned(), false.into());
+        } else if !is_whole {
+            schema.remove("required");
+        }
+        told.truncate(MOST_TOLD);
+        told.dedup();
+        let holding = reading.holding(place.schemas, crate::normalize::Kinds::OBJECT);
+        let said = if told.len() > 1 { vec![format!("either {}", told.join(", or "))] } else { Vec::new() };
+        if let Some(text) = words::described(reading.description(&holding, ""), &said) {
+            schema.insert("description".to_owned(), text.into());
+        }
+        Ok(schema)
+    }
+
+    fn properties(&mut self, id: ShapeId, object: &StructShape) -> Result<Own, super::NotStrict> {
+        let mut own = Own::default();
+        if let Some(tag) = &object.tag {
+            own.schemas.push((tag.clone(), self.tag(id, tag)));
+            own.required.push(tag.clone());
+        }
+        for field in &object.fields {
+            let (sent, schema) = self.field(id, object, field)?;
+            if field.presence == Presence::Required {
+                own.required.push(sent.clone());
+            }
+            own.schemas.push((sent, Value::Object(schema)));
+        }
+        Ok(own)
+    }
+
+    /// An alternative in words.
+    fn told(&self, id: ShapeId, object: &StructShape) -> String {
+        const MOST_KEYS: usize = 6;
+        let tag = object.tag.as_ref().zip(self.tags.get(&id)).map(|(name, value)| format!("{name} {value}"));
+        let mut keys: Vec<&str> = object.required.iter().map(String::as_str).collect();
+        if keys.is_empty() {
+            let mut all: Vec<&str> = declared(object).into_iter().collect();
+            all.sort_unstable();
+            keys = all;
+        }
+        keys.retain(|key| object.tag.as_deref() != Some(*key) && !key.is_empty() && !key.chars().any(char::is_control));
+        keys.truncate(MOST_KEYS);
+        let keys = if keys.is_empty() { None } else { Some(keys.join(" and ")) };
+        tag.into_iter().chain(keys).collect::<Vec<_>>().join(" with ")
+    }
+}
+
+#[derive(Default)]
+struct Own {
+    schemas: Vec<(String, Value)>,
+    required: Vec<String>,
+}
+
+/// Enumerations of one type that are alternatives of each other become one.
+fn merged_tags(properties: Map<String, Value>) -> Map<String, Value> {
+    let merged = |schema: Value| {
+        let Some(Value::Array(branches)) =
+            schema.get("anyOf").filter(|_| schema.as_object().is_some_and(|it| it.len() == 1))
+        else {
+            return schema;
+        };
+        let mut values: Vec<Value> = Vec::new();
+        let mut kind: Option<&Value> = None;
+        for branch in branches {
+            let only_enum = branch.as_object().is_some_and(|it| it.keys().all(|key| key == "type" || key == "enum"));
+            let Some(Value::Array(listed)) = branch.get("enum").filter(|_| only_enum) else { return schema };
+            if kind.is_some_and(|kind| Some(kind) != branch.get("type")) {
+                return schema;
+            }
+            kind = branch.get("type");
+            values.extend(listed.iter().filter(|value| !values.contains(value)).cloned().collect::<Vec<_>>());
+        }
+        match kind {
+            Some(kind) => json!({"type": kind, "enum": values}),
+            None => schema,
+        }
+    };
+    properties.into_iter().map(|(name, schema)| (name, merged(schema))).collect()
+}

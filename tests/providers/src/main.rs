@@ -1,0 +1,81 @@
+//! The suite of what providers of models take: every real tool rewritten for each of them, what comes out judged by a
+//! checker of their rules, and every sample value sent as a model would and brought back.
+
+mod arguments;
+mod checker;
+mod damage;
+mod refusals;
+mod report;
+mod rewritten;
+mod samples;
+mod send;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use arguments::Arguments;
+use mcp_model::Snapshot;
+use mcp_samples::Fallible;
+use mcp_samples::corpus::{Samples, json_files, lists_with_samples, stem};
+use mcp_schema::Role;
+use report::Report;
+use rewritten::Rewritten;
+
+fn main() -> ExitCode {
+    match Arguments::parse(std::env::args().skip(1)).and_then(|arguments| run(&arguments)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Fallible<bool> {
+    let mut report = Report::showing(arguments.show);
+    let (known, wrong) = refusals::judge();
+    report.pass(known);
+    report.line(format!("{known} schemas that providers are known to refuse or to take, judged as known"));
+    for failure in wrong {
+        report.fail("known refusals", || failure);
+    }
+
+    let lists = arguments.sampled(lists_with_samples(&arguments.corpus, |name| arguments.selects(name))?);
+    let mut figures = samples::Figures::default();
+    let mut schemas = Vec::new();
+    for list in &lists {
+        let mut lines = list.samples.iter().map(|line| Samples::parse(line)).collect::<Fallible<Vec<_>>>()?;
+        lines.retain(|samples| samples.role == Role::Input);
+        for index in 0..list.snapshot.tools.len() {
+            let Some(schema) = list.schema(index, Role::Input) else {
+                report.fail("a tool without an inputSchema", || format!("{}/{index}", list.name));
+                continue;
+            };
+            let name = format!("{} / {}", list.name, list.tool_name(index));
+            let rewritten = Rewritten::of(&name, schema, &mut report, true);
+            for samples in lines.iter().filter(|samples| samples.index == index) {
+                figures.judge(&rewritten, samples, &mut report);
+            }
+            schemas.push(schema);
+        }
+    }
+    figures.report(&mut report);
+
+    let mut hostile = 0;
+    for path in json_files(&arguments.hostile)? {
+        let snapshot = Snapshot::load(&path)?;
+        for tool in &snapshot.tools {
+            let schema = tool.get("inputSchema").cloned().unwrap_or_default();
+            drop(Rewritten::of(&format!("hostile {}", stem(&path)), &schema, &mut report, false));
+            hostile += 1;
+        }
+    }
+    report.line(format!("{hostile} hostile tools rewritten for each provider"));
+    damage::judge(&schemas, arguments, &mut report);
+    if arguments.is_whole() && lists.is_empty() {
+        return Err("there are no lists".into());
+    }
+    io::stdout().write_all(report.to_text().as_bytes())?;
+    Ok(report.succeeded())
+}
