@@ -1,6 +1,6 @@
 //! What a stack of all layers costs a call, against the same call without it.
 //!
-//! `cargo bench --bench stack`, with `--features validate` for that layer too. Fails where the budget of the design is missed.
+//! `cargo bench --bench stack --features validation`. Fails where the budget of the design is missed.
 
 #![allow(clippy::print_stdout, clippy::disallowed_methods)]
 
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkGroup, Criterion, measurement::WallTime};
 use mcp_bindgen::middleware::{
-    Approval, ApprovalAnswer, Cache, Policy, Retry, SequentialDependency, Stack, Transaction, Verdict,
+    Approval, ApprovalAnswer, Cache, Policy, Retry, SequentialDependency, Stack, Transaction, Validate, Verdict,
 };
 use mcp_bindgen::{CallError, CallTool, ToolCall, ToolResult};
 use mcp_samples::Fallible;
@@ -41,7 +41,7 @@ impl CallTool for InProcess {
 
 fn all_layers() -> Stack<InProcess> {
     let state = Arc::new(Mutex::new(0_u64));
-    let stack = Stack::new(InProcess)
+    Stack::new(InProcess)
         .total_cap(LONG)
         .policy(Policy::new(|call| if call.tool == "remove" { Verdict::deny("no") } else { Verdict::Allow }))
         .policy(Policy::new_async(async |_| Verdict::Allow))
@@ -50,10 +50,8 @@ fn all_layers() -> Stack<InProcess> {
         .transaction(Transaction::over(&state))
         .cache(Cache::new(LONG))
         .retry(Retry::new())
-        .try_timeout(LONG);
-    #[cfg(feature = "validation")]
-    let stack = stack.validate(mcp_bindgen::middleware::Validate::new());
-    stack
+        .try_timeout(LONG)
+        .validate(Validate::new())
 }
 
 fn read(number: u64) -> Result<ToolCall, CallError> {

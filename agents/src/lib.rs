@@ -14,11 +14,11 @@ mod toolset;
 pub use hosted::{
     HostedApproval, HostedDeclarations, HostedNote, HostedNoteKind, HostedServers, NotHosted, NotHostedReason,
 };
-pub use provider::Provider;
+pub use provider::{Answered, Answers, Arguments, ModelCall, Provider, UnreadableArguments};
 pub use sections::*;
 #[cfg(feature = "tokens")]
 pub use toolset::TOKENIZER;
 pub use toolset::{
-    Cost, Definitions, DiagnosticKind, NameStyle, ToolCost, ToolDiagnostic, Toolset, ToolsetBuilder, ToolsetError,
-    ToolsetFault,
+    Cost, Deferred, Definitions, DiagnosticKind, NameStyle, NothingPinned, ToolCost, ToolDiagnostic, Toolset,
+    ToolsetBuilder, ToolsetError, ToolsetFault,
 };

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use common::impatient;
 use common::scripted::{json_response, response, scripted, usual};
-use mcp_model::ServerConfig;
-use mcp_runtime::{Cassette, Client, ClientOptions};
+use mcp_model::{Drift, ServerConfig};
+use mcp_runtime::{CallError, CallTool, Cassette, Client, ClientOptions, Dispatched, ToolCall, ToolSpec};
 use serde_json::{Map, Value, json};
 use tokio::sync::{Notify, mpsc};
 
@@ -202,6 +202,57 @@ async fn what_a_server_says_after_it_renewed_a_session_is_on_the_cassette() {
     cassette.save().expect("it is written");
     let text = std::fs::read_to_string(&path).expect("a file");
     assert!(text.contains("list_changed"), "{text}");
+}
+
+#[tokio::test]
+async fn no_call_reaches_a_renewed_session_whose_tools_nobody_has_compared() {
+    const SPEC: ToolSpec = ToolSpec::new("t", r#"{"type":"object","properties":{"a":{"type":"string"}}}"#);
+    let sessions = Arc::new(AtomicUsize::new(0));
+    let executed = Arc::new(AtomicUsize::new(0));
+    let count = executed.clone();
+    let url = scripted(move |received| {
+        let is_first = received.head.contains("mcp-session-id: session-1");
+        Some(match received.method() {
+            "initialize" => {
+                let session = sessions.fetch_add(1, Ordering::SeqCst) + 1;
+                usual(received).replacen("\r\n", &format!("\r\nmcp-session-id: session-{session}\r\n"), 1)
+            }
+            "tools/list" => {
+                let kind = if is_first { "string" } else { "integer" };
+                let schema = json!({"type": "object", "properties": {"a": {"type": kind}}});
+                let result = json!({"tools": [{"name": "t", "inputSchema": schema}]});
+                json_response(&json!({"jsonrpc": "2.0", "id": received.body["id"], "result": result}))
+            }
+            "tools/call" if is_first => response("404 Not Found", "text/plain", "gone"),
+            "tools/call" => {
+                count.fetch_add(1, Ordering::SeqCst);
+                json_response(&json!({"jsonrpc": "2.0", "id": received.body["id"], "result": {"content": []}}))
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let mut config = ServerConfig::http("remote", url);
+    config.drift = Some(Drift::Deny);
+    let client = Client::with_options(config, ClientOptions::new().timeout(SOON));
+    let call = || {
+        let mut call = ToolCall::new("remote", "t", Map::new());
+        call.spec = Some(const { &SPEC });
+        client.call_tool(call)
+    };
+    let lost = call().await.expect_err("its session is gone");
+    assert_eq!(lost.dispatched(), Dispatched::No, "{lost}");
+    // Until the session is renewed, calls end as the first one did.
+    let refused = loop {
+        let error = call().await.expect_err("the tool is another");
+        assert_eq!(error.dispatched(), Dispatched::No, "{error}");
+        if !matches!(error, CallError::Transport { .. }) {
+            break error;
+        }
+    };
+    assert!(matches!(refused, CallError::Incompatible { .. }), "{refused}");
+    assert_eq!(executed.load(Ordering::SeqCst), 0);
+    client.close().await;
 }
 
 /// One that never has the answer, and is asked for the rest at once.

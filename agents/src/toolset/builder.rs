@@ -19,7 +19,7 @@ use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 use super::function::{Typed, schema_of};
 use super::names::{NameStyle, public_names};
 use super::rewrites::Rewrites;
-use super::{PROGRAM, Toolset};
+use super::{PROGRAM, Prepared, Toolset};
 
 /// Puts a [`Toolset`] together. What is wrong is said by [`build`](Self::build), all of it at once.
 ///
@@ -111,6 +111,7 @@ impl ToolsetBuilder {
                 annotations: tool.annotations,
                 handler: calls.handler(Some((server, tool))),
                 rewrites: Rewrites::default(),
+                prepared: Prepared::default(),
             });
         }
         self
@@ -220,6 +221,7 @@ impl ToolsetBuilder {
                 annotations: hints.map(annotations).unwrap_or_default(),
                 handler: calls.handler(None),
                 rewrites: Rewrites::default(),
+                prepared: Prepared::default(),
             }
         }));
     }
@@ -275,6 +277,7 @@ impl ToolsetBuilder {
                 annotations: Annotations::default(),
                 handler: Handler::Function(Arc::new(Typed::new(function))),
                 rewrites: Rewrites::default(),
+                prepared: Prepared::default(),
             }),
             Err(message) => self.faults.push(ToolsetFault::Parameters { function: name.to_owned(), message }),
         }

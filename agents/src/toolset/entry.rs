@@ -8,6 +8,7 @@ use mcp_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::names::Wanted;
+use super::prepared::Prepared;
 use super::rewrites::Rewrites;
 use super::{NameStyle, PROGRAM};
 
@@ -27,6 +28,8 @@ pub(crate) struct Entry {
     pub(crate) handler: Handler,
     /// The schema in the words of providers, once somebody asked for it.
     pub(crate) rewrites: Rewrites,
+    /// What calls need of the schema, made when the first one comes.
+    pub(crate) prepared: Prepared,
 }
 
 /// Who runs it.

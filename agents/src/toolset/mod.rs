@@ -2,15 +2,27 @@
 
 mod builder;
 mod ceilings;
+mod contained;
 mod cost;
 mod definitions;
+mod dispatch;
 mod entry;
 mod error;
+mod find;
 mod function;
+mod mend;
 mod names;
+mod places;
+mod prepared;
 mod rewrites;
 mod subset;
 mod summary;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod turn;
+mod words;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +34,9 @@ pub use cost::{Cost, ToolCost};
 pub use definitions::Definitions;
 pub(crate) use entry::{Entry, Handler};
 pub use error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
+pub use find::{Deferred, NothingPinned};
 pub use names::NameStyle;
+pub(crate) use prepared::Prepared;
 
 /// The group of functions that were given none.
 pub(crate) const PROGRAM: &str = "program";

@@ -107,6 +107,7 @@ fn client(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
             }
 
             /// Connects through the server of this name among those of a program.
+            /// What that configuration demands of it holds, and not what the one of the bindings does.
             ///
             /// # Errors
             /// Where there is none, or no connection can be made.

@@ -26,6 +26,12 @@ use super::progress::{Listener, Progress, ProgressStream, listen};
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct CallOptions {
+    /// None where nothing is set, as for most calls, which pass through many hands.
+    given: Option<Box<Given>>,
+}
+
+#[derive(Clone, Default)]
+struct Given {
     timeout: Option<Duration>,
     cap: Option<Duration>,
     progress: Option<Listener>,
@@ -38,29 +44,35 @@ impl CallOptions {
     /// None: the call has the configured timeout.
     #[must_use]
     pub const fn new() -> Self {
-        Self { timeout: None, cap: None, progress: None, cancellation: None, meta: None, source: None }
+        Self { given: None }
+    }
+
+    fn set(mut self, set: impl FnOnce(&mut Given)) -> Self {
+        set(self.given.get_or_insert_default());
+        self
+    }
+
+    fn given(&self) -> Option<&Given> {
+        self.given.as_deref()
     }
 
     /// How long the call may take in all, from when its future is first polled; connecting is part of it. What the server
     /// asks of the user meanwhile is not.
     #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
+    pub fn timeout(self, timeout: Duration) -> Self {
+        self.set(|given| given.timeout = Some(timeout))
     }
 
     /// Lets each report of progress start the timeout anew, until so much time has passed in all.
     #[must_use]
-    pub fn cap(mut self, cap: Duration) -> Self {
-        self.cap = Some(cap);
-        self
+    pub fn cap(self, cap: Duration) -> Self {
+        self.set(|given| given.cap = Some(cap))
     }
 
     /// Hears of the call's progress. It is called between messages of the connection: a slow one holds them up.
     #[must_use]
-    pub fn on_progress(mut self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.progress = Some(Arc::new(listener));
-        self
+    pub fn on_progress(self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
+        self.set(|given| given.progress = Some(Arc::new(listener)))
     }
 
     /// The call's progress as a stream. A stream that is not read never holds up the call: what it has no room for is
@@ -80,22 +92,22 @@ impl CallOptions {
     #[must_use]
     pub fn progress_stream(self) -> (Self, ProgressStream) {
         let (listener, stream) = listen();
-        (Self { progress: Some(listener), ..self }, stream)
+        (self.set(|given| given.progress = Some(listener)), stream)
     }
 
     /// Cancels the call when the token is cancelled; it then ends with [`CallError::Cancelled`](super::CallError::Cancelled).
     #[must_use]
-    pub fn cancelled_by(mut self, token: CancellationToken) -> Self {
-        self.cancellation = Some(token);
-        self
+    pub fn cancelled_by(self, token: CancellationToken) -> Self {
+        self.set(|given| given.cancellation = Some(token))
     }
 
     /// Adds a key to the call's `_meta`. Keys that the protocol sets (`progressToken`, `io.modelcontextprotocol/..`) make
     /// the call fail with [`CallError::InvalidArguments`](super::CallError::InvalidArguments).
     #[must_use]
-    pub fn meta(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
-        Arc::make_mut(self.meta.get_or_insert_default()).insert(key.into(), value.into());
-        self
+    pub fn meta(self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.set(|given| {
+            Arc::make_mut(given.meta.get_or_insert_default()).insert(key.into(), value.into());
+        })
     }
 
     /// Names who makes the call, for whoever watches: [`CallSource::Named`](crate::events::CallSource::Named) in events, an
@@ -108,14 +120,66 @@ impl CallOptions {
     /// # let _ = options;
     /// ```
     #[must_use]
-    pub fn source(mut self, name: impl Into<String>) -> Self {
-        self.source = Some(name.into().into());
-        self
+    pub fn source(self, name: impl Into<String>) -> Self {
+        self.set(|given| given.source = Some(name.into().into()))
     }
 
     /// These options, and where one is not set that of `defaults`.
     #[must_use]
     pub fn or(self, defaults: &Self) -> Self {
+        let given = match (self.given, &defaults.given) {
+            (Some(own), Some(defaults)) => Some(Box::new(own.or(defaults))),
+            (own, defaults) => own.or_else(|| defaults.clone()),
+        };
+        Self { given }
+    }
+
+    /// The same after so much of the call's time has passed.
+    pub(crate) fn spend(&mut self, elapsed: Duration) {
+        // What is less would only make odd numbers of round ones.
+        const NOTHING: Duration = Duration::from_millis(1);
+        if elapsed < NOTHING {
+            return;
+        }
+        if let Some(given) = &mut self.given {
+            for time in [&mut given.timeout, &mut given.cap].into_iter().flatten() {
+                *time = time.saturating_sub(elapsed);
+            }
+        }
+    }
+
+    /// How long the call may take in all, where that was given with it.
+    pub(crate) fn given_total(&self) -> Option<Duration> {
+        self.given_cap().or_else(|| self.given_timeout())
+    }
+
+    pub(crate) fn given_timeout(&self) -> Option<Duration> {
+        self.given()?.timeout
+    }
+
+    pub(crate) fn given_cap(&self) -> Option<Duration> {
+        self.given()?.cap
+    }
+
+    pub(crate) fn listener(&self) -> Option<&Listener> {
+        self.given()?.progress.as_ref()
+    }
+
+    pub(crate) fn cancellation(&self) -> Option<&CancellationToken> {
+        self.given()?.cancellation.as_ref()
+    }
+
+    pub(crate) fn given_meta(&self) -> Option<&Map<String, Value>> {
+        self.given()?.meta.as_deref()
+    }
+
+    pub(crate) fn given_source(&self) -> Option<&str> {
+        self.given()?.source.as_deref()
+    }
+}
+
+impl Given {
+    fn or(self, defaults: &Self) -> Self {
         let meta = match (self.meta, &defaults.meta) {
             (Some(own), Some(given)) => {
                 let mut all = Map::clone(given);
@@ -133,58 +197,17 @@ impl CallOptions {
             source: self.source.or_else(|| defaults.source.clone()),
         }
     }
-
-    /// The same after so much of the call's time has passed.
-    pub(crate) fn spend(&mut self, elapsed: Duration) {
-        // What is less would only make odd numbers of round ones.
-        const NOTHING: Duration = Duration::from_millis(1);
-        if elapsed < NOTHING {
-            return;
-        }
-        for time in [&mut self.timeout, &mut self.cap].into_iter().flatten() {
-            *time = time.saturating_sub(elapsed);
-        }
-    }
-
-    /// How long the call may take in all, where that was given with it.
-    pub(crate) fn given_total(&self) -> Option<Duration> {
-        self.cap.or(self.timeout)
-    }
-
-    pub(crate) fn given_timeout(&self) -> Option<Duration> {
-        self.timeout
-    }
-
-    pub(crate) fn given_cap(&self) -> Option<Duration> {
-        self.cap
-    }
-
-    pub(crate) fn listener(&self) -> Option<&Listener> {
-        self.progress.as_ref()
-    }
-
-    pub(crate) fn cancellation(&self) -> Option<&CancellationToken> {
-        self.cancellation.as_ref()
-    }
-
-    pub(crate) fn given_meta(&self) -> Option<&Map<String, Value>> {
-        self.meta.as_deref()
-    }
-
-    pub(crate) fn given_source(&self) -> Option<&str> {
-        self.source.as_deref()
-    }
 }
 
 impl fmt::Debug for CallOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CallOptions")
-            .field("timeout", &self.timeout)
-            .field("cap", &self.cap)
-            .field("progress", &self.progress.is_some())
-            .field("cancellation", &self.cancellation.is_some())
-            .field("meta", &self.meta.as_ref().map(|meta| meta.keys().collect::<Vec<_>>()))
-            .field("source", &self.source)
+            .field("timeout", &self.given_timeout())
+            .field("cap", &self.given_cap())
+            .field("progress", &self.listener().is_some())
+            .field("cancellation", &self.cancellation().is_some())
+            .field("meta", &self.given_meta().map(|meta| meta.keys().collect::<Vec<_>>()))
+            .field("source", &self.given_source())
             .finish()
     }
 }

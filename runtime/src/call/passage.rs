@@ -82,7 +82,10 @@ type Grant = (usize, String);
 
 /// The layers that a call has come through, and what they settled. It is the same for all tries of a call.
 #[derive(Clone, Default)]
-pub(crate) struct Passage {
+pub(crate) struct Passage(Option<Box<Way>>);
+
+#[derive(Clone, Default)]
+struct Way {
     through: u16,
     guarded_by: Option<usize>,
     /// None where the call is tried once.
@@ -94,12 +97,21 @@ pub(crate) struct Passage {
 }
 
 impl Passage {
+    fn way(&self) -> Option<&Way> {
+        self.0.as_deref()
+    }
+
+    fn way_mut(&mut self) -> &mut Way {
+        self.0.get_or_insert_default()
+    }
+
     /// Enters a layer.
     ///
     /// # Errors
     /// Where it stands inside of one that it cannot stand in.
     pub(crate) fn enter(&mut self, place: Place) -> Result<(), String> {
-        let around = Place::ALL.into_iter().filter(|around| self.through & around.bit() != 0);
+        let way = self.way_mut();
+        let around = Place::ALL.into_iter().filter(|around| way.through & around.bit() != 0);
         for around in around {
             if let Some(why) = around.excludes(place) {
                 return Err(format!(
@@ -107,9 +119,9 @@ impl Passage {
                 ));
             }
         }
-        self.through |= place.bit();
+        way.through |= place.bit();
         if place == Place::Retry {
-            self.grants.get_or_insert_default();
+            way.grants.get_or_insert_default();
         }
         Ok(())
     }
@@ -119,55 +131,58 @@ impl Passage {
     /// # Errors
     /// Where it does.
     pub(crate) fn enter_once(&mut self, place: Place, id: usize) -> Result<(), String> {
-        if self.within.contains(&id) {
+        let way = self.way_mut();
+        if way.within.contains(&id) {
             return Err(format!("one and the same layer {place:?} stands inside of itself; put it there once"));
         }
-        self.within.push(id);
+        way.within.push(id);
         Ok(())
     }
 
     /// Sets when the call has to be over, where that is not to be earlier already.
     pub(crate) fn bound(&mut self, limit: Limit) {
-        if self.limit.end.earlier(limit.end) != self.limit.end {
-            self.limit = limit;
+        let way = self.way_mut();
+        if way.limit.end.earlier(limit.end) != way.limit.end {
+            way.limit = limit;
         }
     }
 
     /// When the call has to be over, whatever its options say.
     pub(crate) fn limit(&self) -> Limit {
-        self.limit
+        self.way().map_or_else(Limit::default, |way| way.limit)
     }
 
     pub(crate) fn has_come_through(&self, place: Place) -> bool {
-        self.through & place.bit() != 0
+        self.way().is_some_and(|way| way.through & place.bit() != 0)
     }
 
     /// Notes that what this guard demands has been asked for.
     pub(crate) fn guard_with(&mut self, guard: usize) {
-        self.guarded_by = Some(guard);
+        self.way_mut().guarded_by = Some(guard);
     }
 
     pub(crate) fn is_guarded_by(&self, guard: usize) -> bool {
-        self.guarded_by == Some(guard)
+        self.way().is_some_and(|way| way.guarded_by == Some(guard))
     }
 
     /// Notes who tells of the call from here on. Whoever keeps the call does not keep them.
     pub(crate) fn observe_with(&mut self, observer: &Arc<Observer>) {
-        self.observer = Some(Arc::downgrade(observer));
+        self.way_mut().observer = Some(Arc::downgrade(observer));
     }
 
     pub(crate) fn is_observed_by(&self, observer: &Arc<Observer>) -> bool {
-        self.observer.as_ref().is_some_and(|own| std::ptr::eq(own.as_ptr(), Arc::as_ptr(observer)))
+        let own = self.way().and_then(|way| way.observer.as_ref());
+        own.is_some_and(|own| std::ptr::eq(own.as_ptr(), Arc::as_ptr(observer)))
     }
 
     /// Who tells of what becomes of the call.
     pub(crate) fn observer(&self) -> Option<Arc<Observer>> {
-        self.observer.as_ref()?.upgrade()
+        self.way()?.observer.as_ref()?.upgrade()
     }
 
     /// Whether an earlier try of the same call was approved, as this guard demands.
     pub(crate) fn is_granted(&self, guard: usize, call: &ToolCall) -> bool {
-        self.grants.as_ref().is_some_and(|grants| {
+        self.way().and_then(|way| way.grants.as_ref()).is_some_and(|grants| {
             let grants = grants.lock().unwrap_or_else(PoisonError::into_inner);
             !grants.is_empty() && grants.contains(&(guard, shown(call)))
         })
@@ -175,7 +190,7 @@ impl Passage {
 
     /// Notes for later tries that the call was approved.
     pub(crate) fn grant(&self, guard: usize, call: &ToolCall) {
-        if let Some(grants) = &self.grants {
+        if let Some(grants) = self.way().and_then(|way| way.grants.as_ref()) {
             grants.lock().unwrap_or_else(PoisonError::into_inner).push((guard, shown(call)));
         }
     }
@@ -183,17 +198,19 @@ impl Passage {
     /// Begins where none is under way, and lasts as long as what it gives: a program may keep a call that it saw on its way,
     /// and make it again.
     pub(crate) fn begin(&mut self) -> Option<Arc<()>> {
-        if self.alive.as_ref().is_some_and(|alive| alive.strong_count() > 0) {
+        let way = self.way_mut();
+        if way.alive.as_ref().is_some_and(|alive| alive.strong_count() > 0) {
             return None;
         }
         let life = Arc::new(());
-        *self = Self { alive: Some(Arc::downgrade(&life)), ..Self::default() };
+        *way = Way { alive: Some(Arc::downgrade(&life)), ..Way::default() };
         Some(life)
     }
 
     /// Forgets the passage of a call that is over.
     pub(crate) fn forget_if_over(&mut self) {
-        if self.alive.as_ref().is_some_and(|alive| alive.strong_count() == 0) {
+        let alive = self.way().and_then(|way| way.alive.as_ref());
+        if alive.is_some_and(|alive| alive.strong_count() == 0) {
             *self = Self::default();
         }
     }

@@ -26,6 +26,13 @@ pub struct ToolReply {
     pub value: Value,
 }
 
+impl ToolReply {
+    /// The reply to a call that no server has answered, in words for the model.
+    pub fn failure(message: impl Into<String>) -> Self {
+        Self { success: false, message: message.into(), value: Value::Null }
+    }
+}
+
 impl From<ToolResult> for ToolReply {
     fn from(result: ToolResult) -> Self {
         let text = result.text();
@@ -44,7 +51,7 @@ impl From<CallError> for ToolReply {
             CallError::Decode { ref result, .. } => {
                 Self { success: false, message: error.to_string(), value: result.to_json() }
             }
-            other => Self { success: false, message: other.to_string(), value: Value::Null },
+            other => Self::failure(other.to_string()),
         }
     }
 }

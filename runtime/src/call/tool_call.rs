@@ -116,23 +116,23 @@ impl ToolCall {
     /// ```
     #[must_use]
     pub fn with_extension<T: Any + Send + Sync>(mut self, value: T) -> Self {
-        self.extensions.0.insert(TypeId::of::<T>(), Arc::new(value));
+        Arc::make_mut(self.extensions.0.get_or_insert_default()).insert(TypeId::of::<T>(), Arc::new(value));
         self
     }
 
     /// The attached value of a type.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {
-        self.extensions.0.get(&TypeId::of::<T>())?.downcast_ref()
+        self.extensions.0.as_ref()?.get(&TypeId::of::<T>())?.downcast_ref()
     }
 }
 
 /// Values by their types; clones share them.
 #[derive(Clone, Default)]
-struct Extensions(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+struct Extensions(Option<Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>>);
 
 impl fmt::Debug for Extensions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} values", self.0.len())
+        write!(f, "{} values", self.0.as_ref().map_or(0, |values| values.len()))
     }
 }

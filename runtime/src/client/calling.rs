@@ -135,11 +135,11 @@ impl Client {
             let (connection, patience) = self.ready_until(&call.tool, &call.options, call.passage.limit()).await?;
             attempt.connected(&connection);
             // Also where a stack has asked already: a try of a call may come upon another connection.
-            let patience = match &bound {
+            let (patience, session) = match &bound {
                 Some(bound) => self.compare(&connection, &call, bound, patience).await?,
-                None => patience,
+                None => (patience, None),
             };
-            self.call_over(&connection, call, patience).await
+            self.call_over(&connection, call, patience, session).await
         };
         let outcome = made.instrument(attempt.span()).await;
         attempt.end(&outcome);
@@ -151,9 +151,10 @@ impl Client {
         connection: &Connection,
         call: ToolCall,
         patience: Patience,
+        session: Option<u64>,
     ) -> Result<ToolResult, CallError> {
         let server = self.name();
-        match self.exchange(connection, &call, patience).await {
+        match self.exchange(connection, &call, patience, session).await {
             Ok(result) => {
                 let redactor = connection.link.notes.redactor().clone();
                 let result = ToolResult::from_json(server, call.tool.as_ref(), result).redacted_by(redactor);
@@ -171,10 +172,11 @@ impl Client {
         connection: &Connection,
         call: &ToolCall,
         patience: Patience,
+        session: Option<u64>,
     ) -> Result<Value, RequestError> {
         #[cfg(feature = "http")]
         learn_headers(connection, call)?;
-        let ask = || Ask::tool(call.tool.clone().into_owned(), call.arguments.clone());
+        let ask = || Ask::tool(call.tool.clone().into_owned(), call.arguments.clone(), session);
         let outcome = connection.ask(ask(), &call.options, patience).await;
         // The server refused it before it did anything; its list says which headers it wants.
         #[cfg(feature = "http")]

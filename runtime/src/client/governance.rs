@@ -93,19 +93,19 @@ impl Client {
     }
 
     /// Has a tool compared with what it was when it was bound: before the call, where the configuration refuses those that
-    /// changed, and else in the background. Gives the time that is left.
+    /// changed, and else in the background. Gives the time that is left, and the session whose tools were compared before the
+    /// call.
     pub(super) async fn compare(
         &self,
         connection: &Lease,
         call: &ToolCall,
         bound: &Bound,
         patience: Patience,
-    ) -> Result<Patience, CallError> {
+    ) -> Result<(Patience, Option<u64>), CallError> {
         connection.live_tools().bind(bound, drift::bindings_of(call, &self.baseline));
         if !self.demand().refuses() {
-            return Ok(patience);
+            return Ok((patience, None));
         }
-        connection.link.ledger.list_news.pin();
         let terms = (self.demand(), &self.supervisor.status.drift);
         let refusal = tokio::select! {
             biased;
@@ -115,8 +115,8 @@ impl Client {
         let (server, tool) = (self.name().to_owned(), call.tool.to_string());
         match refusal {
             // That the server answered is a sign of progress.
-            Ok(None) => Ok(patience.renewed()),
-            Ok(Some(changes)) => {
+            Ok(drift::Looked { refusal: None, session }) => Ok((patience.renewed(), Some(session))),
+            Ok(drift::Looked { refusal: Some(changes), .. }) => {
                 let message = format!("{changes}; look at it and take it over with `mcp-bindgen sync`");
                 Err(CallError::Incompatible { server, tool, message })
             }

@@ -13,7 +13,6 @@ use super::layer::{Around, Below, layers_of_tower};
 use super::tools::{Globs, annotations};
 use super::{CallFacts, wait};
 use crate::call::Place;
-use crate::session::deadline::Deadline;
 use crate::{Annotations, CallError, ToolCall, ToolResult};
 
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -70,8 +69,8 @@ impl Approver {
         if let Some(observer) = call.passage.observer() {
             observer.approval_asked(call);
         }
-        let answer = Deadline::after(self.patience).bound(contained_async(|| (self.ask)(request)));
-        let reason = match wait::aside(call, answer).await? {
+        let answer = contained_async(|| (self.ask)(request));
+        let reason = match wait::aside(call, self.patience, answer).await? {
             Some(Ok(ApprovalAnswer::Approve)) => return Ok(()),
             Some(Ok(ApprovalAnswer::Decline(reason))) => reason,
             Some(Err(Panicked)) => {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tower::{BoxError, Service, ServiceExt};
 
-use super::layer::{Around, Layered, ServiceFuture};
+use super::layer::{Around, ServiceFuture, through};
 use super::wait;
 use crate::{CallError, CallTool, ToolCall, ToolResult};
 
@@ -44,10 +45,11 @@ where
     async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
         let (server, tool) = (call.server.to_string(), call.tool.to_string());
         let mut service = self.0.clone();
-        let ready = wait::within(&mut call, service.ready()).await?.map(drop).map_err(Into::into);
-        let outcome: Result<ToolResult, BoxError> = match ready {
-            Ok(()) => service.call(call).await.map_err(Into::into),
-            Err(error) => Err(error),
+        // However long that takes: the call's own time is what bounds it.
+        let ready = wait::within(&mut call, Duration::MAX, service.ready()).await?;
+        let outcome: Result<ToolResult, BoxError> = match ready.map(|ready| ready.map(drop).map_err(Into::into)) {
+            None | Some(Ok(())) => service.call(call).await.map_err(Into::into),
+            Some(Err(error)) => Err(error),
         };
         outcome.map_err(|error| match error.downcast::<CallError>() {
             Ok(error) => *error,
@@ -70,8 +72,8 @@ impl Called {
 
     /// The same with a layer around.
     pub(super) fn within<L: Around>(self, layer: L) -> Self {
-        let service = Layered::new(Arc::new(layer), self);
-        Self(Arc::new(move |call| service.clone().call(call)))
+        let layer = Arc::new(layer);
+        Self(Arc::new(move |call| through(layer.clone(), call, self.clone())))
     }
 
     /// The same with layers around, the first one outermost.

@@ -65,21 +65,25 @@ impl<L: Around, S: Below> Service<ToolCall> for Layered<L, S> {
         self.below.poll_ready(context)
     }
 
-    fn call(&mut self, mut call: ToolCall) -> ServiceFuture {
+    fn call(&mut self, call: ToolCall) -> ServiceFuture {
         // The one that is ready goes with the call.
         let next = self.below.clone();
         let below = std::mem::replace(&mut self.below, next);
-        let layer = self.layer.clone();
-        Box::pin(async move {
-            let _life = call.passage.begin();
-            if let Some(place) = L::PLACE
-                && let Err(reason) = call.passage.enter(place)
-            {
-                return Err(CallError::denied(call.server, call.tool, reason));
-            }
-            layer.around(call, below).await
-        })
+        through(self.layer.clone(), call, below)
     }
+}
+
+/// A call through a layer to the service below it, which is ready.
+pub(super) fn through<L: Around, S: Below>(layer: Arc<L>, mut call: ToolCall, below: S) -> ServiceFuture {
+    Box::pin(async move {
+        let _life = call.passage.begin();
+        if let Some(place) = L::PLACE
+            && let Err(reason) = call.passage.enter(place)
+        {
+            return Err(CallError::denied(call.server, call.tool, reason));
+        }
+        layer.around(call, below).await
+    })
 }
 
 /// Lets a program put layers around any service of its own, as [`Stack`](super::Stack) puts them around a client.

@@ -14,7 +14,6 @@ use super::layer::{Around, Below, layers_of_tower};
 use super::tools::{Globs, annotations};
 use super::wait;
 use crate::call::{Passage, Place};
-use crate::session::deadline::Deadline;
 use crate::{Annotations, CallError, ToolCall, ToolResult};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -197,7 +196,7 @@ impl Policy {
                 let mut shown = call.clone();
                 shown.passage = Passage::default();
                 let verdict = contained_async(|| rule(shown));
-                match wait::aside(call, Deadline::after(self.patience).bound(verdict)).await? {
+                match wait::aside(call, self.patience, verdict).await? {
                     Some(verdict) => verdict,
                     None => {
                         return Ok(Verdict::Deny(format!("the policy came to no verdict within {:?}", self.patience)));

@@ -49,7 +49,8 @@ pub struct SequentialDependency {
 type Scoping = dyn Fn(&CallFacts<'_>) -> String + Send + Sync;
 
 /// By server and scope, what is known of each tool that others wait for.
-type Seen = LruCache<(String, String), Vec<Progress>>;
+type Seen = LruCache<(String, String), Known>;
+type Known = Arc<Mutex<Vec<Progress>>>;
 
 #[derive(Clone, Copy, Default)]
 struct Progress {
@@ -89,8 +90,8 @@ impl SequentialDependency {
         Ok((call.server.to_string(), scope))
     }
 
-    fn check(&self, key: &(String, String), call: &ToolCall) -> Result<(), CallError> {
-        let progress = self.seen().get(key).cloned().unwrap_or_default();
+    fn check(&self, known: &Known, call: &ToolCall) -> Result<(), CallError> {
+        let progress = lock(known);
         let missing = self.after.iter().enumerate().find_map(|(index, after)| {
             let progress = progress.get(index).copied().unwrap_or_default();
             (!progress.has_succeeded).then_some((after, progress.running > 0))
@@ -106,15 +107,14 @@ impl SequentialDependency {
         self.after.iter().enumerate().filter(is_it).map(|(index, _)| index).collect()
     }
 
-    fn note(&self, key: &(String, String), indices: &[usize], note: impl Fn(&mut Progress)) {
-        let mut seen = self.seen();
-        let known = seen.get_or_insert_mut(key.clone(), || vec![Progress::default(); self.after.len()]);
-        indices.iter().for_each(|index| known.get_mut(*index).map_or((), &note));
+    fn known(&self, key: (String, String)) -> Known {
+        let new = || Arc::new(Mutex::new(vec![Progress::default(); self.after.len()]));
+        lock(&self.seen).get_or_insert(key, new).clone()
     }
+}
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for SequentialDependency {
@@ -129,15 +129,27 @@ impl fmt::Debug for SequentialDependency {
 layers_of_tower!(SequentialDependency);
 
 /// A call that others wait for; over when it is dropped.
-struct Running<'s> {
-    of: &'s SequentialDependency,
-    key: (String, String),
+struct Running {
+    known: Known,
     indices: Vec<usize>,
 }
 
-impl Drop for Running<'_> {
+impl Running {
+    fn begin(known: Known, indices: Vec<usize>) -> Self {
+        let running = Self { known, indices };
+        running.note(|progress| progress.running += 1);
+        running
+    }
+
+    fn note(&self, note: impl Fn(&mut Progress)) {
+        let mut known = lock(&self.known);
+        self.indices.iter().for_each(|index| known.get_mut(*index).map_or((), &note));
+    }
+}
+
+impl Drop for Running {
     fn drop(&mut self) {
-        self.of.note(&self.key, &self.indices, |progress| progress.running = progress.running.saturating_sub(1));
+        self.note(|progress| progress.running = progress.running.saturating_sub(1));
     }
 }
 
@@ -149,18 +161,17 @@ impl Around for SequentialDependency {
         if !waits && indices.is_empty() {
             return below.call(call).await;
         }
-        let key = self.key(&call)?;
+        let known = self.known(self.key(&call)?);
         if waits {
-            self.check(&key, &call)?;
+            self.check(&known, &call)?;
         }
         if indices.is_empty() {
             return below.call(call).await;
         }
-        self.note(&key, &indices, |progress| progress.running += 1);
-        let running = Running { of: &self, key, indices };
+        let running = Running::begin(known, indices);
         let outcome = below.call(call).await;
         if outcome.as_ref().is_ok_and(|result| !result.is_error) {
-            self.note(&running.key, &running.indices, |progress| progress.has_succeeded = true);
+            running.note(|progress| progress.has_succeeded = true);
         }
         outcome
     }

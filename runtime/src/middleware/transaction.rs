@@ -9,7 +9,6 @@ use super::layer::{Around, Below, layers_of_tower};
 use super::tools::Globs;
 use super::wait;
 use crate::call::Place;
-use crate::session::deadline::Deadline;
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 
 /// How long a call waits for its turn at most.
@@ -124,8 +123,7 @@ impl Around for Transaction {
         if let Err(reason) = call.passage.enter_once(Place::Transaction, Arc::as_ptr(&self.turn).addr()) {
             return Err(CallError::denied(call.server, call.tool, reason));
         }
-        let turn = Deadline::after(PATIENCE).bound(self.turn.lock());
-        let Some(_turn) = wait::within(&mut call, turn).await? else {
+        let Some(_turn) = wait::within(&mut call, PATIENCE, self.turn.lock()).await? else {
             return Err(CallError::timeout(call.server, call.tool, PATIENCE, Dispatched::No));
         };
         // Dropped before the turn ends.

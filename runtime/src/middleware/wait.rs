@@ -1,43 +1,87 @@
 //! Waiting before a call is made.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::session::deadline::Deadline;
 use crate::session::request::cancelled;
 use crate::{CallError, Dispatched, ToolCall};
 
-/// Waits on the clock of somebody else, who is asked about the call: only what bounds all of it, and its cancellation, end
-/// that.
-pub(super) async fn aside<F: Future>(call: &ToolCall, future: F) -> Result<F::Output, CallError> {
-    let limit = call.passage.limit();
-    bounded(call, limit.end, future).await.and_then(|given| given.ok_or_else(|| late(call, limit.after)))
+/// Waits on the clock of somebody else, who is asked about the call and has so long: only what bounds all of it, and its
+/// cancellation, end that. None where they took longer.
+pub(super) async fn aside<F: Future>(
+    call: &ToolCall,
+    patience: Duration,
+    future: F,
+) -> Result<Option<F::Output>, CallError> {
+    let mut future = pin!(future);
+    if let Some(given) = at_once(call, future.as_mut()).await? {
+        return Ok(Some(given));
+    }
+    // What seldom happens lies elsewhere, or the futures of all calls are several times as long.
+    Box::pin(async {
+        let limit = call.passage.limit();
+        let patient = Deadline::after(patience).bound(future);
+        bounded(call, limit.end, patient).await.and_then(|given| given.ok_or_else(|| late(call, limit.after)))
+    })
+    .await
 }
 
-/// Waits on the clock of the call, which has so much less time afterwards.
-pub(super) async fn within<F: Future>(call: &mut ToolCall, future: F) -> Result<F::Output, CallError> {
-    let (start, given, limit) = (Instant::now(), call.options.given_total(), call.passage.limit());
-    let own = given.map_or(Deadline::NEVER, |time| Deadline::since(start, time));
-    let outcome = bounded(call, own.earlier(limit.end), future).await?;
-    let Some(outcome) = outcome else {
-        return Err(late(call, given.filter(|_| own.has_passed()).unwrap_or(limit.after)));
-    };
-    call.options.spend(start.elapsed());
-    Ok(outcome)
+/// Waits for others on the clock of the call, which has so much less time afterwards; `patience` at most. None where that is
+/// over.
+pub(super) async fn within<F: Future>(
+    call: &mut ToolCall,
+    patience: Duration,
+    future: F,
+) -> Result<Option<F::Output>, CallError> {
+    let mut future = pin!(future);
+    if let Some(given) = at_once(call, future.as_mut()).await? {
+        return Ok(Some(given));
+    }
+    Box::pin(async {
+        let (start, given, limit) = (Instant::now(), call.options.given_total(), call.passage.limit());
+        let own = given.map_or(Deadline::NEVER, |time| Deadline::since(start, time));
+        let patient = Deadline::since(start, patience).bound(future);
+        let outcome = bounded(call, own.earlier(limit.end), patient).await?;
+        let Some(outcome) = outcome else {
+            return Err(late(call, given.filter(|_| own.has_passed()).unwrap_or(limit.after)));
+        };
+        call.options.spend(start.elapsed());
+        Ok(outcome)
+    })
+    .await
+}
+
+/// What is there without waiting, as most is: neither a clock nor a timer has to be asked then.
+async fn at_once<F: Future>(call: &ToolCall, mut future: Pin<&mut F>) -> Result<Option<F::Output>, CallError> {
+    if call.options.cancellation().is_some_and(CancellationToken::is_cancelled) {
+        return Err(given_up(call));
+    }
+    Ok(poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(given) => Poll::Ready(Some(given)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await)
 }
 
 async fn bounded<F: Future>(call: &ToolCall, end: Deadline, future: F) -> Result<Option<F::Output>, CallError> {
     tokio::select! {
         biased;
-        () = cancelled(call.options.cancellation()) => {
-            let (server, tool) = (call.server.to_string(), call.tool.to_string());
-            Err(CallError::Cancelled { server, tool, dispatched: Dispatched::No })
-        }
+        () = cancelled(call.options.cancellation()) => Err(given_up(call)),
         given = end.bound(future) => Ok(given),
     }
 }
 
-fn late(call: &ToolCall, after: std::time::Duration) -> CallError {
+fn given_up(call: &ToolCall) -> CallError {
+    let (server, tool) = (call.server.to_string(), call.tool.to_string());
+    CallError::Cancelled { server, tool, dispatched: Dispatched::No }
+}
+
+fn late(call: &ToolCall, after: Duration) -> CallError {
     CallError::timeout(&*call.server, &*call.tool, after, Dispatched::No)
 }

@@ -8,14 +8,25 @@ use serde_json::{Map, Value};
 
 /// One question to a server, asked again with what it wanted to know in between.
 pub(crate) enum Ask {
-    Tool(CallToolRequestParams),
+    /// `session` is the one that it may go to, where it is for no other.
+    Tool {
+        params: CallToolRequestParams,
+        session: Option<u64>,
+    },
     Prompt(GetPromptRequestParams),
     Resource(ReadResourceRequestParams),
 }
 
 impl Ask {
-    pub(crate) fn tool(name: String, arguments: Map<String, Value>) -> Self {
-        Self::Tool(CallToolRequestParams::new(name).with_arguments(arguments))
+    pub(crate) fn tool(name: String, arguments: Map<String, Value>, session: Option<u64>) -> Self {
+        Self::Tool { params: CallToolRequestParams::new(name).with_arguments(arguments), session }
+    }
+
+    pub(super) fn session(&self) -> Option<u64> {
+        match self {
+            Self::Tool { session, .. } => *session,
+            Self::Prompt(_) | Self::Resource(_) => None,
+        }
     }
 
     pub(crate) fn prompt(name: String, arguments: Map<String, Value>) -> Self {
@@ -31,7 +42,7 @@ impl Ask {
     pub(super) fn set_meta(&mut self, meta: &Map<String, Value>) {
         let meta: Option<RequestMetaObject> = serde_json::from_value(Value::Object(meta.clone())).ok();
         match self {
-            Self::Tool(params) => params.meta = meta,
+            Self::Tool { params, .. } => params.meta = meta,
             Self::Prompt(params) => params.meta = meta,
             Self::Resource(params) => params.meta = meta,
         }
@@ -40,7 +51,7 @@ impl Ask {
     /// The answers to what the server asked, and what it wants to be told again.
     pub(super) fn go_on(&mut self, state: Option<String>, answers: Option<InputResponses>) {
         let (request_state, input_responses) = match self {
-            Self::Tool(params) => (&mut params.request_state, &mut params.input_responses),
+            Self::Tool { params, .. } => (&mut params.request_state, &mut params.input_responses),
             Self::Prompt(params) => (&mut params.request_state, &mut params.input_responses),
             Self::Resource(params) => (&mut params.request_state, &mut params.input_responses),
         };
@@ -50,7 +61,7 @@ impl Ask {
 
     pub(super) fn request(&self) -> ClientRequest {
         match self {
-            Self::Tool(params) => ClientRequest::CallToolRequest(CallToolRequest::new(params.clone())),
+            Self::Tool { params, .. } => ClientRequest::CallToolRequest(CallToolRequest::new(params.clone())),
             Self::Prompt(params) => ClientRequest::GetPromptRequest(GetPromptRequest::new(params.clone())),
             Self::Resource(params) => ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params.clone())),
         }

@@ -25,6 +25,8 @@ use crate::session::silence::{Silence, TIMEOUTS_WITHOUT_A_SIGN};
 use crate::session::ticket::{State, Ticket};
 use crate::session::witness::Witness;
 
+const ANOTHER_SESSION: &str =
+    "the server has begun another session; make the call again, and its tools are looked at again";
 const PROGRESS: &str = "notifications/progress";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -421,6 +423,9 @@ impl Outgoing {
     pub(crate) fn begin_write(&self, end: Option<u64>) -> bool {
         let Some((_, ticket)) = &self.request else { return true };
         let mut book = self.ledger.book();
+        if !ticket.may_go_to(self.ledger.list_news.session()) {
+            book.settle(ticket, State::Failed(Failure::not_sent(ANOTHER_SESSION)));
+        }
         let may_leave = matches!(ticket.state(), State::Queued) && !ticket.is_late() && book.ended.is_none();
         if may_leave {
             book.waits_no_more(ticket);

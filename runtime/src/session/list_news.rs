@@ -1,6 +1,6 @@
 //! What a server tells of its list of tools.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -10,8 +10,8 @@ use tokio::sync::watch;
 #[derive(Default)]
 pub(crate) struct ListNews {
     count: watch::Sender<u64>,
-    /// Whether calls are made only of tools that are as they were.
-    is_pinned: AtomicBool,
+    /// The sessions that were begun after the first one.
+    sessions: AtomicU64,
 }
 
 impl ListNews {
@@ -37,14 +37,16 @@ impl ListNews {
         self.count.send_modify(|count| *count += 1);
     }
 
-    /// From now on no call is to reach a server that may have other tools than it was compared with.
-    pub(crate) fn pin(&self) {
-        self.is_pinned.store(true, Ordering::Relaxed);
+    /// Notes that a session has begun in the place of another: a server that was started anew may offer other tools.
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) fn begin_session(&self) {
+        self.sessions.fetch_add(1, Ordering::SeqCst);
+        self.note();
     }
 
-    #[cfg_attr(not(feature = "http"), allow(dead_code))]
-    pub(crate) fn is_pinned(&self) -> bool {
-        self.is_pinned.load(Ordering::Relaxed)
+    /// The session that is under way.
+    pub(crate) fn session(&self) -> u64 {
+        self.sessions.load(Ordering::SeqCst)
     }
 
     pub(crate) fn count(&self) -> u64 {

@@ -72,11 +72,13 @@ pub(crate) struct Terms {
     pub(crate) cancellation: Option<CancellationToken>,
     /// While the server has a question open, time stands still.
     pub(crate) questions: Option<Questions>,
+    /// The one session that it may go to, where it is for no other.
+    pub(crate) session: Option<u64>,
 }
 
 impl From<Patience> for Terms {
     fn from(patience: Patience) -> Self {
-        Self { patience, listener: None, cancellation: None, questions: None }
+        Self { patience, listener: None, cancellation: None, questions: None, session: None }
     }
 }
 
@@ -88,8 +90,9 @@ pub(crate) async fn request(
     mut request: ClientRequest,
     terms: impl Into<Terms>,
 ) -> Result<Value, RequestError> {
-    let Terms { patience, listener, cancellation, questions } = terms.into();
+    let Terms { patience, listener, cancellation, questions, session } = terms.into();
     let ticket = ledger.admit(size_of(&request), patience.first, listener).map_err(RequestError::Failed)?;
+    ticket.is_for(session);
     request.extensions_mut().insert(ticket.clone());
     let is_call = matches!(request, ClientRequest::CallToolRequest(_));
     let pending = Pending { ledger, ticket: ticket.clone(), peer };
@@ -112,11 +115,12 @@ pub(crate) async fn request_directly(
     mut request: ClientRequest,
     terms: Terms,
 ) -> Option<Result<Value, RequestError>> {
-    let Terms { patience, listener, cancellation, questions } = terms;
+    let Terms { patience, listener, cancellation, questions, session } = terms;
     let ticket = match ledger.admit(size_of(&request), patience.first, listener) {
         Ok(ticket) => ticket,
         Err(failure) => return Some(Err(RequestError::Failed(failure))),
     };
+    ticket.is_for(session);
     let id = ticket.direct_id();
     note_request(Some(&id));
     request.extensions_mut().insert(ticket.clone());

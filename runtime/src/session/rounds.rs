@@ -43,7 +43,7 @@ impl Connection {
         let mut time = Time { patience, for_answers: self.answers.longest_in_all() };
         for round in 0..MAX_INPUT_ROUNDS {
             let mut result = self
-                .within(|| ask.request(), options, time.patience)
+                .within(|| ask.request(), options, time.patience, ask.session())
                 .await
                 .map_err(|error| if round == 0 { error } else { error.after_a_round() })?;
             if !result.is_object() {
@@ -68,6 +68,7 @@ impl Connection {
         make: impl Fn() -> ClientRequest,
         options: &CallOptions,
         patience: Patience,
+        session: Option<u64>,
     ) -> Result<Value, RequestError> {
         let mut request = make();
         let terms = || Terms {
@@ -76,6 +77,7 @@ impl Connection {
             cancellation: options.cancellation().cloned(),
             // Where results carry the questions, it is known whose they are.
             questions: (!self.is_modern()).then(|| self.answers.questions()),
+            session,
         };
         if let (Some(direct), ClientRequest::CallToolRequest(_)) = (self.link.direct.get(), &request) {
             request.get_meta_mut().extend(self.stamp.clone());
@@ -156,7 +158,7 @@ impl Connection {
                         {
                             let update = UpdateTaskRequest::new(UpdateTaskParams::new(id.clone(), answers));
                             let update = || ClientRequest::UpdateTaskRequest(update.clone());
-                            self.within(update, options, time.patience.renewed()).await?;
+                            self.within(update, options, time.patience.renewed(), None).await?;
                         }
                     }
                     _ => {}
@@ -164,7 +166,7 @@ impl Connection {
                 pause(&task, options, time.patience).await?;
                 let poll = GetTaskRequest::new(GetTaskParams::new(id.clone()));
                 let poll = || ClientRequest::GetTaskRequest(poll.clone());
-                task = self.within(poll, options, time.patience.renewed()).await?;
+                task = self.within(poll, options, time.patience.renewed(), None).await?;
             }
         };
         let outcome = outcome.await;

@@ -54,6 +54,8 @@ struct Slip {
     deadline: Deadline,
     admitted: Instant,
     id: OnceLock<RequestId>,
+    /// The one session that it may go to, where it is for no other.
+    session: OnceLock<u64>,
     state: watch::Sender<State>,
     /// What the server answered, until the caller takes it.
     answer: Mutex<Option<Result<Value, ErrorData>>>,
@@ -69,6 +71,7 @@ impl Ticket {
             deadline,
             admitted: Instant::now(),
             id: OnceLock::new(),
+            session: OnceLock::new(),
             state: watch::Sender::new(State::Queued),
             answer: Mutex::default(),
             progress: Mutex::new(None),
@@ -145,6 +148,17 @@ impl Ticket {
 
     pub(super) fn name(&self, id: &RequestId) {
         let _ = self.0.id.set(id.clone());
+    }
+
+    /// Binds it to a session.
+    pub(super) fn is_for(&self, session: Option<u64>) {
+        if let Some(session) = session {
+            let _ = self.0.session.set(session);
+        }
+    }
+
+    pub(super) fn may_go_to(&self, session: u64) -> bool {
+        self.0.session.get().is_none_or(|own| *own == session)
     }
 
     pub(super) fn becomes(&self, state: State) {

@@ -33,6 +33,7 @@ pub mod github {
             Ok(Self { client })
         }
         /// Connects through the server of this name among those of a program.
+        /// What that configuration demands of it holds, and not what the one of the bindings does.
         ///
         /// # Errors
         /// Where there is none, or no connection can be made.

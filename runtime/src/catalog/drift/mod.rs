@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use mcp_model::{Drift, Pin, ServerConfig};
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 use tokio::time::{Instant, sleep};
 
 use self::bound::name_of;
@@ -71,12 +71,21 @@ struct Bindings {
     tools: Vec<Bound>,
 }
 
+/// What came of looking at a tool before it is called.
+pub(crate) struct Looked {
+    /// What speaks against it.
+    pub(crate) refusal: Option<String>,
+    /// The session that has the tool.
+    pub(crate) session: u64,
+}
+
 /// The tools as they were listed once.
 struct Listed {
     /// What the server had told of its list by then.
     news: u64,
+    session: u64,
     tools: HashMap<String, Value>,
-    verdicts: Mutex<HashMap<usize, Arc<Verdict>>>,
+    verdicts: Mutex<HashMap<usize, Arc<OnceCell<Arc<Verdict>>>>>,
 }
 
 impl LiveTools {
@@ -100,7 +109,7 @@ impl LiveTools {
         self.bound_count.send_replace(count);
     }
 
-    /// What speaks against calling a tool, where something does. The tools are listed where they have not been yet, or may
+    /// Whether something speaks against calling a tool. The tools are listed where they have not been yet, or may
     /// have changed since.
     ///
     /// # Errors
@@ -112,7 +121,7 @@ impl LiveTools {
         bound: &Bound,
         (demand, told): (Demand, &Told),
         patience: Patience,
-    ) -> Result<Option<String>, ConnectError> {
+    ) -> Result<Looked, ConnectError> {
         let mut listed = self.current(server, connection, patience).await?;
         let mut may_look_again = true;
         loop {
@@ -123,7 +132,7 @@ impl LiveTools {
             // Once: some servers tell of a change whenever they are asked.
             let is_current = listed.news == connection.link.ledger.list_news.count();
             if is_current || !std::mem::take(&mut may_look_again) {
-                return Ok(refusal);
+                return Ok(Looked { refusal, session: listed.session });
             }
             listed = self.current(server, connection, patience).await?;
         }
@@ -148,7 +157,8 @@ impl LiveTools {
         if let Some(listed) = known() {
             return Ok(listed);
         }
-        let news = news.count();
+        // In this order: a session that begins between them is news.
+        let (news, session) = (news.count(), news.session());
         let mut tools = HashMap::new();
         for mut tool in super::tools(server, connection, patience).await? {
             // As it was when the snapshot was taken.
@@ -157,7 +167,7 @@ impl LiveTools {
                 tools.entry(name).or_insert(tool);
             }
         }
-        let listed = Arc::new(Listed { news, tools, verdicts: Mutex::default() });
+        let listed = Arc::new(Listed { news, session, tools, verdicts: Mutex::default() });
         *lock(&self.listed) = Some(listed.clone());
         self.list_count.send_modify(|count| *count += 1);
         Ok(listed)
@@ -173,25 +183,20 @@ impl Listed {
         bound: &Bound,
         (demand, told): (Demand, &Told),
     ) -> Arc<Verdict> {
-        if let Some(known) = lock(&self.verdicts).get(&bound.id()) {
-            return known.clone();
-        }
-        let verdict = match bound.declared() {
-            Ok(declared) => {
-                let live = self.tools.get(bound.name()).cloned();
-                Verdict::of(declared, live, demand.pin, connection.link.notes.redactor()).await
-            }
-            Err(error) => Verdict::unknown(&error),
+        let one = lock(&self.verdicts).entry(bound.id()).or_default().clone();
+        let compare = async || {
+            let verdict = match bound.declared() {
+                Ok(declared) => {
+                    let live = self.tools.get(bound.name()).cloned();
+                    Verdict::of(declared, live, demand.pin, connection.link.notes.redactor()).await
+                }
+                Err(error) => Verdict::unknown(&error),
+            };
+            told.tell(server, bound.name(), &verdict, demand);
+            Arc::new(verdict)
         };
-        let mut verdicts = lock(&self.verdicts);
-        if let Some(known) = verdicts.get(&bound.id()) {
-            return known.clone();
-        }
-        let verdict = Arc::new(verdict);
-        verdicts.insert(bound.id(), verdict.clone());
-        drop(verdicts);
-        told.tell(server, bound.name(), &verdict, demand);
-        verdict
+        // The others wait; where whoever compares has no time left, the next one does.
+        one.get_or_init(compare).await.clone()
     }
 }
 

@@ -14,21 +14,39 @@ use crate::{CallError, ToolResult};
 
 /// What a call is told from others by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key {
-    pub(super) server: String,
-    pub(super) tool: String,
+pub(super) struct Key(Arc<Question>);
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Question {
+    server: String,
+    tool: String,
     /// In one form, however they are written.
-    pub(super) arguments: String,
+    arguments: String,
+}
+
+impl Key {
+    pub(super) fn new(server: &str, tool: &str, arguments: String) -> Self {
+        Self(Arc::new(Question { server: server.to_owned(), tool: tool.to_owned(), arguments }))
+    }
+
+    fn server(&self) -> &str {
+        &self.0.server
+    }
 }
 
 /// What came of a call; none as long as it is under way.
 pub(super) type News = watch::Receiver<Option<Result<ToolResult, CallError>>>;
+type Tell = watch::Sender<Option<Result<ToolResult, CallError>>>;
 
 pub(super) struct Kept {
+    /// Those that were written to.
     servers: HashMap<String, Server>,
+    /// How often everything was forgotten.
+    cleared: u64,
     entries: LruCache<Key, Entry>,
     /// Reads under way, with the generation in which they began: nobody joins one that began before a write.
-    flights: HashMap<(Key, u64), News>,
+    /// Whom they tell there is only where somebody joined.
+    flights: HashMap<(Key, u64), Option<Tell>>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -60,6 +78,7 @@ impl Shared {
     pub(super) fn new(entries: NonZeroUsize) -> Self {
         Self(Arc::new(Mutex::new(Kept {
             servers: HashMap::new(),
+            cleared: 0,
             entries: LruCache::new(entries),
             flights: HashMap::new(),
         })))
@@ -77,12 +96,12 @@ impl Shared {
     pub(super) fn clear(&self) {
         let mut kept = self.lock();
         kept.entries.clear();
-        kept.servers.values_mut().for_each(|server| server.generation += 1);
+        kept.cleared += 1;
     }
 
     pub(super) fn find(&self, key: &Key) -> Found {
         let mut kept = self.lock();
-        let generation = kept.server(&key.server).generation;
+        let generation = kept.of(key.server()).generation;
         match kept.entries.get(key) {
             Some(entry) if entry.generation == generation && !entry.until.has_passed() => {
                 return Found::Kept(entry.result.clone());
@@ -91,18 +110,17 @@ impl Shared {
             None => {}
         }
         let flight = (key.clone(), generation);
-        if let Some(news) = kept.flights.get(&flight) {
-            return Found::UnderWay(news.clone());
+        if let Some(tell) = kept.flights.get_mut(&flight) {
+            return Found::UnderWay(tell.get_or_insert_with(|| watch::Sender::new(None)).subscribe());
         }
-        let (tell, news) = watch::channel(None);
-        kept.flights.insert(flight.clone(), news);
-        Found::Nothing(Lead { shared: self.clone(), flight: Some(flight), tell })
+        kept.flights.insert(flight.clone(), None);
+        Found::Nothing(Lead { shared: self.clone(), flight: Some(flight) })
     }
 
     /// Forgets what is kept of a server, now and when what is returned is dropped; meanwhile nothing is kept.
     pub(super) fn write(&self, server: &str) -> Writing {
         let mut kept = self.lock();
-        let of = kept.server(server);
+        let of = kept.of_mut(server);
         of.generation += 1;
         of.writing += 1;
         Writing { shared: self.clone(), server: server.to_owned() }
@@ -114,11 +132,13 @@ impl Shared {
 }
 
 impl Kept {
-    fn server(&mut self, name: &str) -> &mut Server {
-        if !self.servers.contains_key(name) {
-            self.servers.insert(name.to_owned(), Server::default());
-        }
-        self.servers.entry(name.to_owned()).or_default()
+    fn of(&self, server: &str) -> Server {
+        let Server { generation, writing } = self.servers.get(server).copied().unwrap_or_default();
+        Server { generation: generation + self.cleared, writing }
+    }
+
+    fn of_mut(&mut self, server: &str) -> &mut Server {
+        self.servers.entry(server.to_owned()).or_default()
     }
 }
 
@@ -131,7 +151,7 @@ pub(super) struct Writing {
 impl Drop for Writing {
     fn drop(&mut self) {
         let mut kept = self.shared.lock();
-        let of = kept.server(&self.server);
+        let of = kept.of_mut(&self.server);
         of.generation += 1;
         of.writing = of.writing.saturating_sub(1);
     }
@@ -141,7 +161,6 @@ impl Drop for Writing {
 pub(super) struct Lead {
     shared: Shared,
     flight: Option<(Key, u64)>,
-    tell: watch::Sender<Option<Result<ToolResult, CallError>>>,
 }
 
 impl Lead {
@@ -151,8 +170,8 @@ impl Lead {
         let Some((key, generation)) = self.flight.take() else { return };
         let mut kept = self.shared.lock();
         let flight = (key, generation);
-        drop(kept.flights.remove(&flight));
-        let of = *kept.server(&flight.0.server);
+        let tell = kept.flights.remove(&flight).flatten();
+        let of = kept.of(flight.0.server());
         if let Ok(result) = outcome
             && !result.is_error
             && of.writing == 0
@@ -164,8 +183,8 @@ impl Lead {
         }
         drop(kept);
         // Nobody else can come to wait any more.
-        if is_for_all && self.tell.receiver_count() > 0 {
-            let _ = self.tell.send(Some(outcome.clone()));
+        if let Some(tell) = tell.filter(|_| is_for_all) {
+            let _ = tell.send(Some(outcome.clone()));
         }
     }
 }
@@ -185,7 +204,7 @@ mod tests {
     const TTL: Duration = Duration::from_secs(60);
 
     fn key(arguments: &str) -> Key {
-        Key { server: "s".to_owned(), tool: "t".to_owned(), arguments: arguments.to_owned() }
+        Key::new("s", "t", arguments.to_owned())
     }
 
     fn lead(shared: &Shared, arguments: &str) -> Lead {

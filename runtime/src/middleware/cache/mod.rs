@@ -101,7 +101,7 @@ impl Cache {
                 Found::UnderWay(mut news) => {
                     let landed =
                         async { news.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()) };
-                    match wait::within(&mut call, Deadline::after(PATIENCE).bound(landed)).await? {
+                    match wait::within(&mut call, PATIENCE, landed).await? {
                         Some(Some(outcome)) => return outcome,
                         // Whoever asked gave up, and somebody else has to.
                         Some(None) => {}
@@ -132,7 +132,7 @@ fn key(call: &mut ToolCall) -> Key {
     if let Value::Object(arguments) = arguments {
         call.arguments = arguments;
     }
-    Key { server: call.server.to_string(), tool: call.tool.to_string(), arguments: text }
+    Key::new(&call.server, &call.tool, text)
 }
 
 impl fmt::Debug for Cache {

@@ -230,8 +230,7 @@ impl Requests {
                 is_new
             });
             if is_renewed {
-                // A server that was started anew may offer other tools.
-                self.http.ledger.list_news.note();
+                self.http.ledger.list_news.begin_session();
             }
         }
     }
@@ -424,11 +423,6 @@ impl StreamableHttpClient for Requests {
         let outcome = self.http.until.or_end(self.post(&message, session.as_deref(), headers)).await;
         match &outcome {
             Ok(_) => outgoing.written(),
-            // rmcp begins another session and hands the request over once more: to tools that nobody has looked at yet.
-            Err(StreamableHttpError::SessionExpired) if is_call(&message) && self.http.ledger.list_news.is_pinned() => {
-                let again = "the server has ended the session; make the call again, and its tools are looked at again";
-                outgoing.failed(Failure::not_sent(again));
-            }
             Err(StreamableHttpError::SessionExpired) => outgoing.returned(),
             Err(StreamableHttpError::Client(error)) => outgoing.failed(error.failure()),
             Err(error) => outgoing.failed(Failure::lost(error.to_string())),
@@ -461,10 +455,6 @@ impl StreamableHttpClient for Requests {
         let _ = tokio::time::timeout(PATIENCE_FOR_DELETE, sending).await;
         Ok(())
     }
-}
-
-fn is_call(message: &ClientJsonRpcMessage) -> bool {
-    matches!(message, ClientJsonRpcMessage::Request(request) if matches!(request.request, ClientRequest::CallToolRequest(_)))
 }
 
 /// Whether a message answers a request.

@@ -1,0 +1,269 @@
+//! What goes back to a model: one result for each of its calls.
+
+use std::ops::Deref;
+
+use mcp_runtime::ToolReply;
+use serde_json::Value;
+
+use super::parts::{Part, capped, parts};
+use super::{Provider, anthropic, gemini, openai_chat, openai_responses};
+
+/// How many characters of text a model is shown of one result, where nothing else is said: some 25,000 tokens.
+const LONGEST_RESULT: usize = 100_000;
+
+/// What became of one call.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Answered {
+    /// The call's id, as in [`ModelCall`](super::ModelCall).
+    pub id: String,
+    /// The name that the model called.
+    pub name: String,
+    /// What became of it.
+    pub reply: ToolReply,
+}
+
+impl Answered {
+    /// The answer to the call with this id and name.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, reply: ToolReply) -> Self {
+        Self { id: id.into(), name: name.into(), reply }
+    }
+}
+
+/// The answers to the calls of one turn, in the order of the calls.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answers(Vec<Answered>);
+
+impl Answers {
+    /// What to append to the conversation; see [`Provider::results`].
+    #[must_use]
+    pub fn results(&self, provider: Provider) -> Vec<Value> {
+        provider.results(self)
+    }
+}
+
+impl Deref for Answers {
+    type Target = [Answered];
+
+    fn deref(&self) -> &[Answered] {
+        &self.0
+    }
+}
+
+impl IntoIterator for Answers {
+    type Item = Answered;
+    type IntoIter = std::vec::IntoIter<Answered>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl FromIterator<Answered> for Answers {
+    fn from_iter<I: IntoIterator<Item = Answered>>(answers: I) -> Self {
+        Self(answers.into_iter().collect())
+    }
+}
+
+/// The answers that go under one id. Providers take one result for each.
+pub(super) struct Group<'a> {
+    pub(super) id: &'a str,
+    pub(super) name: &'a str,
+    answers: Vec<&'a Answered>,
+}
+
+impl Group<'_> {
+    /// Whether all of it went well.
+    pub(super) fn is_success(&self) -> bool {
+        self.answers.iter().all(|answer| answer.reply.success)
+    }
+}
+
+/// By their ids, in the order of the first of each. Answers without an id stand each by itself.
+fn grouped(answers: &[Answered]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for answer in answers {
+        let same = groups.iter_mut().find(|group| !answer.id.is_empty() && group.id == answer.id);
+        match same {
+            // The same call once more has the same answer.
+            Some(group) if group.answers.contains(&answer) => {}
+            Some(group) => group.answers.push(answer),
+            None => groups.push(Group { id: &answer.id, name: &answer.name, answers: vec![answer] }),
+        }
+    }
+    groups
+}
+
+impl Provider {
+    /// The results of a model's calls, as they are appended to the conversation: messages of OpenAI's Chat Completions,
+    /// items of its Responses, one message of Anthropic's with all results, one content of Gemini's.
+    ///
+    /// A result is never empty: what has no text is said in words or as JSON. Images go where the provider takes them
+    /// (not with Chat Completions, and not with errors of Anthropic's); of other media, links and unknown blocks the model
+    /// gets the JSON without the data. Errors are marked where there is a mark and begin with `error:` where there is none.
+    /// Control characters and marks that turn writing around are taken out. Of each result the first 100,000 characters
+    /// are shown, and it says how much was left out; [`results_within`](Self::results_within) sets another bound.
+    ///
+    /// Answers that share an id go under it as one result, since providers refuse a second one.
+    ///
+    /// ```
+    /// use mcp_agents::{Answered, Provider};
+    /// use mcp_runtime::{CallError, ToolReply};
+    ///
+    /// let denied = ToolReply::from(CallError::denied("files", "remove", "read-only"));
+    /// let messages = Provider::Anthropic.results(&[Answered::new("toolu_1", "files_remove", denied)]);
+    /// assert_eq!(messages[0]["content"][0]["tool_use_id"], "toolu_1");
+    /// assert_eq!(messages[0]["content"][0]["is_error"], true);
+    /// ```
+    #[must_use]
+    pub fn results(self, answers: &[Answered]) -> Vec<Value> {
+        self.results_within(answers, LONGEST_RESULT)
+    }
+
+    /// [`results`](Self::results) with at most so many characters of text of each result, beside the note that says how
+    /// much was left out.
+    #[must_use]
+    pub fn results_within(self, answers: &[Answered], characters: usize) -> Vec<Value> {
+        let takes = match self {
+            Self::OpenAiChat => openai_chat::TAKES,
+            Self::OpenAiResponses => openai_responses::TAKES,
+            Self::Anthropic => anthropic::TAKES,
+            Self::Gemini => gemini::TAKES,
+        };
+        let print = match self {
+            Self::OpenAiChat => openai_chat::result,
+            Self::OpenAiResponses => openai_responses::result,
+            Self::Anthropic => anthropic::result,
+            Self::Gemini => gemini::result,
+        };
+        let groups = grouped(answers);
+        let printed = groups.iter().map(|group| {
+            let is_shared = group.answers.len() > 1;
+            let mut all = Vec::new();
+            for answer in &group.answers {
+                if is_shared {
+                    all.push(Part::Text(format!("`{}`:", mcp_model::printable(&answer.name))));
+                }
+                all.extend(parts(&answer.reply, takes, group.is_success()));
+            }
+            capped(&mut all, characters);
+            print(group, all)
+        });
+        let results = printed.collect();
+        match self {
+            Self::OpenAiChat | Self::OpenAiResponses => results,
+            Self::Anthropic => anthropic::message(results),
+            Self::Gemini => gemini::message(results),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_runtime::{CallError, ToolResult};
+    use serde_json::json;
+
+    use super::*;
+
+    const ALL: [Provider; 4] = [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic, Provider::Gemini];
+
+    fn said(id: &str, name: &str, text: &str) -> Answered {
+        let result = json!({"content": [{"type": "text", "text": text}]});
+        Answered::new(id, name, ToolResult::from_json("s", "t", result).into())
+    }
+
+    fn failed(id: &str, name: &str) -> Answered {
+        Answered::new(id, name, CallError::denied("s", "t", "never").into())
+    }
+
+    fn with_image(id: &str, is_error: bool) -> Answered {
+        let image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
+        let result = json!({"content": [image], "isError": is_error});
+        Answered::new(id, "draw", ToolResult::from_json("s", "t", result).into())
+    }
+
+    #[test]
+    fn every_provider_gets_its_own_form() {
+        let answers = [said("1", "a", "done"), failed("2", "b")];
+        let refused = "s: `t` was denied: never";
+        assert_eq!(
+            Provider::OpenAiChat.results(&answers),
+            [
+                json!({"role": "tool", "tool_call_id": "1", "content": "done"}),
+                json!({"role": "tool", "tool_call_id": "2", "content": format!("error: {refused}")}),
+            ]
+        );
+        assert_eq!(
+            Provider::OpenAiResponses.results(&answers),
+            [
+                json!({"type": "function_call_output", "call_id": "1", "output": "done"}),
+                json!({"type": "function_call_output", "call_id": "2", "output": format!("error: {refused}")}),
+            ]
+        );
+        assert_eq!(
+            Provider::Anthropic.results(&answers),
+            [json!({"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "1", "content": "done"},
+                {"type": "tool_result", "tool_use_id": "2", "content": refused, "is_error": true},
+            ]})]
+        );
+        assert_eq!(
+            Provider::Gemini.results(&answers),
+            [json!({"role": "user", "parts": [
+                {"functionResponse": {"id": "1", "name": "a", "response": {"output": "done"}}},
+                {"functionResponse": {"id": "2", "name": "b", "response": {"error": refused}}},
+            ]})]
+        );
+        for provider in ALL {
+            assert!(provider.results(&[]).is_empty());
+        }
+    }
+
+    #[test]
+    fn images_go_where_they_are_taken() {
+        let answers = [with_image("1", false), with_image("2", true)];
+        let chat = Provider::OpenAiChat.results(&answers);
+        assert!(chat[0]["content"].as_str().is_some_and(|text| text.contains("left out")), "{chat:?}");
+        let responses = Provider::OpenAiResponses.results(&answers);
+        let image = json!({"type": "input_image", "image_url": "data:image/png;base64,AAAA"});
+        assert_eq!(responses[0]["output"], json!([image]));
+        assert_eq!(responses[1]["output"], json!([{"type": "input_text", "text": "error:"}, image]));
+        let anthropic = &Provider::Anthropic.results(&answers)[0]["content"];
+        let source = json!({"type": "base64", "media_type": "image/png", "data": "AAAA"});
+        assert_eq!(anthropic[0]["content"], json!([{"type": "image", "source": source}]));
+        assert!(anthropic[1]["content"].is_string() && anthropic[1]["is_error"] == true, "{anthropic}");
+        let gemini = &Provider::Gemini.results(&answers)[0]["parts"];
+        let media = json!([{"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]);
+        assert_eq!(gemini[0]["functionResponse"]["parts"], media);
+        assert!(gemini[0]["functionResponse"]["response"]["output"].as_str().is_some_and(|said| !said.is_empty()));
+    }
+
+    #[test]
+    fn a_shared_id_has_one_result_with_all_answers() {
+        let answers = [said("1", "a", "one"), said("2", "b", "two"), said("1", "a", "one"), failed("1", "c")];
+        for (provider, place) in [(Provider::OpenAiChat, "/content"), (Provider::OpenAiResponses, "/output")] {
+            let results = provider.results(&answers);
+            assert_eq!(results.len(), 2);
+            let first = results[0].pointer(place).and_then(Value::as_str).expect("it is text");
+            assert_eq!(first, "`a`:\none\n`c`:\nerror: s: `t` was denied: never");
+        }
+        let message = &Provider::Anthropic.results(&answers)[0]["content"];
+        assert_eq!(message.as_array().map(Vec::len), Some(2));
+        assert_eq!(message[0]["is_error"], true);
+        let unnamed = [said("", "a", "one"), said("", "a", "one")];
+        let parts = &Provider::Gemini.results(&unnamed)[0]["parts"];
+        assert_eq!(parts.as_array().map(Vec::len), Some(2));
+        assert_eq!(parts[0]["functionResponse"].get("id"), None);
+    }
+
+    #[test]
+    fn long_results_are_cut_and_say_so() {
+        for provider in ALL {
+            let long = [said("1", "a", &"ä".repeat(LONGEST_RESULT + 7))];
+            let printed = serde_json::to_string(&provider.results(&long)).expect("it prints");
+            assert!(printed.contains("[cut: 7 of 100007 characters left out]"), "{provider:?}");
+            let short = serde_json::to_string(&provider.results_within(&long, 5)).expect("it prints");
+            assert!(short.contains("äääää\\n[cut: 100002 of") && short.len() < 300, "{short}");
+        }
+    }
+}

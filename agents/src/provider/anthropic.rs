@@ -1,0 +1,88 @@
+//! Anthropic's Messages: calls are blocks `tool_use`, results blocks `tool_result` of one user message.
+
+use serde_json::{Value, json};
+
+use super::ModelCall;
+use super::answers::Group;
+use super::calls::{arguments, items, text};
+use super::parts::{Part, Takes};
+
+/// Reasons to stop after which the last block may be part of one.
+const CUT: [&str; 3] = ["max_tokens", "model_context_window_exceeded", "refusal"];
+
+pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
+    let is_one = text(reply, "type") == "tool_use";
+    let blocks = if is_one { std::slice::from_ref(reply) } else { items(reply, "content") };
+    let is_cut = CUT.contains(&text(reply, "stop_reason").as_str());
+    blocks
+        .iter()
+        .enumerate()
+        .filter(|(_, block)| text(block, "type") == "tool_use")
+        .map(|(place, block)| {
+            let mut read = ModelCall::new(text(block, "id"), text(block, "name"), arguments(block, "input"));
+            // What is there of an object was closed by whoever read it.
+            read.is_unfinished = is_cut && place + 1 == blocks.len() && !read.arguments.is_whole_text();
+            read
+        })
+        .collect()
+}
+
+/// Images of four types; of results that are errors, text alone.
+pub(super) const TAKES: Takes = Takes {
+    images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    images_of_errors: false,
+    marks_errors: true,
+};
+
+/// All results in one message, which has to follow that of the calls at once.
+pub(super) fn message(results: Vec<Value>) -> Vec<Value> {
+    if results.is_empty() { Vec::new() } else { vec![json!({"role": "user", "content": results})] }
+}
+
+pub(super) fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
+    let content = match parts.as_slice() {
+        [Part::Text(text)] => json!(text),
+        _ => parts
+            .into_iter()
+            .map(|part| match part {
+                Part::Text(text) => json!({"type": "text", "text": text}),
+                Part::Image { mime_type, data } => {
+                    json!({"type": "image", "source": {"type": "base64", "media_type": mime_type, "data": data}})
+                }
+            })
+            .collect(),
+    };
+    let mut result = json!({"type": "tool_result", "tool_use_id": group.id, "content": content});
+    if let (false, Value::Object(fields)) = (group.is_success(), &mut result) {
+        fields.insert("is_error".to_owned(), true.into());
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_found_in_a_message_a_list_of_blocks_and_a_block() {
+        let call = json!({"type": "tool_use", "id": "toolu_1", "name": "a", "input": {"n": 1}});
+        let blocks = json!([{"type": "text", "text": "so"}, {"type": "server_tool_use", "name": "theirs"}, call]);
+        for reply in [json!({"content": blocks, "stop_reason": "tool_use"}), blocks.clone(), call.clone()] {
+            let found = calls(&reply);
+            assert_eq!(found.len(), 1, "{reply}");
+            assert_eq!((found[0].id.as_str(), found[0].is_unfinished), ("toolu_1", false));
+        }
+        assert!(calls(&json!({"content": "only text"})).is_empty() && calls(&json!(null)).is_empty());
+    }
+
+    #[test]
+    fn an_input_that_was_closed_by_a_cut_is_unfinished() {
+        let call = json!({"type": "tool_use", "id": "1", "name": "a", "input": {"path": "/"}});
+        for reason in CUT {
+            let found = calls(&json!({"content": [call, call], "stop_reason": reason}));
+            assert_eq!((found[0].is_unfinished, found[1].is_unfinished), (false, true));
+        }
+        let then_text = json!({"content": [call, {"type": "text", "text": "and th"}], "stop_reason": "max_tokens"});
+        assert!(!calls(&then_text)[0].is_unfinished);
+    }
+}

@@ -1,0 +1,266 @@
+//! What a model sends to a tool, before anybody has looked at it.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use mcp_model::printable;
+use serde_json::{Map, Value};
+
+/// More than any model can say in one reply.
+const LARGEST: usize = 4 * 1024 * 1024;
+/// As deep as `serde_json` reads text.
+const DEEPEST: usize = 128;
+/// How much of broken text is shown.
+const SHOWN: usize = 40;
+
+/// The arguments of one call as a model sent them: an object, or text of one.
+///
+/// Nothing is checked before they are used, so that whatever is wrong can be handed back to the model. Empty text stands
+/// for `{}`, as some models send it for a tool without parameters; text that is no JSON, and JSON that is no object, are
+/// errors of the model's. More than 4 MiB of JSON, or more than 128 levels of it, are refused.
+///
+/// ```
+/// use mcp_agents::Arguments;
+/// use serde_json::json;
+///
+/// let text = Arguments::from(r#"{"path": "/tmp"}"#);
+/// let object = Arguments::from(json!({"path": "/tmp"}));
+/// assert_eq!(text.object(), object.object());
+/// assert_eq!(Arguments::from("").object().map(|none| none.len()), Ok(0));
+/// assert!(Arguments::from(r#"{"path": "/t"#).object().is_err());
+/// ```
+#[derive(Clone, PartialEq)]
+pub struct Arguments(Form);
+
+#[derive(Clone, PartialEq)]
+enum Form {
+    Text(String),
+    Value(Value),
+}
+
+/// Why arguments cannot be used, in words for the model that sent them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnreadableArguments(String);
+
+impl Arguments {
+    /// The arguments as an object.
+    ///
+    /// # Errors
+    /// Where they are too large, no JSON, or no object: in words for the model.
+    pub fn object(self) -> Result<Map<String, Value>, UnreadableArguments> {
+        let value = match self.0 {
+            Form::Text(text) if text.len() > LARGEST => return Err(too_large(text.len())),
+            Form::Text(text) if text.trim().is_empty() => return Ok(Map::new()),
+            Form::Text(text) => serde_json::from_str(&text).map_err(|error| broken(&text, &error))?,
+            Form::Value(value) => {
+                measure(&value)?;
+                value
+            }
+        };
+        match value {
+            Value::Object(arguments) => Ok(arguments),
+            other => Err(UnreadableArguments(format!("the arguments are to be a JSON object, not {}", kind(&other)))),
+        }
+    }
+
+    /// Whether nothing could have followed: objects are read to their end, unlike values that somebody else cut.
+    pub(super) fn is_whole_text(&self) -> bool {
+        matches!(&self.0, Form::Text(text) if text.len() <= LARGEST
+            && serde_json::from_str::<Map<String, Value>>(text).is_ok())
+    }
+}
+
+impl From<Value> for Arguments {
+    /// A string is text of JSON, as OpenAI's replies hold it.
+    fn from(value: Value) -> Self {
+        match value {
+            Value::String(text) => Self(Form::Text(text)),
+            value => Self(Form::Value(value)),
+        }
+    }
+}
+
+impl From<Map<String, Value>> for Arguments {
+    fn from(arguments: Map<String, Value>) -> Self {
+        Self(Form::Value(Value::Object(arguments)))
+    }
+}
+
+impl From<&str> for Arguments {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<String> for Arguments {
+    fn from(text: String) -> Self {
+        Self(Form::Text(text))
+    }
+}
+
+/// Arguments may hold what a user told the model in confidence.
+impl fmt::Debug for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Form::Text(text) => write!(f, "Arguments({} bytes of text)", text.len()),
+            Form::Value(Value::Object(fields)) => {
+                write!(f, "Arguments(")?;
+                f.debug_set().entries(fields.keys()).finish()?;
+                write!(f, ")")
+            }
+            Form::Value(other) => write!(f, "Arguments({})", kind(other)),
+        }
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn too_large(bytes: usize) -> UnreadableArguments {
+    UnreadableArguments(format!(
+        "the arguments are {bytes} bytes or more, and at most {LARGEST} are taken; send less, or in several calls"
+    ))
+}
+
+/// What is wrong with the text, and what stands before that.
+fn broken(text: &str, error: &serde_json::Error) -> UnreadableArguments {
+    let before = place(text, error.line(), error.column()).and_then(|end| text.get(..end)).unwrap_or_default();
+    let start = before.char_indices().rev().nth(SHOWN - 1).map_or(0, |(start, _)| start);
+    let near = match before.get(start..).unwrap_or_default() {
+        "" => String::new(),
+        near => format!(", after `{}`", printable(near)),
+    };
+    UnreadableArguments(format!("the arguments are not JSON: {error}{near}"))
+}
+
+/// The byte up to which a reader had come, at a border of characters. Columns are bytes, counted from 1.
+fn place(text: &str, line: usize, column: usize) -> Option<usize> {
+    let start: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
+    let mut end = (start + column).min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    Some(end)
+}
+
+/// Refuses what is too large or too deep, without holding another copy of it.
+fn measure(value: &Value) -> Result<(), UnreadableArguments> {
+    if is_deeper(value, DEEPEST) {
+        return Err(UnreadableArguments(format!("the arguments are nested more than {DEEPEST} levels deep")));
+    }
+    let mut counted = Counted(0);
+    match serde_json::to_writer(&mut counted, value) {
+        Ok(()) => Ok(()),
+        Err(_) => Err(too_large(LARGEST + 1)),
+    }
+}
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let mut inner: Box<dyn Iterator<Item = &Value>> = match value {
+        Value::Array(items) => Box::new(items.iter()),
+        Value::Object(fields) => Box::new(fields.values()),
+        _ => return false,
+    };
+    levels.checked_sub(1).is_none_or(|below| inner.any(|value| is_deeper(value, below)))
+}
+
+struct Counted(usize);
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len();
+        if self.0 > LARGEST { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes.len()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(arguments: impl Into<Arguments>) -> String {
+        arguments.into().object().expect_err("it is refused").to_string()
+    }
+
+    #[test]
+    fn every_form_of_an_object_is_read() {
+        let expected = json!({"n": 1, "deep": {"x": [null]}});
+        let Value::Object(map) = expected.clone() else { panic!("an object") };
+        for arguments in [
+            Arguments::from(expected.clone()),
+            Arguments::from(map.clone()),
+            Arguments::from(expected.to_string()),
+            Arguments::from(Value::String(expected.to_string())),
+        ] {
+            assert_eq!(arguments.object(), Ok(map.clone()));
+        }
+        for nothing in ["", " \n"] {
+            assert_eq!(Arguments::from(nothing).object(), Ok(Map::new()));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        let said = refused("{\"title\": \"créer\",\n \"body\": tru}");
+        assert!(said.contains("line 2 column 1") && said.contains("after `"), "{said}");
+        assert!(said.contains(r#""body": tru"#), "{said}");
+        assert!(refused(r#"{"a": "b"#).contains("EOF"));
+        assert!(refused(r#"{"a": 1} and more"#).contains("trailing"));
+        for (other, name) in [("[1]", "an array"), ("\"{}\"", "a string"), ("null", "null"), ("7", "a number")] {
+            assert!(refused(other).ends_with(name), "{other}");
+        }
+        assert!(refused(json!([])).ends_with("an array"));
+        assert!(refused(Value::Null).ends_with("null"));
+    }
+
+    #[test]
+    fn nothing_hostile_is_repeated_as_it_is() {
+        let said = refused("{\"a\": \u{1b}[31m\u{202e}");
+        assert!(!said.contains('\u{1b}') && !said.contains('\u{202e}'), "{said}");
+    }
+
+    #[test]
+    fn ten_megabytes_are_refused_in_every_form() {
+        let large = "x".repeat(10 * 1024 * 1024);
+        for arguments in [
+            Arguments::from(json!({"body": large}).to_string()),
+            Arguments::from(json!({"body": large})),
+            Arguments::from(large.as_str()),
+        ] {
+            let said = refused(arguments);
+            assert!(said.contains("4194304") && said.len() < 200, "{said}");
+        }
+        let fits = json!({"body": "x".repeat(LARGEST - 11)});
+        assert_eq!(fits.to_string().len(), LARGEST);
+        assert!(Arguments::from(fits.clone()).object().is_ok());
+        assert!(Arguments::from(fits.to_string()).object().is_ok());
+    }
+
+    #[test]
+    fn depth_is_bounded_in_every_form() {
+        let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!({"a": inner}));
+        assert!(Arguments::from(nested(100)).object().is_ok());
+        assert!(refused(nested(300)).contains("128 levels"));
+        assert!(refused(format!("{}1{}", "{\"a\":".repeat(5000), "}".repeat(5000))).contains("recursion"));
+    }
+
+    #[test]
+    fn debug_shows_no_values() {
+        let shown = format!("{:?} {:?}", Arguments::from(json!({"password": "hunter22"})), Arguments::from("hunter22"));
+        assert!(shown.contains("password") && !shown.contains("hunter22"), "{shown}");
+    }
+}

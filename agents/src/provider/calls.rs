@@ -1,0 +1,80 @@
+//! The calls in a model's reply.
+
+use serde_json::Value;
+
+use super::{Answered, Arguments, Provider, anthropic, gemini, openai_chat, openai_responses};
+use mcp_runtime::ToolReply;
+
+/// One call that a model asks for.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ModelCall {
+    /// By which the provider tells calls apart; empty where it gave none, as Gemini may.
+    pub id: String,
+    /// The tool's public name.
+    pub name: String,
+    /// What the model sends to it.
+    pub arguments: Arguments,
+    /// The group that the model found the tool in (`namespace` of OpenAI's Responses). Names are told apart without it.
+    pub namespace: Option<String>,
+    /// Whether the reply ends in the midst of this call. Such a call is never carried out: what is there of its arguments
+    /// may be a whole object by chance.
+    pub is_unfinished: bool,
+}
+
+impl ModelCall {
+    /// A call with its id, the tool's public name and the arguments.
+    pub fn new(id: impl Into<String>, name: impl Into<String>, arguments: impl Into<Arguments>) -> Self {
+        let (id, name) = (id.into(), name.into());
+        Self { id, name, arguments: arguments.into(), namespace: None, is_unfinished: false }
+    }
+
+    /// What became of it, for programs that do not leave the calls of a turn to a toolset.
+    #[must_use]
+    pub fn answered(&self, reply: ToolReply) -> Answered {
+        Answered::new(self.id.clone(), self.name.clone(), reply)
+    }
+}
+
+impl Provider {
+    /// The calls that a model's reply asks for, in its order. Calls that the provider carries out itself are not among
+    /// them.
+    ///
+    /// It takes the body of a response, and also what programs keep of it: the message, the list of its items or blocks.
+    /// Of several alternatives (`choices`, `candidates`) it is the first. What is not of these forms asks for no calls.
+    ///
+    /// ```
+    /// use mcp_agents::Provider;
+    /// use serde_json::json;
+    ///
+    /// let reply = json!({"role": "assistant", "stop_reason": "tool_use", "content": [
+    ///     {"type": "text", "text": "Let me look."},
+    ///     {"type": "tool_use", "id": "toolu_1", "name": "files_list", "input": {"path": "/tmp"}},
+    /// ]});
+    /// let calls = Provider::Anthropic.calls(&reply);
+    /// assert_eq!((calls.len(), calls[0].id.as_str(), calls[0].name.as_str()), (1, "toolu_1", "files_list"));
+    /// ```
+    #[must_use]
+    pub fn calls(self, reply: &Value) -> Vec<ModelCall> {
+        match self {
+            Self::OpenAiChat => openai_chat::calls(reply),
+            Self::OpenAiResponses => openai_responses::calls(reply),
+            Self::Anthropic => anthropic::calls(reply),
+            Self::Gemini => gemini::calls(reply),
+        }
+    }
+}
+
+pub(super) fn text(value: &Value, key: &str) -> String {
+    value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+/// What stands under a key; nothing at all is no arguments.
+pub(super) fn arguments(value: &Value, key: &str) -> Arguments {
+    value.get(key).map_or_else(|| Arguments::from(""), |arguments| arguments.clone().into())
+}
+
+/// Under a key of the value, or where the value itself is the list.
+pub(super) fn items<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value.get(key).unwrap_or(value).as_array().map(Vec::as_slice).unwrap_or_default()
+}

@@ -1,0 +1,89 @@
+//! Gemini's `generateContent`: calls are parts `functionCall`, results parts `functionResponse`.
+
+use serde_json::{Map, Value, json};
+
+use super::ModelCall;
+use super::answers::Group;
+use super::calls::{arguments, items, text};
+use super::parts::{Part, Takes, joined};
+
+pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
+    let candidate = reply.pointer("/candidates/0").unwrap_or(reply);
+    let parts = items(candidate.get("content").unwrap_or(candidate), "parts");
+    let is_cut = !matches!(text(candidate, "finishReason").as_str(), "" | "STOP" | "FINISH_REASON_UNSPECIFIED");
+    parts
+        .iter()
+        .enumerate()
+        .filter_map(|(place, part)| {
+            let call = part.get("functionCall").filter(|call| call.is_object())?;
+            let mut read = ModelCall::new(text(call, "id"), text(call, "name"), arguments(call, "args"));
+            read.is_unfinished = is_cut && place + 1 == parts.len();
+            Some(read)
+        })
+        .collect()
+}
+
+/// Media beside the response; errors have a key of their own.
+pub(super) const TAKES: Takes =
+    Takes { images: &["image/png", "image/jpeg", "image/webp"], images_of_errors: true, marks_errors: true };
+
+pub(super) fn message(results: Vec<Value>) -> Vec<Value> {
+    if results.is_empty() { Vec::new() } else { vec![json!({"role": "user", "parts": results})] }
+}
+
+pub(super) fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
+    let media: Vec<Value> = parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text(_) => None,
+            Part::Image { mime_type, data } => Some(json!({"inlineData": {"mimeType": mime_type, "data": data}})),
+        })
+        .collect();
+    let said = match joined(&parts) {
+        said if said.is_empty() => format!("the result is the media beside this ({})", media.len()),
+        said => said,
+    };
+    let mut response = Map::new();
+    if !group.id.is_empty() {
+        response.insert("id".to_owned(), group.id.into());
+    }
+    response.insert("name".to_owned(), group.name.into());
+    let key = if group.is_success() { "output" } else { "error" };
+    response.insert("response".to_owned(), json!({ key: said }));
+    if !media.is_empty() {
+        response.insert("parts".to_owned(), media.into());
+    }
+    json!({"functionResponse": response})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_found_in_a_response_a_content_and_a_list_of_parts() {
+        let parts = json!([
+            {"text": "so"},
+            {"functionCall": {"name": "a", "args": {"n": 1}}, "thoughtSignature": "x"},
+            {"functionCall": {"id": "7", "name": "b"}},
+        ]);
+        let content = json!({"role": "model", "parts": parts});
+        let response = json!({"candidates": [{"content": content, "finishReason": "STOP"}]});
+        for reply in [response, content.clone(), parts.clone()] {
+            let found = calls(&reply);
+            let named: Vec<(&str, &str)> = found.iter().map(|call| (call.id.as_str(), call.name.as_str())).collect();
+            assert_eq!(named, [("", "a"), ("7", "b")], "{reply}");
+            assert_eq!(found[1].arguments.clone().object().map(|none| none.len()), Ok(0));
+            assert!(found.iter().all(|call| !call.is_unfinished));
+        }
+        assert!(calls(&json!({"candidates": [{"finishReason": "SAFETY"}]})).is_empty());
+    }
+
+    #[test]
+    fn the_last_call_of_a_cut_reply_is_unfinished() {
+        let call = json!({"functionCall": {"name": "a", "args": {}}});
+        let reply = json!({"candidates": [{"content": {"parts": [call, call]}, "finishReason": "MAX_TOKENS"}]});
+        let found = calls(&reply);
+        assert_eq!((found[0].is_unfinished, found[1].is_unfinished), (false, true));
+    }
+}

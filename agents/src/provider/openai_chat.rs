@@ -1,0 +1,70 @@
+//! OpenAI's Chat Completions: calls in `tool_calls` of a message, results as messages of the role `tool`.
+
+use serde_json::{Value, json};
+
+use super::ModelCall;
+use super::answers::Group;
+use super::calls::{arguments, text};
+use super::parts::{Part, Takes, joined};
+
+pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
+    let choice = reply.pointer("/choices/0").unwrap_or(reply);
+    let message = choice.get("message").unwrap_or(choice);
+    let is_cut = matches!(text(choice, "finish_reason").as_str(), "length" | "content_filter");
+    let calls = message.get("tool_calls").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    calls
+        .iter()
+        .enumerate()
+        .filter_map(|(place, call)| {
+            let function = call.get("function").filter(|function| function.is_object())?;
+            let mut read = ModelCall::new(text(call, "id"), text(function, "name"), arguments(function, "arguments"));
+            read.is_unfinished = is_cut && place + 1 == calls.len() && !read.arguments.is_whole_text();
+            Some(read)
+        })
+        .collect()
+}
+
+/// Text alone, and no flag for errors.
+pub(super) const TAKES: Takes = Takes { images: &[], images_of_errors: false, marks_errors: false };
+
+pub(super) fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
+    json!({"role": "tool", "tool_call_id": group.id, "content": joined(&parts)})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_found_in_a_response_and_in_a_message() {
+        let message = json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": "call_1", "type": "function", "function": {"name": "a", "arguments": "{\"n\":1}"}},
+            {"id": "call_2", "type": "function", "function": {"name": "b", "arguments": ""}},
+            {"id": "call_3", "type": "function", "function": {"name": "c"}},
+            {"id": "call_4", "type": "custom", "custom": {"name": "grammar", "input": "x"}},
+        ]});
+        let response = json!({"choices": [{"finish_reason": "tool_calls", "message": message}]});
+        let found = calls(&response);
+        assert_eq!(found, calls(&message));
+        let ids: Vec<&str> = found.iter().map(|call| call.id.as_str()).collect();
+        assert_eq!(ids, ["call_1", "call_2", "call_3"]);
+        assert_eq!(found[0].arguments.clone().object().map(Value::Object), Ok(json!({"n": 1})));
+        assert_eq!(found[2].arguments.clone().object().map(|none| none.len()), Ok(0));
+        assert!(found.iter().all(|call| !call.is_unfinished));
+        for other in [json!({}), json!(null), json!({"choices": []}), json!({"error": {"message": "overloaded"}})] {
+            assert!(calls(&other).is_empty());
+        }
+    }
+
+    #[test]
+    fn the_last_call_of_a_cut_reply_is_unfinished_unless_it_ends() {
+        let response = |last: &str| {
+            let of = |id: &str, arguments: &str| json!({"id": id, "type": "function", "function": {"name": "a", "arguments": arguments}});
+            json!({"choices": [{"finish_reason": "length", "message": {"tool_calls": [of("1", "{}"), of("2", last)]}}]})
+        };
+        for (last, is_unfinished) in [("{\"n\": 1", true), ("", true), ("{\"n\": 1}", false)] {
+            let found = calls(&response(last));
+            assert_eq!((found[0].is_unfinished, found[1].is_unfinished), (false, is_unfinished), "{last}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! OpenAI's Responses: calls are items `function_call`, results items `function_call_output`.
+
+use serde_json::{Value, json};
+
+use super::ModelCall;
+use super::answers::Group;
+use super::calls::{arguments, items, text};
+use super::parts::{Part, Takes, joined};
+
+pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
+    let is_one = text(reply, "type") == "function_call";
+    let output = if is_one { std::slice::from_ref(reply) } else { items(reply, "output") };
+    let is_cut = !is_one && text(reply, "status") == "incomplete";
+    let is_call = |item: &&Value| text(item, "type") == "function_call";
+    output
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| is_call(item))
+        .map(|(place, item)| {
+            let mut read = ModelCall::new(text(item, "call_id"), text(item, "name"), arguments(item, "arguments"));
+            read.namespace = item.get("namespace").and_then(Value::as_str).map(str::to_owned);
+            read.is_unfinished = match text(item, "status").as_str() {
+                "incomplete" | "in_progress" => true,
+                "completed" => false,
+                _ => is_cut && place + 1 == output.len() && !read.arguments.is_whole_text(),
+            };
+            read
+        })
+        .collect()
+}
+
+/// `input_image` among the parts of an output; no flag for errors.
+pub(super) const TAKES: Takes = Takes {
+    images: &["image/png", "image/jpeg", "image/webp", "image/gif"],
+    images_of_errors: true,
+    marks_errors: false,
+};
+
+pub(super) fn result(group: &Group<'_>, parts: Vec<Part>) -> Value {
+    let output = if parts.iter().all(Part::is_text) {
+        json!(joined(&parts))
+    } else {
+        parts
+            .into_iter()
+            .map(|part| match part {
+                Part::Text(text) => json!({"type": "input_text", "text": text}),
+                Part::Image { mime_type, data } => {
+                    json!({"type": "input_image", "image_url": format!("data:{mime_type};base64,{data}")})
+                }
+            })
+            .collect()
+    };
+    json!({"type": "function_call_output", "call_id": group.id, "output": output})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_found_in_a_response_a_list_of_items_and_an_item() {
+        let call = json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "namespace": "crm",
+            "name": "a", "arguments": "{\"n\":1}", "status": "completed"});
+        let items = json!([{"type": "reasoning", "summary": []}, call, {"type": "mcp_call", "name": "theirs"}]);
+        for reply in [json!({"status": "completed", "output": items}), items.clone(), call.clone()] {
+            let found = calls(&reply);
+            assert_eq!(found.len(), 1, "{reply}");
+            assert_eq!((found[0].id.as_str(), found[0].name.as_str()), ("call_1", "a"));
+            assert_eq!(found[0].namespace.as_deref(), Some("crm"));
+            assert!(!found[0].is_unfinished);
+        }
+        assert!(calls(&json!({"output": 5})).is_empty() && calls(&json!("text")).is_empty());
+    }
+
+    #[test]
+    fn what_is_incomplete_is_unfinished() {
+        let call = |status: Value| json!({"type": "function_call", "call_id": "c", "name": "a", "arguments": "{\"n\"", "status": status});
+        assert!(calls(&call(json!("incomplete")))[0].is_unfinished);
+        assert!(calls(&json!({"status": "incomplete", "output": [call(Value::Null)]}))[0].is_unfinished);
+        assert!(!calls(&json!({"status": "completed", "output": [call(Value::Null)]}))[0].is_unfinished);
+        let text = json!({"type": "message"});
+        assert!(!calls(&json!({"status": "incomplete", "output": [call(Value::Null), text]}))[0].is_unfinished);
+    }
+}

@@ -1,0 +1,304 @@
+//! What a model is shown of a reply: text and pictures, never nothing, and never too much.
+
+use mcp_runtime::ToolReply;
+use serde_json::{Map, Value};
+
+/// The longest picture that goes to a provider, in characters of base64: no provider takes much more of one.
+const LARGEST_IMAGE: usize = 5_000_000;
+
+/// One part of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Text(String),
+    Image { mime_type: &'static str, data: String },
+}
+
+impl Part {
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self, Self::Text(_))
+    }
+}
+
+/// What a provider takes in a result.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Takes {
+    /// The media types of images.
+    pub(super) images: &'static [&'static str],
+    pub(super) images_of_errors: bool,
+    /// Whether there is a flag for errors; the text says it where there is none.
+    pub(super) marks_errors: bool,
+}
+
+/// The texts, one below the other.
+pub(super) fn joined(parts: &[Part]) -> String {
+    let texts: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            Part::Image { .. } => None,
+        })
+        .collect();
+    texts.join("\n")
+}
+
+/// The parts of a reply: its message, and where the result has more than text, that in the order of the server's.
+pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool) -> Vec<Part> {
+    let images = if is_success || takes.images_of_errors { takes.images } else { &[] };
+    let blocks = reply.value.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let texts: Vec<&str> = blocks.iter().filter_map(text_of).collect();
+    let mut parts = Vec::new();
+    let text = texts.join("\n");
+    // Where the message is not what the blocks say, it is what there is to say.
+    let is_by_blocks = text == reply.message || (text.is_empty() && in_words(&reply.value) == reply.message);
+    if !is_by_blocks {
+        parts.push(Part::Text(cleaned(&reply.message)));
+    }
+    for block in blocks {
+        match text_of(block) {
+            Some(text) if is_by_blocks => parts.push(Part::Text(cleaned(text))),
+            Some(_) => {}
+            None => parts.push(image(block, images).unwrap_or_else(|| Part::Text(cleaned(&without_data(block))))),
+        }
+    }
+    parts.retain(|part| !matches!(part, Part::Text(text) if text.trim().is_empty()));
+    if parts.is_empty() {
+        let nothing =
+            if reply.success { "(the tool gave no result)" } else { "(the tool failed, and did not say why)" };
+        parts.push(Part::Text(nothing.to_owned()));
+    }
+    if !reply.success && !takes.marks_errors {
+        match parts.first_mut() {
+            Some(Part::Text(text)) => text.insert_str(0, "error: "),
+            _ => parts.insert(0, Part::Text("error:".to_owned())),
+        }
+    }
+    parts
+}
+
+/// What is said of a result that says nothing.
+fn nothing(success: bool) -> &'static str {
+    if success { "(the tool gave no result)" } else { "(the tool failed, and did not say why)" }
+}
+
+/// The reply with a message, whatever the result is: the JSON of blocks without text, without their data.
+pub(crate) fn with_message(mut reply: ToolReply) -> ToolReply {
+    if reply.message.trim().is_empty() {
+        reply.message = match in_words(&reply.value) {
+            words if words.is_empty() => nothing(reply.success).to_owned(),
+            words => words,
+        };
+    }
+    reply
+}
+
+/// The blocks of a result that are no text, as JSON.
+fn in_words(result: &Value) -> String {
+    let blocks = result.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let others: Vec<String> = blocks.iter().filter(|block| text_of(block).is_none()).map(without_data).collect();
+    others.join("\n")
+}
+
+fn text_of(block: &Value) -> Option<&str> {
+    block.get("type").filter(|kind| *kind == "text")?;
+    block.get("text")?.as_str()
+}
+
+/// The picture in a block, or in the resource of one, where the provider takes it.
+fn image(block: &Value, taken: &[&'static str]) -> Option<Part> {
+    let (holder, key) = match block.get("type")?.as_str()? {
+        "image" => (block, "data"),
+        "resource" => (block.get("resource")?, "blob"),
+        _ => return None,
+    };
+    let data = holder.get(key)?.as_str()?;
+    let said = holder.get("mimeType")?.as_str()?.to_ascii_lowercase();
+    let said = if said == "image/jpg" { "image/jpeg" } else { &said };
+    let mime_type = *taken.iter().find(|taken| **taken == said)?;
+    // One that cannot be read would make the provider refuse the whole request.
+    (data.len() <= LARGEST_IMAGE && is_base64(data)).then(|| Part::Image { mime_type, data: data.to_owned() })
+}
+
+fn is_base64(data: &str) -> bool {
+    let digits = data.trim_end_matches('=');
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
+    !digits.is_empty() && data.len().is_multiple_of(4) && data.len() - digits.len() <= 2 && digits.bytes().all(is_digit)
+}
+
+/// A block as JSON, without data that says nothing to whoever reads it as text.
+fn without_data(block: &Value) -> String {
+    let said = |text: &str| Value::from(format!("[{} characters of base64 left out]", text.len()));
+    let replaced = |fields: &Map<String, Value>, hidden: &str| -> Map<String, Value> {
+        let shown = |(key, value): (&String, &Value)| {
+            let value = value.as_str().filter(|_| key == hidden).map_or_else(|| value.clone(), said);
+            (key.clone(), value)
+        };
+        fields.iter().map(shown).collect()
+    };
+    let Value::Object(fields) = block else { return block.to_string() };
+    let shown: Map<String, Value> = fields
+        .iter()
+        .map(|(key, value)| match value {
+            Value::String(text) if key == "data" => (key.clone(), said(text)),
+            Value::Object(resource) if key == "resource" => (key.clone(), replaced(resource, "blob").into()),
+            other => (key.clone(), other.clone()),
+        })
+        .collect();
+    Value::Object(shown).to_string()
+}
+
+/// Without what commands a terminal, turns writing around, or is read by models alone.
+fn cleaned(text: &str) -> String {
+    let misleads = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}')
+    };
+    text.chars().filter(|c| !misleads(*c)).collect()
+}
+
+/// Leaves as much of the texts as `most` characters, and says how much there was.
+pub(super) fn capped(parts: &mut Vec<Part>, most: usize) {
+    let mut room = most;
+    let (mut total, mut last_kept) = (0, None);
+    for (place, part) in parts.iter_mut().enumerate() {
+        let Part::Text(text) = part else { continue };
+        let length = text.chars().count();
+        total += length;
+        if length > room {
+            let end = text.char_indices().nth(room).map_or(text.len(), |(end, _)| end);
+            text.truncate(end);
+        }
+        if room > 0 || last_kept.is_none() {
+            last_kept = Some(place);
+        }
+        room = room.saturating_sub(length);
+    }
+    if total <= most {
+        return;
+    }
+    let note = format!("[cut: {} of {total} characters left out]", total - most);
+    if let Some(Part::Text(text)) = last_kept.and_then(|place| parts.get_mut(place)) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&note);
+    }
+    parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_runtime::{CallError, ToolResult};
+    use serde_json::json;
+
+    use super::*;
+
+    const ALL: Takes = Takes { images: &["image/png", "image/jpeg"], images_of_errors: true, marks_errors: true };
+    const TEXT: Takes = Takes { images: &[], images_of_errors: false, marks_errors: false };
+
+    fn reply(result: Value) -> ToolReply {
+        ToolResult::from_json("s", "t", result).into()
+    }
+
+    fn of(result: Value, takes: Takes) -> Vec<Part> {
+        let reply = reply(result);
+        parts(&reply, takes, reply.success)
+    }
+
+    fn text(text: &str) -> Part {
+        Part::Text(text.to_owned())
+    }
+
+    #[test]
+    fn pictures_stand_where_the_server_put_them() {
+        let mixed = json!({"content": [
+            {"type": "text", "text": "before"},
+            {"type": "image", "data": "iVBORw==", "mimeType": "IMAGE/PNG"},
+            {"type": "text", "text": "after"},
+            {"type": "resource", "resource": {"uri": "x:y", "mimeType": "image/jpg", "blob": "AAAA"}},
+        ]});
+        let png = Part::Image { mime_type: "image/png", data: "iVBORw==".to_owned() };
+        let jpeg = Part::Image { mime_type: "image/jpeg", data: "AAAA".to_owned() };
+        assert_eq!(of(mixed.clone(), ALL), [text("before"), png, text("after"), jpeg]);
+        let without = joined(&of(mixed, TEXT));
+        assert!(without.contains("[8 characters of base64 left out]") && !without.contains("iVBOR"), "{without}");
+        assert!(without.contains("x:y") && !without.contains("AAAA"), "{without}");
+    }
+
+    #[test]
+    fn what_is_no_picture_that_is_taken_is_json() {
+        for block in [
+            json!({"type": "image", "data": "AAAA", "mimeType": "image/tiff"}),
+            json!({"type": "image", "data": "not base64!", "mimeType": "image/png"}),
+            json!({"type": "image", "data": "", "mimeType": "image/png"}),
+            json!({"type": "image", "data": "A".repeat(LARGEST_IMAGE + 4), "mimeType": "image/png"}),
+            json!({"type": "audio", "data": "AAAA", "mimeType": "audio/wav"}),
+            json!({"type": "resource_link", "uri": "file:///x", "name": "x"}),
+            json!({"type": "resource", "resource": {"uri": "file:///x", "text": "inside"}}),
+            json!({"type": "hologram", "depth": 3}),
+            json!({"type": "text", "text": 5}),
+            json!("bare"),
+        ] {
+            let shown = of(json!({"content": [block]}), ALL);
+            let [Part::Text(text)] = shown.as_slice() else { panic!("{shown:?}") };
+            let read: Value = serde_json::from_str(text).expect("it is JSON");
+            assert_eq!(read.get("type"), block.get("type"));
+            assert!(text.len() < 300, "{}", text.len());
+        }
+    }
+
+    #[test]
+    fn nothing_is_never_shown() {
+        for empty in [json!({}), json!({"content": []}), json!({"content": [{"type": "text", "text": " \n"}]})] {
+            assert_eq!(of(empty.clone(), TEXT), [text("(the tool gave no result)")], "{empty}");
+        }
+        let failed = of(json!({"content": [], "isError": true}), TEXT);
+        assert_eq!(failed, [text("error: (the tool failed, and did not say why)")]);
+        assert_eq!(of(json!({"content": [], "structuredContent": {"n": 1}}), TEXT), [text(r#"{"n":1}"#)]);
+        let denied = ToolReply::from(CallError::denied("s", "t", "never"));
+        assert_eq!(parts(&denied, ALL, false), [text("s: `t` was denied: never")]);
+    }
+
+    #[test]
+    fn a_message_is_there_for_whoever_reads_it_alone() {
+        let block = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
+        let pictured = with_message(reply(json!({"content": [block]})));
+        assert!(pictured.message.contains("4 characters of base64 left out"), "{}", pictured.message);
+        let shown = parts(&pictured, ALL, true);
+        assert_eq!(shown, [Part::Image { mime_type: "image/png", data: "AAAA".to_owned() }]);
+        assert_eq!(with_message(reply(json!({}))).message, "(the tool gave no result)");
+    }
+
+    #[test]
+    fn errors_are_said_where_there_is_no_flag() {
+        let failed = json!({"content": [{"type": "text", "text": "no such file"}], "isError": true});
+        assert_eq!(of(failed.clone(), TEXT), [text("error: no such file")]);
+        assert_eq!(of(failed, ALL), [text("no such file")]);
+        let picture = json!({"content": [{"type": "image", "data": "AAAA", "mimeType": "image/png"}], "isError": true});
+        let unmarked = of(picture, Takes { marks_errors: false, ..ALL });
+        assert_eq!((unmarked.len(), unmarked.first()), (2, Some(&text("error:"))));
+    }
+
+    #[test]
+    fn texts_are_cut_at_a_character_and_say_so() {
+        let mut long =
+            vec![text("äöü"), Part::Image { mime_type: "image/png", data: String::new() }, text("ßß"), text("x")];
+        let whole = long.clone();
+        capped(&mut long, 6);
+        assert_eq!(long, whole);
+        capped(&mut long, 4);
+        assert_eq!(joined(&long), "äöü\nß\n[cut: 2 of 6 characters left out]");
+        let mut at_a_border = whole.clone();
+        capped(&mut at_a_border, 3);
+        assert_eq!(joined(&at_a_border), "äöü\n[cut: 3 of 6 characters left out]");
+        let mut all = vec![text("äöü")];
+        capped(&mut all, 0);
+        assert_eq!(all, [text("[cut: 3 of 3 characters left out]")]);
+    }
+
+    #[test]
+    fn hostile_characters_go_no_further() {
+        let hostile =
+            json!({"content": [{"type": "text", "text": "a\u{1b}[31m\u{202e}b\u{e0041}\n\tc مرحبا 👩\u{200d}💻"}]});
+        assert_eq!(of(hostile, ALL), [text("a[31mb\n\tc مرحبا 👩\u{200d}💻")]);
+    }
+}

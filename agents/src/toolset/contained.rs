@@ -1,0 +1,15 @@
+//! Code of the program's and of others, which may panic.
+
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt;
+
+/// That it panicked. What it said then is in the hands of the program's panic hook; it may be a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Panicked;
+
+/// What a future gives, unless it panics: in what begins it, too.
+pub(super) async fn contained<F: Future>(begin: impl FnOnce() -> F) -> Result<F::Output, Panicked> {
+    // What a closure that panicked left behind is the program's, which sees the failure.
+    AssertUnwindSafe(async { begin().await }).catch_unwind().await.map_err(|_| Panicked)
+}

@@ -1,0 +1,154 @@
+//! One call, from what a model sent to what it is told.
+
+use mcp_model::printable;
+use mcp_runtime::{CallError, CallOptions, CallTool, Client, Content, DynCallTool, ToolCall, ToolReply, ToolResult};
+use serde_json::{Map, Value};
+
+use super::contained::{Panicked, contained};
+use super::words::{broken, invalid, of_error, suggestions, unknown_tool};
+use super::{Entry, Handler, Toolset, mend};
+use crate::provider::{Arguments, with_message};
+
+/// Who makes the calls, for whoever watches.
+const SOURCE: &str = "toolset";
+
+impl Toolset {
+    /// Calls a tool by its public name, and always answers: whatever goes wrong is said in words from which a model can
+    /// mend its call.
+    ///
+    /// - Names are looked up, never taken apart. One that is not in the set, be it unknown or withheld from this model, is
+    ///   refused with the nearest ones.
+    /// - What goes to the server is what the model sent, also the keys that nobody declared, but for the nulls that strict
+    ///   models have to send and servers do not expect.
+    /// - The arguments are checked against the schema that the server declares; what does not fit is not sent. As far as a
+    ///   schema cannot be used, the server alone judges. A value of an `enum` or a `const` in other letter case than the
+    ///   declared one is sent as declared, where no other can be meant: models change case even where a schema binds
+    ///   them.
+    /// - At most 4 MiB of arguments are taken; see [`Arguments`].
+    /// - Where a server no longer knows the tool, its list is asked for once, and the call repeated if the tool is there.
+    /// - What the tool answers is in the reply's `value` as the server sent it; what a function of the program gives is
+    ///   there as `structuredContent`, texts as text.
+    ///
+    /// Dropping the future cancels the call.
+    pub fn dispatch(&self, name: &str, arguments: impl Into<Arguments>) -> impl Future<Output = ToolReply> + Send {
+        let arguments = arguments.into();
+        async move {
+            match self.entry(name) {
+                Some(entry) => self.call(entry, arguments).await,
+                None => ToolReply::failure(unknown_tool(name, self.public_names())),
+            }
+        }
+    }
+
+    pub(super) fn public_names(&self) -> impl Iterator<Item = &str> {
+        self.entries().iter().map(|entry| entry.public.as_str())
+    }
+
+    async fn call(&self, entry: &Entry, arguments: Arguments) -> ToolReply {
+        let arguments = match readied(entry, arguments) {
+            Ok(arguments) => arguments,
+            Err(words) => return ToolReply::failure(words),
+        };
+        match &entry.handler {
+            Handler::Function(function) => match contained(|| function.run(arguments)).await {
+                Ok(outcome) => of_function(entry, outcome),
+                Err(Panicked) => ToolReply::failure(broken(&entry.public)),
+            },
+            Handler::Server { caller, live, .. } => {
+                // Only where it may have to be sent again.
+                let again = live.as_ref().map(|live| (live, arguments.clone()));
+                let outcome = contained(|| caller.call_tool_dyn(call_of(entry, arguments))).await;
+                let outcome = match (outcome, again) {
+                    (Ok(Err(CallError::ToolNotFound { .. })), Some((live, arguments))) => {
+                        match self.listed_anew(entry, live).await {
+                            Ok(()) => contained(|| caller.call_tool_dyn(call_of(entry, arguments))).await,
+                            Err(words) => return ToolReply::failure(words),
+                        }
+                    }
+                    (outcome, _) => outcome,
+                };
+                match outcome {
+                    Ok(outcome) => of_server(entry, outcome),
+                    Err(Panicked) => ToolReply::failure(broken(&entry.public)),
+                }
+            }
+        }
+    }
+
+    /// Asks for the list of a server that does not know the tool.
+    ///
+    /// # Errors
+    /// Where the tool is gone, in words.
+    async fn listed_anew(&self, entry: &Entry, live: &Client) -> Result<(), String> {
+        let gone = of_error(&entry.public, &CallError::tool_not_found(&*entry.server, &*entry.tool));
+        let tools = live
+            .list_tools_raw()
+            .await
+            .map_err(|error| format!("{gone}, and cannot be asked which it has: {}", printable(&error.message)))?;
+        let names: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
+        if names.contains(&&*entry.tool) {
+            return Ok(());
+        }
+        // Only what is in the set can be called.
+        let others =
+            self.entries().iter().filter(|other| other.server == entry.server && names.contains(&&*other.tool));
+        Err(format!("{gone}{}", suggestions(&entry.public, others.map(|other| other.public.as_str()))))
+    }
+}
+
+/// The arguments as they go to the tool, or what is wrong with them.
+fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, String> {
+    let arguments = arguments.object().map_err(|error| invalid(&entry.public, &error.to_string()))?;
+    let schema = &*entry.input_schema;
+    let mut whole = Value::Object(arguments);
+    entry.prepared.nulls(schema).take_out(&mut whole);
+    if let Err(violation) = entry.prepared.check(schema, &whole) {
+        let mut mended = whole.clone();
+        let is_mended = mend::mend_case(schema, &mut mended) && entry.prepared.check(schema, &mended).is_ok();
+        if !is_mended {
+            return Err(invalid(&entry.public, &mend::explained(schema, &whole, &violation)));
+        }
+        whole = mended;
+    }
+    match whole {
+        Value::Object(arguments) => Ok(arguments),
+        // Nobody takes an object away.
+        _ => Err(invalid(&entry.public, "the arguments are to be a JSON object")),
+    }
+}
+
+fn call_of(entry: &Entry, arguments: Map<String, Value>) -> ToolCall {
+    let call = match &entry.handler {
+        Handler::Server { bound: Some((server, tool)), .. } => ToolCall::bound(server, tool, arguments),
+        _ => ToolCall::new(entry.server.to_string(), entry.tool.to_string(), arguments),
+    };
+    call.with(CallOptions::new().source(SOURCE))
+}
+
+fn of_server(entry: &Entry, outcome: Result<ToolResult, CallError>) -> ToolReply {
+    match outcome {
+        Ok(result) => with_message(result.into()),
+        Err(CallError::Tool(result)) => with_message((*result).into()),
+        Err(error) => {
+            let words = of_error(&entry.public, &error);
+            let mut reply = ToolReply::from(error);
+            reply.message = words;
+            reply
+        }
+    }
+}
+
+/// What a function gave, in the form of a tool's result.
+fn of_function(entry: &Entry, outcome: Result<Value, String>) -> ToolReply {
+    let mut result = ToolResult::new(&*entry.server, &*entry.tool);
+    match outcome {
+        Ok(Value::Null) => {}
+        Ok(Value::String(text)) => result.content = vec![Content::text(text)],
+        Ok(value) => result.structured = Some(value),
+        Err(words) => {
+            result.content = vec![Content::text(words)];
+            result.is_error = true;
+        }
+    }
+    with_message(result.into())
+}

@@ -1,0 +1,195 @@
+//! The two tools themselves.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mcp_model::{nearest, printable};
+use mcp_runtime::Annotations;
+use serde_json::{Map, Value, json};
+
+use super::super::entry::{Function, Running};
+use super::super::rewrites::Rewrites;
+use super::super::{Entry, Handler, Prepared, Toolset};
+use super::rank::Index;
+use crate::provider::Arguments;
+
+const MOST_FOUND: usize = 5;
+/// As much JSON of parameters as one search gives, in bytes.
+const MOST_PARAMETERS: usize = 50_000;
+const LONGEST_SENTENCE: usize = 200;
+const LONGEST_QUERY: usize = 1000;
+const MOST_SERVERS: usize = 20;
+
+/// A name that no tool of the set has.
+pub(super) fn free_name(all: &Toolset, name: &str) -> String {
+    let mut free = name.to_owned();
+    while all.entry(&free).is_some() {
+        free.push('_');
+    }
+    free
+}
+
+pub(super) fn find_tools(all: &Toolset, index: &Arc<Index>, finder: &str, caller: &str) -> Entry {
+    let description = format!(
+        "Finds tools by what they do; call what is found with {caller}. There are {} tools, of {}.",
+        all.entries().len(),
+        servers(all)
+    );
+    let schema = json!({
+        "type": "object", "additionalProperties": false, "required": ["query"],
+        "properties": {"query": {"type": "string", "description": "A few words for what is to be done, or a tool's name."}},
+    });
+    let found = Found { all: all.clone(), index: index.clone() };
+    let mut entry = meta(finder, &description, schema, Arc::new(found));
+    entry.annotations.read_only = Some(true);
+    entry
+}
+
+pub(super) fn call_tool(all: &Toolset, finder: &str, caller: &str) -> Entry {
+    let description = format!("Calls a tool that {finder} found, by its name, with arguments that fit its parameters.");
+    let schema = json!({
+        "type": "object", "additionalProperties": false, "required": ["name", "arguments"],
+        "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
+    });
+    meta(caller, &description, schema, Arc::new(Called { all: all.clone() }))
+}
+
+fn meta(name: &str, description: &str, schema: Value, function: Arc<dyn Function>) -> Entry {
+    Entry {
+        public: name.to_owned(),
+        server: "tools".into(),
+        tool: name.into(),
+        title: None,
+        description: Some(description.into()),
+        input_schema: Arc::new(schema),
+        annotations: Annotations::default(),
+        handler: Handler::Function(function),
+        rewrites: Rewrites::default(),
+        prepared: Prepared::default(),
+    }
+}
+
+/// The servers with how many tools each has, by name.
+fn servers(all: &Toolset) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for entry in all.entries() {
+        *counts.entry(&entry.server).or_default() += 1;
+    }
+    let shown = counts.iter().take(MOST_SERVERS).map(|(server, count)| format!("{} ({count})", printable(server)));
+    let mut shown: Vec<String> = shown.collect();
+    if counts.len() > MOST_SERVERS {
+        shown.push(format!("{} more servers", counts.len() - MOST_SERVERS));
+    }
+    shown.join(", ")
+}
+
+struct Found {
+    all: Toolset,
+    index: Arc<Index>,
+}
+
+impl Function for Found {
+    fn run(&self, arguments: Map<String, Value>) -> Running<'_> {
+        let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();
+        let end = query.char_indices().nth(LONGEST_QUERY).map_or(query.len(), |(end, _)| end);
+        let found = self.find(query.get(..end).unwrap_or_default());
+        Box::pin(async move { Ok(found) })
+    }
+}
+
+impl Found {
+    fn find(&self, query: &str) -> Value {
+        let entries = self.all.entries();
+        let mut best = self.index.best(query, MOST_FOUND);
+        // Whoever knows the name wants that tool first.
+        let named = entries.iter().position(|entry| [entry.public.as_str(), &entry.tool].contains(&query.trim()));
+        if let Some(named) = named {
+            best.retain(|place| *place != named);
+            best.insert(0, named);
+            best.truncate(MOST_FOUND);
+        }
+        if best.is_empty() {
+            let near = nearest(query, self.all.public_names());
+            return json!({
+                "tools": [], "nearest_names": near,
+                "note": format!("nothing fits these words; try others. There are tools of {}", servers(&self.all)),
+            });
+        }
+        let mut room = MOST_PARAMETERS;
+        let described = best.iter().filter_map(|place| entries.get(*place)).map(|entry| {
+            let mut tool = json!({"name": entry.public, "description": sentence(entry)});
+            let size = entry.input_schema.to_string().len();
+            // The first is shown whatever its size is: nothing else could be asked for.
+            let fits = size <= room || room == MOST_PARAMETERS;
+            room = room.saturating_sub(size);
+            let parameters = if fits {
+                Value::clone(&entry.input_schema)
+            } else {
+                format!("left out, {size} bytes: search for `{}` to see them", entry.public).into()
+            };
+            if let Value::Object(fields) = &mut tool {
+                fields.insert("parameters".to_owned(), parameters);
+            }
+            tool
+        });
+        json!({"tools": described.collect::<Vec<_>>()})
+    }
+}
+
+/// What a tool does, in one line.
+fn sentence(entry: &Entry) -> String {
+    let text = entry.description.as_deref().or(entry.title.as_deref()).unwrap_or_default();
+    first_sentence(text, LONGEST_SENTENCE)
+}
+
+/// The first sentence of a text, cut after so many characters.
+pub(super) fn first_sentence(text: &str, longest: usize) -> String {
+    let line = text.trim().split(['\n', '\r']).next().unwrap_or_default().trim();
+    let end = line.match_indices(". ").next().map_or(line.len(), |(end, _)| end + 1);
+    let sentence = line.get(..end).unwrap_or(line);
+    match sentence.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", sentence.get(..end).unwrap_or_default()),
+        None => sentence.to_owned(),
+    }
+}
+
+/// A call through the second tool.
+pub(super) struct Asked {
+    pub(super) name: String,
+    pub(super) arguments: Arguments,
+}
+
+/// Reads a call. The arguments within may be text as well, since some models send them so.
+///
+/// # Errors
+/// Where it names no tool, in words.
+pub(super) fn asked(arguments: Arguments) -> Result<Asked, String> {
+    let mut fields = arguments.object().map_err(|error| error.to_string())?;
+    let arguments = fields.remove("arguments").map_or_else(|| "".into(), Arguments::from);
+    match fields.remove("name") {
+        Some(Value::String(name)) => match fields.keys().next() {
+            None => Ok(Asked { name, arguments }),
+            Some(stray) => {
+                let stray: String = printable(stray).chars().take(100).collect();
+                Err(format!("there are `name` and `arguments` alone; `{stray}` belongs into `arguments`"))
+            }
+        },
+        Some(_) => Err("`name` is to be a string at `/name`".to_owned()),
+        None => Err("`name` is required: that of the tool to call".to_owned()),
+    }
+}
+
+struct Called {
+    all: Toolset,
+}
+
+/// For whoever takes the list as a toolset of its own; what the tool sent besides text stays behind then.
+impl Function for Called {
+    fn run(&self, arguments: Map<String, Value>) -> Running<'_> {
+        Box::pin(async move {
+            let Asked { name, arguments } = asked(arguments.into())?;
+            let reply = self.all.dispatch(&name, arguments).await;
+            if reply.success { Ok(reply.message.into()) } else { Err(reply.message) }
+        })
+    }
+}

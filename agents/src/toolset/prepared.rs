@@ -1,0 +1,40 @@
+//! What calls of a tool need of its schema, made once.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use mcp_runtime::validate::{Validator, Violation};
+use mcp_schema::provider::Nulls;
+use serde_json::Value;
+
+/// Empty until the first call comes.
+#[derive(Default)]
+pub(crate) struct Prepared {
+    nulls: OnceLock<Nulls>,
+    /// None where the schema is none that anybody could use.
+    validator: OnceLock<Option<Validator>>,
+}
+
+impl Prepared {
+    /// The nulls that a strict model has to send, and a server does not expect.
+    pub(super) fn nulls(&self, schema: &Value) -> &Nulls {
+        self.nulls.get_or_init(|| Nulls::of(schema))
+    }
+
+    /// Checks arguments against the schema, as far as it can be used: what is wrong with it is no fault of the model's,
+    /// and the server judges the call in the end.
+    pub(super) fn check(&self, schema: &Value, arguments: &Value) -> Result<(), Violation> {
+        let validator = self.validator.get_or_init(|| {
+            let unusable =
+                |error| tracing::debug!("arguments are not checked, since the schema cannot be used: {error}");
+            Validator::new(schema).map_err(unusable).ok()
+        });
+        validator.as_ref().map_or(Ok(()), |validator| validator.check(arguments))
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Prepared")
+    }
+}

@@ -1,0 +1,158 @@
+//! Tools that are found first.
+
+use mcp_runtime::middleware::{Policy, Stack};
+use serde_json::{Value, json};
+
+use crate::provider::{ModelCall, Provider};
+use crate::toolset::testing::{Server, entry, on_server, toolset};
+use crate::toolset::{Deferred, Entry, Toolset};
+
+fn described(server: &str, tool: &str, description: &str, caller: &Server) -> Entry {
+    let schema = json!({"type": "object", "properties": {"path": {"type": "string", "description": "where"}}});
+    let mut made = entry(server, tool, schema, on_server(caller.clone()));
+    made.description = Some(description.into());
+    made
+}
+
+fn set(caller: &Server) -> Toolset {
+    toolset([
+        described("git", "list_pull_requests", "Lists the pull requests of a repository. Needs a token.", caller),
+        described("git", "merge_pull_request", "Merges a pull request.\nForever.", caller),
+        described("fs", "read_file", "Reads a file's text.", caller),
+        described("fs", "removeDirectory", "Deletes a folder with everything in it.", caller),
+    ])
+}
+
+async fn found(deferred: &Deferred, query: &str) -> Vec<String> {
+    let reply = deferred.dispatch("find_tools", json!({"query": query})).await;
+    assert!(reply.success, "{}", reply.message);
+    let tools = reply.value["structuredContent"]["tools"].as_array().cloned().expect("a list");
+    tools.iter().map(|tool| tool["name"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn tools_are_found_by_what_they_do() {
+    let deferred = set(&Server::saying("done")).deferred();
+    for (query, first) in [
+        ("merge PRs, pull request", "git_merge_pull_request"),
+        ("delete a folder", "fs_removeDirectory"),
+        ("remove directories", "fs_removeDirectory"),
+        ("list open pull requests", "git_list_pull_requests"),
+        ("fs_read_file", "fs_read_file"),
+        ("read_file", "fs_read_file"),
+    ] {
+        assert_eq!(found(&deferred, query).await.first().map(String::as_str), Some(first), "{query}");
+    }
+    assert!(found(&deferred, "zebra").await.is_empty());
+    let reply = deferred.dispatch("find_tools", json!({"query": "list pull requests"})).await;
+    let tool = &reply.value["structuredContent"]["tools"][0];
+    assert_eq!(tool["description"], "Lists the pull requests of a repository.");
+    assert_eq!(tool["parameters"]["properties"]["path"]["type"], "string");
+}
+
+#[tokio::test]
+async fn what_is_found_is_called_as_it_would_be_directly() {
+    let server = Server::saying("done");
+    let deferred = set(&server).deferred();
+    for arguments in [json!({"path": "/x"}), json!("{\"path\": \"/x\"}")] {
+        let reply = deferred.dispatch("call_tool", json!({"name": "fs_read_file", "arguments": arguments})).await;
+        assert_eq!((reply.success, reply.message.as_str()), (true, "done"));
+    }
+    assert!(deferred.dispatch("fs_read_file", json!({"path": "/x"})).await.success, "by its right name");
+    assert!(deferred.dispatch("call_tool", json!({"name": "fs_read_file"})).await.success);
+    assert_eq!(server.calls().len(), 4);
+    for (wrong, part) in [
+        (json!({"name": "fs_read_fiel", "arguments": {}}), "`fs_read_file`"),
+        (json!({"name": "fs_read_file", "arguments": {"path": 5}}), "`/path`"),
+        (json!({"name": "fs_read_file", "arguments": []}), "not an array"),
+        (json!({"name": "call_tool", "arguments": {}}), "no tool `call_tool`"),
+        (json!({"arguments": {}}), "`name` is required"),
+        (json!({"name": 5}), "`/name`"),
+        (json!({"name": "fs_read_file", "path": "/x"}), "`path` belongs into `arguments`"),
+    ] {
+        let reply = deferred.dispatch("call_tool", wrong).await;
+        assert!(!reply.success && reply.message.contains(part), "{part}: {}", reply.message);
+    }
+    assert_eq!(server.calls().len(), 4);
+}
+
+#[tokio::test]
+async fn policies_hold_behind_the_two_tools() {
+    let server = Server::saying("done");
+    let stack = Stack::new(server.clone()).policy(Policy::deny(["merge_*"]));
+    let mut merge = described("git", "merge_pull_request", "Merges.", &server);
+    merge.handler = on_server(stack);
+    let deferred = toolset([merge]).deferred();
+    let call = json!({"name": "git_merge_pull_request", "arguments": {}});
+    for reply in
+        [deferred.dispatch("call_tool", call.clone()).await, deferred.listed().dispatch("call_tool", call).await]
+    {
+        assert!(!reply.success && reply.message.contains("denied"), "{}", reply.message);
+    }
+    assert!(server.calls().is_empty());
+}
+
+#[tokio::test]
+async fn the_list_holds_the_two_and_what_is_pinned() {
+    let deferred = set(&Server::saying("done")).deferred();
+    let listed = |deferred: &Deferred| deferred.listed().public_names().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(listed(&deferred), ["find_tools", "call_tool"]);
+    let pinned = deferred.clone().pinned(["fs_*"]).expect("they are there").pinned(["git_merge_pull_request"]);
+    let pinned = pinned.expect("it is there");
+    assert_eq!(
+        listed(&pinned),
+        ["find_tools", "call_tool", "git_merge_pull_request", "fs_read_file", "fs_removeDirectory"]
+    );
+    let error = deferred.clone().pinned(["fs_read_fiel"]).expect_err("there is none");
+    assert!(error.to_string().contains("was `fs_read_file` meant?"), "{error}");
+    let definitions = vec![json!({"name": "fs_read_file"}), json!({"name": "git_list_pull_requests"})];
+    let searched = pinned.searched_by(Provider::Anthropic, definitions).expect("it searches");
+    assert_eq!((&searched[1]["defer_loading"], &searched[2]["defer_loading"]), (&Value::Null, &json!(true)));
+}
+
+#[tokio::test]
+async fn names_of_the_set_are_not_taken_away() {
+    let server = Server::saying("own");
+    let mut own = described("x", "call", "Calls.", &server);
+    own.public = "call_tool".to_owned();
+    let deferred = toolset([own]).deferred();
+    assert_eq!(deferred.listed().public_names().collect::<Vec<_>>(), ["find_tools", "call_tool_"]);
+    assert_eq!(deferred.dispatch("call_tool", json!({})).await.message, "own");
+    assert_eq!(deferred.dispatch("call_tool_", json!({"name": "call_tool", "arguments": {}})).await.message, "own");
+}
+
+#[tokio::test]
+async fn calls_of_a_turn_keep_their_order_behind_the_two_tools() {
+    let server = Server::new(|call| Ok(json!({"content": [{"type": "text", "text": call.arguments["path"]}]})));
+    let deferred = set(&server).deferred();
+    let through = |id: &str| {
+        let inner = json!({"name": "fs_removeDirectory", "arguments": {"path": id}});
+        ModelCall::new(id, "call_tool", inner)
+    };
+    let calls = vec![through("1"), ModelCall::new("2", "find_tools", json!({"query": "file"})), through("3")];
+    let answers = deferred.turn(calls).await;
+    let said: Vec<bool> = answers.iter().map(|answer| answer.reply.success).collect();
+    assert_eq!((said, answers[2].reply.message.as_str()), (vec![true; 3], "3"));
+    let paths: Vec<Value> = server.calls().iter().map(|call| call.arguments["path"].clone()).collect();
+    assert_eq!(paths, ["1", "3"]);
+}
+
+#[tokio::test]
+async fn large_parameters_are_left_out_unless_they_are_asked_for() {
+    let server = Server::saying("done");
+    let wide: serde_json::Map<String, Value> =
+        (0..600).map(|n| (format!("field_{n}"), json!({"type": "string", "description": "x".repeat(60)}))).collect();
+    let many = (0..5).map(|n| {
+        let mut one = described("big", &format!("import_{n}"), "Imports records.", &server);
+        one.input_schema = std::sync::Arc::new(json!({"type": "object", "properties": wide}));
+        one
+    });
+    let deferred = toolset(many).deferred();
+    let reply = deferred.dispatch("find_tools", json!({"query": "import records"})).await;
+    let tools = &reply.value["structuredContent"]["tools"];
+    assert!(tools[0]["parameters"].is_object() && tools[1]["parameters"].is_string(), "{}", reply.message.len());
+    assert!(reply.message.len() < 120_000);
+    let named = deferred.dispatch("find_tools", json!({"query": "big_import_3"})).await;
+    assert!(named.value["structuredContent"]["tools"][0]["parameters"].is_object());
+    assert_eq!(named.value["structuredContent"]["tools"][0]["name"], "big_import_3");
+}

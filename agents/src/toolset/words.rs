@@ -1,0 +1,106 @@
+//! What a model is told of a call that went wrong: what happened, whether it may be repeated, what to do instead.
+
+use std::time::Duration;
+
+use mcp_model::{nearest, printable};
+use mcp_runtime::{CallError, Dispatched};
+
+/// Longer names are shown in part, and are near to no other.
+const LONGEST_NAME: usize = 128;
+const UNKNOWN: &str = "the outcome is unknown: it may have taken effect, so do not simply repeat it; \
+                       find out first whether it did";
+
+/// A name that a model sent, or that a server gave, as it can be shown.
+pub(super) fn shown(name: &str) -> String {
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((end, _)) => format!("{}…", printable(name.get(..end).unwrap_or_default())),
+        None => printable(name),
+    }
+}
+
+/// The names that somebody may have meant, as a sentence; nothing where there are none.
+pub(super) fn suggestions<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    if name.chars().nth(LONGEST_NAME).is_some() {
+        return String::new();
+    }
+    let near: Vec<String> = nearest(name, names).into_iter().map(|near| format!("`{}`", shown(near))).collect();
+    if near.is_empty() { String::new() } else { format!("; the nearest names are {}", near.join(", ")) }
+}
+
+/// There is no tool of this name, or not for this model.
+pub(super) fn unknown_tool<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    let near = suggestions(name, names);
+    format!("there is no tool `{}` here{near}. Nothing was called", shown(name))
+}
+
+/// A call's error, with the tool's public name. What it says of servers is without secrets, as errors of calls are.
+pub(super) fn of_error(public: &str, error: &CallError) -> String {
+    match error {
+        CallError::NotConnected { message, .. } => {
+            format!("`{public}` was not called: its server cannot be reached: {message}")
+        }
+        CallError::ToolNotFound { .. } => format!("`{public}` was not called: its server does not have this tool now"),
+        CallError::InvalidArguments { pointer, message, .. } => {
+            let place = if pointer.is_empty() { String::new() } else { format!(" at `{}`", printable(pointer)) };
+            invalid(public, &format!("{message}{place}"))
+        }
+        CallError::Denied { reason, .. } => {
+            format!(
+                "`{public}` was denied: {reason}. It was not carried out, and calling it again will not change that"
+            )
+        }
+        CallError::Timeout { after, dispatched, .. } => {
+            format!("`{public}` did not answer within {after:?}; {}", outcome(*dispatched))
+        }
+        CallError::Cancelled { dispatched, .. } => format!("`{public}` was cancelled; {}", outcome(*dispatched)),
+        CallError::Transport { message, .. } => {
+            format!("`{public}` was not carried out: {message}; it may be called again{}", later(error.retry_after()))
+        }
+        CallError::OutcomeUnknown { message, .. } => {
+            format!("the connection was lost during `{public}`: {message}; {UNKNOWN}{}", later(error.retry_after()))
+        }
+        CallError::InvalidResponse { message, .. } => {
+            format!("`{public}` was called, but its answer cannot be read: {message}; do not simply repeat it")
+        }
+        CallError::Rpc { code, message, .. } => format!("`{public}` failed with error {code} of its server: {message}"),
+        CallError::Decode { pointer, message, .. } => {
+            let place = if pointer.is_empty() { String::new() } else { format!(" at `{}`", printable(pointer)) };
+            format!("`{public}` was carried out, but its result is not what it promises{place}: {message}")
+        }
+        CallError::Incompatible { message, .. } => format!(
+            "`{public}` was not called: it has changed since this program was built: {message}. It cannot be used until \
+             the program is updated"
+        ),
+        other => format!("`{public}` failed: {other}"),
+    }
+}
+
+/// Arguments that were not sent, and what is wrong with them.
+pub(super) fn invalid(public: &str, what: &str) -> String {
+    format!("the arguments of `{public}` do not fit: {what}. Nothing was sent; mend the arguments and call it again")
+}
+
+/// The tool, or what stands around it, broke down.
+pub(super) fn broken(public: &str) -> String {
+    format!("`{public}` broke off by a fault in the program that runs it; {UNKNOWN}")
+}
+
+/// The reply ended before the call did.
+pub(super) fn unfinished(name: &str) -> String {
+    format!(
+        "the reply was cut in the midst of this call of `{}`, which was not carried out; make it again as a whole, with \
+         shorter arguments where they were long",
+        shown(name)
+    )
+}
+
+fn outcome(dispatched: Dispatched) -> &'static str {
+    match dispatched {
+        Dispatched::No => "it was not sent, and may be called again",
+        Dispatched::Unknown | Dispatched::Yes => UNKNOWN,
+    }
+}
+
+fn later(retry_after: Option<Duration>) -> String {
+    retry_after.map_or_else(String::new, |after| format!(" (its server wants to be left alone for {after:?})"))
+}
