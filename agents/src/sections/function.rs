@@ -19,17 +19,11 @@ type Run = dyn Fn(Map<String, Value>) -> Running + Send + Sync;
 ///
 /// ```
 /// use mcp_agents::SectionTool;
-/// # use schemars::JsonSchema;
+/// use schemars::JsonSchema;
 /// use serde::Deserialize;
 ///
-/// #[derive(Deserialize)]
+/// #[derive(Deserialize, JsonSchema)]
 /// struct Note { text: String }
-/// # impl JsonSchema for Note {
-/// #     fn schema_name() -> std::borrow::Cow<'static, str> { "Note".into() }
-/// #     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-/// #         schemars::json_schema!({ "type": "object", "properties": { "text": { "type": "string" } } })
-/// #     }
-/// # }
 ///
 /// let tool = SectionTool::function("take_note", "Keeps a note for later.", async |note: Note| match note.text.as_str() {
 ///     "" => Err("an empty note; say what is to be kept"),

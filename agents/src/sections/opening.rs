@@ -51,11 +51,9 @@ impl RenderedPrompt {
     ///
     /// ```
     /// use mcp_agents::{Prompt, PromptParams, PromptState, Section, SectionTool, Visibility};
-    /// # #[derive(serde::Deserialize)] struct Nothing {}
-    /// # impl schemars::JsonSchema for Nothing {
-    /// #     fn schema_name() -> std::borrow::Cow<'static, str> { "Nothing".into() }
-    /// #     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema { schemars::json_schema!({ "type": "object" }) }
-    /// # }
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Nothing {}
     ///
     /// let clock = SectionTool::function("now", "The time.", async |_: Nothing| Ok::<_, String>("noon"));
     /// let prompt = Prompt::new()
@@ -76,7 +74,6 @@ impl RenderedPrompt {
 
     /// Reads a section that is closed, as the tool `read_section` does: its text as if it were open, its children as they are.
     /// Nothing is changed by it.
-    #[must_use]
     pub fn read_section(&self, key: &str) -> ToolReply {
         reply(READ_SECTION, self.opener.read(key))
     }

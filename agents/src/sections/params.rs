@@ -90,14 +90,9 @@ fn print<P: SectionParams>(value: &dyn Any) -> Result<Value, String> {
 /// use schemars::JsonSchema;
 /// use serde::Serialize;
 ///
-/// #[derive(Serialize)]
+/// #[derive(Serialize, JsonSchema)]
 /// struct Repo { owner: String }
-/// # impl JsonSchema for Repo {
-/// #     fn schema_name() -> std::borrow::Cow<'static, str> { "Repo".into() }
-/// #     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-/// #         schemars::json_schema!({ "type": "object", "properties": { "owner": { "type": "string" } } })
-/// #     }
-/// # }
+///
 /// let params = PromptParams::new().with(Repo { owner: "rust-lang".to_owned() });
 /// # let _ = params;
 /// ```

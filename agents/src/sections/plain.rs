@@ -23,6 +23,7 @@ pub(super) fn line(text: &str) -> String {
             '_' if inside_a_word => safe.push('_'),
             '\\' | '`' | '*' | '_' | '[' | ']' | '{' | '}' | '|' | '~' => safe.extend(['\\', character]),
             '#' | '-' | '+' | '=' | '!' if before.is_none() => safe.extend(['\\', character]),
+            '#' | '%' if before == Some('{') => safe.extend(['\\', character]),
             _ => safe.push(character),
         }
         before = Some(character);
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!(line("a\u{202e}b\u{200b}c \u{1b}[31mred"), "abc \\[31mred");
         assert_eq!(
             line("</tools> {{ x }} {% if %} [[@a:b]]"),
-            "&lt;/tools&gt; \\{\\{ x \\}\\} \\{% if %\\} \\[\\[@a:b\\]\\]"
+            "&lt;/tools&gt; \\{\\{ x \\}\\} \\{\\% if %\\} \\[\\[@a:b\\]\\]"
         );
         assert_eq!(line("snake_case and *bold* `code`"), "snake_case and \\*bold\\* \\`code\\`");
         assert_eq!(line("\u{e0041}\u{feff}"), "");

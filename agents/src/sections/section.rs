@@ -22,17 +22,11 @@ use super::state::{PromptState, Visibility};
 /// use mcp_agents::{Section, Visibility};
 /// use mcp_model::ServerConfig;
 /// use mcp_runtime::middleware::Policy;
-/// # use schemars::JsonSchema;
+/// use schemars::JsonSchema;
 /// use serde::Serialize;
 ///
-/// #[derive(Serialize)]
+/// #[derive(Serialize, JsonSchema)]
 /// struct Database { path: String, writable: bool }
-/// # impl JsonSchema for Database {
-/// #     fn schema_name() -> std::borrow::Cow<'static, str> { "Database".into() }
-/// #     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-/// #         schemars::json_schema!({ "type": "object", "properties": { "path": {}, "writable": {} } })
-/// #     }
-/// # }
 ///
 /// let section = Section::with_params::<Database>("database", "Database access")
 ///     .template("The database is {{ path }}.{% if writable %} You may change it.{% endif %}")

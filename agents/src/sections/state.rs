@@ -100,6 +100,13 @@ impl PromptState {
         Self::default()
     }
 
+    /// Opens sections, by their dotted keys, as if the model had done so by one call.
+    #[must_use]
+    pub fn with_open(mut self, paths: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.open = self.open.with(paths);
+        self
+    }
+
     /// Notes what the program knows.
     #[must_use]
     pub fn with_fact(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {

@@ -1,0 +1,330 @@
+//! A model opens sections and reads them; what is closed is never started.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod support;
+
+use std::path::Path;
+
+use mcp_agents::{
+    McpSection, Offered, OfferedTool, Prompt, PromptParams, PromptState, PromptWarning, RenderedPrompt, Section,
+    Visibility,
+};
+use mcp_model::ServerConfig;
+use serde_json::{Map, Value, json};
+use support::*;
+
+/// A server of one tool, in a shell, that notes each start of it in a file.
+const SCRIPT: &str = r#"
+echo started >> "$1"
+while IFS= read -r line; do
+    id=${line#*'"id":'}
+    id=${id%%[,\}]*}
+    answer() { printf '{"jsonrpc":"2.0","id":%s,%s}\n' "$id" "$1"; }
+    case "$line" in
+        *'"method":"initialize"'*)
+            answer '"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}' ;;
+        *'"method":"tools/list"'*)
+            answer '"result":{"tools":[{"name":"ping","description":"Answers. Always.","inputSchema":{"type":"object"}}]}' ;;
+        *'"method":"tools/call"'*) answer '"result":{"content":[{"type":"text","text":"pong"}]}' ;;
+        *'"method":"notifications/'*) ;;
+        *'"id":'*) answer '"error":{"code":-32601,"message":"no such method"}' ;;
+    esac
+done
+"#;
+
+fn counted(folder: &Path, name: &str) -> ServerConfig {
+    let file = folder.join(name).to_string_lossy().into_owned();
+    ServerConfig::stdio(name, "/bin/sh").args(["-c".to_owned(), SCRIPT.to_owned(), name.to_owned(), file])
+}
+
+/// How often it was started.
+fn starts(folder: &Path, name: &str) -> usize {
+    std::fs::read_to_string(folder.join(name)).map(|text| text.lines().count()).unwrap_or_default()
+}
+
+fn closed(key: &str, title: &str) -> Section {
+    Section::new(key, title)
+        .template(format!("All of {key}."))
+        .summary(format!("Short of {key}."))
+        .visibility(Visibility::Summary)
+}
+
+fn keys(keys: &[&str]) -> Vec<String> {
+    keys.iter().map(|key| (*key).to_owned()).collect()
+}
+
+/// Runs a function that is offered, as a model would have it run.
+async fn run(offered: &Offered, name: &str, arguments: Value) -> Result<Value, String> {
+    let function = offered.tools.iter().find_map(|tool| match tool {
+        OfferedTool::Function(function) if function.name() == name => Some(function),
+        _ => None,
+    });
+    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+    function.unwrap_or_else(|| panic!("{name} is not offered")).run(arguments).await
+}
+
+#[tokio::test]
+async fn a_server_of_a_closed_section_is_never_started() {
+    let folder = tempfile::tempdir().expect("there is a folder");
+    let server = |name: &str| counted(folder.path(), name);
+    let dynamic = server("dynamic");
+    let prompt = Prompt::new()
+        .section(Section::new("first", "First").server(server("first")))
+        .section(
+            closed("closed", "Closed")
+                .server(server("closed"))
+                .child(Section::new("child", "Child").server(server("child")))
+                .child(closed("deeper", "Deeper").servers_from(move |()| [dynamic.clone()])),
+        )
+        .section(Section::new("off", "Off").enabled(|(), _| false).server(server("off")))
+        .section(McpSection::new([server("inventory")]).section().summary("Servers.").visibility(Visibility::Summary))
+        .build()
+        .expect("the sections are right");
+    let names = ["first", "closed", "child", "dynamic", "off", "inventory"];
+    let counts = || names.map(|name| starts(folder.path(), name));
+
+    let first = rendered(&prompt, &PromptState::new());
+    assert_eq!(counts(), [0; 6], "rendering starts nothing");
+    let known = offered(&first).await;
+    assert_eq!(known, ["first/ping", "open_sections"]);
+    assert_eq!(counts(), [1, 0, 0, 0, 0, 0], "what is open, and nothing else");
+    first.read_section("closed");
+    first.read_section("mcp");
+    first.open_sections(&keys(&["closed"]), "");
+    assert_eq!(counts(), [1, 0, 0, 0, 0, 0], "neither reading nor opening starts anything");
+
+    let second = rendered(&prompt, &first.state());
+    let all = second.offered().await;
+    assert_eq!(support::names(&all), ["first/ping", "open_sections", "closed/ping", "child/ping"]);
+    assert_eq!(counts(), [1, 1, 1, 0, 0, 0]);
+    let OfferedTool::Live { server, caller, .. } = &all.tools[2] else { panic!("{all:?}") };
+    assert_eq!(call(caller, server, "ping").await.expect("it answers"), "pong");
+
+    second.open_sections(&keys(&["closed.deeper"]), "");
+    let third = rendered(&prompt, &second.state());
+    assert_eq!(offered(&third).await.len(), 5);
+    assert_eq!(offered(&rendered(&prompt, &second.state())).await.len(), 5);
+    println!("starts of {names:?}: {:?}", counts());
+    assert_eq!(counts(), [1, 1, 1, 1, 0, 0], "rendered anew, it is the same server");
+    prompt.close().await;
+    assert!(
+        prompt.sections().count() == 6
+            && third.servers().iter().all(|server| {
+                let config = server.config().expect("it has one");
+                counts()[names.iter().position(|name| *name == config.name).expect("it is one of them")] == 1
+            })
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_costs_itself_alone() {
+    let folder = tempfile::tempdir().expect("there is a folder");
+    let prompt = Prompt::new()
+        .section(
+            Section::new("a", "A")
+                .server(ServerConfig::stdio("gone", "/nonexistent/server"))
+                .server(counted(folder.path(), "there")),
+        )
+        .build()
+        .expect("the sections are right");
+    let all = rendered(&prompt, &PromptState::new()).offered().await;
+    assert_eq!(support::names(&all), ["there/ping"]);
+    assert_eq!(all.failed.len(), 1, "{all:?}");
+    prompt.close().await;
+}
+
+fn nested() -> Prompt {
+    Prompt::new()
+        .section(
+            closed("a", "A")
+                .tool(tool("of_a"))
+                .child(closed("b", "B").tool(tool("of_b")))
+                .child(Section::new("c", "C").template("All of c.").tool(tool("of_c")))
+                .child(Section::new("off", "Off").enabled(|(), _| false).tool(tool("of_off"))),
+        )
+        .section(closed("text", "Text").child(closed("more", "More")))
+        .section(Section::new("d", "D").tool(tool("of_d")))
+        .build()
+        .expect("the sections are right")
+}
+
+fn functions(rendered: &RenderedPrompt) -> Vec<&str> {
+    rendered.tools().iter().map(|tool| tool.tool().name()).collect()
+}
+
+#[test]
+fn the_tools_that_open_are_there_where_they_are_needed() {
+    let without =
+        Prompt::new().section(Section::new("a", "A").tool(tool("t"))).build().expect("the sections are right");
+    assert_eq!(functions(&rendered(&without, &PromptState::new())), ["t"]);
+    let text = Prompt::new().section(closed("a", "A")).build().expect("the sections are right");
+    assert_eq!(functions(&rendered(&text, &PromptState::new())), ["read_section"], "there is nothing but text");
+    let tools = Prompt::new().section(closed("a", "A").child(Section::new("b", "B").tool(tool("t")))).build();
+    let tools = tools.expect("the sections are right");
+    assert_eq!(functions(&rendered(&tools, &PromptState::new())), ["open_sections"]);
+    let off = closed("a", "A").child(Section::new("b", "B").enabled(|(), _| false).tool(tool("t")));
+    let off = Prompt::new().section(off).build().expect("the sections are right");
+    assert_eq!(functions(&rendered(&off, &PromptState::new())), ["read_section"], "what is disabled has no tools");
+    let open = rendered(&tools, &PromptState::new().with_open(["a"]));
+    assert_eq!(functions(&open), ["open_sections", "t"], "it stays, for whatever comes after it is cached");
+}
+
+#[test]
+fn what_was_known_stays_where_it_was() {
+    let prompt = nested();
+    let mut state = PromptState::new();
+    let mut known: Vec<String> = Vec::new();
+    for opened in [&[][..], &["a"], &["text"], &["a.b", "text.more"]] {
+        if !opened.is_empty() {
+            let opened = rendered(&prompt, &state).open_sections(&keys(opened), "it is needed");
+            assert!(opened.reply.success, "{:?}", opened.reply);
+            state = opened.state;
+        }
+        let now: Vec<String> = functions(&rendered(&prompt, &state)).into_iter().map(str::to_owned).collect();
+        assert_eq!(now[..known.len()], known[..], "after {opened:?}");
+        known = now;
+    }
+    assert_eq!(known, ["of_d", "open_sections", "read_section", "of_a", "of_c", "of_b"]);
+}
+
+#[test]
+fn a_summary_withholds_what_is_below_and_says_how_to_open_it() {
+    let first = rendered(&nested(), &PromptState::new());
+    let text = first.text();
+    assert!(
+        text.contains(
+            "## 1. A (a)\n\nShort of a.\n\nTo open this section and get its tools, call `open_sections` with"
+        )
+    );
+    assert!(text.contains(r#"`{"section_keys":["a"],"reason":"..."}`. It contains `a.b`, `a.c`."#), "{text}");
+    assert!(text.contains(r#"call `read_section` with `{"section_key":"text"}`. It contains `text.more`."#), "{text}");
+    for hidden in ["All of", "of_a", "a.off", "(a.b)"] {
+        assert!(!text.contains(hidden), "{hidden}: {text}");
+    }
+}
+
+#[test]
+fn opening_answers_the_model_whatever_it_asks() {
+    let first = rendered(&nested(), &PromptState::new());
+    let refused = |of: &[&str], wanted: &str| {
+        let opened = first.open_sections(&keys(of), "why not");
+        assert!(!opened.reply.success && opened.reply.message.contains(wanted), "{of:?}: {:?}", opened.reply);
+        assert!(opened.opened.is_empty() && opened.state == PromptState::new(), "nothing is opened: {opened:?}");
+        assert!(!first.is_outdated());
+    };
+    refused(&[], "`section_keys` is empty; those that can be opened are `a`, `text`");
+    refused(&["txt"], "there is no section `txt`; did you mean `text`?");
+    refused(&["a", "zzzzzz"], "there is no section `zzzzzz`; those that can be opened are `a`, `text`");
+    refused(&["d"], "`d` is open already: the text is in the instructions, and the tools are there");
+    refused(&["a.b"], "`a.b` stands in `a`, which is closed; open that first");
+    refused(&["a.off"], "there is no section `a.off`");
+    refused(&["\u{202e}a\u{1b}[31m"], "there is no section `\\u{202e}a\\u{1b}[31m`");
+    refused(&[&"x".repeat(10_000_000)], "there is no section `xxxx");
+
+    let opened = first.open_sections(&keys(&["a", "d", "a"]), "it is needed");
+    assert_eq!((opened.opened.as_slice(), opened.reason.as_str()), (&keys(&["a"])[..], "it is needed"));
+    assert!(opened.reply.message.contains("`a` is open now") && opened.reply.message.contains("`d` is open already"));
+    assert!(first.is_outdated() && first.state() == opened.state);
+    let again = first.open_sections(&keys(&["a"]), "");
+    assert!(!again.reply.success && again.reply.message.contains("`a` is open already"), "{:?}", again.reply);
+    let second = first.open_sections(&keys(&["text"]), "");
+    assert_eq!(second.state.open.paths().collect::<Vec<_>>(), ["a", "text"], "two calls of a turn add up");
+
+    let both = rendered(&nested(), &PromptState::new()).open_sections(&keys(&["a.b", "a"]), "");
+    assert_eq!(both.opened, ["a", "a.b"], "a parent that is opened by the same call is open");
+}
+
+#[test]
+fn one_level_opens_at_a_time() {
+    let opened = rendered(&nested(), &PromptState::new()).open_sections(&keys(&["a"]), "");
+    let second = rendered(&nested(), &opened.state);
+    assert!(second.text().contains("All of a.") && second.text().contains("All of c."));
+    assert!(second.text().contains("Short of b.") && !second.text().contains("All of b."), "{}", second.text());
+    assert_eq!(functions(&second), ["of_d", "open_sections", "read_section", "of_a", "of_c"]);
+}
+
+#[test]
+fn reading_shows_a_section_and_changes_nothing() {
+    let first = rendered(&nested(), &PromptState::new());
+    let read = first.read_section("a");
+    assert!(read.success, "{read:?}");
+    assert!(
+        read.message.starts_with("## 1. A (a)\n\nAll of a.\n\n### 1.1. B (a.b)\n\nShort of b."),
+        "{}",
+        read.message
+    );
+    assert!(
+        read.message.contains("### 1.2. C (a.c)\n\nAll of c.") && !read.message.contains("(d)"),
+        "{}",
+        read.message
+    );
+    assert!(!first.is_outdated());
+    let refused = |key: &str, wanted: &str| {
+        let reply = first.read_section(key);
+        assert!(!reply.success && reply.message.contains(wanted), "{key}: {reply:?}");
+    };
+    refused("d", "`d` is open: its text is in the instructions");
+    refused("a.b", "stands in `a`, which is closed");
+    refused("txt", "did you mean `text`?");
+    refused("", "there is no section ``");
+}
+
+#[tokio::test]
+async fn the_tools_of_a_rendered_prompt_do_the_same() {
+    let first = rendered(&nested(), &PromptState::new());
+    let all = first.offered().await;
+    let wrong = run(&all, "open_sections", json!({ "section_keys": "a" })).await.expect_err("no list");
+    assert!(wrong.contains("is a list of texts"), "{wrong}");
+    run(&all, "open_sections", json!({ "section_keys": [1] })).await.expect_err("no texts");
+    run(&all, "read_section", Value::Object(Map::new())).await.expect_err("no key");
+    run(&all, "open_sections", json!({ "section_keys": ["nope"], "reason": "" })).await.expect_err("no such section");
+    assert!(!first.is_outdated());
+    let read = run(&all, "read_section", json!({ "section_key": "text" })).await.expect("it is there");
+    assert!(read.as_str().is_some_and(|text| text.contains("All of text.")), "{read}");
+    run(&all, "open_sections", json!({ "section_keys": ["a"], "reason": "it is needed" })).await.expect("it opens");
+    assert!(first.is_outdated());
+    assert!(rendered(&nested(), &first.state()).text().contains("All of a."));
+}
+
+#[test]
+fn a_state_is_a_value_that_can_be_kept() {
+    let opened = rendered(&nested(), &PromptState::new().with_fact("n", 1)).open_sections(&keys(&["a"]), "");
+    let kept = serde_json::to_string(&opened.state).expect("it prints");
+    assert_eq!(kept, r#"{"open":[["a"]],"shown":{},"facts":{"n":1}}"#);
+    let read: PromptState = serde_json::from_str(&kept).expect("it reads");
+    assert_eq!(read, opened.state);
+    assert_eq!(rendered(&nested(), &read).text(), rendered(&nested(), &opened.state).text());
+    let old: PromptState = serde_json::from_str(r#"{"open":[["gone"],["a"]]}"#).expect("it reads");
+    let prompt = rendered(&nested(), &old);
+    assert_eq!(prompt.warnings(), [PromptWarning::UnknownSection { section: "gone".to_owned() }]);
+    assert!(prompt.text().contains("All of a."));
+}
+
+#[test]
+fn what_the_program_keeps_closed_no_model_opens() {
+    let state = PromptState::new().with_visibility("a", Visibility::Summary);
+    let first = rendered(&nested(), &state);
+    assert!(!first.text().contains("open_sections"), "{}", first.text());
+    assert!(!functions(&first).contains(&"open_sections"), "{:?}", functions(&first));
+    let opened = first.open_sections(&keys(&["a"]), "");
+    assert!(!opened.reply.success && opened.opened.is_empty(), "{opened:?}");
+    assert!(!first.read_section("a").success);
+    let full = rendered(&nested(), &PromptState::new().with_visibility("a", Visibility::Full));
+    assert_eq!(functions(&full)[0], "of_a", "what the program opens was there from the beginning");
+}
+
+#[tokio::test]
+async fn one_prompt_serves_many_conversations() {
+    let prompt = nested();
+    let open = |key: &str| rendered(&prompt, &PromptState::new()).open_sections(&keys(&[key]), "").state;
+    let (one, other) = (open("a"), open("text"));
+    let rendering = [one, other].map(|state| {
+        let prompt = prompt.clone();
+        tokio::spawn(async move { prompt.render(&PromptParams::new(), &state).expect("it renders").text().to_owned() })
+    });
+    let [one, other] = rendering;
+    let (one, other) = (one.await.expect("it ends"), other.await.expect("it ends"));
+    assert!(one.contains("All of a.") && !other.contains("All of a.") && other.contains("All of text."));
+}

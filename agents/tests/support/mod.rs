@@ -1,0 +1,85 @@
+//! What the tests of sections share.
+
+#![allow(dead_code)]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_agents::{Offered, Prompt, PromptParams, PromptState, RenderedPrompt, SectionServer, SectionTool};
+use mcp_model::{ServerConfig, Snapshot};
+use mcp_runtime::{CallError, CallTool, DynCallTool, ToolCall, ToolResult};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct Repo {
+    pub(crate) owner: String,
+    pub(crate) name: String,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct Database {
+    pub(crate) path: String,
+    pub(crate) writable: bool,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Nothing {}
+
+/// A function that does nothing much.
+pub(crate) fn tool(name: &str) -> SectionTool {
+    SectionTool::function(name, format!("Does {name}."), async |_: Nothing| Ok::<_, String>("done"))
+}
+
+/// What a server with these tools offers; each with its description.
+pub(crate) fn offers(tools: &[(&str, &str)]) -> Snapshot {
+    let tool = |(name, description): &(&str, &str)| json!({ "name": name, "description": description, "inputSchema": { "type": "object" } });
+    let list: Vec<Value> = tools.iter().map(tool).collect();
+    Snapshot::parse(&json!({ "tools": list }).to_string()).expect("it is a list of tools")
+}
+
+/// A server that is never started, with a snapshot.
+pub(crate) fn server(name: &str, tools: &[(&str, &str)]) -> SectionServer {
+    SectionServer::from(ServerConfig::stdio(name, "never-started")).snapshot(offers(tools))
+}
+
+/// Answers every call, and counts them.
+#[derive(Clone, Default)]
+pub(crate) struct Echo {
+    pub(crate) calls: Arc<AtomicUsize>,
+}
+
+impl CallTool for Echo {
+    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let content = json!({ "content": [{ "type": "text", "text": call.tool }] });
+        Ok(ToolResult::from_json(&*call.server, &*call.tool, content))
+    }
+}
+
+/// Calls a tool without arguments.
+pub(crate) async fn call(caller: &Arc<dyn DynCallTool>, server: &str, tool: &str) -> Result<String, CallError> {
+    let call = ToolCall::new(server.to_owned(), tool.to_owned(), Default::default());
+    caller.call_tool(call).await.map(|result| result.text())
+}
+
+pub(crate) fn rendered(prompt: &Prompt, state: &PromptState) -> RenderedPrompt {
+    prompt.render(&PromptParams::new(), state).expect("it renders")
+}
+
+/// The names of what is offered, with the servers'.
+pub(crate) fn names(offered: &Offered) -> Vec<String> {
+    let name = |tool: &mcp_agents::OfferedTool| match tool.names() {
+        (Some(server), tool) => format!("{server}/{tool}"),
+        (None, tool) => tool.to_owned(),
+    };
+    offered.tools.iter().map(name).collect()
+}
+
+/// The names of what is offered where all lists are known.
+pub(crate) async fn offered(rendered: &RenderedPrompt) -> Vec<String> {
+    let offered = rendered.offered().await;
+    assert!(offered.failed.is_empty(), "{:?}", offered.failed);
+    names(&offered)
+}
