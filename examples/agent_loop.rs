@@ -135,7 +135,10 @@ async fn with_prompt(
     let mut state = PromptState::new();
     for _ in 0..MOST_TURNS {
         let rendered = prompt.render(params, &state)?;
-        let toolset = rendered.toolset().await?;
+        let (toolset, failed) = rendered.toolset().await?;
+        if let Some(error) = failed.into_iter().next() {
+            return Err(error.into());
+        }
         let request = conversation.request(rendered.text(), toolset.definitions(provider));
         let reply = model.ask(provider, &request).await?;
         let calls = provider.calls(&reply);

@@ -81,10 +81,10 @@ async fn show() -> Result<(), Box<dyn Error>> {
     is(!closed.servers().iter().any(|server| server.name() == "desk"), "the server of a closed section is offered")?;
 
     // As the tool `open_sections` does when a model calls it.
-    let opened = closed.open_sections(&["team.tickets".to_owned()], "a pump is leaking");
-    println!("\nopen_sections      {}", opened.reply.message);
     let refused = closed.open_sections(&["team.ticket".to_owned()], "");
-    println!("a wrong key        {}", refused.reply.message);
+    println!("\na wrong key        {}", refused.reply.message);
+    let opened = closed.open_sections(&["team.tickets".to_owned()], "a pump is leaking");
+    println!("open_sections      {}", opened.reply.message);
     is(opened.reply.success && !refused.reply.success, "one was to be opened, the other was not")?;
 
     // The state is a value that is kept with the conversation.
