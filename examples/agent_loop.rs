@@ -56,7 +56,9 @@ struct Booking<C> {
 impl<C: CallTool + Sync> CallTool for Booking<C> {
     async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
         if &*call.tool == "always_fails" {
-            self.books.lock().unwrap_or_else(PoisonError::into_inner).push("a seal".to_owned());
+            let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+            books.push("a seal".to_owned());
+            println!("    booked           {books:?}");
         }
         self.below.call_tool(call).await
     }
@@ -204,7 +206,8 @@ impl Conversation {
         match self.provider {
             Provider::OpenAiChat => {
                 let system = vec![json!({ "role": "system", "content": system })];
-                json!({ "model": "scripted", "messages": [system, messages.clone()].concat(), "tools": tools })
+                let messages = [system, messages.clone()].concat();
+                json!({ "model": "scripted", "messages": messages, "tools": tools })
             }
             Provider::OpenAiResponses => {
                 json!({ "model": "scripted", "instructions": system, "input": messages, "tools": tools, "store": false })
@@ -273,10 +276,13 @@ fn with_sections(seen: &Seen) -> Result<Turn, String> {
         }
         4 => {
             went(&[true, false])?;
-            call(&[("fixture_always_fails", json!({ "message": "there are no seals" }))])
+            call(&[("fixture_always_fails", json!({ "reason": "there are no seals" }))])
         }
         _ => {
             went(&[false])?;
+            if !seen.last().iter().all(|ordered| ordered.text.contains("there are no seals")) {
+                return Err("the server was not asked for a seal".to_owned());
+            }
             Ok(Turn::Say("there are two tickets, and no seals to be had".to_owned()))
         }
     }

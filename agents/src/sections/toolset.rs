@@ -6,9 +6,10 @@ use mcp_runtime::ConnectError;
 use serde_json::{Map, Value};
 
 use super::function::SectionTool;
+use super::opening::{OPEN_SECTIONS, READ_SECTION};
 use super::render::RenderedPrompt;
 use super::tools::{Offered, OfferedTool};
-use crate::toolset::{Function, Running, Toolset, ToolsetBuilder, ToolsetError};
+use crate::toolset::{Function, PROGRAM, Running, SECTIONS, Toolset, ToolsetBuilder, ToolsetError};
 
 impl RenderedPrompt {
     /// What is offered, as a set that models are told of and call through: servers' tools with the layers of their sections
@@ -52,7 +53,9 @@ fn with(builder: ToolsetBuilder, tool: OfferedTool) -> ToolsetBuilder {
         OfferedTool::Function(tool) => {
             let (name, description, schema) =
                 (tool.name().to_owned(), tool.description().to_owned(), tool.input_schema().clone());
-            builder.runs(&name, &description, schema, Arc::new(tool))
+            // Those two have names that no other tool has.
+            let group = if [OPEN_SECTIONS, READ_SECTION].contains(&name.as_str()) { SECTIONS } else { PROGRAM };
+            builder.runs(group.into(), &name, &description, schema, Arc::new(tool))
         }
     }
 }

@@ -267,7 +267,10 @@ impl ToolsetBuilder {
         R: Future<Output = Result<T, E>> + Send + 'static,
     {
         match schema_of::<P>() {
-            Ok(schema) => self.runs(name, description, schema, Arc::new(Typed::new(function))),
+            Ok(schema) => {
+                let group = self.group.clone().unwrap_or_else(|| PROGRAM.into());
+                self.runs(group, name, description, schema, Arc::new(Typed::new(function)))
+            }
             Err(message) => {
                 self.faults.push(ToolsetFault::Parameters { function: name.to_owned(), message });
                 self
@@ -276,10 +279,17 @@ impl ToolsetBuilder {
     }
 
     /// Adds a function whose schema is at hand.
-    pub(crate) fn runs(mut self, name: &str, description: &str, schema: Value, function: Arc<dyn Function>) -> Self {
+    pub(crate) fn runs(
+        mut self,
+        group: Arc<str>,
+        name: &str,
+        description: &str,
+        schema: Value,
+        function: Arc<dyn Function>,
+    ) -> Self {
         self.entries.push(Entry {
             public: String::new(),
-            server: self.group.clone().unwrap_or_else(|| PROGRAM.into()),
+            server: group,
             tool: name.into(),
             title: None,
             description: Some(description.into()),

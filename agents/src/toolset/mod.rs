@@ -36,6 +36,7 @@ pub(crate) use entry::{Entry, Function, Handler, Running};
 pub use error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 pub use find::{Deferred, NothingPinned};
 pub use names::NameStyle;
+pub(crate) use names::SECTIONS;
 pub(crate) use prepared::Prepared;
 
 /// The group of functions that were given none.
