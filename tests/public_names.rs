@@ -82,10 +82,11 @@ const RUNTIME: &[&str] = &[
     "middleware",
     "parse_arguments",
     "validate",
+    "with_secrets",
 ];
 
 /// What the facade adds to them.
-const FACADE: &[&str] = &["include_bindings", "mcp_tools", "model"];
+const FACADE: &[&str] = &["agents", "include_bindings", "mcp_tools", "model"];
 
 /// What is at the root and hidden, beside macros: the language puts those there.
 const HIDDEN: &[&str] = &["__private"];

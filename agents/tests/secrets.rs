@@ -10,7 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mcp_agents::{HostedServers, Provider};
+use mcp_agents::{
+    HostedServers, McpSection, ModelCall, Prompt, PromptParams, PromptState, Provider, Section, SectionServer, Toolset,
+};
 use mcp_model::ServerConfig;
 use mcp_runtime::{Client, ClientOptions, SecretError, SecretRef, SecretSource};
 use serde_json::{Map, Value};
@@ -97,15 +99,17 @@ impl Subscriber for &'static Recorder {
     fn exit(&self, _: &Id) {}
 }
 
+fn secret_in(text: &str) -> Option<&'static str> {
+    SECRETS.into_iter().find(|secret| text.contains(secret.trim()))
+}
+
 #[derive(Default)]
 struct Watch(AtomicUsize);
 
 impl Watch {
     fn text(&self, text: &str) {
         self.0.fetch_add(1, Ordering::Relaxed);
-        for secret in SECRETS {
-            assert!(!text.contains(secret.trim()), "{text}");
-        }
+        assert_eq!(secret_in(text), None, "{text}");
     }
 
     fn shown(&self, value: &(impl Debug + Display)) {
@@ -213,13 +217,16 @@ async fn reach(watch: &Watch) {
         let patience = Duration::from_secs(2);
         let options =
             ClientOptions::new().secrets(Vault).timeout(patience).connect_timeout(patience).record_content(true);
+        let in_prompt = in_a_prompt(watch, config.clone());
         let client = Client::with_options(config, options);
+        in_prompt.await;
         let mut events = client.events();
         watch.debug(&client);
         watch.debug(client.config());
         watch.error(&client.connect().await.unwrap_err());
         watch.error(&client.call("any", Map::new()).await.unwrap_err());
         watch.error(&client.list_tools_raw().await.unwrap_err());
+        through_a_toolset(watch, &client).await;
         watch.debug(&client);
         client.close().await;
         let mut told = 0;
@@ -229,6 +236,57 @@ async fn reach(watch: &Watch) {
         }
         assert!(told > 0, "{client:?}");
     }
+}
+
+/// What models are told of calls that cannot be made.
+async fn through_a_toolset(watch: &Watch, client: &Client) {
+    let tool = serde_json::json!({ "name": "any", "inputSchema": { "type": "object" } });
+    let toolset = Toolset::builder().server(client.name(), &[tool], client.clone()).build().unwrap();
+    watch.debug(&toolset);
+    watch.text(&toolset.summary());
+    if let Err(error) = Toolset::builder().live(client.clone()).await {
+        watch.error(&error);
+    }
+    let name = toolset.names().next().unwrap().to_owned();
+    for provider in PROVIDERS {
+        watch.debug(&toolset.definitions(provider));
+        let calls = [
+            ModelCall::new("1", name.as_str(), "{}"),
+            ModelCall::new("2", "unknown", "{"),
+            ModelCall::new("3", name.as_str(), "["),
+        ];
+        let answers = toolset.turn(calls.to_vec()).await;
+        assert!(answers.iter().all(|answer| !answer.reply.success), "{answers:?}");
+        watch.debug(&answers);
+        watch.text(&Value::from(answers.results(provider)).to_string());
+    }
+    let deferred = toolset.deferred();
+    watch.debug(&deferred);
+    let call = serde_json::json!({ "name": name, "arguments": {} });
+    watch.debug(&deferred.dispatch("call_tool", call).await);
+}
+
+/// What prompts show of servers, and say of those that cannot be reached.
+async fn in_a_prompt(watch: &Watch, config: ServerConfig) {
+    let name = config.name.clone();
+    let section = McpSection::new([config.clone()]);
+    watch.debug(&section);
+    // Its own connection has no vault: that is one more way to fail.
+    let failed = section.connect().await;
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    failed.iter().for_each(|error| watch.error(error));
+    let again = Section::new("again", "Again").server(SectionServer::from(config.env("OTHER", ARGUMENT)));
+    let prompt = Prompt::new().section(&section).section(again).build().unwrap();
+    watch.debug(&prompt);
+    let rendered = prompt.render(&PromptParams::new(), &PromptState::new()).unwrap();
+    watch.text(rendered.text());
+    watch.debug(&rendered);
+    watch.debug(&rendered.warnings());
+    assert_eq!(rendered.servers()[0].name(), name);
+    let (toolset, failed) = rendered.toolset().await.unwrap();
+    watch.debug(&toolset);
+    failed.iter().for_each(|error| watch.error(error));
+    prompt.close().await;
 }
 
 #[tokio::test]
@@ -245,9 +303,10 @@ async fn only_the_declarations_show_secrets() {
 
 /// What finds secrets can find them.
 #[test]
-fn the_watch_finds_a_secret() {
-    let found = std::panic::catch_unwind(|| Watch::default().text(&format!("it was {TOKEN}")));
-    assert!(found.is_err());
-    let debug = format!("{:?}", Some(ARGUMENT));
-    assert!(std::panic::catch_unwind(|| Watch::default().text(&debug)).is_err());
+fn a_secret_is_found_in_every_form_that_shows_it() {
+    for secret in SECRETS {
+        assert_eq!(secret_in(&format!("it was {secret}, {:?}", Some(1))), Some(secret));
+        assert_eq!(secret_in(&format!("{:?}", Some(secret))), Some(secret));
+    }
+    assert_eq!(secret_in("${TOKEN} and [redacted]"), None);
 }

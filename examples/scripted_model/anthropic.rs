@@ -7,7 +7,8 @@ use super::{Declared, Seen, Turn, check, id, list, object, outcomes, text, tools
 pub(super) fn check_headers(headers: &[(String, String)], body: &Value) -> Result<(), String> {
     let header = |name: &str| headers.iter().find(|(given, _)| given == name).map(|(_, value)| value.as_str());
     header("anthropic-version").ok_or("no `anthropic-version`")?;
-    let is_known = header("anthropic-beta").is_some_and(|beta| beta.split(',').any(|name| name.trim() == "mcp-client-2025-11-20"));
+    let is_known =
+        header("anthropic-beta").is_some_and(|beta| beta.split(',').any(|name| name.trim() == "mcp-client-2025-11-20"));
     if body.get("mcp_servers").is_some() && !is_known {
         return Err("`mcp_servers` without the beta that has it".to_owned());
     }
@@ -57,7 +58,11 @@ pub(super) fn read(body: &Value) -> Result<Seen, String> {
         }
         let answer = messages.next().ok_or("calls without results")?;
         roles.push(text(answer, "role")?);
-        if list(answer, "content")?.iter().skip_while(|block| is(block, "tool_result")).any(|block| is(block, "tool_result")) {
+        if list(answer, "content")?
+            .iter()
+            .skip_while(|block| is(block, "tool_result"))
+            .any(|block| is(block, "tool_result"))
+        {
             return Err("results have to come first in their message".to_owned());
         }
         let results = blocks(answer, "tool_result").map(|block| {

@@ -60,7 +60,9 @@ fn message(first: &str, headers: &[(&str, &str)], body: &Value) -> String {
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let body = body.to_string();
     let length = body.len();
-    format!("{first}\r\n{headers}content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}")
+    format!(
+        "{first}\r\n{headers}content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
 }
 
 struct Message {
@@ -81,7 +83,8 @@ async fn read(stream: &mut TcpStream) -> Result<Message, String> {
                 .filter_map(|line| line.split_once(':'))
                 .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
                 .collect();
-            let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, length)| length.parse().ok());
+            let length =
+                headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, length)| length.parse().ok());
             let length: usize = length.ok_or("no length")?;
             if let Some(body) = bytes.get(end + 4..).filter(|body| body.len() >= length) {
                 let body = serde_json::from_slice(body).map_err(|error| format!("the body is not JSON: {error}"))?;

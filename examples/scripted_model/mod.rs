@@ -97,7 +97,9 @@ impl ScriptedModel {
     /// Posts a request to where the provider has its own.
     pub(crate) async fn ask(&self, provider: Provider, body: &Value) -> Result<Value, String> {
         let headers = match provider {
-            Provider::Anthropic => [("anthropic-version", "2023-06-01"), ("anthropic-beta", "mcp-client-2025-11-20")].as_slice(),
+            Provider::Anthropic => {
+                [("anthropic-version", "2023-06-01"), ("anthropic-beta", "mcp-client-2025-11-20")].as_slice()
+            }
             _ => &[],
         };
         let (status, answer) = http::post(&self.address, path(provider)?, headers, body).await?;
@@ -146,13 +148,16 @@ fn answer(path: &str, headers: &[(String, String)], body: &Value, script: &Scrip
 
 /// A strict model cannot leave out what is required: what it has nothing to say of is `null`, where that may be.
 fn fill(schema: &Value, arguments: &mut Value) {
-    let (Some(properties), Some(given)) = (schema.get("properties").and_then(Value::as_object), arguments.as_object_mut())
+    let (Some(properties), Some(given)) =
+        (schema.get("properties").and_then(Value::as_object), arguments.as_object_mut())
     else {
         return;
     };
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     for name in required {
-        if !given.contains_key(name) && properties.get(name).is_some_and(|schema| schema.to_string().contains("\"null\"")) {
+        if !given.contains_key(name)
+            && properties.get(name).is_some_and(|schema| schema.to_string().contains("\"null\""))
+        {
             given.insert(name.to_owned(), Value::Null);
         }
     }

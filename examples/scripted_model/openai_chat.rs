@@ -56,7 +56,11 @@ pub(super) fn declared(function: &Value) -> Result<Declared, String> {
     let (name, schema) = (text(function, "name")?.to_owned(), Value::from(object(function, "parameters")?.clone()));
     // Left out, it means one thing here and another there.
     let is_strict = function.get("strict").and_then(Value::as_bool).ok_or_else(|| format!("{name}: no `strict`"))?;
-    if is_strict { check::strict_of_openai(&name, &schema)? } else { check::root(&name, &schema)? }
+    if is_strict {
+        check::strict_of_openai(&name, &schema)?
+    } else {
+        check::root(&name, &schema)?
+    }
     Ok(Declared { name, schema, is_strict })
 }
 

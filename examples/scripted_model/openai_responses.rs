@@ -54,7 +54,9 @@ pub(super) fn write(turn: usize, said: Turn) -> Value {
     let output: Vec<Value> = match said {
         Turn::Say(text) => {
             let content = json!([{ "type": "output_text", "text": text, "annotations": [] }]);
-            vec![json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content })]
+            vec![
+                json!({ "type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": content }),
+            ]
         }
         Turn::Call(calls) => calls
             .into_iter()

@@ -51,7 +51,7 @@ fn is_local(host: &str) -> bool {
         Err(_) => {
             let ends_so =
                 |name: &&str| host.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-            !host.contains('.') || LOCAL_NAMES.iter().any(|name| ends_so(name))
+            !host.contains('.') || LOCAL_NAMES.iter().any(ends_so)
         }
     }
 }

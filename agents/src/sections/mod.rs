@@ -19,6 +19,7 @@ mod state;
 mod template;
 mod text;
 mod tools;
+mod toolset;
 mod view;
 
 pub use error::{PromptError, PromptWarning, RenderError};

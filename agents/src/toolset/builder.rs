@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::entry::{Entry, Handler};
+use super::entry::{Entry, Function, Handler};
 use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 use super::function::{Typed, schema_of};
 use super::names::{NameStyle, public_names};
@@ -85,7 +85,7 @@ impl ToolsetBuilder {
         self.bound(server, &tools, client)
     }
 
-    fn bound(
+    pub(crate) fn bound(
         mut self,
         server: &'static ServerSpec,
         tools: &[&'static ToolSpec],
@@ -267,20 +267,38 @@ impl ToolsetBuilder {
         R: Future<Output = Result<T, E>> + Send + 'static,
     {
         match schema_of::<P>() {
-            Ok(schema) => self.entries.push(Entry {
-                public: String::new(),
-                server: self.group.clone().unwrap_or_else(|| PROGRAM.into()),
-                tool: name.into(),
-                title: None,
-                description: Some(description.into()),
-                input_schema: Arc::new(schema),
-                annotations: Annotations::default(),
-                handler: Handler::Function(Arc::new(Typed::new(function))),
-                rewrites: Rewrites::default(),
-                prepared: Prepared::default(),
-            }),
-            Err(message) => self.faults.push(ToolsetFault::Parameters { function: name.to_owned(), message }),
+            Ok(schema) => {
+                let group = self.group.clone().unwrap_or_else(|| PROGRAM.into());
+                self.runs(group, name, description, schema, Arc::new(Typed::new(function)))
+            }
+            Err(message) => {
+                self.faults.push(ToolsetFault::Parameters { function: name.to_owned(), message });
+                self
+            }
         }
+    }
+
+    /// Adds a function whose schema is at hand.
+    pub(crate) fn runs(
+        mut self,
+        group: Arc<str>,
+        name: &str,
+        description: &str,
+        schema: Value,
+        function: Arc<dyn Function>,
+    ) -> Self {
+        self.entries.push(Entry {
+            public: String::new(),
+            server: group,
+            tool: name.into(),
+            title: None,
+            description: Some(description.into()),
+            input_schema: Arc::new(schema),
+            annotations: Annotations::default(),
+            handler: Handler::Function(function),
+            rewrites: Rewrites::default(),
+            prepared: Prepared::default(),
+        });
         self
     }
 

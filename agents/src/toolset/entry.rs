@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mcp_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolSpec};
 use serde_json::{Map, Value};
 
-use super::names::Wanted;
+use super::names::{RESERVED, SECTIONS, Wanted};
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
 use super::{NameStyle, PROGRAM};
@@ -58,10 +58,14 @@ impl Entry {
         let (prefix, name): (&str, &str) = match (style, &self.handler) {
             (NameStyle::ToolOnly, _) => ("", &self.tool),
             (NameStyle::ServerTool, Handler::Server { bound: Some((_, spec)), .. }) => ("", spec.prefixed),
-            (NameStyle::ServerTool, Handler::Function(_)) if &*self.server == PROGRAM => ("", &self.tool),
+            (NameStyle::ServerTool, Handler::Function(_)) if self.has_no_prefix() => ("", &self.tool),
             (NameStyle::ServerTool, _) => (&self.server, &self.tool),
         };
         Wanted { identity: (&self.server, &self.tool), prefix, name }
+    }
+
+    fn has_no_prefix(&self) -> bool {
+        &*self.server == PROGRAM || (&*self.server == SECTIONS && RESERVED.contains(&&*self.tool))
     }
 
     /// What tells it from others.

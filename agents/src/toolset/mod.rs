@@ -32,10 +32,11 @@ pub use builder::ToolsetBuilder;
 pub use cost::TOKENIZER;
 pub use cost::{Cost, ToolCost};
 pub use definitions::Definitions;
-pub(crate) use entry::{Entry, Handler};
+pub(crate) use entry::{Entry, Function, Handler, Running};
 pub use error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 pub use find::{Deferred, NothingPinned};
 pub use names::NameStyle;
+pub(crate) use names::SECTIONS;
 pub(crate) use prepared::Prepared;
 
 /// The group of functions that were given none.

@@ -10,6 +10,9 @@ pub(crate) const LONGEST_NAME: usize = 64;
 /// The calls that a set answers itself. A tool that is called like one of them gets a suffix.
 pub(crate) const RESERVED: [&str; 4] = ["find_tools", "call_tool", "open_sections", "read_section"];
 
+/// The group of those that open sections, who have their names themselves.
+pub(crate) const SECTIONS: &str = "sections";
+
 const SUFFIXES: [usize; 5] = [8, 16, 24, 32, 40];
 /// What is left at least of a server's name where the whole is too long; the tool's name says more.
 const SERVER_AT_LEAST: usize = 12;
@@ -60,28 +63,31 @@ pub(crate) fn public_names(wanted: &[Wanted<'_>], taken: &BTreeSet<&str>) -> Vec
             Claim::None => {}
         }
     }
-    let is_taken = |name: &str| taken.contains(name) || RESERVED.contains(&name);
+    let is_taken = |name: &str, wanted: &Wanted<'_>| {
+        taken.contains(name) || (RESERVED.contains(&name) && wanted.identity.0 != SECTIONS)
+    };
     let mut names: Vec<Option<String>> = claims
         .iter()
-        .map(|claim| {
+        .zip(wanted)
+        .map(|(claim, wanted)| {
             let (name, is_alone) = match claim {
                 Claim::Exact(name) => (name, count.get(name.as_str()).is_some_and(|(exact, _)| *exact == 1)),
                 Claim::Altered(name) => (name, count.get(name.as_str()) == Some(&(0, 1))),
                 Claim::None => return None,
             };
-            (is_alone && !is_taken(name)).then(|| name.clone())
+            (is_alone && !is_taken(name, wanted)).then(|| name.clone())
         })
         .collect();
     let mut settled: BTreeSet<String> = BTreeSet::new();
     for digits in SUFFIXES {
         let open = wanted.iter().zip(&mut names).filter(|(_, name)| name.is_none());
-        let candidates: Vec<(&mut Option<String>, String)> =
-            open.map(|(wanted, name)| (name, suffixed(wanted, digits))).collect();
+        let candidates: Vec<(&mut Option<String>, &Wanted<'_>, String)> =
+            open.map(|(wanted, name)| (name, wanted, suffixed(wanted, digits))).collect();
         let mut times: BTreeMap<String, usize> = BTreeMap::new();
-        candidates.iter().for_each(|(_, candidate)| *times.entry(candidate.clone()).or_default() += 1);
+        candidates.iter().for_each(|(.., candidate)| *times.entry(candidate.clone()).or_default() += 1);
         let mut now = Vec::new();
-        for (name, candidate) in candidates {
-            let is_free = !count.contains_key(candidate.as_str()) && !is_taken(&candidate);
+        for (name, wanted, candidate) in candidates {
+            let is_free = !count.contains_key(candidate.as_str()) && !is_taken(&candidate, wanted);
             if is_free && times.get(&candidate) == Some(&1) && !settled.contains(&candidate) {
                 now.push(candidate.clone());
                 *name = Some(candidate);

@@ -1,0 +1,303 @@
+//! An agent: `cargo run --example agent_loop --features agents`. A model opens a section of its prompt, gets the tools of that
+//! section, calls some at once, mends a call that was wrong, asks for what somebody has to approve, and orders what is not
+//! there, so that the program's books are put back. It does so with each of the four providers' APIs, in their own formats;
+//! then it does it again with a list of two tools that find and call all others.
+//!
+//! The model is a script behind HTTP on this machine, as strict as the providers are; the server is this program itself,
+//! started once more as a child process. So neither a key nor a network is needed.
+
+#![allow(clippy::print_stdout)]
+
+mod scripted_model;
+
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mcp_bindgen::agents::{
+    Answers, Definitions, Prompt, PromptParams, PromptState, Provider, Section, SectionServer, Toolset, Visibility,
+};
+use mcp_bindgen::middleware::{Approval, ApprovalAnswer, Stack, Transaction};
+use mcp_bindgen::model::ServerConfig;
+use mcp_bindgen::{CallError, CallTool, Client, ToolCall, ToolResult};
+use schemars::JsonSchema;
+use scripted_model::{ScriptedModel, Seen, Turn};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+mcp_bindgen::mcp_tools!("fixture");
+
+const AS_SERVER: &str = "--as-server";
+const PROVIDERS: [Provider; 4] =
+    [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic, Provider::Gemini];
+const QUESTION: &str = "The pump is leaking. Open a ticket, and order a new seal.";
+const MOST_TURNS: usize = 12;
+
+#[derive(Serialize, JsonSchema)]
+struct Team {
+    name: String,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    if std::env::args().nth(1).as_deref() == Some(AS_SERVER) {
+        return Ok(mcp_fixture_server::serve_stdio()?);
+    }
+    run()
+}
+
+/// What was ordered, as the program keeps it.
+type Books = Arc<Mutex<Vec<String>>>;
+
+/// Books an order before the server is asked for it.
+struct Booking<C> {
+    below: C,
+    books: Books,
+}
+
+impl<C: CallTool + Sync> CallTool for Booking<C> {
+    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+        if &*call.tool == "always_fails" {
+            let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+            books.push("a seal".to_owned());
+            println!("    booked           {books:?}");
+        }
+        self.below.call_tool(call).await
+    }
+}
+
+#[tokio::main]
+async fn run() -> Result<(), Box<dyn Error>> {
+    let program = std::env::current_exe()?;
+    let client = Client::new(ServerConfig::stdio("fixture", program.to_string_lossy()).args([AS_SERVER]));
+    let books: Books = Arc::default();
+    // All that is below the tools holds for every call, whoever makes it.
+    let desk = Stack::new(Booking { below: client.clone(), books: books.clone() })
+        .approval(Approval::of(["create_*"], async |request| {
+            let title = request.arguments.get("title").and_then(|title| title.as_str()).unwrap_or_default();
+            println!("    approval asked   `{}` of `{title}`", request.tool);
+            if title.contains("coffee") {
+                ApprovalAnswer::Decline("tickets are about pumps".to_owned())
+            } else {
+                ApprovalAnswer::Approve
+            }
+        }))
+        .transaction(Transaction::over(&books).tools(["always_*"]));
+    let desk = Arc::new(desk);
+
+    let tickets = Section::new("tickets", "Tickets")
+        .summary("Tickets can be opened, and spare parts ordered.")
+        .visibility(Visibility::Summary)
+        .template("Open a ticket for whatever is broken. Order parts with `fixture_always_fails`.")
+        .server(SectionServer::bound(&fixture::SERVER, desk.clone()).only([
+            "create_ticket",
+            "list_labels",
+            "always_fails",
+        ]));
+    let team = Section::with_params::<Team>("team", "The team").template("You work for {{ name }}.").child(tickets);
+    let prompt = Prompt::new().section(team).build()?;
+    let params = PromptParams::new().with(Team { name: "the harbour".to_owned() });
+
+    let mut expected = None;
+    for provider in PROVIDERS {
+        println!("{provider:?}");
+        let model = ScriptedModel::start(with_sections).await?;
+        let said = with_prompt(&model, provider, &prompt, &params).await?;
+        println!("    answer           {said}; {} requests\n", model.answered());
+        // The formats differ, and nothing else does.
+        if *expected.get_or_insert((said.clone(), model.answered())) != (said, model.answered()) {
+            return Err(format!("the conversation with {provider:?} went another way").into());
+        }
+    }
+    let books = books.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    println!("the books hold {books:?}: each order that failed was rolled back\n");
+    if !books.is_empty() {
+        return Err("the books hold orders that were never carried out".into());
+    }
+
+    let toolset = Toolset::builder().bindings(&fixture::SERVER, desk).build()?;
+    for provider in PROVIDERS {
+        let model = ScriptedModel::start(with_search).await?;
+        let (said, listed, all) = with_deferred(&model, provider, &toolset).await?;
+        println!(
+            "{provider:?}: found among {} tools with {listed} of {all} bytes in the request: {said}",
+            toolset.len()
+        );
+    }
+    client.close().await;
+    Ok(())
+}
+
+/// One conversation: the prompt is rendered for each turn, so that what the model has opened is there.
+async fn with_prompt(
+    model: &ScriptedModel,
+    provider: Provider,
+    prompt: &Prompt,
+    params: &PromptParams,
+) -> Result<String, Box<dyn Error>> {
+    let mut conversation = Conversation::begin(provider);
+    let mut state = PromptState::new();
+    for _ in 0..MOST_TURNS {
+        let rendered = prompt.render(params, &state)?;
+        let (toolset, failed) = rendered.toolset().await?;
+        if let Some(error) = failed.into_iter().next() {
+            return Err(error.into());
+        }
+        let request = conversation.request(rendered.text(), toolset.definitions(provider));
+        let reply = model.ask(provider, &request).await?;
+        let calls = provider.calls(&reply);
+        if calls.is_empty() {
+            return conversation.text_of(&reply);
+        }
+        let answers = toolset.turn(calls).await;
+        tell(&answers);
+        conversation.goes_on(&reply, &answers);
+        state = rendered.state();
+    }
+    Err("the model does not come to an end".into())
+}
+
+/// The same with a list that is the same whatever there is to call.
+async fn with_deferred(
+    model: &ScriptedModel,
+    provider: Provider,
+    toolset: &Toolset,
+) -> Result<(String, usize, usize), Box<dyn Error>> {
+    let deferred = toolset.deferred();
+    let size = |definitions: Definitions| Value::from(definitions.tools).to_string().len();
+    let sizes = (size(deferred.listed().definitions(provider)), size(toolset.definitions(provider)));
+    let mut conversation = Conversation::begin(provider);
+    for _ in 0..MOST_TURNS {
+        let request = conversation.request("Search for what you need.", deferred.listed().definitions(provider));
+        let reply = model.ask(provider, &request).await?;
+        let calls = provider.calls(&reply);
+        if calls.is_empty() {
+            return Ok((conversation.text_of(&reply)?, sizes.0, sizes.1));
+        }
+        let answers = deferred.turn(calls).await;
+        conversation.goes_on(&reply, &answers);
+    }
+    Err("the model does not come to an end".into())
+}
+
+fn tell(answers: &Answers) {
+    for answer in answers.iter() {
+        let said: String = answer.reply.message.replace('\n', " ").chars().take(110).collect();
+        let outcome = if answer.reply.success { "done" } else { "failed" };
+        println!("    {outcome:<16} {}: {said}", answer.name);
+    }
+}
+
+/// What the model has been told so far, in a provider's form.
+struct Conversation {
+    provider: Provider,
+    messages: Vec<Value>,
+}
+
+impl Conversation {
+    fn begin(provider: Provider) -> Self {
+        let question = match provider {
+            Provider::Gemini => json!({ "role": "user", "parts": [{ "text": QUESTION }] }),
+            _ => json!({ "role": "user", "content": QUESTION }),
+        };
+        Self { provider, messages: vec![question] }
+    }
+
+    fn request(&self, system: &str, definitions: Definitions) -> Value {
+        let (messages, tools) = (&self.messages, definitions.tools);
+        match self.provider {
+            Provider::OpenAiChat => {
+                let system = vec![json!({ "role": "system", "content": system })];
+                let messages = [system, messages.clone()].concat();
+                json!({ "model": "scripted", "messages": messages, "tools": tools })
+            }
+            Provider::OpenAiResponses => {
+                json!({ "model": "scripted", "instructions": system, "input": messages, "tools": tools, "store": false })
+            }
+            Provider::Gemini => {
+                let system = json!({ "parts": [{ "text": system }] });
+                json!({ "systemInstruction": system, "contents": messages, "tools": tools })
+            }
+            _ => {
+                json!({ "model": "scripted", "max_tokens": 1024, "system": system, "messages": messages, "tools": tools })
+            }
+        }
+    }
+
+    /// What the model said goes back to it as it came, with what became of its calls.
+    fn goes_on(&mut self, reply: &Value, answers: &Answers) {
+        match self.provider {
+            Provider::OpenAiChat => self.messages.extend(reply.pointer("/choices/0/message").cloned()),
+            Provider::OpenAiResponses => self.messages.extend(reply["output"].as_array().cloned().unwrap_or_default()),
+            Provider::Gemini => self.messages.extend(reply.pointer("/candidates/0/content").cloned()),
+            _ => self.messages.push(json!({ "role": "assistant", "content": reply["content"] })),
+        }
+        self.messages.extend(answers.results(self.provider));
+    }
+
+    fn text_of(&self, reply: &Value) -> Result<String, Box<dyn Error>> {
+        let place = match self.provider {
+            Provider::OpenAiChat => "/choices/0/message/content",
+            Provider::OpenAiResponses => "/output/0/content/0/text",
+            Provider::Gemini => "/candidates/0/content/parts/0/text",
+            _ => "/content/0/text",
+        };
+        Ok(reply.pointer(place).and_then(Value::as_str).ok_or("a reply without a text")?.to_owned())
+    }
+}
+
+/// What the model does where it has to open a section first. It is told nothing but what a request holds.
+fn with_sections(seen: &Seen) -> Result<Turn, String> {
+    let call = |calls: &[(&str, Value)]| {
+        Ok(Turn::Call(calls.iter().map(|(name, arguments)| ((*name).to_owned(), arguments.clone())).collect()))
+    };
+    let ticket =
+        |title: &str, priority: &str| ("fixture_create_ticket", json!({ "title": title, "priority": priority }));
+    let went = |expected: &[bool]| {
+        let went: Vec<bool> = seen.last().iter().map(|outcome| !outcome.failed).collect();
+        if went == expected { Ok(()) } else { Err(format!("expected {expected:?}, and it went {went:?}")) }
+    };
+    match seen.turns.len() {
+        0 if seen.has("fixture_create_ticket") => Err("a tool of a closed section is declared".to_owned()),
+        0 if !seen.instructions.contains("Tickets can be opened") => Err("there is no summary".to_owned()),
+        0 => call(&[("open_sections", json!({ "section_keys": ["team.tickets"], "reason": "a pump is leaking" }))]),
+        1 => {
+            went(&[true])?;
+            if !seen.instructions.contains("Open a ticket for whatever is broken") {
+                return Err("the section was not opened".to_owned());
+            }
+            call(&[("fixture_list_labels", json!({})), ticket("The pump is leaking", "high")])
+        }
+        2 => {
+            went(&[true, true])?;
+            call(&[ticket("The valve is stuck", "urgent")])
+        }
+        3 => {
+            went(&[false])?;
+            call(&[ticket("The valve is stuck", "low"), ticket("No coffee", "high")])
+        }
+        4 => {
+            went(&[true, false])?;
+            call(&[("fixture_always_fails", json!({ "reason": "there are no seals" }))])
+        }
+        _ => {
+            went(&[false])?;
+            if !seen.last().iter().all(|ordered| ordered.text.contains("there are no seals")) {
+                return Err("the server was not asked for a seal".to_owned());
+            }
+            Ok(Turn::Say("there are two tickets, and no seals to be had".to_owned()))
+        }
+    }
+}
+
+/// What the model does where it has to search first.
+fn with_search(seen: &Seen) -> Result<Turn, String> {
+    let call = |name: &str, arguments: Value| Ok(Turn::Call(vec![(name.to_owned(), arguments)]));
+    match (seen.turns.len(), seen.last()) {
+        (0, _) => call("find_tools", json!({ "query": "open a ticket" })),
+        (1, [found]) if found.text.contains("fixture_create_ticket") => {
+            let arguments = json!({ "title": "The pump is leaking", "priority": "high" });
+            call("call_tool", json!({ "name": "fixture_create_ticket", "arguments": arguments }))
+        }
+        (2, [made]) if !made.failed => Ok(Turn::Say("there is a ticket".to_owned())),
+        (_, last) => Err(format!("it went wrong: {}", last.first().map_or("nothing", |outcome| outcome.text.as_str()))),
+    }
+}
