@@ -14,6 +14,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use arguments::Arguments;
+use checker::{Provider, beyond_ceilings};
 use mcp_model::Snapshot;
 use mcp_samples::Fallible;
 use mcp_samples::corpus::{Samples, json_files, lists_with_samples, stem};
@@ -44,7 +45,9 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     let lists = arguments.sampled(lists_with_samples(&arguments.corpus, |name| arguments.selects(name))?);
     let mut figures = samples::Figures::default();
     let mut schemas = Vec::new();
+    let mut beyond = 0;
     for list in &lists {
+        let mut strict = Vec::new();
         let mut lines = list.samples.iter().map(|line| Samples::parse(line)).collect::<Fallible<Vec<_>>>()?;
         lines.retain(|samples| samples.role == Role::Input);
         for index in 0..list.snapshot.tools.len() {
@@ -57,9 +60,16 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
             for samples in lines.iter().filter(|samples| samples.index == index) {
                 figures.judge(&rewritten, samples, &mut report);
             }
+            let anthropic = rewritten.each.iter().find(|(provider, ..)| *provider == Provider::Anthropic);
+            strict.extend(anthropic.and_then(|(_, exact, _)| Some(exact.as_ref()?.schema.clone())));
             schemas.push(schema);
         }
+        beyond += usize::from(!beyond_ceilings(&strict).is_empty());
     }
+    report.line(format!(
+        "{beyond} of {} servers would break a ceiling of Anthropic's were all that can be strict, alone in a request",
+        lists.len()
+    ));
     figures.report(&mut report);
 
     let mut hostile = 0;
