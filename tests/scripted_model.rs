@@ -6,7 +6,9 @@
 #[path = "../examples/scripted_model/mod.rs"]
 mod scripted_model;
 
-use mcp_bindgen::agents::{Provider, Toolset};
+use mcp_bindgen::LocalSecrets;
+use mcp_bindgen::agents::{HostedServers, Provider, Toolset};
+use mcp_bindgen::model::ServerConfig;
 use schemars::JsonSchema;
 use scripted_model::{ScriptedModel, Turn};
 use serde::Deserialize;
@@ -81,6 +83,24 @@ async fn what_is_as_it_has_to_be_is_answered() {
         let reply = model.ask(provider, &second(&model, provider, list).await).await.unwrap();
         assert!(reply.to_string().contains("2 3"), "{provider:?}: {reply}");
         assert_eq!(model.answered(), 2);
+    }
+}
+
+#[tokio::test]
+async fn servers_that_are_handed_over_are_declared_beside_tools() {
+    let tracker = ServerConfig::http("tracker", "https://mcp.example.com").approve(["merge"]).hosted();
+    let servers = HostedServers::new().with_tools(tracker, ["list", "merge"]);
+    let model = model().await;
+    for provider in [Provider::OpenAiResponses, Provider::Anthropic] {
+        let declared = servers.declarations(provider, &LocalSecrets).await;
+        assert_eq!(declared.hosted, ["tracker"]);
+        let mut request = request(provider);
+        request["tools"].as_array_mut().unwrap().extend(declared.tools);
+        if provider == Provider::Anthropic {
+            assert!(model.ask(provider, &request).await.is_err(), "a toolset without its server");
+            request["mcp_servers"] = declared.mcp_servers.into();
+        }
+        model.ask(provider, &request).await.unwrap();
     }
 }
 

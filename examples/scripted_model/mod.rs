@@ -64,6 +64,8 @@ impl Seen {
     }
 }
 
+/// How a provider's requests are read, and its answers written.
+type Wire = (fn(&Value) -> Result<Seen, String>, fn(usize, Turn) -> Value);
 type Script = dyn Fn(&Seen) -> Result<Turn, String> + Send + Sync;
 
 /// The model's server. It ends with the process.
@@ -118,7 +120,7 @@ fn path(provider: Provider) -> Result<&'static str, String> {
 }
 
 fn answer(path: &str, headers: &[(String, String)], body: &Value, script: &Script) -> Result<Value, String> {
-    let (read, write): (fn(&Value) -> Result<Seen, String>, fn(usize, Turn) -> Value) = match path {
+    let (read, write): Wire = match path {
         "/v1/chat/completions" => (openai_chat::read, openai_chat::write),
         "/v1/responses" => (openai_responses::read, openai_responses::write),
         "/v1/messages" => {
