@@ -12,6 +12,7 @@ use super::template;
 
 /// How deep sections may stand in each other.
 const DEEPEST: usize = 16;
+
 /// A section in its place.
 pub(super) struct Placed {
     pub(super) parts: Parts,
@@ -124,6 +125,9 @@ impl Check<'_> {
             let name = printable(tool.name());
             if let Some(problem) = tool_name_problem(tool.name(), self.reserved) {
                 self.say(path, format!("has a tool `{name}`, {problem}"));
+            }
+            if let Some(fault) = tool.fault() {
+                self.say(path, format!("has a tool `{name}`, whose parameters are {fault}, and no object"));
             }
             if let Some(other) = self.tools.insert(tool.name().to_owned(), path.to_owned()) {
                 self.say(

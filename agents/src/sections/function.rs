@@ -2,18 +2,14 @@
 
 use std::fmt::{self, Display};
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-pub(super) type Running = Pin<Box<dyn Future<Output = Result<Value, String>> + Send>>;
-
-type Run = dyn Fn(Map<String, Value>) -> Running + Send + Sync;
+use crate::toolset::{Function, Running, Typed, schema_of};
 
 /// A function of the program that a model may call while its section is open.
 ///
@@ -36,37 +32,46 @@ pub struct SectionTool {
     name: String,
     description: String,
     input_schema: Value,
-    run: Arc<Run>,
+    /// What is wrong with the type of its parameters.
+    fault: Option<String>,
+    function: Arc<dyn Function>,
 }
 
 impl SectionTool {
-    /// A tool by the function that it runs. What the function returns is told to the model as JSON, its error in words.
-    pub fn function<P, F, R, T, E>(name: impl Into<String>, description: impl Into<String>, function: F) -> Self
+    /// A tool by the function that it runs, as [`ToolsetBuilder::function`](crate::ToolsetBuilder::function) takes one.
+    pub fn function<P, T, E, F, R>(name: impl Into<String>, description: impl Into<String>, function: F) -> Self
     where
-        P: DeserializeOwned + JsonSchema,
+        P: JsonSchema + DeserializeOwned + 'static,
+        T: Serialize + 'static,
+        E: Display + 'static,
         F: Fn(P) -> R + Send + Sync + 'static,
         R: Future<Output = Result<T, E>> + Send + 'static,
-        T: Serialize,
-        E: Display,
     {
-        let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<P>();
-        Self::raw(name.into(), description.into(), schema.to_value(), move |arguments| {
-            let running = serde_json::from_value(Value::Object(arguments)).map(&function);
-            Box::pin(async move {
-                let running = running.map_err(|error| format!("the arguments do not fit: {error}"))?;
-                let outcome = running.await.map_err(|error| error.to_string())?;
-                serde_json::to_value(outcome).map_err(|error| format!("the result does not print: {error}"))
-            })
-        })
+        let (input_schema, fault) = match schema_of::<P>() {
+            Ok(schema) => (schema, None),
+            Err(fault) => (Value::Null, Some(fault)),
+        };
+        let function = Arc::new(Typed::new(function));
+        Self { name: name.into(), description: description.into(), input_schema, fault, function }
     }
 
     pub(super) fn raw(
-        name: String,
-        description: String,
+        name: &str,
+        description: &str,
         input_schema: Value,
-        run: impl Fn(Map<String, Value>) -> Running + Send + Sync + 'static,
+        run: impl Fn(Map<String, Value>) -> Running<'static> + Send + Sync + 'static,
     ) -> Self {
-        Self { name, description, input_schema, run: Arc::new(run) }
+        let (name, description) = (name.to_owned(), description.to_owned());
+        Self { name, description, input_schema, fault: None, function: Arc::new(run) }
+    }
+
+    /// Why nobody could call it, whatever the arguments.
+    pub(super) fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
+    }
+
+    pub(super) fn runner(&self) -> Arc<dyn Function> {
+        self.function.clone()
     }
 
     /// The name that the model calls it by.
@@ -92,7 +97,7 @@ impl SectionTool {
     /// # Errors
     /// In words for the model: the arguments do not fit, or what the function said.
     pub async fn run(&self, arguments: Map<String, Value>) -> Result<Value, String> {
-        (self.run)(arguments).await
+        self.function.run(arguments).await
     }
 }
 

@@ -82,7 +82,7 @@ impl Opener {
             "required": ["section_keys", "reason"],
             "additionalProperties": false
         });
-        SectionTool::raw(OPEN_SECTIONS.to_owned(), description.to_owned(), schema, move |arguments| {
+        SectionTool::raw(OPEN_SECTIONS, description, schema, move |arguments| {
             let opened = keys_of(&arguments).map(|keys| {
                 let reason = arguments.get("reason").and_then(Value::as_str).unwrap_or_default();
                 self.open(&keys, reason).reply
@@ -108,7 +108,7 @@ impl Opener {
             "required": ["section_key"],
             "additionalProperties": false
         });
-        SectionTool::raw(READ_SECTION.to_owned(), description.to_owned(), schema, move |arguments| {
+        SectionTool::raw(READ_SECTION, description, schema, move |arguments| {
             let told = match arguments.get("section_key") {
                 Some(Value::String(key)) => self.read(key).map(Value::String),
                 _ => Err("`section_key` is a text: the key of a section".to_owned()),

@@ -1,15 +1,11 @@
 //! A rendered prompt as a set of tools.
 
-use std::sync::Arc;
-
 use mcp_runtime::ConnectError;
-use serde_json::{Map, Value};
 
-use super::function::SectionTool;
 use super::opening::{OPEN_SECTIONS, READ_SECTION};
 use super::render::RenderedPrompt;
 use super::tools::{Offered, OfferedTool};
-use crate::toolset::{Function, PROGRAM, Running, SECTIONS, Toolset, ToolsetBuilder, ToolsetError};
+use crate::toolset::{PROGRAM, SECTIONS, Toolset, ToolsetBuilder, ToolsetError};
 
 impl RenderedPrompt {
     /// What is offered, as a set that models are told of and call through: servers' tools with the layers of their sections
@@ -51,17 +47,9 @@ fn with(builder: ToolsetBuilder, tool: OfferedTool) -> ToolsetBuilder {
         OfferedTool::Live { server, tool, caller } => builder.server(&server, std::slice::from_ref(&tool), caller),
         OfferedTool::Bound { server, tool, caller } => builder.bound(server, &[tool], caller),
         OfferedTool::Function(tool) => {
-            let (name, description, schema) =
-                (tool.name().to_owned(), tool.description().to_owned(), tool.input_schema().clone());
             // Those two have names that no other tool has.
-            let group = if [OPEN_SECTIONS, READ_SECTION].contains(&name.as_str()) { SECTIONS } else { PROGRAM };
-            builder.runs(group.into(), &name, &description, schema, Arc::new(tool))
+            let group = if [OPEN_SECTIONS, READ_SECTION].contains(&tool.name()) { SECTIONS } else { PROGRAM };
+            builder.runs(group.into(), tool.name(), tool.description(), tool.input_schema().clone(), tool.runner())
         }
-    }
-}
-
-impl Function for SectionTool {
-    fn run(&self, arguments: Map<String, Value>) -> Running<'_> {
-        Box::pin(Self::run(self, arguments))
     }
 }

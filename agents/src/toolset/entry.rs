@@ -74,6 +74,12 @@ impl Entry {
     }
 }
 
+impl<F: Fn(Map<String, Value>) -> Running<'static> + Send + Sync> Function for F {
+    fn run(&self, arguments: Map<String, Value>) -> Running<'_> {
+        self(arguments)
+    }
+}
+
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Entry").field("public", &self.public).field("server", &self.server).finish_non_exhaustive()

@@ -3,11 +3,10 @@
 use std::fmt::Display;
 use std::future::ready;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use futures_util::FutureExt;
-use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use schemars::transform::transform_subschemas;
+use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -15,16 +14,13 @@ use serde_json::{Map, Value};
 use super::entry::{Function, Running};
 use crate::text::line;
 
-/// What a panic says may hold anything, and so it is not repeated.
-const PANICKED: &str =
-    "the function failed in a way that its author did not expect (it panicked); whether it did anything is unknown";
-
 /// The schema of a function's parameters.
 ///
 /// # Errors
 /// Where they are no object: what they are.
-pub(super) fn schema_of<P: JsonSchema>() -> Result<Value, String> {
-    let schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<P>().to_value();
+pub(crate) fn schema_of<P: JsonSchema>() -> Result<Value, String> {
+    let settings = SchemaSettings::draft2020_12().with_transform(say_that_null_is_absent);
+    let schema = settings.into_generator().into_root_schema_for::<P>().to_value();
     match schema.get("type") {
         Some(Value::String(kind)) if kind == "object" => Ok(schema),
         // An enum of objects says so in its branches.
@@ -35,14 +31,44 @@ pub(super) fn schema_of<P: JsonSchema>() -> Result<Value, String> {
     }
 }
 
+/// For serde an `Option` that is absent and one that is `null` are the same. Without that being said, a tool whose optional
+/// parameters may be `null` cannot be strict for OpenAI, whose models always send them.
+fn say_that_null_is_absent(schema: &mut Schema) {
+    transform_subschemas(&mut say_that_null_is_absent, schema);
+    let required: Vec<String> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .map_or_else(Vec::new, |required| required.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
+    for (_, property) in properties.iter_mut().filter(|(name, _)| !required.contains(name)) {
+        if let Value::Object(property) = property
+            && may_be_null(property)
+        {
+            property.entry("default").or_insert(Value::Null);
+        }
+    }
+}
+
+fn may_be_null(schema: &Map<String, Value>) -> bool {
+    let is_null = |kind: &Value| kind == "null";
+    match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.iter().any(is_null),
+        Some(kind) => is_null(kind),
+        None => {
+            let branches = schema.get("anyOf").and_then(Value::as_array);
+            branches.is_some_and(|branches| branches.iter().any(|branch| branch.get("type").is_some_and(is_null)))
+        }
+    }
+}
+
 /// A function with the types that its arguments are read as.
-pub(super) struct Typed<P, F> {
+pub(crate) struct Typed<P, F> {
     function: F,
     parameters: PhantomData<fn() -> P>,
 }
 
 impl<P, F> Typed<P, F> {
-    pub(super) fn new(function: F) -> Self {
+    pub(crate) fn new(function: F) -> Self {
         Self { function, parameters: PhantomData }
     }
 }
@@ -64,14 +90,8 @@ where
                 return Box::pin(ready(Err(message)));
             }
         };
-        // What panics in a function must not end the loop of an agent.
-        match catch_unwind(AssertUnwindSafe(|| (self.function)(parameters))) {
-            Ok(running) => Box::pin(AssertUnwindSafe(running).catch_unwind().map(|ended| match ended {
-                Ok(ended) => outcome(ended),
-                Err(_) => Err(PANICKED.to_owned()),
-            })),
-            Err(_) => Box::pin(ready(Err(PANICKED.to_owned()))),
-        }
+        let running = (self.function)(parameters);
+        Box::pin(async move { outcome(running.await) })
     }
 }
 
@@ -93,9 +113,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_function_answers_whatever_happens() {
+    async fn a_function_answers_or_says_what_does_not_fit() {
         let double = Typed::new(async |numbers: std::collections::BTreeMap<String, i64>| match numbers.get("n") {
-            Some(0) => panic!("nobody expects this"),
             Some(n) if *n < 0 => Err("it is negative"),
             Some(n) => Ok(n * 2),
             None => Err("there is no `n`"),
@@ -104,8 +123,28 @@ mod tests {
         assert_eq!(double.run(object(json!({ "n": -4 }))).await, Err("it is negative".to_owned()));
         let unfit = double.run(object(json!({ "n": "four" }))).await.unwrap_err();
         assert!(unfit.contains("do not fit") && unfit.contains("i64"), "{unfit}");
-        let panicked = double.run(object(json!({ "n": 0 }))).await.unwrap_err();
-        assert!(panicked.contains("panicked") && !panicked.contains("nobody"), "{panicked}");
+    }
+
+    #[test]
+    fn what_may_be_left_out_may_be_null_to_the_same_effect() {
+        #[derive(schemars::JsonSchema)]
+        #[allow(dead_code)]
+        struct Order {
+            number: u64,
+            note: Option<String>,
+            lines: Vec<Line>,
+        }
+        #[derive(schemars::JsonSchema)]
+        #[allow(dead_code)]
+        struct Line {
+            gift: Option<bool>,
+        }
+        let schema = schema_of::<Order>().unwrap();
+        assert!(schema.pointer("/properties/number/default").is_none());
+        assert_eq!(schema.pointer("/properties/note/default"), Some(&Value::Null));
+        assert_eq!(schema.pointer("/$defs/Line/properties/gift/default"), Some(&Value::Null));
+        let strict = mcp_schema::provider::strict(&schema, mcp_schema::provider::Dialect::OpenAi);
+        assert!(strict.is_ok(), "{strict:?}");
     }
 
     #[test]

@@ -35,6 +35,7 @@ pub use definitions::Definitions;
 pub(crate) use entry::{Entry, Function, Handler, Running};
 pub use error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 pub use find::{Deferred, NothingPinned};
+pub(crate) use function::{Typed, schema_of};
 pub use names::NameStyle;
 pub(crate) use names::SECTIONS;
 pub(crate) use prepared::Prepared;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use mcp_runtime::{Annotations, CallError, CallTool, Client, DynCallTool, ServerSpec, ToolCall, ToolResult, ToolSpec};
 use serde_json::{Map, Value, json};
 
-use super::entry::{Function, Running};
+use super::entry::Running;
 use super::rewrites::Rewrites;
 use super::{Entry, Handler, Prepared, Toolset};
 
@@ -53,14 +53,6 @@ impl CallTool for Server {
     }
 }
 
-struct Own<F>(F);
-
-impl<F: Fn(Map<String, Value>) -> Running<'static> + Send + Sync> Function for Own<F> {
-    fn run(&self, arguments: Map<String, Value>) -> Running<'_> {
-        (self.0)(arguments)
-    }
-}
-
 pub(super) fn entry(server: &str, tool: &str, schema: Value, handler: Handler) -> Entry {
     Entry {
         public: format!("{server}_{tool}"),
@@ -93,7 +85,7 @@ pub(super) fn live_on(caller: impl CallTool + 'static, live: Client) -> Handler 
 }
 
 pub(super) fn function(run: impl Fn(Map<String, Value>) -> Running<'static> + Send + Sync + 'static) -> Handler {
-    Handler::Function(Arc::new(Own(run)))
+    Handler::Function(Arc::new(run))
 }
 
 pub(super) fn toolset(entries: impl IntoIterator<Item = Entry>) -> Toolset {
