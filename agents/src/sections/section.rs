@@ -172,7 +172,7 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// Adds a function of the program. Its name is the only one in the prompt.
+    /// Adds a function of the program, which the layers of this section govern. Its name is the only one in the prompt.
     pub fn tool(mut self, tool: SectionTool) -> Self {
         self.parts.tools.push(tool);
         self
@@ -216,7 +216,8 @@ impl<P: SectionParams> Section<P> {
     /// The closure is run once for each server, and once for all functions. What layers remember over calls belongs outside of
     /// it, and a clone inside. Two sections of one server share its stack: of what a stack has one of (`total_cap`, `retry`,
     /// `try_timeout`, `validate`) the section that comes last in the prompt decides, and a clone of one transaction or cache may
-    /// come from one of them only, or every call is denied.
+    /// come from one of them only, or every call is denied. A function that itself calls through the transaction that stands
+    /// around it waits in vain.
     ///
     /// ```
     /// use mcp_agents::Section;
