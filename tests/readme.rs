@@ -6,8 +6,8 @@ const README: &str = include_str!("../README.md");
 const COMPILED: &str = include_str!("../src/agents.md");
 
 fn blocks(text: &str, fence: &str) -> Vec<String> {
-    let after = text.split(&format!("```{fence}\n")).skip(1);
-    let blocks = after.map(|rest| rest.split("```").next().unwrap());
+    let opening = format!("```{fence}\n");
+    let blocks = text.split(&opening).skip(1).map(|rest| rest.split("```").next().unwrap());
     blocks
         .map(|block| block.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect())
         .collect()

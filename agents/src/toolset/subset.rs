@@ -60,9 +60,11 @@ impl Toolset {
     pub(crate) fn without_servers_tools(&self, goes: impl Fn(&str, &str) -> bool) -> Self {
         let stays = |entry: &&Arc<Entry>| {
             let (server, tool) = entry.identity();
-            matches!(entry.handler, Handler::Function(_)) || !goes(server, tool)
+            !matches!(entry.handler, Handler::Server { .. }) || !goes(server, tool)
         };
-        Self::of(self.entries.iter().filter(stays).cloned().collect(), self.style, self.left_out.clone())
+        let entries: Vec<_> = self.entries.iter().filter(stays).cloned().collect();
+        let by_name = entries.iter().enumerate().map(|(index, entry)| (entry.public.clone(), index)).collect();
+        Self { entries: entries.into(), by_name: Arc::new(by_name), ..self.clone() }
     }
 
     /// The wire names of a server's tools; those of functions are none, whatever their group is called.
