@@ -193,8 +193,7 @@ async fn hand_over(watch: &Watch) {
         assert_eq!(body.contains(TEAM), provider == Provider::OpenAiResponses);
         assert!(!body.contains(BROKEN.trim()) && !body.contains(ARGUMENT) && !body.contains(ENV));
     }
-    println!("{declared} declared, {refused} refused");
-    assert_eq!((declared, refused), (10, 55));
+    assert_eq!((declared, refused), (10, 55), "declared, refused");
     let spec = mcp_runtime::ServerSpec::new("bare").config("{\"url\": 7}");
     watch.error(&HostedServers::new().with_bindings(&spec).unwrap_err());
 }
