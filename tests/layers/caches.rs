@@ -217,3 +217,14 @@ async fn nobody_reads_what_was_before_a_write() {
     assert_eq!(server.executions("set"), usize::try_from(WRITES).unwrap());
     assert!(executions * 2 < reads, "{executions} executions for {reads} reads: the cache is of no use");
 }
+
+#[tokio::test]
+async fn a_cache_that_is_given_twice_is_one_for_the_tools_of_both() {
+    let (server, client) = served();
+    let cache = Cache::new(Duration::from_secs(60));
+    let stack = Stack::new(client).cache(cache.clone().tools(["get"])).cache(cache.tools(["list_*"]));
+    for _ in 0..2 {
+        stack.call_tool(untyped("get", json!({ "key": "a" }))).await.unwrap();
+    }
+    assert_eq!(server.executions("get"), 1);
+}

@@ -76,7 +76,7 @@ async fn the_shortest_time_holds() {
     let given = get("a").with(CallOptions::new().timeout(SOON));
     assert_eq!(timed_out(stack.clone().total_cap(CAP).call_tool(given.clone()).await, CAP), Dispatched::Unknown);
     assert_eq!(timed_out(stack.clone().try_timeout(CAP).call_tool(given).await, CAP), Dispatched::Unknown);
-    // The one that was given last is the stack's.
+    // The shortest of several is the stack's.
     let both = stack.total_cap(SOON).try_timeout(SOON).total_cap(CAP).try_timeout(2 * CAP);
     assert_eq!(timed_out(both.call_tool(get("a")).await, CAP), Dispatched::Unknown);
 }

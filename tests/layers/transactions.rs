@@ -118,3 +118,20 @@ async fn closures_that_panic_cost_their_call_alone() {
     }
     clumsy.call_tool(set("a", 1)).await.unwrap();
 }
+
+/// As where two sections of a prompt bring the same transaction to one server.
+#[tokio::test]
+async fn a_transaction_that_is_given_twice_is_one_for_the_tools_of_both() {
+    let (server, client) = served();
+    let state = State::default();
+    let transaction = Transaction::over(&state);
+    let stack = Stack::new(Changing { inner: client, state: state.clone() })
+        .transaction(transaction.clone().tools(["set"]))
+        .transaction(transaction.tools(["fail"]));
+    stack.call_tool(set("a", 1)).await.unwrap();
+    assert!(stack.call_tool(untyped("fail", json!({}))).await.unwrap().is_error);
+    assert_eq!(now(&state), ["set"]);
+    stack.call_tool(get("a")).await.unwrap();
+    assert_eq!(now(&state), ["set", "get"]);
+    assert_eq!(server.executions("fail"), 1);
+}

@@ -214,9 +214,9 @@ impl<P: SectionParams> Section<P> {
     /// Layers of another section never govern them.
     ///
     /// The closure is run once for each server, and once for all functions. What layers remember over calls belongs outside of
-    /// it, and a clone inside. Two sections of one server share its stack: of what a stack has one of (`total_cap`, `retry`,
-    /// `try_timeout`, `validate`) the section that comes last in the prompt decides, and a clone of one transaction or cache may
-    /// come from one of them only, or every call is denied. A function that itself calls through the transaction that stands
+    /// it, and a clone inside. Two sections of one server share its stack: the shortest of their `total_cap`s and `try_timeout`s
+    /// holds, clones of one transaction or cache are one for the tools of both, and of `retry` and `validate` that of the section
+    /// that comes last in the prompt. A function that itself calls through the transaction that stands
     /// around it waits in vain.
     ///
     /// ```

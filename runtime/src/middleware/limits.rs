@@ -40,6 +40,20 @@ impl TotalCap {
     }
 }
 
+impl TotalCap {
+    /// The shorter one.
+    pub(super) fn min(self, other: Option<Self>) -> Self {
+        other.map_or(self, |other| Self(self.0.min(other.0)))
+    }
+}
+
+impl TryTimeout {
+    /// The shorter one.
+    pub(super) fn min(self, other: Option<Self>) -> Self {
+        other.map_or(self, |other| Self(self.0.min(other.0)))
+    }
+}
+
 /// Bounds each try of a call, connecting included. What is given with a call or configured holds beside it.
 #[derive(Clone, Copy, Debug)]
 pub struct TryTimeout(Duration);

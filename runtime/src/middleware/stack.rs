@@ -38,7 +38,8 @@ use crate::{
 ///
 /// So a call that is denied asks nobody for an approval, one that is not approved never waits for the server, and what the
 /// cache has is as governed as what the server says. Of several layers of a kind the one that was given first is outermost; of
-/// the cap, the retries and the timeout the one that was given last holds. Prompts and resources, where the client has them,
+/// the cap and the timeout the shortest holds, of retries and validation the one that was given last. A transaction or a cache that is
+/// given twice, or with a clone of it, is one, for the tools of both. Prompts and resources, where the client has them,
 /// are passed through: layers are about calls.
 ///
 /// ```
@@ -91,7 +92,7 @@ impl<C: CallTool + 'static> Stack<C> {
     /// Bounds the whole call; see [`TotalCap`].
     #[must_use]
     pub fn total_cap(self, cap: Duration) -> Self {
-        self.with(|layers| layers.total_cap = Some(TotalCap::new(cap)))
+        self.with(|layers| layers.total_cap = Some(TotalCap::new(cap).min(layers.total_cap)))
     }
 
     /// Adds a policy; each call has to be allowed by all of them.
@@ -122,13 +123,13 @@ impl<C: CallTool + 'static> Stack<C> {
     /// Adds a transaction.
     #[must_use]
     pub fn transaction(self, transaction: Transaction) -> Self {
-        self.with(|layers| layers.transactions.push(transaction))
+        self.with(|layers| add(&mut layers.transactions, transaction, Transaction::united_with))
     }
 
     /// Adds a cache.
     #[must_use]
     pub fn cache(self, cache: Cache) -> Self {
-        self.with(|layers| layers.caches.push(cache))
+        self.with(|layers| add(&mut layers.caches, cache, Cache::united_with))
     }
 
     /// Tries calls again.
@@ -140,7 +141,7 @@ impl<C: CallTool + 'static> Stack<C> {
     /// Bounds each try; see [`TryTimeout`].
     #[must_use]
     pub fn try_timeout(self, timeout: Duration) -> Self {
-        self.with(|layers| layers.try_timeout = Some(TryTimeout::new(timeout)))
+        self.with(|layers| layers.try_timeout = Some(TryTimeout::new(timeout).min(layers.try_timeout)))
     }
 
     fn with(mut self, add: impl FnOnce(&mut Layers)) -> Self {
@@ -171,6 +172,14 @@ impl<C> Stack<C> {
     /// What the layers stand around.
     pub fn inner(&self) -> &C {
         &self.inner
+    }
+}
+
+/// Adds a layer, or makes one of it and what is the same.
+fn add<L>(layers: &mut Vec<L>, layer: L, unite: impl Fn(&L, &L) -> Option<L>) {
+    match layers.iter_mut().find_map(|known| unite(known, &layer).map(|united| (known, united))) {
+        Some((known, united)) => *known = united,
+        None => layers.push(layer),
     }
 }
 

@@ -19,6 +19,12 @@ impl Globs {
         self.0.iter().any(|glob| names(glob, tool))
     }
 
+    /// What either names.
+    pub(super) fn or(&self, other: &Self) -> Self {
+        let new = other.0.iter().filter(|glob| !self.0.contains(glob));
+        Self(self.0.iter().chain(new).cloned().collect())
+    }
+
     /// The globs as a sentence has them.
     pub(super) fn listed(&self) -> String {
         self.0.iter().map(|glob| format!("`{glob}`")).collect::<Vec<_>>().join(", ")

@@ -75,6 +75,15 @@ impl Transaction {
         self
     }
 
+    /// Both as one, where they wait for the same turn: it cannot stand inside of itself.
+    pub(super) fn united_with(&self, other: &Self) -> Option<Self> {
+        Arc::ptr_eq(&self.turn, &other.turn).then(|| Self {
+            begin: self.begin.clone(),
+            tools: self.tools.as_ref().zip(other.tools.as_ref()).map(|(own, others)| own.or(others)),
+            turn: self.turn.clone(),
+        })
+    }
+
     fn begin(&self, call: &ToolCall) -> Result<Rollback, CallError> {
         let (server, tool) = (call.server.to_string(), call.tool.to_string());
         match contained(|| (self.begin)()) {

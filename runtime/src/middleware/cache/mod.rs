@@ -88,6 +88,16 @@ impl Cache {
         self.kept.clear();
     }
 
+    /// Both as one, where what they keep is the same: it cannot stand inside of itself.
+    pub(super) fn united_with(&self, other: &Self) -> Option<Self> {
+        (self.kept.id() == other.kept.id()).then(|| Self {
+            ttl: self.ttl.min(other.ttl),
+            reads: self.reads.or(&other.reads),
+            writes: self.writes.or(&other.writes),
+            kept: self.kept.clone(),
+        })
+    }
+
     fn reads(&self, call: &ToolCall) -> bool {
         let is_read_only = annotations(call).read_only == Some(true) || self.reads.name(&call.tool);
         is_read_only && !self.writes.name(&call.tool)
