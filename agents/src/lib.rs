@@ -52,8 +52,6 @@
 //!
 //! What goes into a request is plain JSON, so that it fits whatever client of a provider a program has.
 
-#![allow(dead_code, unused_imports)]
-
 mod hosted;
 mod provider;
 mod sections;
@@ -68,6 +66,6 @@ pub use sections::*;
 #[cfg(feature = "tokens")]
 pub use toolset::TOKENIZER;
 pub use toolset::{
-    Cost, Deferred, Definitions, DiagnosticKind, NameStyle, NothingPinned, ToolCost, ToolDiagnostic, Toolset,
+    Cost, Deferred, Definitions, DiagnosticKind, Functions, NameStyle, NothingPinned, ToolCost, ToolDiagnostic, Toolset,
     ToolsetBuilder, ToolsetError, ToolsetFault,
 };

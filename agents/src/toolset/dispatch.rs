@@ -1,10 +1,11 @@
 //! One call, from what a model sent to what it is told.
 
 use mcp_model::printable;
-use mcp_runtime::{CallError, CallOptions, CallTool, Client, Content, DynCallTool, ToolCall, ToolReply, ToolResult};
+use mcp_runtime::{CallError, CallOptions, Client, DynCallTool, ToolCall, ToolReply, ToolResult};
 use serde_json::{Map, Value};
 
 use super::contained::{Panicked, contained};
+use super::function::answered;
 use super::words::{broken, invalid, of_error, suggestions, unknown_tool};
 use super::{Entry, Handler, Toolset, mend};
 use crate::provider::{Arguments, with_message};
@@ -57,30 +58,38 @@ impl Toolset {
             Ok(arguments) => arguments,
             Err(words) => return ToolReply::failure(words),
         };
-        match &entry.handler {
-            Handler::Function(function) => match contained(|| function.run(arguments)).await {
-                Ok(outcome) => of_function(entry, outcome),
-                Err(Panicked) => ToolReply::failure(broken(&entry.public)),
-            },
-            Handler::Server { caller, live, .. } => {
-                // Only where it may have to be sent again.
-                let again = live.as_ref().map(|live| (live, arguments.clone()));
-                let outcome = contained(|| caller.call_tool_dyn(call_of(entry, arguments))).await;
-                let outcome = match (outcome, again) {
-                    (Ok(Err(CallError::ToolNotFound { .. })), Some((live, arguments))) => {
-                        match self.listed_anew(entry, live).await {
-                            Ok(()) => contained(|| caller.call_tool_dyn(call_of(entry, arguments))).await,
-                            Err(words) => return ToolReply::failure(words),
-                        }
-                    }
-                    (outcome, _) => outcome,
-                };
-                match outcome {
-                    Ok(outcome) => of_server(entry, outcome),
-                    Err(Panicked) => ToolReply::failure(broken(&entry.public)),
+        let (caller, live) = match &entry.handler {
+            Handler::Function(function) => {
+                let result = answered(&**function, entry.identity(), &entry.public, arguments).await;
+                return with_message(result.into());
+            }
+            Handler::Layered(caller) => (caller, None),
+            Handler::Server { caller, live, .. } => (caller, live.as_ref()),
+        };
+        // Only where it may have to be sent again.
+        let again = live.map(|live| (live, arguments.clone()));
+        let outcome = contained(|| caller.call_tool_dyn(self.call_of(entry, arguments))).await;
+        let outcome = match (outcome, again) {
+            (Ok(Err(CallError::ToolNotFound { .. })), Some((live, arguments))) => {
+                match self.listed_anew(entry, live).await {
+                    Ok(()) => contained(|| caller.call_tool_dyn(self.call_of(entry, arguments))).await,
+                    Err(words) => return ToolReply::failure(words),
                 }
             }
+            (outcome, _) => outcome,
+        };
+        match outcome {
+            Ok(outcome) => of_server(entry, outcome),
+            Err(Panicked) => ToolReply::failure(broken(&entry.public)),
         }
+    }
+
+    fn call_of(&self, entry: &Entry, arguments: Map<String, Value>) -> ToolCall {
+        let call = match &entry.handler {
+            Handler::Server { bound: Some((server, tool)), .. } => ToolCall::bound(server, tool, arguments),
+            _ => ToolCall::new(entry.server.to_string(), entry.tool.to_string(), arguments),
+        };
+        self.carried.attached(call).with(CallOptions::new().source(SOURCE))
     }
 
     /// Asks for the list of a server that does not know the tool.
@@ -125,14 +134,6 @@ fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, St
     }
 }
 
-fn call_of(entry: &Entry, arguments: Map<String, Value>) -> ToolCall {
-    let call = match &entry.handler {
-        Handler::Server { bound: Some((server, tool)), .. } => ToolCall::bound(server, tool, arguments),
-        _ => ToolCall::new(entry.server.to_string(), entry.tool.to_string(), arguments),
-    };
-    call.with(CallOptions::new().source(SOURCE))
-}
-
 fn of_server(entry: &Entry, outcome: Result<ToolResult, CallError>) -> ToolReply {
     match outcome {
         Ok(result) => with_message(result.into()),
@@ -144,19 +145,4 @@ fn of_server(entry: &Entry, outcome: Result<ToolResult, CallError>) -> ToolReply
             reply
         }
     }
-}
-
-/// What a function gave, in the form of a tool's result.
-fn of_function(entry: &Entry, outcome: Result<Value, String>) -> ToolReply {
-    let mut result = ToolResult::new(&*entry.server, &*entry.tool);
-    match outcome {
-        Ok(Value::Null) => {}
-        Ok(Value::String(text)) => result.content = vec![Content::text(text)],
-        Ok(value) => result.structured = Some(value),
-        Err(words) => {
-            result.content = vec![Content::text(words)];
-            result.is_error = true;
-        }
-    }
-    with_message(result.into())
 }

@@ -2,7 +2,7 @@
 
 use mcp_model::{nearest, pointer_segment, printable};
 use mcp_runtime::validate::Violation;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::places::{Places, named_properties, named_values};
 
@@ -123,7 +123,7 @@ fn parameters(schema: &Value, places: Places<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use mcp_runtime::validate::Validator;
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
 

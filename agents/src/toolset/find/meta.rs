@@ -12,11 +12,11 @@ use super::super::rewrites::Rewrites;
 use super::super::{Entry, Handler, Prepared, Toolset};
 use super::rank::Index;
 use crate::provider::Arguments;
+use crate::text;
 
 const MOST_FOUND: usize = 5;
 /// As much JSON of parameters as one search gives, in bytes.
 const MOST_PARAMETERS: usize = 50_000;
-const LONGEST_SENTENCE: usize = 200;
 const LONGEST_QUERY: usize = 1000;
 const MOST_SERVERS: usize = 20;
 
@@ -75,7 +75,7 @@ fn servers(all: &Toolset) -> String {
     for entry in all.entries() {
         *counts.entry(&entry.server).or_default() += 1;
     }
-    let shown = counts.iter().take(MOST_SERVERS).map(|(server, count)| format!("{} ({count})", printable(server)));
+    let shown = counts.iter().take(MOST_SERVERS).map(|(server, count)| format!("{} ({count})", text::label(server)));
     let mut shown: Vec<String> = shown.collect();
     if counts.len() > MOST_SERVERS {
         shown.push(format!("{} more servers", counts.len() - MOST_SERVERS));
@@ -117,7 +117,7 @@ impl Found {
         }
         let mut room = MOST_PARAMETERS;
         let described = best.iter().filter_map(|place| entries.get(*place)).map(|entry| {
-            let mut tool = json!({"name": entry.public, "description": sentence(entry)});
+            let mut tool = json!({"name": entry.public, "description": entry.sentence()});
             let size = entry.input_schema.to_string().len();
             // The first is shown whatever its size is: nothing else could be asked for.
             let fits = size <= room || room == MOST_PARAMETERS;
@@ -133,23 +133,6 @@ impl Found {
             tool
         });
         json!({"tools": described.collect::<Vec<_>>()})
-    }
-}
-
-/// What a tool does, in one line.
-fn sentence(entry: &Entry) -> String {
-    let text = entry.description.as_deref().or(entry.title.as_deref()).unwrap_or_default();
-    first_sentence(text, LONGEST_SENTENCE)
-}
-
-/// The first sentence of a text, cut after so many characters.
-pub(super) fn first_sentence(text: &str, longest: usize) -> String {
-    let line = text.trim().split(['\n', '\r']).next().unwrap_or_default().trim();
-    let end = line.match_indices(". ").next().map_or(line.len(), |(end, _)| end + 1);
-    let sentence = line.get(..end).unwrap_or(line);
-    match sentence.char_indices().nth(longest) {
-        Some((end, _)) => format!("{}…", sentence.get(..end).unwrap_or_default()),
-        None => sentence.to_owned(),
     }
 }
 
