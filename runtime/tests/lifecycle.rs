@@ -512,6 +512,7 @@ async fn a_server_that_ends_each_connection_once_it_is_open_is_not_connected_to_
     let client = Client::with_options(server, ClientOptions::new().protocol_version("2025-11-25"));
     let connected = tokio::time::timeout(PATIENCE, client.call("work", Map::new())).await;
     let error = connected.expect("it ends").expect_err("nobody answers");
-    assert_eq!(error.dispatched(), Dispatched::No, "{error:?}");
+    // It goes on reading: whether the call came before the end was seen, nobody knows beforehand.
+    assert_ne!(error.dispatched(), Dispatched::Yes, "{error:?}");
     client.close().await;
 }
