@@ -66,6 +66,6 @@ pub use sections::*;
 #[cfg(feature = "tokens")]
 pub use toolset::TOKENIZER;
 pub use toolset::{
-    Cost, Deferred, Definitions, DiagnosticKind, Functions, NameStyle, NothingPinned, ToolCost, ToolDiagnostic, Toolset,
-    ToolsetBuilder, ToolsetError, ToolsetFault,
+    Cost, Deferred, Definitions, DiagnosticKind, Functions, NameStyle, NothingPinned, ToolCost, ToolDiagnostic,
+    Toolset, ToolsetBuilder, ToolsetError, ToolsetFault,
 };

@@ -1,6 +1,7 @@
 //! One call, from what a model sent to what it is told.
 
 use mcp_model::printable;
+use mcp_runtime::validate::Violation;
 use mcp_runtime::{CallError, CallOptions, Client, DynCallTool, ToolCall, ToolReply, ToolResult};
 use serde_json::{Map, Value};
 
@@ -12,6 +13,8 @@ use crate::provider::{Arguments, with_message};
 
 /// Who makes the calls, for whoever watches.
 const SOURCE: &str = "toolset";
+/// More values in other case are no slip.
+const MOST_MENDED: usize = 16;
 
 impl Toolset {
     /// Calls a tool by its public name, and always answers: whatever goes wrong is said in words from which a model can
@@ -20,13 +23,14 @@ impl Toolset {
     /// - Names are looked up, never taken apart. One that is not in the set, be it unknown or withheld from this model, is
     ///   refused with the nearest ones.
     /// - What goes to the server is what the model sent, also the keys that nobody declared, but for the nulls that strict
-    ///   models have to send and servers do not expect.
+    ///   models have to send and servers do not expect. Where the schema does not hold without them, they stay.
     /// - The arguments are checked against the schema that the server declares; what does not fit is not sent. As far as a
     ///   schema cannot be used, the server alone judges. A value of an `enum` or a `const` in other letter case than the
     ///   declared one is sent as declared, where no other can be meant: models change case even where a schema binds
     ///   them.
     /// - At most 4 MiB of arguments are taken; see [`Arguments`].
-    /// - Where a server no longer knows the tool, its list is asked for once, and the call repeated if the tool is there.
+    /// - Where a server no longer knows the tool, its list is asked for once, and the call repeated if the tool is there. To
+    ///   the layers around the client that is a second call: who approves such calls is asked once more.
     /// - What the tool answers is in the reply's `value` as the server sent it; what a function of the program gives is
     ///   there as `structuredContent`, texts as text.
     ///
@@ -54,17 +58,23 @@ impl Toolset {
     }
 
     async fn call(&self, entry: &Entry, arguments: Arguments) -> ToolReply {
+        let callers = match &entry.handler {
+            // Whoever replies looks at the arguments.
+            Handler::Reply(replies) => return replies.reply(&entry.public, arguments).await,
+            Handler::Function(function) => Err(function),
+            Handler::Layered(caller) => Ok((caller, None)),
+            Handler::Server { caller, live, .. } => Ok((caller, live.as_ref())),
+        };
         let arguments = match readied(entry, arguments) {
             Ok(arguments) => arguments,
             Err(words) => return ToolReply::failure(words),
         };
-        let (caller, live) = match &entry.handler {
-            Handler::Function(function) => {
+        let (caller, live) = match callers {
+            Ok(callers) => callers,
+            Err(function) => {
                 let result = answered(&**function, entry.identity(), &entry.public, arguments).await;
                 return with_message(result.into());
             }
-            Handler::Layered(caller) => (caller, None),
-            Handler::Server { caller, live, .. } => (caller, live.as_ref()),
         };
         // Only where it may have to be sent again.
         let again = live.map(|live| (live, arguments.clone()));
@@ -117,21 +127,44 @@ impl Toolset {
 fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, String> {
     let arguments = arguments.object().map_err(|error| invalid(&entry.public, &error.to_string()))?;
     let schema = &*entry.input_schema;
-    let mut whole = Value::Object(arguments);
+    let check = |arguments: &Value| entry.prepared.check(schema, arguments);
+    let sent = Value::Object(arguments);
+    let mut whole = sent.clone();
     entry.prepared.nulls(schema).take_out(&mut whole);
-    if let Err(violation) = entry.prepared.check(schema, &whole) {
-        let mut mended = whole.clone();
-        let is_mended = mend::mend_case(schema, &mut mended) && entry.prepared.check(schema, &mended).is_ok();
-        if !is_mended {
-            return Err(invalid(&entry.public, &mend::explained(schema, &whole, &violation)));
-        }
-        whole = mended;
+    if let Err(violation) = check(&whole) {
+        whole = if whole != sent && check(&sent).is_ok() {
+            // A null that seemed needless is what the schema asks for elsewhere.
+            sent
+        } else {
+            let explained = || invalid(&entry.public, &mend::explained(schema, &whole, &violation));
+            mended(schema, &whole, &violation, check).ok_or_else(explained)?
+        };
     }
     match whole {
         Value::Object(arguments) => Ok(arguments),
         // Nobody takes an object away.
         _ => Err(invalid(&entry.public, "the arguments are to be a JSON object")),
     }
+}
+
+/// The arguments where nothing was wrong with them but the case of some letters.
+fn mended(
+    schema: &Value,
+    arguments: &Value,
+    violation: &Violation,
+    check: impl Fn(&Value) -> Result<(), Violation>,
+) -> Option<Value> {
+    let (mut mended, mut violation) = (arguments.clone(), violation.clone());
+    for _ in 0..MOST_MENDED {
+        if !mend::mend_case(schema, &mut mended, &violation) {
+            return None;
+        }
+        match check(&mended) {
+            Ok(()) => return Some(mended),
+            Err(next) => violation = next,
+        }
+    }
+    None
 }
 
 fn of_server(entry: &Entry, outcome: Result<ToolResult, CallError>) -> ToolReply {

@@ -4,14 +4,16 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use mcp_model::Prefix;
-use mcp_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolSpec};
+use mcp_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolReply, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::names::{RESERVED, SECTIONS, Wanted};
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
 use super::{NameStyle, PROGRAM};
+use crate::provider::Arguments;
 
 /// One tool of a set, under the name that models know.
 pub(crate) struct Entry {
@@ -45,9 +47,17 @@ pub(crate) enum Handler {
     Function(Arc<dyn Function>),
     /// A function, called through what the program has put around it.
     Layered(Arc<dyn DynCallTool>),
+    /// A call of another tool, which has the reply as it is.
+    Reply(Arc<dyn Replies>),
 }
 
 pub(crate) type Running<'f> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'f>>;
+
+/// What has the reply to a call itself.
+pub(crate) trait Replies: Send + Sync {
+    /// Replies to a call under this name, whatever the arguments are.
+    fn reply<'a>(&'a self, public: &'a str, arguments: Arguments) -> BoxFuture<'a, ToolReply>;
+}
 
 /// A function of the program.
 pub(crate) trait Function: Send + Sync {
@@ -61,13 +71,11 @@ impl Entry {
         let (prefix, name): (&str, &str) = match (style, &self.handler) {
             (NameStyle::ToolOnly, _) => ("", &self.tool),
             (NameStyle::ServerTool, Handler::Server { bound: Some((_, spec)), .. }) => ("", spec.prefixed),
-            (NameStyle::ServerTool, Handler::Server { live: Some(client), .. }) => {
-                match &client.config().prefix {
-                    Prefix::ServerName => (&self.server, &self.tool),
-                    Prefix::Named(prefix) => (prefix, &self.tool),
-                    Prefix::None => ("", &self.tool),
-                }
-            }
+            (NameStyle::ServerTool, Handler::Server { live: Some(client), .. }) => match &client.config().prefix {
+                Prefix::ServerName => (&self.server, &self.tool),
+                Prefix::Named(prefix) => (prefix, &self.tool),
+                Prefix::None => ("", &self.tool),
+            },
             (NameStyle::ServerTool, Handler::Server { .. }) => (&self.server, &self.tool),
             (NameStyle::ServerTool, _) if &*self.server == PROGRAM || self.opens_sections() => ("", &self.tool),
             (NameStyle::ServerTool, _) => (&self.server, &self.tool),

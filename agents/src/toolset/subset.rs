@@ -50,7 +50,12 @@ impl Toolset {
             return Err(ToolsetError::new(faults));
         }
         let named = self.entries.iter().zip(is_named).filter(|(_, is_named)| *is_named);
-        Ok(Self::of(named.map(|(entry, _)| entry.clone()).collect(), self.style, self.left_out.clone(), self.carried.clone()))
+        Ok(Self::of(
+            named.map(|(entry, _)| entry.clone()).collect(),
+            self.style,
+            self.left_out.clone(),
+            self.carried.clone(),
+        ))
     }
 
     fn unknown(&self, pattern: &str) -> ToolsetFault {

@@ -12,10 +12,9 @@ use mcp_model::{matches_glob, nearest};
 use mcp_runtime::ToolReply;
 use serde_json::Value;
 
-use self::meta::{Asked, asked, call_tool, find_tools, free_name};
+use self::meta::{asked, call_tool, find_tools, free_name};
 use self::rank::Index;
-use super::turn::{is_in_order, turn};
-use super::words::invalid;
+use super::turn::{Order, turn};
 use super::{Carried, Entry, NameStyle, Toolset};
 use crate::provider::{Answers, Arguments, ModelCall, Provider};
 
@@ -149,26 +148,19 @@ impl Deferred {
     pub fn dispatch(&self, name: &str, arguments: impl Into<Arguments>) -> impl Future<Output = ToolReply> + Send {
         let arguments = arguments.into();
         async move {
-            if name == &*self.finder {
-                self.listed.dispatch(name, arguments).await
-            } else if name == &*self.caller {
-                match asked(arguments) {
-                    Ok(Asked { name, arguments }) => self.all.dispatch(&name, arguments).await,
-                    Err(what) => ToolReply::failure(invalid(name, &what)),
-                }
-            } else {
-                self.all.dispatch(name, arguments).await
-            }
+            let is_of_the_two = [&*self.finder, &*self.caller].contains(&name);
+            let set = if is_of_the_two { &self.listed } else { &self.all };
+            set.dispatch(name, arguments).await
         }
     }
 
     /// As [`Toolset::turn`]. A call through `call_tool` is in order where that of the tool itself would be.
     pub async fn turn(&self, calls: Vec<ModelCall>) -> Answers {
-        let is_ordered = |call: &ModelCall| {
+        let order = |call: &ModelCall| {
             let inner = (call.name == *self.caller).then(|| asked(call.arguments.clone()).ok()).flatten();
             let name = inner.as_ref().map_or(call.name.as_str(), |asked| asked.name.as_str());
-            self.all.entry(name).is_some_and(|entry| is_in_order(entry))
+            self.all.entry(name).map_or(Order::Any, |entry| Order::of(entry))
         };
-        turn(&calls, is_ordered, |call| Box::pin(self.dispatch(&call.name, call.arguments.clone()))).await
+        turn(&calls, order, |call| Box::pin(self.dispatch(&call.name, call.arguments.clone()))).await
     }
 }
