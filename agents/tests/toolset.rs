@@ -470,7 +470,7 @@ async fn layers_stand_around_functions() {
         .functions_through(|functions| {
             let stack = Stack::new(functions)
                 .policy(Policy::deny(["drop_*"]))
-                .policy(Policy::new(|call| match (call.server, call.arguments["number"].as_u64()) {
+                .policy(Policy::new(|call| match (call.server, call.arguments.get("number").and_then(Value::as_u64)) {
                     ("shop", Some(13)) => Verdict::deny("not that one"),
                     _ => Verdict::Allow,
                 }))
