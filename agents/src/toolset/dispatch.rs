@@ -132,7 +132,7 @@ fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, St
     let mut whole = sent.clone();
     entry.prepared.nulls(schema).take_out(&mut whole);
     if let Err(violation) = check(&whole) {
-        whole = if whole != sent && check(&sent).is_ok() {
+        whole = if lacks_nulls_alone(&whole, &sent) && check(&sent).is_ok() {
             // A null that seemed needless is what the schema asks for elsewhere.
             sent
         } else {
@@ -144,6 +144,23 @@ fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, St
         Value::Object(arguments) => Ok(arguments),
         // Nobody takes an object away.
         _ => Err(invalid(&entry.public, "the arguments are to be a JSON object")),
+    }
+}
+
+/// Whether nothing but nulls is gone: names that were given back are the server's, and those that were sent are not.
+fn lacks_nulls_alone(whole: &Value, sent: &Value) -> bool {
+    match (whole, sent) {
+        (Value::Object(whole), Value::Object(sent)) => {
+            let is_kept = |(key, value): (&String, &Value)| match whole.get(key) {
+                Some(kept) => lacks_nulls_alone(kept, value),
+                None => value.is_null(),
+            };
+            whole.keys().all(|key| sent.contains_key(key)) && sent.iter().all(is_kept)
+        }
+        (Value::Array(whole), Value::Array(sent)) => {
+            whole.len() == sent.len() && whole.iter().zip(sent).all(|(whole, sent)| lacks_nulls_alone(whole, sent))
+        }
+        _ => whole == sent,
     }
 }
 

@@ -151,6 +151,12 @@ async fn nulls_stay_where_the_schema_does_not_hold_without_them() {
         assert!(reply.success, "{schema}: {}", reply.message);
         assert_eq!(server.sent(), sent);
     }
+    // A name that stands for another is never sent.
+    let schema = json!({"properties": {"a b": {"type": "string"}, "n": nullable}, "minProperties": 2});
+    let server = Server::saying("done");
+    let set = toolset([entry("s", "t", schema, on_server(server.clone()))]);
+    let reply = set.dispatch("s_t", json!({"a_b": "x", "n": null})).await;
+    assert!(!reply.success && server.calls().is_empty(), "{:?}", server.calls());
 }
 
 #[tokio::test]
