@@ -186,6 +186,22 @@ async fn the_live_list_takes_the_place_of_the_snapshot() {
 
     mcp.close().await;
     assert!(!mcp.is_connected());
+    let heard = tokio::time::timeout(Duration::from_millis(200), changes.changed()).await;
+    assert!(heard.is_err(), "what is closed is not connected by whoever listens: {heard:?}");
+}
+
+#[tokio::test]
+async fn a_list_is_taken_up_where_the_program_asks_for_it() {
+    let (client, connects) = growing("grower");
+    let known = SectionServer::from(client).snapshot(offers(&[("old", "From the snapshot.")]));
+    let prompt = Prompt::new().section(Section::new("a", "A").server(known)).build().expect("the section is right");
+    let first = rendered(&prompt, &PromptState::new());
+    assert_eq!((offered(&first).await, connects.load(Ordering::Relaxed)), (vec!["grower/old".to_owned()], 0));
+    let caller = first.servers()[0].caller();
+    call(&caller, "grower", "grow").await.expect("it grows");
+    assert_eq!(offered(&first).await, ["grower/old"], "what is known is not asked for");
+    assert!(first.refresh().await.is_empty());
+    assert_eq!(offered(&rendered(&prompt, &PromptState::new())).await, ["grower/grow", "grower/grown"]);
 }
 
 #[tokio::test]

@@ -88,7 +88,7 @@ async fn a_server_of_a_closed_section_is_never_started() {
     let first = rendered(&prompt, &PromptState::new());
     assert_eq!(counts(), [0; 6], "rendering starts nothing");
     let known = offered(&first).await;
-    assert_eq!(known, ["first/ping", "open_sections"]);
+    assert_eq!(known, ["open_sections", "first/ping"]);
     assert_eq!(counts(), [1, 0, 0, 0, 0, 0], "what is open, and nothing else");
     first.read_section("closed");
     first.read_section("mcp");
@@ -97,7 +97,7 @@ async fn a_server_of_a_closed_section_is_never_started() {
 
     let second = rendered(&prompt, &first.state());
     let all = second.offered().await;
-    assert_eq!(support::names(&all), ["first/ping", "open_sections", "closed/ping", "child/ping"]);
+    assert_eq!(support::names(&all), ["open_sections", "first/ping", "closed/ping", "child/ping"]);
     assert_eq!(counts(), [1, 1, 1, 0, 0, 0]);
     let OfferedTool::Live { server, caller, .. } = &all.tools[2] else { panic!("{all:?}") };
     assert_eq!(call(caller, server, "ping").await.expect("it answers"), "pong");
@@ -131,6 +131,46 @@ async fn a_server_that_cannot_be_reached_costs_itself_alone() {
     let all = rendered(&prompt, &PromptState::new()).offered().await;
     assert_eq!(support::names(&all), ["there/ping"]);
     assert_eq!(all.failed.len(), 1, "{all:?}");
+    prompt.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_is_dead_is_not_started_by_every_turn() {
+    let folder = tempfile::tempdir().expect("there is a folder");
+    let file = folder.path().join("dead").to_string_lossy().into_owned();
+    let script = r#"printf 'x\n' >> "$1"; exit 1"#.to_owned();
+    let dead = ServerConfig::stdio("dead", "/bin/sh").args(["-c".to_owned(), script, "dead".to_owned(), file]);
+    let prompt = Prompt::new().section(Section::new("a", "A").server(dead)).build().expect("the section is right");
+    let first = rendered(&prompt, &PromptState::new());
+    assert_eq!(first.offered().await.failed.len(), 1);
+    let tries = starts(folder.path(), "dead");
+    assert!(tries > 0);
+    assert_eq!(rendered(&prompt, &PromptState::new()).offered().await.failed.len(), 1, "it is told of all the same");
+    assert_eq!(starts(folder.path(), "dead"), tries);
+    assert_eq!(first.refresh().await.len(), 1);
+    assert!(starts(folder.path(), "dead") > tries, "where the program asks, it is tried");
+}
+
+#[tokio::test]
+async fn equal_configurations_are_one_process() {
+    let folder = tempfile::tempdir().expect("there is a folder");
+    let config = || counted(folder.path(), "twice");
+    let mcp = McpSection::new([config()]);
+    let dynamic = config();
+    let prompt = Prompt::new()
+        .section(Section::new("a", "A").server(config()))
+        .section(&mcp)
+        .section(Section::new("b", "B").servers_from(move |()| [dynamic.clone()]))
+        .build()
+        .expect("the sections are right");
+    assert!(mcp.connect().await.is_empty());
+    let first = rendered(&prompt, &PromptState::new());
+    assert_eq!((offered(&first).await, first.warnings().len()), (vec!["twice/ping".to_owned()], 0));
+    assert!(first.text().contains("`twice_ping`"), "the inventory knows what was listed: {}", first.text());
+    assert_eq!(call(&first.servers()[0].caller(), "twice", "ping").await.expect("it answers"), "pong");
+    assert_eq!(starts(folder.path(), "twice"), 1);
+    mcp.close().await;
+    assert!(!mcp.is_connected());
     prompt.close().await;
 }
 
@@ -185,7 +225,7 @@ fn what_was_known_stays_where_it_was() {
         assert_eq!(now[..known.len()], known[..], "after {opened:?}");
         known = now;
     }
-    assert_eq!(known, ["of_d", "open_sections", "read_section", "of_a", "of_c", "of_b"]);
+    assert_eq!(known, ["open_sections", "read_section", "of_d", "of_a", "of_c", "of_b"]);
 }
 
 #[test]
@@ -241,7 +281,7 @@ fn one_level_opens_at_a_time() {
     let second = rendered(&nested(), &opened.state);
     assert!(second.text().contains("All of a.") && second.text().contains("All of c."));
     assert!(second.text().contains("Short of b.") && !second.text().contains("All of b."), "{}", second.text());
-    assert_eq!(functions(&second), ["of_d", "open_sections", "read_section", "of_a", "of_c"]);
+    assert_eq!(functions(&second), ["open_sections", "read_section", "of_d", "of_a", "of_c"]);
 }
 
 #[test]
@@ -311,7 +351,11 @@ fn what_the_program_keeps_closed_no_model_opens() {
     assert!(!opened.reply.success && opened.opened.is_empty(), "{opened:?}");
     assert!(!first.read_section("a").success);
     let full = rendered(&nested(), &PromptState::new().with_visibility("a", Visibility::Full));
-    assert_eq!(functions(&full)[0], "of_a", "what the program opens was there from the beginning");
+    assert_eq!(
+        functions(&full)[..3],
+        ["open_sections", "read_section", "of_a"],
+        "what the program opens was there from the beginning"
+    );
 }
 
 #[tokio::test]

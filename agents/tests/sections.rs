@@ -86,7 +86,7 @@ async fn a_prompt_reads_like_this() {
     let closed = prompt.render(&repo(), &PromptState::new()).expect("it renders");
     golden("closed.md", closed.text());
     let first = offered(&closed).await;
-    assert_eq!(first, ["take_note", "github/list_issues", "github/merge", "open_sections", "read_section"]);
+    assert_eq!(first, ["open_sections", "read_section", "take_note", "github/list_issues", "github/merge"]);
 
     let opened = closed.open_sections(&["advanced".to_owned()], "files are needed");
     let open = prompt.render(&repo(), &opened.state).expect("it renders");
@@ -256,7 +256,7 @@ fn everything_that_is_wrong_is_said_at_once() {
         "`e` has a summary without text",
         "`f` may be shown as a summary and has none",
         "`g.h.g` stands below a section of the same key: a cycle",
-        "`i` has policies or layers, and no servers",
+        "`i` has policies or layers, and neither servers nor functions",
         "`j` declares two servers `s`",
         "`Not A Name` is no name of a server",
         "nobody knows the tools of `mute`",

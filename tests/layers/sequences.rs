@@ -77,6 +77,19 @@ async fn scopes_are_told_apart() {
 }
 
 #[tokio::test]
+async fn calls_that_are_denied_take_no_place_from_scopes_that_have_succeeded() {
+    let (server, client) = served();
+    let key = |call: &mcp_bindgen::middleware::CallFacts<'_>| call.arguments["key"].to_string();
+    let stack = Stack::new(client).sequential(SequentialDependency::new("remove", ["get"]).scope(key));
+    stack.call_tool(get("a")).await.unwrap();
+    for scope in 0..10_001 {
+        denied(stack.call_tool(remove(&scope.to_string())).await);
+    }
+    stack.call_tool(remove("a")).await.unwrap();
+    assert_eq!(server.executions("remove"), 1);
+}
+
+#[tokio::test]
 async fn of_many_at_once_only_those_go_that_come_after() {
     let (server, client) = served();
     let stack = removing_after(&client, &["get"]);

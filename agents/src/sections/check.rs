@@ -150,8 +150,8 @@ impl Check<'_> {
             }
             names.push(server.name());
         }
-        if parts.servers.is_empty() && !parts.layers.is_empty() {
-            self.say(path, "has policies or layers, and no servers that they would govern");
+        if parts.servers.is_empty() && parts.tools.is_empty() && !parts.layers.is_empty() {
+            self.say(path, "has policies or layers, and neither servers nor functions that they would govern");
         }
     }
 }

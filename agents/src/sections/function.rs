@@ -1,15 +1,17 @@
 //! A function of the program as a section's tool.
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::future::Future;
 use std::sync::Arc;
 
+use mcp_runtime::{CallError, CallOptions, CallTool, Content, DynCallTool, ToolCall, ToolResult};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::toolset::{Function, Running, Typed, schema_of};
+use crate::toolset::{Function, PROGRAM, Running, Typed, schema_of};
 
 /// A function of the program that a model may call while its section is open.
 ///
@@ -70,6 +72,12 @@ impl SectionTool {
         self.fault.as_deref()
     }
 
+    /// The same, run by what stands around the functions of its section.
+    pub(super) fn governed(&self, caller: Arc<dyn DynCallTool>) -> Self {
+        let function = Arc::new(Governed { name: self.name.clone(), caller });
+        Self { function, ..self.clone() }
+    }
+
     pub(super) fn runner(&self) -> Arc<dyn Function> {
         self.function.clone()
     }
@@ -98,6 +106,60 @@ impl SectionTool {
     /// In words for the model: the arguments do not fit, or what the function said.
     pub async fn run(&self, arguments: Map<String, Value>) -> Result<Value, String> {
         self.function.run(arguments).await
+    }
+}
+
+/// The functions of a section, as something that layers can stand around.
+pub(super) struct Functions(BTreeMap<String, Arc<dyn Function>>);
+
+impl Functions {
+    pub(super) fn of(tools: &[SectionTool]) -> Self {
+        Self(tools.iter().map(|tool| (tool.name.clone(), tool.function.clone())).collect())
+    }
+}
+
+impl CallTool for Functions {
+    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
+        let Some(function) = self.0.get(&*call.tool) else {
+            return Err(CallError::tool_not_found(&*call.server, &*call.tool));
+        };
+        let mut result = ToolResult::new(&*call.server, &*call.tool);
+        match function.run(call.arguments).await {
+            Ok(Value::Null) => {}
+            Ok(Value::String(text)) => result.content = vec![Content::text(text)],
+            Ok(value) => result.structured = Some(value),
+            Err(words) => {
+                result.content = vec![Content::text(words)];
+                result.is_error = true;
+            }
+        }
+        Ok(result)
+    }
+}
+
+/// A function behind layers.
+struct Governed {
+    name: String,
+    caller: Arc<dyn DynCallTool>,
+}
+
+impl Function for Governed {
+    fn run(&self, arguments: Map<String, Value>) -> Running<'_> {
+        Box::pin(async move {
+            let call = ToolCall::new(PROGRAM, self.name.clone(), arguments);
+            let call = call.with(CallOptions::new().source("toolset"));
+            let result = match self.caller.call_tool_dyn(call).await {
+                Ok(result) => result,
+                Err(CallError::Tool(result)) => *result,
+                Err(error) => return Err(error.to_string()),
+            };
+            match result {
+                result if result.is_error => Err(result.text()),
+                ToolResult { structured: Some(value), .. } => Ok(value),
+                ToolResult { content, .. } if content.is_empty() => Ok(Value::Null),
+                result => Ok(Value::String(result.text())),
+            }
+        })
     }
 }
 

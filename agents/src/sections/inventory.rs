@@ -98,13 +98,18 @@ fn lines(server: &SectionServer, admits: Admits<'_>) -> Option<Vec<Line>> {
             sentence: plain::first_sentence(description.unwrap_or_default()),
         })
     };
-    if let (Some(spec), None) = (handle.bound, handle.tools()) {
-        return Some(spec.tools.iter().filter_map(|tool| line(tool.name, tool.prefixed, tool.description)).collect());
-    }
+    let bound = |name: &str| handle.bound.and_then(|spec| spec.tools.iter().find(|tool| tool.name == name));
+    let Some(known) = handle.tools() else {
+        let tools = handle.bound?.tools.iter();
+        return Some(tools.filter_map(|tool| line(tool.name, tool.prefixed, tool.description)).collect());
+    };
     let text = |tool: &Value, key: &str| tool.get(key).and_then(Value::as_str).map(str::to_owned);
     let of_tool = |tool: &Value| {
         let name = text(tool, "name")?;
-        line(&name, &public_name(server.name(), &name), text(tool, "description").as_deref())
+        match bound(&name) {
+            Some(tool) => line(tool.name, tool.prefixed, tool.description),
+            None => line(&name, &public_name(server.name(), &name), text(tool, "description").as_deref()),
+        }
     };
-    Some(handle.tools()?.iter().filter_map(of_tool).collect())
+    Some(known.iter().filter_map(of_tool).collect())
 }

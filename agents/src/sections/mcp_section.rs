@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::{join_all, select_all};
-use mcp_runtime::{Client, ConnectError, ToolChanges};
+use mcp_runtime::{Client, ConnectError, ConnectionState, ToolChanges};
 
 use super::inventory::Inventory;
 use super::section::{AnySection, Section};
@@ -123,31 +123,32 @@ impl McpSection {
     /// Whether all servers are connected.
     #[must_use]
     pub fn is_connected(&self) -> bool {
-        self.clients().all(Client::is_connected)
+        self.clients().all(|client| client.is_connected())
     }
 
     /// Closes all connections, also of clients that the program gave it; child processes are gone when this returns. The
     /// next call of a tool opens another connection.
     pub async fn close(&self) {
-        join_all(self.clients().map(Client::close)).await;
+        join_all(self.clients().map(|client| async move { client.close().await })).await;
     }
 
     /// Watches the lists of the servers that are connected now; it starts none.
     #[must_use]
     pub fn changes(&self) -> InventoryChanges {
-        let connected = |handle: &Arc<Handle>| {
+        let connected = |handle: Arc<Handle>| {
             let client = handle.client.as_ref().filter(|client| client.is_connected())?;
-            Some((handle.clone(), client.tool_changes()))
+            let changes = client.tool_changes();
+            Some((handle, changes))
         };
         InventoryChanges { watched: self.handles().filter_map(connected).collect() }
     }
 
-    fn handles(&self) -> impl Iterator<Item = &Arc<Handle>> {
+    fn handles(&self) -> impl Iterator<Item = Arc<Handle>> {
         self.inventory.servers.iter().map(SectionServer::handle)
     }
 
-    fn clients(&self) -> impl Iterator<Item = &Client> {
-        self.handles().filter_map(|handle| handle.client.as_ref())
+    fn clients(&self) -> impl Iterator<Item = Client> {
+        self.handles().filter_map(|handle| handle.client.clone())
     }
 }
 
@@ -177,7 +178,8 @@ pub struct InventoryChanges {
 
 impl InventoryChanges {
     /// Waits until one of the servers says that its list changed, or was reached anew, and takes up the new one: the prompt is
-    /// to be rendered anew. Gives the server's name. Where nothing is watched this never ends.
+    /// to be rendered anew. Gives the server's name. Where nothing is watched this never ends. It opens no connection: a server
+    /// whose connection is gone is heard again once a call has opened another one.
     ///
     /// # Errors
     /// Where that server gives no list.
@@ -187,12 +189,24 @@ impl InventoryChanges {
         }
         let waiting = self.watched.iter_mut().map(|(handle, changes)| {
             Box::pin(async move {
+                connected(handle).await;
                 let tools = changes.changed().await?;
                 handle.note(tools);
                 Ok(handle.name.clone())
             })
         });
         select_all(waiting).await.0
+    }
+}
+
+/// Waits until somebody has connected it.
+async fn connected(handle: &Handle) {
+    let Some(client) = &handle.client else { return };
+    let mut states = client.watch_state();
+    while !matches!(states.current(), ConnectionState::Connected | ConnectionState::ShutDown) {
+        if states.changed().await.is_none() {
+            return;
+        }
     }
 }
 

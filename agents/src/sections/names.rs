@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use mcp_model::{is_server_name, matches_glob, printable};
 
 use crate::toolset::names::{Wanted, public_names};
+use crate::toolset::{PROGRAM, SECTIONS};
 
 pub(super) const OPEN_SECTIONS: &str = "open_sections";
 pub(super) const READ_SECTION: &str = "read_section";
@@ -13,7 +14,8 @@ const META_TOOLS: [&str; 4] = [OPEN_SECTIONS, READ_SECTION, "find_tools", "call_
 
 /// Names that servers and tools of sections may not have unless a prompt says otherwise: `wink`, under which the toolkit
 /// that this way of writing prompts comes from keeps a program's own tools, and `sections`, under which ours are that open
-/// sections.
+/// sections. Servers are never called `sections` or `program`, whatever a prompt says: sets of tools keep under those what is
+/// no server's.
 pub const RESERVED_NAMES: [&str; 2] = ["wink", "sections"];
 
 /// Why a server may not have a name.
@@ -22,7 +24,8 @@ pub(super) fn server_name_problem(name: &str, reserved: &[String]) -> Option<Str
     if !is_server_name(name) {
         return Some(format!("`{shown}` is no name of a server: that is `^[a-z0-9][a-z0-9_-]{{0,63}}$`"));
     }
-    is_reserved(name, reserved).then(|| format!("the name `{shown}` is reserved; give the server another one"))
+    (is_reserved(name, reserved) || [PROGRAM, SECTIONS].contains(&name))
+        .then(|| format!("the name `{shown}` is reserved; give the server another one"))
 }
 
 /// Why a tool may not have a name.

@@ -15,7 +15,7 @@ use super::server::locked;
 use super::state::{PromptState, Visibility};
 use super::template::listed;
 use super::view::{Seen, View};
-use super::{RenderError, text};
+use super::{render, text};
 
 /// How much of a key that there is not is shown.
 const LONGEST_KEY: usize = 120;
@@ -45,20 +45,16 @@ pub(super) struct Opener {
 
 /// Those of the two tools that the model needs, each from the call on by which it came to need it: it stays where it is
 /// when all is open, or whatever comes after it would be new to a provider's cache.
-pub(super) fn tools(
-    view: &View<'_>,
-    seen: &[Seen],
-    opener: &Arc<Opener>,
-) -> Result<Vec<(usize, SectionTool)>, RenderError> {
+pub(super) fn tools(view: &View<'_>, seen: &[Seen], opener: &Arc<Opener>) -> Vec<(usize, SectionTool)> {
     let (mut open, mut read) = (None, None);
     for seen in seen.iter().filter(|seen| seen.is_for_the_model) {
-        let needed = if view.has_tools(seen.index)? { &mut open } else { &mut read };
+        let needed = if view.has_tools(seen.index) { &mut open } else { &mut read };
         let since = needed.get_or_insert(seen.appeared);
         *since = seen.appeared.min(*since);
     }
     let open = open.map(|since| (since, opener.clone().open_tool()));
     let read = read.map(|since| (since, opener.clone().read_tool()));
-    Ok(open.into_iter().chain(read).collect())
+    open.into_iter().chain(read).collect()
 }
 
 impl Opener {
@@ -199,8 +195,10 @@ impl Opener {
             let path = self.inner.nodes.get(seen.index).map(|node| node.path.as_str()).unwrap_or_default();
             path == key || path.strip_prefix(key).is_some_and(|below| below.starts_with('.'))
         };
+        // As it would be open: with what its policies deny left out.
+        let admitted = render::admitted(&view, &seen).map_err(|error| error.to_string())?;
         let seen: Vec<Seen> = seen.into_iter().filter(of_it).collect();
-        text::text(&view, &seen, &|_, _| true).map_err(|error| error.to_string())
+        text::text(&view, &seen, &|server, tool| admitted.admits(server, tool)).map_err(|error| error.to_string())
     }
 
     /// What the conversation has come to.

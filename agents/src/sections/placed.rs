@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, Weak};
 
-use mcp_runtime::DynCallTool;
 use mcp_runtime::middleware::Stack;
+use mcp_runtime::{CallTool, DynCallTool};
 use minijinja::Environment;
 
 use super::check::{self, Placed};
 use super::error::{PromptError, RenderError};
+use super::function::{Functions, SectionTool};
 use super::params::{Held, Kind, PromptParams};
 use super::section::{AnySection, Declared};
 use super::server::{Handle, Layering, SectionServer, locked};
@@ -23,13 +24,21 @@ pub(super) struct Inner {
     /// What calls go through where sections put layers around a server. They are put around once, so that what they
     /// remember lasts.
     layered: Mutex<Vec<Governed>>,
-    /// The servers that sections made of their parameters.
-    made: Mutex<BTreeMap<(usize, String), Made>>,
+    /// What the functions of a section are run through, where it has layers.
+    functions: BTreeMap<usize, Arc<dyn DynCallTool>>,
+    /// The servers that sections made of their parameters, by name.
+    made: Mutex<BTreeMap<String, Made>>,
 }
 
-/// The servers of one name that a section made of its parameters: the last one is kept, others as long as somebody has them.
+/// How many servers of one name are kept while nobody has them: conversations with different parameters take turns.
+const KEPT: usize = 8;
+
+/// The servers of one name that sections made of their parameters.
+#[derive(Default)]
 struct Made {
-    latest: Arc<Handle>,
+    /// Those of late; the last one was asked for last.
+    recent: Vec<Arc<Handle>>,
+    /// Others, as long as somebody has them.
     earlier: Vec<Weak<Handle>>,
 }
 
@@ -45,19 +54,36 @@ impl Inner {
         let environment = template::environment();
         let nodes = check::placed(sections, &environment, &reserved)?;
         let kinds = nodes.iter().map(|node| node.parts.kind).collect();
-        Ok(Self { nodes, environment, kinds, reserved, layered: Mutex::default(), made: Mutex::default() })
+        unite(&nodes);
+        let governed = nodes.iter().enumerate().filter(|(_, node)| {
+            let parts = &node.parts;
+            !parts.layers.is_empty() && !parts.tools.is_empty()
+        });
+        let functions = governed.map(|(index, node)| {
+            let caller: Arc<dyn DynCallTool> = Arc::new(Functions::of(&node.parts.tools));
+            let stack = node.parts.layers.iter().fold(Stack::new(caller), |stack, layers| layers(stack));
+            (index, Arc::new(stack) as Arc<dyn DynCallTool>)
+        });
+        let functions = functions.collect();
+        Ok(Self { nodes, environment, kinds, reserved, layered: Mutex::default(), functions, made: Mutex::default() })
+    }
+
+    /// The functions of a section that may be called, with its layers around.
+    pub(super) fn functions(&self, index: usize) -> Vec<SectionTool> {
+        let Some(node) = self.nodes.get(index) else { return Vec::new() };
+        let Some(caller) = self.functions.get(&index) else { return node.parts.tools.clone() };
+        let offer = caller.offer();
+        let admitted = node.parts.tools.iter().filter(|tool| offer.admits(tool.name()));
+        admitted.map(|tool| tool.governed(caller.clone())).collect()
     }
 
     /// The servers that were made of configurations, those for earlier parameters too.
     pub(super) fn own_servers(&self) -> Vec<Arc<Handle>> {
-        let fixed = self.nodes.iter().flat_map(|node| &node.parts.servers).filter_map(|declared| match declared {
-            Declared::Fixed(server) => Some(server.handle().clone()),
-            Declared::FromParams(_) => None,
-        });
+        let fixed = fixed(&self.nodes).map(SectionServer::handle);
         let made = locked(&self.made);
         let of_parameters = made.values().flat_map(|made| {
             let earlier = made.earlier.iter().filter_map(Weak::upgrade);
-            [made.latest.clone()].into_iter().chain(earlier)
+            made.recent.iter().cloned().chain(earlier)
         });
         fixed.chain(of_parameters).filter(|handle| handle.config.is_some()).collect()
     }
@@ -120,7 +146,7 @@ impl Inner {
         for declared in &node.parts.servers {
             let found = match declared {
                 Declared::Fixed(server) => vec![server.clone()],
-                Declared::FromParams(make) => self.made(index, node, make(params.get()))?,
+                Declared::FromParams(make) => self.made(node, make(params.get()))?,
             };
             for server in found {
                 if servers.iter().any(|other| other.name() == server.name()) {
@@ -133,37 +159,59 @@ impl Inner {
         Ok(servers)
     }
 
-    /// What a section made of its parameters, each the one that it made before where that is the same.
-    fn made(&self, index: usize, node: &Placed, made: Vec<SectionServer>) -> Result<Vec<SectionServer>, RenderError> {
+    /// What a section made of its parameters, each the one that was there before where that is the same.
+    fn made(&self, node: &Placed, made: Vec<SectionServer>) -> Result<Vec<SectionServer>, RenderError> {
         let one = |server: SectionServer| {
-            let problem = server.handle().problem(&self.reserved);
-            if let Some(message) = problem {
+            let handle = server.handle();
+            if let Some(message) = handle.problem(&self.reserved) {
                 return Err(RenderError::Server { section: node.path.clone(), message });
             }
-            // What the program calls by itself it keeps by itself: two clients of one configuration need not be alike.
-            let handle = match &server.handle().config {
-                Some(_) => self.kept(index, server.handle()),
-                None => server.handle().clone(),
-            };
-            Ok(server.by(handle))
+            Ok(server.by(self.kept(handle)))
         };
         made.into_iter().map(one).collect()
     }
 
-    fn kept(&self, index: usize, handle: &Arc<Handle>) -> Arc<Handle> {
-        let mut made = locked(&self.made);
-        let slot = made
-            .entry((index, handle.name.clone()))
-            .or_insert_with(|| Made { latest: handle.clone(), earlier: Vec::new() });
-        if slot.latest.difference(handle).is_none() {
-            return slot.latest.clone();
+    fn kept(&self, handle: Arc<Handle>) -> Arc<Handle> {
+        if !handle.can_be_compared() {
+            return handle;
         }
-        slot.earlier.retain(|earlier| earlier.strong_count() > 0);
-        let again = slot.earlier.iter().filter_map(Weak::upgrade).find(|earlier| earlier.difference(handle).is_none());
-        let next = again.unwrap_or_else(|| handle.clone());
-        let before = std::mem::replace(&mut slot.latest, next.clone());
-        slot.earlier.retain(|earlier| !std::ptr::eq(earlier.as_ptr(), Arc::as_ptr(&next)));
-        slot.earlier.push(Arc::downgrade(&before));
-        next
+        let is_it = |other: &Arc<Handle>| other.name == handle.name && other.difference(&handle).is_none();
+        if let Some(fixed) = fixed(&self.nodes).map(SectionServer::handle).find(is_it) {
+            fixed.learn(&handle);
+            return fixed;
+        }
+        let mut made = locked(&self.made);
+        let Made { recent, earlier } = made.entry(handle.name.clone()).or_default();
+        let again = recent.iter().position(is_it).map(|index| recent.remove(index));
+        let again = again.or_else(|| earlier.iter().filter_map(Weak::upgrade).find(is_it));
+        let kept = again.unwrap_or_else(|| handle.clone());
+        kept.learn(&handle);
+        earlier.retain(|earlier| earlier.strong_count() > 0 && !std::ptr::eq(earlier.as_ptr(), Arc::as_ptr(&kept)));
+        recent.push(kept.clone());
+        if recent.len() > KEPT {
+            earlier.push(Arc::downgrade(&recent.remove(0)));
+        }
+        kept
+    }
+}
+
+fn fixed(nodes: &[Placed]) -> impl Iterator<Item = &SectionServer> {
+    nodes.iter().flat_map(|node| &node.parts.servers).filter_map(|declared| match declared {
+        Declared::Fixed(server) => Some(server),
+        Declared::FromParams(_) => None,
+    })
+}
+
+/// Makes one server of equal declarations.
+fn unite(nodes: &[Placed]) {
+    let mut firsts: Vec<&SectionServer> = Vec::new();
+    for server in fixed(nodes) {
+        let handle = server.handle();
+        let is_equal =
+            |first: &&&SectionServer| first.name() == handle.name && first.handle().difference(&handle).is_none();
+        match firsts.iter().find(is_equal) {
+            Some(first) => Handle::unite(&first.handle(), &handle),
+            None => firsts.push(server),
+        }
     }
 }

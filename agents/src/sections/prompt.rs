@@ -48,7 +48,8 @@ impl PromptBuilder {
         self
     }
 
-    /// The names that neither servers nor tools of any section may have, in place of [`RESERVED_NAMES`]; globs.
+    /// The names that neither servers nor tools of any section may have, in place of [`RESERVED_NAMES`]; globs. No
+    /// server may be called `sections` or `program` all the same.
     pub fn reserved(mut self, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.reserved = names.into_iter().map(Into::into).collect();
         self

@@ -4,15 +4,18 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_model::ServerConfig;
-use mcp_runtime::{CallTool, Client, DynCallTool, ToolReply};
+use futures_util::future::join_all;
+use mcp_model::{ServerConfig, printable};
+use mcp_runtime::{CallTool, Client, ConnectError, DynCallTool, ToolReply};
 
+use super::check::Placed;
 use super::error::{PromptWarning, RenderError};
 use super::function::SectionTool;
 use super::names::READ_SECTION;
 use super::opening::{self, Opened, Opener};
 use super::params::PromptParams;
 use super::placed::Inner;
+use super::section::Declared;
 use super::server::{Handle, Layering, SectionServer};
 use super::state::{PromptState, Visibility};
 use super::text;
@@ -20,14 +23,16 @@ use super::view::{Seen, View};
 
 /// A prompt as a model gets it: the text, and the servers and tools of the sections that are enabled and open.
 ///
-/// What the model is offered stands in the order of the sections; what came by opening comes after what was there before, so
-/// that the part of the request which a provider has cached stays the same.
+/// What the model is offered stands in the order of the sections, after the tools that open them; what came by opening comes
+/// after what was there before, so that the part of the request which a provider has cached stays the same. It changes where a
+/// section that is opened takes tools away: by a policy for a server that was offered before.
 #[derive(Clone)]
 pub struct RenderedPrompt {
     pub(super) text: String,
     pub(super) servers: Vec<RenderedServer>,
     pub(super) tools: Vec<RenderedTool>,
-    pub(super) order: Vec<Offer>,
+    /// Each with the call of `open_sections` by which it came.
+    pub(super) order: Vec<(usize, Offer)>,
     pub(super) warnings: Vec<PromptWarning>,
     pub(super) opener: Arc<Opener>,
 }
@@ -123,6 +128,14 @@ impl RenderedPrompt {
         self.opener.state()
     }
 
+    /// Lists the tools of its servers anew, side by side, for this prompt and all that are rendered from here on; connects
+    /// where there is no connection. Says which failed: what those offered before stays known. A list is kept otherwise, be it
+    /// that of a snapshot, until a server tells of changes through [`McpSection::changes`](super::McpSection::changes).
+    pub async fn refresh(&self) -> Vec<ConnectError> {
+        let listing = self.servers.iter().map(|server| async move { server.handle.list().await });
+        join_all(listing).await.into_iter().filter_map(Result::err).collect()
+    }
+
     /// Whether sections were opened since this was rendered, so that it is to be rendered anew.
     #[must_use]
     pub fn is_outdated(&self) -> bool {
@@ -179,26 +192,43 @@ pub(super) fn render(
     let view = View { inner, held: &held, state };
     let seen = view.seen()?;
     let opener = Arc::new(Opener::new(inner.clone(), params.clone(), state.clone()));
-    let mut offered = Offered { warnings: unknown_sections(inner, state), ..Offered::default() };
-    let mut items = Vec::new();
-    for seen in &seen {
-        gather(&view, *seen, &mut items)?;
-    }
-    let ours = opening::tools(&view, &seen, &opener)?.into_iter();
-    items.extend(ours.map(|(since, tool)| Item { since, what: What::Tool(tool, None) }));
-    // By since when; among what came at once, what opens sections is last, and the rest in the order of the sections.
-    items.sort_by_key(|item| (item.since, matches!(item.what, What::Tool(_, None))));
-    items.into_iter().for_each(|item| offered.take(item, inner));
-    let chosen = std::mem::take(&mut offered.servers);
-    let servers: Vec<RenderedServer> = chosen.into_iter().map(|chosen| chosen.rendered(inner)).collect();
-    let offers: Vec<_> = servers.iter().map(|server| (server.name(), server.caller.offer())).collect();
-    let admits = |server: &str, tool: &str| {
-        let of_it = offers.iter().find(|(name, _)| *name == server);
-        of_it.is_none_or(|(_, offer)| offer.admits(tool))
-    };
-    let text = text::text(&view, &seen, &admits)?;
-    let Offered { tools, order, warnings, .. } = offered;
+    let ours = opening::tools(&view, &seen, &opener);
+    let offered = Offered::of(&view, &seen, ours)?;
+    offered.refuse_what_would_not_hold(&view, &seen)?;
+    let Offered { servers, tools, order, mut warnings } = offered;
+    let servers: Vec<RenderedServer> = servers.into_iter().map(|chosen| chosen.rendered(inner)).collect();
+    let admitted = Admitted::of(&servers);
+    let text = text::text(&view, &seen, &|server, tool| admitted.admits(server, tool))?;
+    warnings.splice(..0, unknown_sections(inner, state));
     Ok(RenderedPrompt { text, servers, tools, order, warnings, opener })
+}
+
+/// Which tools of servers may be called where these sections are shown.
+pub(super) fn admitted(view: &View<'_>, seen: &[Seen]) -> Result<Admitted, RenderError> {
+    let Offered { servers, .. } = Offered::of(view, seen, Vec::new())?;
+    let servers: Vec<RenderedServer> = servers.into_iter().map(|chosen| chosen.rendered(view.inner)).collect();
+    Ok(Admitted::of(&servers))
+}
+
+/// What of each server may be called, as far as names decide.
+pub(super) struct Admitted(Vec<(String, Admits)>);
+
+type Admits = Box<dyn Fn(&str) -> bool>;
+
+impl Admitted {
+    fn of(servers: &[RenderedServer]) -> Self {
+        let of_server = |server: &RenderedServer| {
+            let offer = server.caller.offer();
+            let admits: Admits = Box::new(move |tool| offer.admits(tool));
+            (server.name().to_owned(), admits)
+        };
+        Self(servers.iter().map(of_server).collect())
+    }
+
+    pub(super) fn admits(&self, server: &str, tool: &str) -> bool {
+        let of_it = self.0.iter().find(|(name, _)| name == server);
+        of_it.is_none_or(|(_, admits)| admits(tool))
+    }
 }
 
 fn unknown_sections(inner: &Inner, state: &PromptState) -> Vec<PromptWarning> {
@@ -221,8 +251,8 @@ enum What {
 
 fn gather(view: &View<'_>, seen: Seen, items: &mut Vec<Item>) -> Result<(), RenderError> {
     let Seen { index, since, visibility: Visibility::Full, .. } = seen else { return Ok(()) };
-    let (Some(node), Some(held)) = (view.inner.nodes.get(index), view.held.get(index)) else { return Ok(()) };
-    let tools = node.parts.tools.iter().map(|tool| What::Tool(tool.clone(), Some(index)));
+    let Some(held) = view.held.get(index) else { return Ok(()) };
+    let tools = view.inner.functions(index).into_iter().map(|tool| What::Tool(tool, Some(index)));
     let servers = view.inner.servers(index, held)?.into_iter().map(|server| What::Server(server, index));
     items.extend(tools.chain(servers).map(|what| Item { since, what }));
     Ok(())
@@ -246,42 +276,100 @@ impl Chosen {
 struct Offered {
     servers: Vec<Chosen>,
     tools: Vec<RenderedTool>,
-    order: Vec<Offer>,
+    order: Vec<(usize, Offer)>,
     warnings: Vec<PromptWarning>,
 }
 
 impl Offered {
-    fn take(&mut self, item: Item, inner: &Inner) {
-        match item.what {
+    /// What the sections that are shown offer, with the tools that open others.
+    fn of(view: &View<'_>, seen: &[Seen], ours: Vec<(usize, SectionTool)>) -> Result<Self, RenderError> {
+        let mut items = Vec::new();
+        for seen in seen {
+            gather(view, *seen, &mut items)?;
+        }
+        items.extend(ours.into_iter().map(|(since, tool)| Item { since, what: What::Tool(tool, None) }));
+        // By since when. Among what came at once, what opens sections is first: providers cut long lists at their end, and
+        // without it nothing else is reached. The rest is in the order of the sections.
+        items.sort_by_key(|item| (item.since, !matches!(item.what, What::Tool(_, None))));
+        let mut offered = Self::default();
+        items.into_iter().try_for_each(|item| offered.take(item, view.inner))?;
+        Ok(offered)
+    }
+
+    /// Says now what would go wrong once a model opens a section.
+    fn refuse_what_would_not_hold(&self, view: &View<'_>, seen: &[Seen]) -> Result<(), RenderError> {
+        let closed = seen.iter().filter(|seen| seen.visibility == Visibility::Summary && seen.is_for_the_model);
+        for node in
+            closed.flat_map(|seen| view.enabled_from(seen.index)).filter_map(|index| view.inner.nodes.get(index))
+        {
+            for declared in &node.parts.servers {
+                let Declared::Fixed(server) = declared else { continue };
+                self.known(server, node)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a server is among those that are used, or how it differs from the one that has its name.
+    fn known(
+        &self,
+        server: &SectionServer,
+        node: &Placed,
+    ) -> Result<Option<Result<usize, PromptWarning>>, RenderError> {
+        let Some(index) = self.servers.iter().position(|chosen| chosen.handle.name == server.name()) else {
+            return Ok(None);
+        };
+        let Some(chosen) = self.servers.get(index) else { return Ok(None) };
+        let Some(difference) = chosen.handle.difference(&server.handle()) else { return Ok(Some(Ok(index))) };
+        let (name, used, skipped) = (server.name().to_owned(), chosen.section.clone(), node.path.clone());
+        if node.parts.layers.is_empty() {
+            return Ok(Some(Err(PromptWarning::DuplicateServer { name, used, skipped, difference })));
+        }
+        let message = format!(
+            "section `{used}` declares another `{}`, {difference}, and is used, so that the policies and layers of this one \
+             would not hold; declare clones of one `SectionServer` in both, or give one of them another name",
+            printable(&name)
+        );
+        Err(RenderError::Server { section: skipped, message })
+    }
+
+    fn take(&mut self, Item { since, what }: Item, inner: &Inner) -> Result<(), RenderError> {
+        match what {
             What::Tool(tool, section) => {
                 let section = section.and_then(|index| inner.nodes.get(index)).map(|node| node.path.clone());
-                self.order.push(Offer::Tool { index: self.tools.len() });
+                self.order.push((since, Offer::Tool { index: self.tools.len() }));
                 self.tools.push(RenderedTool { tool, section });
+                Ok(())
             }
-            What::Server(server, index) => self.take_server(&server, index, inner),
+            What::Server(server, index) => self.take_server(since, &server, index, inner),
         }
     }
 
-    fn take_server(&mut self, server: &SectionServer, section: usize, inner: &Inner) {
-        let Some(node) = inner.nodes.get(section) else { return };
-        let known = self.servers.iter().position(|chosen| chosen.handle.name == server.name());
-        let difference = known
-            .and_then(|index| self.servers.get(index))
-            .and_then(|chosen| Some((chosen.section.clone(), chosen.handle.difference(server.handle())?)));
-        if let Some((used, difference)) = difference {
-            let (name, skipped) = (server.name().to_owned(), node.path.clone());
-            self.warnings.push(PromptWarning::DuplicateServer { name, used, skipped, difference });
-            return;
-        }
-        let index = known.unwrap_or_else(|| {
-            let (handle, section) = (server.handle().clone(), node.path.clone());
-            self.servers.push(Chosen { handle, section, governors: BTreeMap::new() });
-            self.servers.len() - 1
-        });
+    fn take_server(
+        &mut self,
+        since: usize,
+        server: &SectionServer,
+        section: usize,
+        inner: &Inner,
+    ) -> Result<(), RenderError> {
+        let Some(node) = inner.nodes.get(section) else { return Ok(()) };
+        let index = match self.known(server, node)? {
+            Some(Ok(index)) => index,
+            Some(Err(warning)) => {
+                self.warnings.push(warning);
+                return Ok(());
+            }
+            None => {
+                let (handle, section) = (server.handle(), node.path.clone());
+                self.servers.push(Chosen { handle, section, governors: BTreeMap::new() });
+                self.servers.len() - 1
+            }
+        };
         if let Some(chosen) = self.servers.get_mut(index).filter(|_| !node.parts.layers.is_empty()) {
             chosen.governors.insert(section, node.parts.layers.clone());
         }
-        self.order.push(Offer::Server { index, only: server.selection().cloned() });
+        self.order.push((since, Offer::Server { index, only: server.selection().cloned() }));
+        Ok(())
     }
 }
 

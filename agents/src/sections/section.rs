@@ -172,7 +172,7 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// Adds a function of the program. Its name is the only one in the prompt.
+    /// Adds a function of the program, which the layers of this section govern. Its name is the only one in the prompt.
     pub fn tool(mut self, tool: SectionTool) -> Self {
         self.parts.tools.push(tool);
         self
@@ -184,9 +184,10 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// Adds servers that depend on the parameters. The same configuration is the same server, with the same connection, each
-    /// time that the prompt is rendered; for [`Client`](mcp_runtime::Client)s it is the closure that has to return clones of
-    /// the same.
+    /// Adds servers that depend on the parameters; asked for once the section is enabled and open. The same configuration is
+    /// the same server, with the same connection, each time that the prompt is rendered, and so are clones of one
+    /// [`Client`](mcp_runtime::Client). The prompt keeps the last eight of a name, for conversations that take turns; the
+    /// connections of others end with the prompts that were rendered with them.
     pub fn servers_from<L, S>(mut self, servers: impl Fn(&P) -> L + Send + Sync + 'static) -> Self
     where
         L: IntoIterator<Item = S>,
@@ -200,16 +201,23 @@ impl<P: SectionParams> Section<P> {
         self
     }
 
-    /// Adds a policy for calls of this section's servers.
+    /// Adds a policy for calls of this section's servers and functions; see [`layers`](Self::layers).
     pub fn policy(self, policy: Policy) -> Self {
         self.layers(move |stack| stack.policy(policy.clone()))
     }
 
-    /// Puts layers around this section's servers: approvals, sequential dependencies, transactions, caches and what else a
+    /// Puts layers around this section's servers, and around its functions: approvals, sequential dependencies, transactions, caches and what else a
     /// [`Stack`](mcp_runtime::middleware::Stack) has. Where another section declares the same server in the same way, what
     /// both put around it holds.
     ///
-    /// The closure is run once for each server. What layers remember over calls belongs outside of it, and a clone inside.
+    /// Functions are called as tools of a server `program`, of whose behaviour nothing is known: `Policy::read_only` denies them.
+    /// Layers of another section never govern them.
+    ///
+    /// The closure is run once for each server, and once for all functions. What layers remember over calls belongs outside of
+    /// it, and a clone inside. Two sections of one server share its stack: of what a stack has one of (`total_cap`, `retry`,
+    /// `try_timeout`, `validate`) the section that comes last in the prompt decides, and a clone of one transaction or cache may
+    /// come from one of them only, or every call is denied. A function that itself calls through the transaction that stands
+    /// around it waits in vain.
     ///
     /// ```
     /// use mcp_agents::Section;

@@ -1,7 +1,9 @@
 //! A server as a section declares it.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use mcp_model::{ServerConfig, Snapshot, Transport, matches_glob};
 use mcp_runtime::middleware::Stack;
@@ -13,11 +15,16 @@ use super::names::server_name_problem;
 /// A stack around a server of a section, whatever that is; see [`Section::layers`](super::Section::layers).
 pub type SectionStack = Stack<Arc<dyn DynCallTool>>;
 
+/// For how long a server that could not be listed is not tried again by a prompt.
+const FAILURE_HOLDS: Duration = Duration::from_secs(30);
+
 pub(super) type Layering = Arc<dyn Fn(SectionStack) -> SectionStack + Send + Sync>;
 
 /// A server that a section declares: how it is reached, what is known of its tools, and which of them are the section's.
 ///
-/// Nothing is started by declaring it. A clone is the same server with the same connection.
+/// Nothing is started by declaring it. A clone is the same server with the same connection, and so is, within one prompt, what
+/// is made of an equal configuration, of a clone of the same [`Client`], or of a clone of the same `Arc<dyn DynCallTool>`.
+/// Whatever else calls tools cannot be compared: where several sections have it, they have clones of one `SectionServer`.
 ///
 /// ```
 /// use mcp_agents::SectionServer;
@@ -39,26 +46,29 @@ pub struct SectionServer {
 impl SectionServer {
     /// A server with bindings, called by a [`Client`], by layers around one, or by a fake. Its tools are those that were bound.
     pub fn bound(spec: &'static ServerSpec, caller: impl CallTool + 'static) -> Self {
-        Self::of(Handle { bound: Some(spec), ..Handle::new(spec.name.to_owned(), Arc::new(caller)) })
+        Self::of(Handle { bound: Some(spec), ..Handle::calling(spec.name.to_owned(), caller) })
     }
 
     /// Whatever calls tools, under this name. What it can do says a [`snapshot`](Self::snapshot), which it needs.
     pub fn caller(name: impl Into<String>, caller: impl CallTool + 'static) -> Self {
-        Self::of(Handle::new(name.into(), Arc::new(caller)))
+        Self::of(Handle::calling(name.into(), caller))
     }
 
     fn of(handle: Handle) -> Self {
         Self { handle: Arc::new(handle), only: None }
     }
 
-    /// What the server offered when the snapshot was taken: so its tools are known before it is reached. Once it was listed,
-    /// what it says then holds.
+    /// What the server offered when the snapshot was taken: so its tools are known before it is reached, and it is not asked
+    /// for them. Once it was listed, what it says then holds: [`McpSection::connect`](super::McpSection::connect) and
+    /// [`RenderedPrompt::refresh`](super::RenderedPrompt::refresh) list it. With bindings, the snapshot says which tools there
+    /// are, and those that were bound are called as such.
     #[must_use]
     pub fn snapshot(self, snapshot: Snapshot) -> Self {
-        let Handle { name, config, client, caller, bound, .. } = &*self.handle;
-        let (config, client, bound) = (config.clone(), client.clone(), *bound);
-        let known = Some(Arc::new(snapshot));
-        let handle = Handle { config, client, bound, known, ..Handle::new(name.clone(), caller.clone()) };
+        let handle = self.handle();
+        let Handle { name, config, client, caller, identity, bound, .. } = &*handle;
+        let (config, client, identity, bound) = (config.clone(), client.clone(), identity.clone(), *bound);
+        let known = Mutex::new(Some(Arc::new(snapshot)));
+        let handle = Handle { config, client, identity, bound, known, ..Handle::new(name.clone(), caller.clone()) };
         Self { only: self.only, ..Self::of(handle) }
     }
 
@@ -75,8 +85,9 @@ impl SectionServer {
         &self.handle.name
     }
 
-    pub(super) fn handle(&self) -> &Arc<Handle> {
-        &self.handle
+    /// The one server, also where an equal declaration came first.
+    pub(super) fn handle(&self) -> Arc<Handle> {
+        Handle::root(&self.handle)
     }
 
     /// The same selection of another handle.
@@ -93,7 +104,7 @@ impl SectionServer {
 impl From<ServerConfig> for SectionServer {
     fn from(config: ServerConfig) -> Self {
         let client = Client::new(config.clone());
-        let handle = Handle::new(config.name.clone(), Arc::new(client.clone()));
+        let handle = Handle::calling(config.name.clone(), client.clone());
         Self::of(Handle { config: Some(config), client: Some(client), ..handle })
     }
 }
@@ -101,7 +112,7 @@ impl From<ServerConfig> for SectionServer {
 /// The program's own client, with whatever options it has.
 impl From<Client> for SectionServer {
     fn from(client: Client) -> Self {
-        let handle = Handle::new(client.name().to_owned(), Arc::new(client.clone()));
+        let handle = Handle::calling(client.name().to_owned(), client.clone());
         Self::of(Handle { client: Some(client), ..handle })
     }
 }
@@ -115,6 +126,31 @@ impl fmt::Debug for SectionServer {
     }
 }
 
+/// By what a caller is known again.
+#[derive(Clone)]
+enum Identity {
+    Client(Client),
+    Shared(Arc<dyn DynCallTool>),
+    /// By nothing but the handle that has it.
+    None,
+}
+
+impl Identity {
+    fn of(caller: &dyn Any) -> Self {
+        let client = caller.downcast_ref::<Client>().or_else(|| caller.downcast_ref::<Arc<Client>>().map(|arc| &**arc));
+        let shared = || caller.downcast_ref::<Arc<dyn DynCallTool>>().cloned();
+        client.cloned().map(Self::Client).or_else(|| shared().map(Self::Shared)).unwrap_or(Self::None)
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Client(one), Self::Client(other)) => one.is_same(other),
+            (Self::Shared(one), Self::Shared(other)) => Arc::ptr_eq(one, other),
+            _ => false,
+        }
+    }
+}
+
 /// One server, whoever declares it.
 pub(super) struct Handle {
     pub(super) name: String,
@@ -122,14 +158,84 @@ pub(super) struct Handle {
     pub(super) config: Option<ServerConfig>,
     pub(super) client: Option<Client>,
     caller: Arc<dyn DynCallTool>,
+    identity: Identity,
     pub(super) bound: Option<&'static ServerSpec>,
-    known: Option<Arc<Snapshot>>,
+    known: Mutex<Option<Arc<Snapshot>>>,
     live: Mutex<Option<Arc<[Value]>>>,
+    failed: Mutex<Option<(Instant, ConnectError)>>,
+    /// The equal one that serves in its place.
+    root: Mutex<Option<Arc<Handle>>>,
 }
 
 impl Handle {
+    fn calling(name: String, caller: impl CallTool + 'static) -> Self {
+        let identity = Identity::of(&caller);
+        Self { identity, ..Self::new(name, Arc::new(caller)) }
+    }
+
     fn new(name: String, caller: Arc<dyn DynCallTool>) -> Self {
-        Self { name, caller, config: None, client: None, bound: None, known: None, live: Mutex::default() }
+        Self {
+            name,
+            caller,
+            identity: Identity::None,
+            config: None,
+            client: None,
+            bound: None,
+            known: Mutex::default(),
+            live: Mutex::default(),
+            failed: Mutex::default(),
+            root: Mutex::default(),
+        }
+    }
+
+    fn root(self: &Arc<Self>) -> Arc<Self> {
+        let mut handle = self.clone();
+        loop {
+            let Some(next) = locked(&handle.root).clone() else { return handle };
+            handle = next;
+        }
+    }
+
+    /// Makes one server of two that are equal: of the first, unless the other is in use already.
+    pub(super) fn unite(one: &Arc<Self>, other: &Arc<Self>) {
+        // Two prompts that are built at once would make a circle.
+        static UNITING: Mutex<()> = Mutex::new(());
+        let _alone = locked(&UNITING);
+        let (one, other) = (one.root(), other.root());
+        if Arc::ptr_eq(&one, &other) {
+            return;
+        }
+        let (stays, goes) = if other.is_in_use() && !one.is_in_use() { (other, one) } else { (one, other) };
+        stays.learn(&goes);
+        // Where both are, each keeps its connection, or whoever has it could not close it.
+        if !goes.is_in_use() || goes.shares_connection(&stays) {
+            *locked(&goes.root) = Some(stays);
+        }
+    }
+
+    /// Takes up what an equal one knows.
+    pub(super) fn learn(&self, other: &Self) {
+        if std::ptr::eq(self, other) {
+            return;
+        }
+        let (known, live) = (locked(&other.known).clone(), locked(&other.live).clone());
+        let mut own = locked(&self.known);
+        *own = own.take().or(known);
+        let mut own = locked(&self.live);
+        *own = own.take().or(live);
+    }
+
+    fn is_in_use(&self) -> bool {
+        self.client.as_ref().is_some_and(Client::is_connected)
+    }
+
+    fn shares_connection(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.caller, &other.caller) || self.identity.is(&other.identity)
+    }
+
+    /// Whether an equal one would be known as such.
+    pub(super) fn can_be_compared(&self) -> bool {
+        self.config.is_some() || !matches!(self.identity, Identity::None)
     }
 
     pub(super) fn caller(&self) -> Arc<dyn DynCallTool> {
@@ -139,16 +245,26 @@ impl Handle {
     /// Its tools as far as they are known: the live list, else that of the snapshot.
     pub(super) fn tools(&self) -> Option<Arc<[Value]>> {
         let live = locked(&self.live).clone();
-        live.or_else(|| self.known.as_ref().map(|snapshot| Arc::from(snapshot.tools.as_slice())))
+        live.or_else(|| locked(&self.known).as_ref().map(|snapshot| Arc::from(snapshot.tools.as_slice())))
     }
 
     /// Lists the tools anew; connects where there is no connection.
     pub(super) async fn list(&self) -> Result<(), ConnectError> {
         if let Some(client) = &self.client {
-            let tools = client.list_tools_raw().await?;
-            self.note(tools);
+            let outcome = client.list_tools_raw().await;
+            *locked(&self.failed) = outcome.as_ref().err().map(|error| (Instant::now(), error.clone()));
+            self.note(outcome?);
         }
         Ok(())
+    }
+
+    /// The same, unless it failed a moment ago: a server that is dead is not to cost every turn its patience.
+    pub(super) async fn list_unless_failing(&self) -> Result<(), ConnectError> {
+        let failed = locked(&self.failed).clone().filter(|(since, _)| since.elapsed() < FAILURE_HOLDS);
+        match failed {
+            Some((_, error)) => Err(error),
+            None => self.list().await,
+        }
     }
 
     pub(super) fn note(&self, tools: Vec<Value>) {
@@ -157,7 +273,7 @@ impl Handle {
 
     /// Why a section may not have it.
     pub(super) fn problem(&self, reserved: &[String]) -> Option<String> {
-        let can_be_listed = self.client.is_some() || self.known.is_some() || self.bound.is_some();
+        let can_be_listed = self.client.is_some() || locked(&self.known).is_some() || self.bound.is_some();
         let nobody_knows = || {
             let name = mcp_model::printable(&self.name);
             format!("nobody knows the tools of `{name}`; give it a snapshot with `SectionServer::snapshot`")
@@ -173,9 +289,14 @@ impl Handle {
 
     /// How the other differs, in words that show no secret; `None` where both are the same server.
     pub(super) fn difference(&self, other: &Self) -> Option<String> {
-        let is_one = std::ptr::eq(self, other) || Arc::ptr_eq(&self.caller, &other.caller);
+        let is_same_spec = match (self.bound, other.bound) {
+            (Some(one), Some(other)) => std::ptr::eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
         match (&self.config, &other.config) {
-            _ if is_one => None,
+            _ if std::ptr::eq(self, other) => None,
+            _ if !is_same_spec => Some("with other bindings".to_owned()),
+            _ if self.shares_connection(other) => None,
             (Some(one), Some(other)) if one == other => None,
             (Some(one), Some(other)) => Some(in_words(&one.transport, &other.transport).to_owned()),
             _ => Some("called by something else".to_owned()),

@@ -55,7 +55,7 @@ fn summary(view: &View<'_>, seen: Seen, node: &Placed) -> Result<String, RenderE
         return Ok(text);
     }
     let path = &node.path;
-    let how = if view.has_tools(seen.index)? {
+    let how = if view.has_tools(seen.index) {
         let call = json!({ "section_keys": [path], "reason": "..." });
         format!("To open this section and get its tools, call `{OPEN_SECTIONS}` with `{call}`.")
     } else {

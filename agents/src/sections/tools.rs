@@ -1,15 +1,15 @@
 //! What a rendered prompt offers, tool by tool: what a set of tools is made of.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use mcp_runtime::{CallTool, ConnectError, DynCallTool, ServerSpec, ToolSpec};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::function::SectionTool;
-use super::render::{Offer, RenderedPrompt, RenderedServer};
-use super::server::selects;
+use super::render::{Offer, RenderedPrompt};
+use super::server::{Handle, selects};
 
 /// What a rendered prompt offers, in the order in which models are to be told of it.
 #[derive(Debug)]
@@ -59,56 +59,102 @@ impl OfferedTool {
     }
 }
 
+/// What one declaration offers: a server's tools, or a function.
+pub(super) struct Group {
+    /// The call of `open_sections` by which it came.
+    pub(super) since: usize,
+    pub(super) what: What,
+}
+
+pub(super) enum What {
+    Server {
+        server: String,
+        /// As listed: what is no tool is there as well, and what is there twice.
+        tools: Vec<Value>,
+        bound: Option<&'static ServerSpec>,
+        caller: Arc<dyn DynCallTool>,
+    },
+    Function(SectionTool),
+}
+
 impl RenderedPrompt {
-    /// All that is offered, tool by tool. Servers whose tools nobody knows are connected and listed, side by side; nothing
-    /// else is started, and what stands in a section that is closed never is.
+    /// All that is offered, tool by tool, those of one declaration by their names. Servers whose tools nobody knows are
+    /// connected and listed, side by side; nothing else is started, and what stands in a section that is closed never is. A
+    /// server that could not be listed is not tried again for half a minute.
     pub async fn offered(&self) -> Offered {
-        let unknown =
-            self.servers.iter().filter(|server| server.handle.bound.is_none() && server.handle.tools().is_none());
-        let listing = unknown.map(|server| async move { server.handle.list().await });
-        let failed = join_all(listing).await.into_iter().filter_map(Result::err).collect();
-        let mut seen = BTreeSet::new();
+        let (groups, failed) = self.groups().await;
         let mut tools = Vec::new();
-        for offer in &self.order {
-            match offer {
-                Offer::Tool { index } => {
-                    tools.extend(self.tools.get(*index).map(|rendered| OfferedTool::Function(rendered.tool.clone())));
-                }
-                Offer::Server { index, only } => {
-                    let Some(server) = self.servers.get(*index) else { continue };
-                    tools.extend(server.offered().into_iter().filter(|tool| {
-                        let (_, name) = tool.names();
-                        selects(only.as_ref(), name) && seen.insert((*index, name.to_owned()))
+        for group in groups {
+            match group.what {
+                What::Function(tool) => tools.push(OfferedTool::Function(tool)),
+                What::Server { server, tools: listed, bound, caller } => {
+                    let mut by_name = BTreeMap::new();
+                    for tool in listed {
+                        let Some(name) = wire_name(&tool).map(str::to_owned) else { continue };
+                        by_name.entry(name).or_insert(tool);
+                    }
+                    tools.extend(by_name.into_iter().map(|(name, tool)| {
+                        let (server, caller) = (server.clone(), caller.clone());
+                        match bound.and_then(|spec| Some((spec, spec.tools.iter().find(|tool| tool.name == name)?))) {
+                            Some((server, tool)) => OfferedTool::Bound { server, tool, caller },
+                            None => OfferedTool::Live { server, tool, caller },
+                        }
                     }));
                 }
             }
         }
         Offered { tools, failed }
     }
+
+    /// The same, declaration by declaration, as servers sent it. No tool of a server is in two of them.
+    pub(super) async fn groups(&self) -> (Vec<Group>, Vec<ConnectError>) {
+        let unknown =
+            self.servers.iter().filter(|server| server.handle.bound.is_none() && server.handle.tools().is_none());
+        let listing = unknown.map(|server| async move { server.handle.list_unless_failing().await });
+        let failed = join_all(listing).await.into_iter().filter_map(Result::err).collect();
+        let mut seen: Vec<BTreeSet<String>> = Vec::new();
+        seen.resize_with(self.servers.len(), BTreeSet::new);
+        let of_offer = |(since, offer): &(usize, Offer)| {
+            let what = match offer {
+                Offer::Tool { index } => What::Function(self.tools.get(*index)?.tool.clone()),
+                Offer::Server { index, only } => {
+                    let (server, seen) = (self.servers.get(*index)?, seen.get_mut(*index)?);
+                    let is_first = seen.is_empty();
+                    let (handle, caller) = (&server.handle, server.caller.clone());
+                    let offer = caller.offer();
+                    let mut own = BTreeSet::new();
+                    let mut tools = handle.listed();
+                    tools.retain(|tool| match wire_name(tool) {
+                        // What is no tool is told of once.
+                        None => is_first,
+                        Some(name) => {
+                            let is_its = selects(only.as_ref(), name) && handle.allows(name) && offer.admits(name);
+                            let is_new = is_its && !seen.contains(name);
+                            if is_new {
+                                own.insert(name.to_owned());
+                            }
+                            is_new
+                        }
+                    });
+                    seen.extend(own);
+                    What::Server { server: handle.name.clone(), tools, bound: handle.bound, caller }
+                }
+            };
+            Some(Group { since: *since, what })
+        };
+        let groups = self.order.iter().filter_map(of_offer).collect();
+        (groups, failed)
+    }
 }
 
-impl RenderedServer {
-    /// Those of its tools that are known and may be used.
-    fn offered(&self) -> Vec<OfferedTool> {
-        let (handle, caller) = (&self.handle, &self.caller);
-        let tools: Vec<OfferedTool> = match (handle.bound, handle.tools()) {
-            (Some(server), None) => {
-                let bound = |tool| OfferedTool::Bound { server, tool, caller: caller.clone() };
-                server.tools.iter().map(bound).collect()
-            }
-            (_, known) => {
-                let named = known.iter().flat_map(|tools| tools.iter()).filter(|tool| wire_name(tool).is_some());
-                let live = |tool: &Value| OfferedTool::Live {
-                    server: handle.name.clone(),
-                    tool: tool.clone(),
-                    caller: caller.clone(),
-                };
-                named.map(live).collect()
-            }
-        };
-        let offer = caller.offer();
-        let may_be_called = |name: &str| handle.allows(name) && offer.admits(name);
-        tools.into_iter().filter(|tool| may_be_called(tool.names().1)).collect()
+impl Handle {
+    /// Its tools as they are known, those of bindings in the form of a list.
+    fn listed(&self) -> Vec<Value> {
+        match (self.tools(), self.bound) {
+            (Some(known), _) => known.to_vec(),
+            (None, Some(spec)) => spec.tools.iter().map(|tool| json!({ "name": tool.name })).collect(),
+            (None, None) => Vec::new(),
+        }
     }
 }
 

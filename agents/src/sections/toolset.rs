@@ -1,10 +1,13 @@
 //! A rendered prompt as a set of tools.
 
+use std::collections::BTreeSet;
+
 use mcp_runtime::ConnectError;
+use serde_json::Value;
 
 use super::opening::{OPEN_SECTIONS, READ_SECTION};
 use super::render::RenderedPrompt;
-use super::tools::{Offered, OfferedTool};
+use super::tools::{Group, What};
 use crate::toolset::{PROGRAM, SECTIONS, Toolset, ToolsetBuilder, ToolsetError};
 
 impl RenderedPrompt {
@@ -12,8 +15,9 @@ impl RenderedPrompt {
     /// around, functions, and the tools that open sections. Servers whose tools nobody knows are connected and listed; those
     /// that cannot be are told of beside the set, and the others serve.
     ///
-    /// The set of a later turn begins with the tools of an earlier one as long as only sections were opened in between, so
-    /// that what a provider has cached of the list holds.
+    /// The set of a later turn begins with the tools of an earlier one, under the names that they had, as long as only
+    /// sections were opened in between, so that what a provider has cached of the list holds. It does not where a policy of
+    /// an opened section takes tools away that were there before, or a server lists other tools than it did.
     ///
     /// ```
     /// use mcp_agents::{Prompt, PromptParams, PromptState, Provider, Section, SectionServer};
@@ -36,17 +40,27 @@ impl RenderedPrompt {
     /// # Errors
     /// Where two of the tools are one.
     pub async fn toolset(&self) -> Result<(Toolset, Vec<ConnectError>), ToolsetError> {
-        let Offered { tools, failed, .. } = self.offered().await;
-        let toolset = tools.into_iter().fold(Toolset::builder(), with).build()?;
+        let (groups, failed) = self.groups().await;
+        let mut toolset = Toolset::builder().build()?;
+        for round in groups.chunk_by(|one, other| one.since == other.since) {
+            toolset = round.iter().fold(toolset.extend(), with).build()?;
+        }
         Ok((toolset, failed))
     }
 }
 
-fn with(builder: ToolsetBuilder, tool: OfferedTool) -> ToolsetBuilder {
-    match tool {
-        OfferedTool::Live { server, tool, caller } => builder.server(&server, std::slice::from_ref(&tool), caller),
-        OfferedTool::Bound { server, tool, caller } => builder.bound(server, &[tool], caller),
-        OfferedTool::Function(tool) => {
+fn with(builder: ToolsetBuilder, group: &Group) -> ToolsetBuilder {
+    match &group.what {
+        What::Server { server, tools, bound: None, caller } => builder.server(server, tools, caller.clone()),
+        What::Server { server, tools, bound: Some(spec), caller } => {
+            let name = |tool: &Value| tool.get("name").and_then(Value::as_str).map(str::to_owned);
+            let names: BTreeSet<String> = tools.iter().filter_map(name).collect();
+            let bound: Vec<_> = spec.tools.iter().filter(|tool| names.contains(tool.name)).collect();
+            let is_bound = |tool: &Value| bound.iter().any(|bound| name(tool).as_deref() == Some(bound.name));
+            let others: Vec<Value> = tools.iter().filter(|tool| !is_bound(tool)).cloned().collect();
+            builder.bound(spec, &bound, caller.clone()).server(server, &others, caller.clone())
+        }
+        What::Function(tool) => {
             // Those two have names that no other tool has.
             let group = if [OPEN_SECTIONS, READ_SECTION].contains(&tool.name()) { SECTIONS } else { PROGRAM };
             builder.runs(group.into(), tool.name(), tool.description(), tool.input_schema().clone(), tool.runner())

@@ -78,7 +78,7 @@ impl View<'_> {
     }
 
     /// The sections below one and itself, without those that are disabled.
-    fn enabled_from(&self, index: usize) -> Vec<usize> {
+    pub(super) fn enabled_from(&self, index: usize) -> Vec<usize> {
         let end = self.inner.nodes.get(index).map_or(index, |node| node.end);
         let (mut found, mut next) = (Vec::new(), index);
         while let Some(node) = self.inner.nodes.get(next).filter(|_| next < end) {
@@ -92,15 +92,11 @@ impl View<'_> {
         found
     }
 
-    /// Whether a section or any below it has tools or servers.
-    pub(super) fn has_tools(&self, index: usize) -> Result<bool, RenderError> {
-        for index in self.enabled_from(index) {
-            let (Some(node), Some(held)) = (self.inner.nodes.get(index), self.held.get(index)) else { continue };
-            if !node.parts.tools.is_empty() || !self.inner.servers(index, held)?.is_empty() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    /// Whether a section or any below it has tools or servers. Which ones it makes of its parameters nobody asks before it is
+    /// open.
+    pub(super) fn has_tools(&self, index: usize) -> bool {
+        let enabled = self.enabled_from(index).into_iter().filter_map(|index| self.inner.nodes.get(index));
+        enabled.into_iter().any(|node| !node.parts.tools.is_empty() || !node.parts.servers.is_empty())
     }
 
     /// The direct children of a section, without those that are disabled.

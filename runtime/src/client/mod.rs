@@ -163,6 +163,13 @@ impl Client {
         guard.downcast_ref::<Self>().cloned()
     }
 
+    /// Whether the other is a clone of this one: calls of both go through one connection.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.supervisor, &other.supervisor)
+    }
+
     /// The server's name.
     pub fn name(&self) -> &str {
         &self.supervisor.config.name

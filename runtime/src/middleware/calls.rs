@@ -8,7 +8,7 @@ use tower::{BoxError, Service, ServiceExt};
 
 use super::layer::{Around, ServiceFuture, through};
 use super::wait;
-use crate::{CallError, CallTool, ToolCall, ToolResult};
+use crate::{CallError, CallTool, Dispatched, ToolCall, ToolResult};
 
 /// [`CallTool`] through a service of tower: the client that bindings are given where a program has put tower's own layers
 /// around one.
@@ -48,8 +48,9 @@ where
         // However long that takes: the call's own time is what bounds it.
         let ready = wait::within(&mut call, Duration::MAX, service.ready()).await?;
         let outcome: Result<ToolResult, BoxError> = match ready.map(|ready| ready.map(drop).map_err(Into::into)) {
-            None | Some(Ok(())) => service.call(call).await.map_err(Into::into),
+            Some(Ok(())) => service.call(call).await.map_err(Into::into),
             Some(Err(error)) => Err(error),
+            None => Err(CallError::timeout(server.as_str(), tool.as_str(), Duration::MAX, Dispatched::No).into()),
         };
         outcome.map_err(|error| match error.downcast::<CallError>() {
             Ok(error) => *error,

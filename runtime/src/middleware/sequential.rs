@@ -90,8 +90,8 @@ impl SequentialDependency {
         Ok((call.server.to_string(), scope))
     }
 
-    fn check(&self, known: &Known, call: &ToolCall) -> Result<(), CallError> {
-        let progress = lock(known);
+    fn check(&self, known: Option<&Known>, call: &ToolCall) -> Result<(), CallError> {
+        let progress = known.map(|known| lock(known).clone()).unwrap_or_default();
         let missing = self.after.iter().enumerate().find_map(|(index, after)| {
             let progress = progress.get(index).copied().unwrap_or_default();
             (!progress.has_succeeded).then_some((after, progress.running > 0))
@@ -107,9 +107,13 @@ impl SequentialDependency {
         self.after.iter().enumerate().filter(is_it).map(|(index, _)| index).collect()
     }
 
-    fn known(&self, key: (String, String)) -> Known {
-        let new = || Arc::new(Mutex::new(vec![Progress::default(); self.after.len()]));
-        lock(&self.seen).get_or_insert(key, new).clone()
+    fn known(&self, key: &(String, String)) -> Option<Known> {
+        lock(&self.seen).get(key).cloned()
+    }
+
+    /// The same, which is remembered from now on.
+    fn remembered(&self, key: &(String, String), otherwise: impl FnOnce() -> Known) -> Known {
+        lock(&self.seen).get_or_insert(key.clone(), otherwise).clone()
     }
 }
 
@@ -141,10 +145,14 @@ impl Running {
         running
     }
 
-    fn note(&self, note: impl Fn(&mut Progress)) {
-        let mut known = lock(&self.known);
-        self.indices.iter().for_each(|index| known.get_mut(*index).map_or((), &note));
+    fn note(&self, of_each: impl Fn(&mut Progress)) {
+        note(&self.known, &self.indices, of_each);
     }
+}
+
+fn note(known: &Known, indices: &[usize], of_each: impl Fn(&mut Progress)) {
+    let mut known = lock(known);
+    indices.iter().for_each(|index| known.get_mut(*index).map_or((), &of_each));
 }
 
 impl Drop for Running {
@@ -161,17 +169,23 @@ impl Around for SequentialDependency {
         if !waits && indices.is_empty() {
             return below.call(call).await;
         }
-        let known = self.known(self.key(&call)?);
+        let key = self.key(&call)?;
         if waits {
-            self.check(&known, &call)?;
+            self.check(self.known(&key).as_ref(), &call)?;
         }
         if indices.is_empty() {
             return below.call(call).await;
         }
-        let running = Running::begin(known, indices);
+        let new = || Arc::new(Mutex::new(vec![Progress::default(); self.after.len()]));
+        let running = Running::begin(self.remembered(&key, new), indices);
         let outcome = below.call(call).await;
         if outcome.as_ref().is_ok_and(|result| !result.is_error) {
             running.note(|progress| progress.has_succeeded = true);
+            // Other scopes may have taken its place meanwhile, and a later call of this one another place.
+            let current = self.remembered(&key, || running.known.clone());
+            if !Arc::ptr_eq(&current, &running.known) {
+                note(&current, &running.indices, |progress| progress.has_succeeded = true);
+            }
         }
         outcome
     }

@@ -48,11 +48,12 @@ impl Direct for Calls {
             }
             let slot = self.requests.slots.acquire().await;
             let (ClientJsonRpcMessage::Request(request), Ok(slot)) = (&message, slot) else { return Sent::Yes };
+            // Read before it is asked whether the call may leave: it goes to the session that the answer was about.
+            let conversation = self.requests.conversation();
             if !outgoing.begin_write(None) {
                 return Sent::Yes;
             }
             let exchange = async {
-                let conversation = self.requests.conversation();
                 let headers = headers(&request.request, &conversation);
                 let session = conversation.session.as_deref();
                 let response = self.requests.send(&message, session, headers).await?;

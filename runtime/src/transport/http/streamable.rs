@@ -222,16 +222,15 @@ impl Requests {
             if matches!(request.request, ClientRequest::InitializeRequest(_)));
         if !is_handshake {
             let latest = Conversation { session: session.cloned(), version: headers.get(&VERSION).cloned() };
-            let mut is_renewed = false;
             self.latest.send_if_modified(|known| {
-                is_renewed = known.session.is_some() && known.session != latest.session;
+                // Before anybody can see the session, and send something to it.
+                if known.session.is_some() && known.session != latest.session {
+                    self.http.ledger.list_news.begin_session();
+                }
                 let is_new = *known != latest;
                 *known = latest;
                 is_new
             });
-            if is_renewed {
-                self.http.ledger.list_news.begin_session();
-            }
         }
     }
 
