@@ -50,9 +50,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! What goes into a request is plain JSON, so that it fits whatever client of a provider a program has.
-
-#![allow(dead_code, unused_imports)]
+//! A model's reply goes to [`Provider::calls`], its calls to [`Toolset::turn`], and what comes of them by
+//! [`Answers::results`] into the next request: for each call there is a result, whatever became of it. Lists that are too
+//! long for a context are [`deferred`](Toolset::deferred) behind two tools. Where several conversations call through the same
+//! layers, [`Toolset::with_extension`] tells them apart, and [`ToolsetBuilder::functions_through`] puts layers around
+//! functions. What goes into a request is plain JSON, so that it fits whatever client of a provider a program has.
+//!
+//! # Sections
+//!
+//! A [`Prompt`] is made of [`Section`]s, which declare what they need: text, parameters, functions, servers and the layers
+//! around them. One that is shown as a summary costs little; what it declares is neither started nor told of before the model
+//! opens it. [`Prompt::render`] gives the text of a turn, and [`RenderedPrompt::toolset`] the tools that are there with it.
+//! [`McpSection`] makes a section of whatever a server lists.
+//!
+//! # Hosted servers
+//!
+//! Some providers call MCP servers themselves. [`HostedServers`] says which of the servers with `hosted = true` a provider can be
+//! handed as their configuration demands, and prints them for its request; each of the others is named with the reason, and
+//! stays with the program's own client. Layers of the program do not reach what a provider calls itself.
 
 mod hosted;
 mod provider;
@@ -68,6 +83,6 @@ pub use sections::*;
 #[cfg(feature = "tokens")]
 pub use toolset::TOKENIZER;
 pub use toolset::{
-    Cost, Deferred, Definitions, DiagnosticKind, NameStyle, NothingPinned, ToolCost, ToolDiagnostic, Toolset,
-    ToolsetBuilder, ToolsetError, ToolsetFault,
+    Cost, Deferred, Definitions, DiagnosticKind, Functions, NameStyle, NothingPinned, ToolCost, ToolDiagnostic,
+    Toolset, ToolsetBuilder, ToolsetError, ToolsetFault,
 };

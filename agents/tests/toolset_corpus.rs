@@ -133,6 +133,26 @@ fn a_list_less_renames_nothing(every: usize) {
     println!("{compared} names compared over {sets} sets, {} partners of collisions renamed", partners.len());
 }
 
+/// The names of all properties of a schema, at whatever depth.
+fn properties(schema: &Value) -> Vec<&str> {
+    let Value::Object(keywords) = schema else {
+        return schema.as_array().into_iter().flatten().flat_map(properties).collect();
+    };
+    let mut names = Vec::new();
+    for (keyword, value) in keywords {
+        match (keyword.as_str(), value) {
+            ("enum" | "const" | "default" | "examples", _) => {}
+            ("properties" | "$defs", Value::Object(members)) => {
+                let named = members.keys().filter(|_| keyword == "properties").map(String::as_str);
+                names.extend(named);
+                names.extend(members.values().flat_map(properties));
+            }
+            _ => names.extend(properties(value)),
+        }
+    }
+    names
+}
+
 /// What a request fails by as a whole where one tool has it.
 fn faults(provider: Provider, declaration: &Value) -> Vec<&'static str> {
     let tool = declaration.get("function").unwrap_or(declaration);
@@ -144,7 +164,16 @@ fn faults(provider: Provider, declaration: &Value) -> Vec<&'static str> {
     let is_openai = matches!(provider, Provider::OpenAiChat | Provider::OpenAiResponses);
     let length = tool["description"].as_str().unwrap_or_default().chars().count();
     let combines = ["oneOf", "anyOf", "allOf"].iter().any(|key| schema.get(key).is_some());
+    let is_key = |key: &str| match provider {
+        Provider::Anthropic => {
+            let is_next = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+            (1..=64).contains(&key.len()) && key.chars().all(is_next)
+        }
+        Provider::Gemini => fits_every_provider(key) && !key.contains('-'),
+        _ => true,
+    };
     let rules = [
+        (properties(schema).into_iter().all(is_key), "the name of a property"),
         (fits_every_provider(tool["name"].as_str().unwrap_or_default()), "name"),
         (schema["type"] == "object", "no object at the root"),
         (schema["properties"].is_object(), "no properties"),
@@ -165,6 +194,12 @@ fn a_check_of_declarations_refuses_what_providers_refuse() {
     assert_eq!(faults(Provider::OpenAiChat, &chat), expected);
     let combined = json!({ "name": "a", "input_schema": { "type": "object", "properties": {}, "anyOf": [] } });
     assert_eq!(faults(Provider::Anthropic, &combined), ["a combinator at the root"]);
+    let inner = json!({ "type": "object", "properties": { "a b": {} } });
+    let schema = json!({ "type": "object", "properties": { "enum": { "items": inner } } });
+    let named = json!({ "name": "a", "description": "", "input_schema": schema, "parametersJsonSchema": schema });
+    for provider in [Provider::Anthropic, Provider::Gemini] {
+        assert_eq!(faults(provider, &named), ["the name of a property"]);
+    }
 }
 
 #[test]

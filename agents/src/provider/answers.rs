@@ -5,7 +5,7 @@ use std::ops::Deref;
 use mcp_runtime::ToolReply;
 use serde_json::Value;
 
-use super::parts::{Part, capped, parts};
+use super::parts::{Part, Room, capped, parts};
 use super::{Provider, anthropic, gemini, openai_chat, openai_responses};
 
 /// How many characters of text a model is shown of one result, where nothing else is said: some 25,000 tokens.
@@ -105,7 +105,8 @@ impl Provider {
     /// items of its Responses, one message of Anthropic's with all results, one content of Gemini's.
     ///
     /// A result is never empty: what has no text is said in words or as JSON. Images go where the provider takes them
-    /// (not with Chat Completions, and not with errors of Anthropic's); of other media, links and unknown blocks the model
+    /// (not with Chat Completions, and not with errors of Anthropic's), as long as a turn has no more than 20 of them and 15
+    /// million characters of base64; of other pictures and media, links and unknown blocks the model
     /// gets the JSON without the data. Errors are marked where there is a mark and begin with `error:` where there is none.
     /// Control characters and marks that turn writing around are taken out. Of each result the first 100,000 characters
     /// are shown, and it says how much was left out; [`results_within`](Self::results_within) sets another bound.
@@ -143,6 +144,7 @@ impl Provider {
             Self::Gemini => gemini::result,
         };
         let groups = grouped(answers);
+        let mut room = Room::of_a_turn();
         let printed = groups.iter().map(|group| {
             let is_shared = group.answers.len() > 1;
             let mut all = Vec::new();
@@ -150,7 +152,7 @@ impl Provider {
                 if is_shared {
                     all.push(Part::Text(format!("`{}`:", mcp_model::printable(&answer.name))));
                 }
-                all.extend(parts(&answer.reply, takes, group.is_success()));
+                all.extend(parts(&answer.reply, takes, group.is_success(), &mut room));
             }
             capped(&mut all, characters);
             print(group, all)

@@ -38,7 +38,8 @@ impl ModelCall {
 
 impl Provider {
     /// The calls that a model's reply asks for, in its order. Calls that the provider carries out itself are not among
-    /// them.
+    /// them. Those of Chat Completions that are no calls of functions are (`custom`): a conversation does not go on before each
+    /// of them is answered.
     ///
     /// It takes the body of a response, and also what programs keep of it: the message, the list of its items or blocks.
     /// Of several alternatives (`choices`, `candidates`) it is the first. What is not of these forms asks for no calls. A

@@ -21,8 +21,17 @@ pub(super) fn calls(reply: &Value) -> Vec<ModelCall> {
         .iter()
         .enumerate()
         .filter_map(|(place, call)| {
-            let function = call.get("function").filter(|function| function.is_object())?;
-            let mut read = ModelCall::new(text(call, "id"), text(function, "name"), arguments(function, "arguments"));
+            let mut read = match call.get("function").filter(|function| function.is_object()) {
+                Some(function) => {
+                    ModelCall::new(text(call, "id"), text(function, "name"), arguments(function, "arguments"))
+                }
+                // Whatever it is, its id has to be answered.
+                None => {
+                    let id = Some(text(call, "id")).filter(|id| !id.is_empty())?;
+                    let other = call.get("custom").unwrap_or(call);
+                    ModelCall::new(id, text(other, "name"), arguments(other, "input"))
+                }
+            };
             read.is_unfinished = end.unsettles(place + 1 == calls.len(), &read);
             Some(read)
         })
@@ -52,7 +61,9 @@ mod tests {
         let found = calls(&response);
         assert_eq!(found, calls(&message));
         let ids: Vec<&str> = found.iter().map(|call| call.id.as_str()).collect();
-        assert_eq!(ids, ["call_1", "call_2", "call_3"]);
+        assert_eq!(ids, ["call_1", "call_2", "call_3", "call_4"], "each id has to be answered");
+        assert_eq!(found[3].name, "grammar");
+        assert!(found[3].arguments.clone().object().is_err());
         assert_eq!(found[0].arguments.clone().object().map(Value::Object), Ok(json!({"n": 1})));
         assert_eq!(found[2].arguments.clone().object().map(|none| none.len()), Ok(0));
         assert!(found.iter().all(|call| !call.is_unfinished));

@@ -5,6 +5,32 @@ use serde_json::{Map, Value};
 
 /// The longest picture that goes to a provider, in characters of base64: no provider takes much more of one.
 const LARGEST_IMAGE: usize = 5_000_000;
+/// What all pictures of a turn take together, in characters of base64: Gemini takes 20 MB of a request, Anthropic 32.
+const LARGEST_IMAGES: usize = 15_000_000;
+/// How many pictures a turn has: of more than 20 in a request Anthropic takes smaller ones alone, and of more than 100 none.
+const MOST_IMAGES: usize = 20;
+
+/// What room the results of a turn have left for pictures.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    characters: usize,
+    images: usize,
+}
+
+impl Room {
+    pub(super) fn of_a_turn() -> Self {
+        Self { characters: LARGEST_IMAGES, images: MOST_IMAGES }
+    }
+
+    fn take(&mut self, data: &str) -> bool {
+        let fits = data.len() <= self.characters.min(LARGEST_IMAGE) && self.images > 0;
+        if fits {
+            self.characters -= data.len();
+            self.images -= 1;
+        }
+        fits
+    }
+}
 
 /// One part of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +68,7 @@ pub(super) fn joined(parts: &[Part]) -> String {
 }
 
 /// The parts of a reply: its message, and where the result has more than text, that in the order of the server's.
-pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool) -> Vec<Part> {
+pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool, room: &mut Room) -> Vec<Part> {
     let images = if is_success || takes.images_of_errors { takes.images } else { &[] };
     let blocks = reply.value.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let texts: Vec<&str> = blocks.iter().filter_map(text_of).collect();
@@ -57,14 +83,12 @@ pub(super) fn parts(reply: &ToolReply, takes: Takes, is_success: bool) -> Vec<Pa
         match text_of(block) {
             Some(text) if is_by_blocks => parts.push(Part::Text(cleaned(text))),
             Some(_) => {}
-            None => parts.push(image(block, images).unwrap_or_else(|| Part::Text(cleaned(&without_data(block))))),
+            None => parts.push(image(block, images, room).unwrap_or_else(|| Part::Text(cleaned(&without_data(block))))),
         }
     }
     parts.retain(|part| !matches!(part, Part::Text(text) if text.trim().is_empty()));
     if parts.is_empty() {
-        let nothing =
-            if reply.success { "(the tool gave no result)" } else { "(the tool failed, and did not say why)" };
-        parts.push(Part::Text(nothing.to_owned()));
+        parts.push(Part::Text(nothing(reply.success).to_owned()));
     }
     if !reply.success && !takes.marks_errors {
         match parts.first_mut() {
@@ -104,7 +128,7 @@ fn text_of(block: &Value) -> Option<&str> {
 }
 
 /// The picture in a block, or in the resource of one, where the provider takes it.
-fn image(block: &Value, taken: &[&'static str]) -> Option<Part> {
+fn image(block: &Value, taken: &[&'static str], room: &mut Room) -> Option<Part> {
     let (holder, key) = match block.get("type")?.as_str()? {
         "image" => (block, "data"),
         "resource" => (block.get("resource")?, "blob"),
@@ -115,7 +139,7 @@ fn image(block: &Value, taken: &[&'static str]) -> Option<Part> {
     let said = if said == "image/jpg" { "image/jpeg" } else { &said };
     let mime_type = *taken.iter().find(|taken| **taken == said)?;
     // One that cannot be read would make the provider refuse the whole request.
-    (data.len() <= LARGEST_IMAGE && is_base64(data)).then(|| Part::Image { mime_type, data: data.to_owned() })
+    (is_base64(data) && room.take(data)).then(|| Part::Image { mime_type, data: data.to_owned() })
 }
 
 fn is_base64(data: &str) -> bool {
@@ -201,7 +225,7 @@ mod tests {
 
     fn of(result: Value, takes: Takes) -> Vec<Part> {
         let reply = reply(result);
-        parts(&reply, takes, reply.success)
+        parts(&reply, takes, reply.success, &mut Room::of_a_turn())
     }
 
     fn text(text: &str) -> Part {
@@ -247,6 +271,26 @@ mod tests {
     }
 
     #[test]
+    fn pictures_of_a_turn_have_so_much_room() {
+        let pictured = |data: &str, count: usize| {
+            let block = json!({"type": "image", "data": data, "mimeType": "image/png"});
+            reply(json!({"content": vec![block; count]}))
+        };
+        let mut room = Room::of_a_turn();
+        let shown = |reply: &ToolReply, room: &mut Room| {
+            let parts = parts(reply, ALL, true, room);
+            assert!(joined(&parts).len() < 5000);
+            parts.iter().filter(|part| !part.is_text()).count()
+        };
+        let large = pictured(&"A".repeat(LARGEST_IMAGE), 2);
+        assert_eq!([shown(&large, &mut room), shown(&large, &mut room)], [2, 1]);
+        let tiny = pictured("AAAA", 30);
+        assert_eq!((shown(&tiny, &mut room), shown(&tiny, &mut Room::of_a_turn())), (0, MOST_IMAGES));
+        let said = joined(&parts(&large, ALL, true, &mut room));
+        assert!(said.contains("[5000000 characters of base64 left out]"), "{said}");
+    }
+
+    #[test]
     fn nothing_is_never_shown() {
         for empty in [json!({}), json!({"content": []}), json!({"content": [{"type": "text", "text": " \n"}]})] {
             assert_eq!(of(empty.clone(), TEXT), [text("(the tool gave no result)")], "{empty}");
@@ -255,7 +299,7 @@ mod tests {
         assert_eq!(failed, [text("error: (the tool failed, and did not say why)")]);
         assert_eq!(of(json!({"content": [], "structuredContent": {"n": 1}}), TEXT), [text(r#"{"n":1}"#)]);
         let denied = ToolReply::from(CallError::denied("s", "t", "never"));
-        assert_eq!(parts(&denied, ALL, false), [text("s: `t` was denied: never")]);
+        assert_eq!(parts(&denied, ALL, false, &mut Room::of_a_turn()), [text("s: `t` was denied: never")]);
     }
 
     #[test]
@@ -263,7 +307,7 @@ mod tests {
         let block = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
         let pictured = with_message(reply(json!({"content": [block]})));
         assert!(pictured.message.contains("4 characters of base64 left out"), "{}", pictured.message);
-        let shown = parts(&pictured, ALL, true);
+        let shown = parts(&pictured, ALL, true, &mut Room::of_a_turn());
         assert_eq!(shown, [Part::Image { mime_type: "image/png", data: "AAAA".to_owned() }]);
         assert_eq!(with_message(reply(json!({}))).message, "(the tool gave no result)");
     }

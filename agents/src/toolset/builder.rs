@@ -1,7 +1,7 @@
 //! How a set of tools comes to be.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -14,9 +14,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::entry::{Entry, Function, Handler};
+use super::carried::Carried;
+use super::entry::{Entry, Function, Handler, opens_sections};
 use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 use super::function::{Typed, schema_of};
+use super::functions::Functions;
 use super::names::{NameStyle, public_names};
 use super::rewrites::Rewrites;
 use super::{PROGRAM, Prepared, Toolset};
@@ -27,7 +29,8 @@ use super::{PROGRAM, Prepared, Toolset};
 /// name, so that two listings make one set. What is given to call a tool with is what calls it: layers, such as those of a
 /// [`Stack`](mcp_runtime::middleware::Stack), belong there, and policies and approvals then hold however a call comes about.
 /// A tool that could not be called whatever its arguments, because the configuration's `tools` and `exclude` or a policy by
-/// names deny it, is not in the set.
+/// names deny it, is not in the set. Functions of the program are called as they are, unless
+/// [`functions_through`](Self::functions_through) has put layers around them.
 #[derive(Debug, Default)]
 #[must_use = "a builder does nothing until it builds"]
 pub struct ToolsetBuilder {
@@ -36,6 +39,9 @@ pub struct ToolsetBuilder {
     entries: Vec<Entry>,
     style: NameStyle,
     group: Option<Arc<str>>,
+    /// What calls the functions that are added from here on.
+    layers: Option<Layers>,
+    carried: Carried,
     faults: Vec<ToolsetFault>,
     left_out: Vec<ToolDiagnostic>,
 }
@@ -43,7 +49,7 @@ pub struct ToolsetBuilder {
 impl ToolsetBuilder {
     pub(super) fn continuing(set: &Toolset) -> Self {
         let (kept, left_out) = (set.entries.to_vec(), set.left_out.to_vec());
-        Self { kept, left_out, style: set.style, ..Self::default() }
+        Self { kept, left_out, style: set.style, carried: set.carried.clone(), ..Self::default() }
     }
 
     /// How tools are called; [`NameStyle::ServerTool`] by default.
@@ -234,6 +240,47 @@ impl ToolsetBuilder {
         self
     }
 
+    /// Puts layers around the functions that are added from here on, as they stand around a server's tools: policies, approvals
+    /// and events are then of functions, too. To them the server is the function's [`group`](Self::group), `program` without
+    /// one, and the tool is its name. Of what a function does nothing is declared, so that
+    /// [`Approval::of_destructive`](mcp_runtime::middleware::Approval::of_destructive) asks for each, and
+    /// [`Policy::read_only`](mcp_runtime::middleware::Policy::read_only) denies all.
+    ///
+    /// Functions that were added before, and those of a set that is [continued](Toolset::extend), stay as they are; where it
+    /// is called again, the new layers are around what comes after. What opens and reads sections of a prompt is never within
+    /// them.
+    ///
+    /// ```
+    /// use mcp_agents::Toolset;
+    /// use mcp_runtime::middleware::{Approval, ApprovalAnswer, Stack};
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Order { number: u64 }
+    ///
+    /// let mut events = None;
+    /// let toolset = Toolset::builder()
+    ///     .function("find_order", "Finds an order.", async |order: Order| Ok::<_, String>(order.number))
+    ///     .functions_through(|functions| {
+    ///         let stack = Stack::new(functions).approval(Approval::of(["cancel_*"], async |request| {
+    ///             ApprovalAnswer::Decline(format!("{} is not for models", request.tool))
+    ///         }));
+    ///         events = Some(stack.events());
+    ///         stack
+    ///     })
+    ///     .function("cancel_order", "Cancels an order.", async |order: Order| Ok::<_, String>(order.number))
+    ///     .build()?;
+    /// # drop(toolset);
+    /// # Ok::<(), mcp_agents::ToolsetError>(())
+    /// ```
+    pub fn functions_through<C: CallTool + 'static>(mut self, layers: impl FnOnce(Functions) -> C) -> Self {
+        let functions = Functions::default();
+        let calls = Calls::through(layers(functions.clone()));
+        self.layers = Some(Layers { functions, calls });
+        self
+    }
+
     /// Adds a function of the program. The schema of its parameters is the one that `schemars` has for their type, and their
     /// documentation is what the model reads; the function's value goes to the model as JSON, its error in words. A panic is
     /// an error as well.
@@ -287,15 +334,25 @@ impl ToolsetBuilder {
         schema: Value,
         function: Arc<dyn Function>,
     ) -> Self {
+        let name: Arc<str> = name.into();
+        let layers = self.layers.as_ref().filter(|_| !opens_sections(&group, &name));
+        let handler = match layers {
+            Some(layers) if !layers.calls.admits(&name) => return self,
+            Some(layers) => {
+                layers.functions.add(group.clone(), name.clone(), function);
+                Handler::Layered(layers.calls.caller.clone())
+            }
+            None => Handler::Function(function),
+        };
         self.entries.push(Entry {
             public: String::new(),
             server: group,
-            tool: name.into(),
+            tool: name,
             title: None,
             description: Some(description.into()),
             input_schema: Arc::new(schema),
             annotations: Annotations::default(),
-            handler: Handler::Function(function),
+            handler,
             rewrites: Rewrites::default(),
             prepared: Prepared::default(),
         });
@@ -336,7 +393,19 @@ impl ToolsetBuilder {
         let wanted: Vec<_> = self.entries.iter().map(|entry| entry.wanted(self.style)).collect();
         let names = public_names(&wanted, &taken);
         let named = self.entries.into_iter().zip(names).map(|(entry, public)| Arc::new(Entry { public, ..entry }));
-        Ok(Toolset::of(self.kept.into_iter().chain(named).collect(), self.style, self.left_out.into()))
+        Ok(Toolset::of(self.kept.into_iter().chain(named).collect(), self.style, self.left_out.into(), self.carried))
+    }
+}
+
+/// What stands around functions.
+struct Layers {
+    functions: Functions,
+    calls: Calls,
+}
+
+impl fmt::Debug for Layers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Layers").field(&self.functions).finish()
     }
 }
 
@@ -344,7 +413,7 @@ impl ToolsetBuilder {
 struct Calls {
     caller: Arc<dyn DynCallTool>,
     live: Option<Client>,
-    admits: Box<dyn Fn(&str) -> bool + Send>,
+    admits: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
 impl Calls {

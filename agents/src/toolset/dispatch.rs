@@ -1,16 +1,20 @@
 //! One call, from what a model sent to what it is told.
 
 use mcp_model::printable;
-use mcp_runtime::{CallError, CallOptions, CallTool, Client, Content, DynCallTool, ToolCall, ToolReply, ToolResult};
+use mcp_runtime::validate::Violation;
+use mcp_runtime::{CallError, CallOptions, Client, DynCallTool, ToolCall, ToolReply, ToolResult};
 use serde_json::{Map, Value};
 
 use super::contained::{Panicked, contained};
+use super::function::answered;
 use super::words::{broken, invalid, of_error, suggestions, unknown_tool};
 use super::{Entry, Handler, Toolset, mend};
 use crate::provider::{Arguments, with_message};
 
 /// Who makes the calls, for whoever watches.
 const SOURCE: &str = "toolset";
+/// More values in other case are no slip.
+const MOST_MENDED: usize = 16;
 
 impl Toolset {
     /// Calls a tool by its public name, and always answers: whatever goes wrong is said in words from which a model can
@@ -19,13 +23,14 @@ impl Toolset {
     /// - Names are looked up, never taken apart. One that is not in the set, be it unknown or withheld from this model, is
     ///   refused with the nearest ones.
     /// - What goes to the server is what the model sent, also the keys that nobody declared, but for the nulls that strict
-    ///   models have to send and servers do not expect.
+    ///   models have to send and servers do not expect. Where the schema does not hold without them, they stay.
     /// - The arguments are checked against the schema that the server declares; what does not fit is not sent. As far as a
     ///   schema cannot be used, the server alone judges. A value of an `enum` or a `const` in other letter case than the
     ///   declared one is sent as declared, where no other can be meant: models change case even where a schema binds
     ///   them.
     /// - At most 4 MiB of arguments are taken; see [`Arguments`].
-    /// - Where a server no longer knows the tool, its list is asked for once, and the call repeated if the tool is there.
+    /// - Where a server no longer knows the tool, its list is asked for once, and the call repeated if the tool is there. To
+    ///   the layers around the client that is a second call: who approves such calls is asked once more.
     /// - What the tool answers is in the reply's `value` as the server sent it; what a function of the program gives is
     ///   there as `structuredContent`, texts as text.
     ///
@@ -53,34 +58,48 @@ impl Toolset {
     }
 
     async fn call(&self, entry: &Entry, arguments: Arguments) -> ToolReply {
+        let callers = match &entry.handler {
+            // Whoever replies looks at the arguments.
+            Handler::Reply(replies) => return replies.reply(&entry.public, arguments).await,
+            Handler::Function(function) => Err(function),
+            Handler::Layered(caller) => Ok((caller, None)),
+            Handler::Server { caller, live, .. } => Ok((caller, live.as_ref())),
+        };
         let arguments = match readied(entry, arguments) {
             Ok(arguments) => arguments,
             Err(words) => return ToolReply::failure(words),
         };
-        match &entry.handler {
-            Handler::Function(function) => match contained(|| function.run(arguments)).await {
-                Ok(outcome) => of_function(entry, outcome),
-                Err(Panicked) => ToolReply::failure(broken(&entry.public)),
-            },
-            Handler::Server { caller, live, .. } => {
-                // Only where it may have to be sent again.
-                let again = live.as_ref().map(|live| (live, arguments.clone()));
-                let outcome = contained(|| caller.call_tool_dyn(call_of(entry, arguments))).await;
-                let outcome = match (outcome, again) {
-                    (Ok(Err(CallError::ToolNotFound { .. })), Some((live, arguments))) => {
-                        match self.listed_anew(entry, live).await {
-                            Ok(()) => contained(|| caller.call_tool_dyn(call_of(entry, arguments))).await,
-                            Err(words) => return ToolReply::failure(words),
-                        }
-                    }
-                    (outcome, _) => outcome,
-                };
-                match outcome {
-                    Ok(outcome) => of_server(entry, outcome),
-                    Err(Panicked) => ToolReply::failure(broken(&entry.public)),
+        let (caller, live) = match callers {
+            Ok(callers) => callers,
+            Err(function) => {
+                let result = answered(&**function, entry.identity(), &entry.public, arguments).await;
+                return with_message(result.into());
+            }
+        };
+        // Only where it may have to be sent again.
+        let again = live.map(|live| (live, arguments.clone()));
+        let outcome = contained(|| caller.call_tool_dyn(self.call_of(entry, arguments))).await;
+        let outcome = match (outcome, again) {
+            (Ok(Err(CallError::ToolNotFound { .. })), Some((live, arguments))) => {
+                match self.listed_anew(entry, live).await {
+                    Ok(()) => contained(|| caller.call_tool_dyn(self.call_of(entry, arguments))).await,
+                    Err(words) => return ToolReply::failure(words),
                 }
             }
+            (outcome, _) => outcome,
+        };
+        match outcome {
+            Ok(outcome) => of_server(entry, outcome),
+            Err(Panicked) => ToolReply::failure(broken(&entry.public)),
         }
+    }
+
+    fn call_of(&self, entry: &Entry, arguments: Map<String, Value>) -> ToolCall {
+        let call = match &entry.handler {
+            Handler::Server { bound: Some((server, tool)), .. } => ToolCall::bound(server, tool, arguments),
+            _ => ToolCall::new(entry.server.to_string(), entry.tool.to_string(), arguments),
+        };
+        self.carried.attached(call).with(CallOptions::new().source(SOURCE))
     }
 
     /// Asks for the list of a server that does not know the tool.
@@ -108,15 +127,18 @@ impl Toolset {
 fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, String> {
     let arguments = arguments.object().map_err(|error| invalid(&entry.public, &error.to_string()))?;
     let schema = &*entry.input_schema;
-    let mut whole = Value::Object(arguments);
+    let check = |arguments: &Value| entry.prepared.check(schema, arguments);
+    let sent = Value::Object(arguments);
+    let mut whole = sent.clone();
     entry.prepared.nulls(schema).take_out(&mut whole);
-    if let Err(violation) = entry.prepared.check(schema, &whole) {
-        let mut mended = whole.clone();
-        let is_mended = mend::mend_case(schema, &mut mended) && entry.prepared.check(schema, &mended).is_ok();
-        if !is_mended {
-            return Err(invalid(&entry.public, &mend::explained(schema, &whole, &violation)));
-        }
-        whole = mended;
+    if let Err(violation) = check(&whole) {
+        whole = if lacks_nulls_alone(&whole, &sent) && check(&sent).is_ok() {
+            // A null that seemed needless is what the schema asks for elsewhere.
+            sent
+        } else {
+            let explained = || invalid(&entry.public, &mend::explained(schema, &whole, &violation));
+            mended(schema, &whole, &violation, check).ok_or_else(explained)?
+        };
     }
     match whole {
         Value::Object(arguments) => Ok(arguments),
@@ -125,12 +147,41 @@ fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, St
     }
 }
 
-fn call_of(entry: &Entry, arguments: Map<String, Value>) -> ToolCall {
-    let call = match &entry.handler {
-        Handler::Server { bound: Some((server, tool)), .. } => ToolCall::bound(server, tool, arguments),
-        _ => ToolCall::new(entry.server.to_string(), entry.tool.to_string(), arguments),
-    };
-    call.with(CallOptions::new().source(SOURCE))
+/// Whether nothing but nulls is gone: names that were given back are the server's, and those that were sent are not.
+fn lacks_nulls_alone(whole: &Value, sent: &Value) -> bool {
+    match (whole, sent) {
+        (Value::Object(whole), Value::Object(sent)) => {
+            let is_kept = |(key, value): (&String, &Value)| match whole.get(key) {
+                Some(kept) => lacks_nulls_alone(kept, value),
+                None => value.is_null(),
+            };
+            whole.keys().all(|key| sent.contains_key(key)) && sent.iter().all(is_kept)
+        }
+        (Value::Array(whole), Value::Array(sent)) => {
+            whole.len() == sent.len() && whole.iter().zip(sent).all(|(whole, sent)| lacks_nulls_alone(whole, sent))
+        }
+        _ => whole == sent,
+    }
+}
+
+/// The arguments where nothing was wrong with them but the case of some letters.
+fn mended(
+    schema: &Value,
+    arguments: &Value,
+    violation: &Violation,
+    check: impl Fn(&Value) -> Result<(), Violation>,
+) -> Option<Value> {
+    let (mut mended, mut violation) = (arguments.clone(), violation.clone());
+    for _ in 0..MOST_MENDED {
+        if !mend::mend_case(schema, &mut mended, &violation) {
+            return None;
+        }
+        match check(&mended) {
+            Ok(()) => return Some(mended),
+            Err(next) => violation = next,
+        }
+    }
+    None
 }
 
 fn of_server(entry: &Entry, outcome: Result<ToolResult, CallError>) -> ToolReply {
@@ -144,19 +195,4 @@ fn of_server(entry: &Entry, outcome: Result<ToolResult, CallError>) -> ToolReply
             reply
         }
     }
-}
-
-/// What a function gave, in the form of a tool's result.
-fn of_function(entry: &Entry, outcome: Result<Value, String>) -> ToolReply {
-    let mut result = ToolResult::new(&*entry.server, &*entry.tool);
-    match outcome {
-        Ok(Value::Null) => {}
-        Ok(Value::String(text)) => result.content = vec![Content::text(text)],
-        Ok(value) => result.structured = Some(value),
-        Err(words) => {
-            result.content = vec![Content::text(words)];
-            result.is_error = true;
-        }
-    }
-    with_message(result.into())
 }

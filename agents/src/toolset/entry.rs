@@ -4,13 +4,16 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mcp_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolSpec};
+use futures_util::future::BoxFuture;
+use mcp_model::Prefix;
+use mcp_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolReply, ToolSpec};
 use serde_json::{Map, Value};
 
 use super::names::{RESERVED, SECTIONS, Wanted};
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
 use super::{NameStyle, PROGRAM};
+use crate::provider::Arguments;
 
 /// One tool of a set, under the name that models know.
 pub(crate) struct Entry {
@@ -42,9 +45,19 @@ pub(crate) enum Handler {
         live: Option<Client>,
     },
     Function(Arc<dyn Function>),
+    /// A function, called through what the program has put around it.
+    Layered(Arc<dyn DynCallTool>),
+    /// A call of another tool, which has the reply as it is.
+    Reply(Arc<dyn Replies>),
 }
 
 pub(crate) type Running<'f> = Pin<Box<dyn Future<Output = Result<Value, String>> + Send + 'f>>;
+
+/// What has the reply to a call itself.
+pub(crate) trait Replies: Send + Sync {
+    /// Replies to a call under this name, whatever the arguments are.
+    fn reply<'a>(&'a self, public: &'a str, arguments: Arguments) -> BoxFuture<'a, ToolReply>;
+}
 
 /// A function of the program.
 pub(crate) trait Function: Send + Sync {
@@ -58,20 +71,33 @@ impl Entry {
         let (prefix, name): (&str, &str) = match (style, &self.handler) {
             (NameStyle::ToolOnly, _) => ("", &self.tool),
             (NameStyle::ServerTool, Handler::Server { bound: Some((_, spec)), .. }) => ("", spec.prefixed),
-            (NameStyle::ServerTool, Handler::Function(_)) if self.has_no_prefix() => ("", &self.tool),
+            (NameStyle::ServerTool, Handler::Server { live: Some(client), .. }) => match &client.config().prefix {
+                Prefix::ServerName => (&self.server, &self.tool),
+                Prefix::Named(prefix) => (prefix, &self.tool),
+                Prefix::None => ("", &self.tool),
+            },
+            (NameStyle::ServerTool, Handler::Server { .. }) => (&self.server, &self.tool),
+            (NameStyle::ServerTool, _) if &*self.server == PROGRAM || self.opens_sections() => ("", &self.tool),
             (NameStyle::ServerTool, _) => (&self.server, &self.tool),
         };
         Wanted { identity: (&self.server, &self.tool), prefix, name }
     }
 
-    fn has_no_prefix(&self) -> bool {
-        &*self.server == PROGRAM || (&*self.server == SECTIONS && RESERVED.contains(&&*self.tool))
+    /// Whether it is one of those by which models open and read sections.
+    pub(crate) fn opens_sections(&self) -> bool {
+        let is_function = matches!(self.handler, Handler::Function(_));
+        is_function && opens_sections(&self.server, &self.tool)
     }
 
     /// What tells it from others.
     pub(crate) fn identity(&self) -> (&str, &str) {
         (&self.server, &self.tool)
     }
+}
+
+/// Whether a function is one of those by which models open and read sections.
+pub(super) fn opens_sections(group: &str, name: &str) -> bool {
+    group == SECTIONS && RESERVED.contains(&name)
 }
 
 impl<F: Fn(Map<String, Value>) -> Running<'static> + Send + Sync> Function for F {

@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::future::ready;
 use std::marker::PhantomData;
 
+use mcp_runtime::{Content, ToolResult};
 use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema};
@@ -11,7 +12,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::contained::{Panicked, contained};
 use super::entry::{Function, Running};
+use super::words::broken;
 use crate::text::line;
 
 /// The schema of a function's parameters.
@@ -59,6 +62,27 @@ fn may_be_null(schema: &Map<String, Value>) -> bool {
             branches.is_some_and(|branches| branches.iter().any(|branch| branch.get("type").is_some_and(is_null)))
         }
     }
+}
+
+/// What a function gives, in the form of a tool's result; `shown` is the name that the model is told of.
+pub(super) async fn answered(
+    function: &dyn Function,
+    (group, name): (&str, &str),
+    shown: &str,
+    arguments: Map<String, Value>,
+) -> ToolResult {
+    let outcome = contained(|| function.run(arguments)).await;
+    let mut result = ToolResult::new(group, name);
+    match outcome.unwrap_or_else(|Panicked| Err(broken(shown))) {
+        Ok(Value::Null) => {}
+        Ok(Value::String(text)) => result.content = vec![Content::text(text)],
+        Ok(value) => result.structured = Some(value),
+        Err(words) => {
+            result.content = vec![Content::text(words)];
+            result.is_error = true;
+        }
+    }
+    result
 }
 
 /// A function with the types that its arguments are read as.

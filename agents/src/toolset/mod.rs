@@ -1,6 +1,7 @@
 //! Tools of several servers, and of the program itself, for one model.
 
 mod builder;
+mod carried;
 mod ceilings;
 mod contained;
 mod cost;
@@ -10,6 +11,7 @@ mod entry;
 mod error;
 mod find;
 mod function;
+mod functions;
 mod mend;
 pub(crate) mod names;
 mod places;
@@ -28,6 +30,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use builder::ToolsetBuilder;
+use carried::Carried;
 #[cfg(feature = "tokens")]
 pub use cost::TOKENIZER;
 pub use cost::{Cost, ToolCost};
@@ -36,6 +39,7 @@ pub(crate) use entry::{Entry, Function, Handler, Running};
 pub use error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 pub use find::{Deferred, NothingPinned};
 pub(crate) use function::{Typed, schema_of};
+pub use functions::Functions;
 pub use names::NameStyle;
 pub(crate) use names::SECTIONS;
 pub(crate) use prepared::Prepared;
@@ -69,6 +73,8 @@ pub struct Toolset {
     by_name: Arc<BTreeMap<String, usize>>,
     style: NameStyle,
     left_out: Arc<[ToolDiagnostic]>,
+    /// What calls carry.
+    carried: Carried,
 }
 
 impl Toolset {
@@ -84,9 +90,9 @@ impl Toolset {
         ToolsetBuilder::continuing(self)
     }
 
-    fn of(entries: Vec<Arc<Entry>>, style: NameStyle, left_out: Arc<[ToolDiagnostic]>) -> Self {
+    fn of(entries: Vec<Arc<Entry>>, style: NameStyle, left_out: Arc<[ToolDiagnostic]>, carried: Carried) -> Self {
         let by_name = entries.iter().enumerate().map(|(index, entry)| (entry.public.clone(), index)).collect();
-        Self { entries: entries.into(), by_name: Arc::new(by_name), style, left_out }
+        Self { entries: entries.into(), by_name: Arc::new(by_name), style, left_out, carried }
     }
 
     /// How many tools there are.

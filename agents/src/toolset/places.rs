@@ -1,5 +1,7 @@
 //! Which parts of a schema speak of a place in a value.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 /// Alternatives of alternatives grow without measure.
@@ -86,13 +88,8 @@ pub(super) fn named_values<'s>(schemas: &[&'s Value]) -> Vec<&'s str> {
 /// The properties that some of the schemas name, in their order.
 pub(super) fn named_properties<'s>(schemas: &[&'s Value]) -> Vec<&'s str> {
     let keys = schemas.iter().filter_map(|schema| schema.get("properties")?.as_object()).flat_map(Map::keys);
-    let mut names: Vec<&str> = Vec::new();
-    for key in keys {
-        if !names.contains(&key.as_str()) {
-            names.push(key);
-        }
-    }
-    names
+    let mut seen: HashSet<&str> = HashSet::new();
+    keys.map(String::as_str).filter(|key| seen.insert(key)).collect()
 }
 
 #[cfg(test)]

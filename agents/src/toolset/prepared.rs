@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use mcp_runtime::validate::{Validator, Violation};
+use mcp_model::printable;
+use mcp_runtime::validate::{UnusableSchema, Validator, Violation};
 use mcp_schema::provider::Nulls;
 use serde_json::Value;
 
@@ -25,8 +26,10 @@ impl Prepared {
     /// and the server judges the call in the end.
     pub(super) fn check(&self, schema: &Value, arguments: &Value) -> Result<(), Violation> {
         let validator = self.validator.get_or_init(|| {
-            let unusable =
-                |error| tracing::debug!("arguments are not checked, since the schema cannot be used: {error}");
+            let unusable = |error: UnusableSchema| {
+                let why = printable(&error.to_string());
+                tracing::debug!("arguments are not checked, since the schema cannot be used: {why}");
+            };
             Validator::new(schema).map_err(unusable).ok()
         });
         validator.as_ref().map_or(Ok(()), |validator| validator.check(arguments))

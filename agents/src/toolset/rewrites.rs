@@ -125,7 +125,7 @@ const BY_NAME: [&str; 6] =
 const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
 
 /// Takes what misleads out of titles and descriptions; names and values stay what they are.
-fn clean(schema: &mut Value) {
+pub(super) fn clean(schema: &mut Value) {
     match schema {
         Value::Object(keywords) => {
             for (keyword, value) in keywords {

@@ -52,7 +52,12 @@ impl Toolset {
             return Err(ToolsetError::new(faults));
         }
         let named = self.entries.iter().zip(is_named).filter(|(_, is_named)| *is_named);
-        Ok(Self::of(named.map(|(entry, _)| entry.clone()).collect(), self.style, self.left_out.clone()))
+        Ok(Self::of(
+            named.map(|(entry, _)| entry.clone()).collect(),
+            self.style,
+            self.left_out.clone(),
+            self.carried.clone(),
+        ))
     }
 
     /// Without those tools of servers that something says of by server and wire name, in the order of this set and under the

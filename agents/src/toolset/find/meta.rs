@@ -3,20 +3,25 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use mcp_model::{nearest, printable};
-use mcp_runtime::Annotations;
+use mcp_runtime::{Annotations, ToolReply};
 use serde_json::{Map, Value, json};
 
-use super::super::entry::{Function, Running};
-use super::super::rewrites::Rewrites;
+use super::super::cost::bytes;
+use super::super::entry::{Function, Replies, Running};
+use super::super::rewrites::{Rewrites, clean};
+use super::super::words::invalid;
 use super::super::{Entry, Handler, Prepared, Toolset};
 use super::rank::Index;
 use crate::provider::Arguments;
+use crate::text;
 
 const MOST_FOUND: usize = 5;
 /// As much JSON of parameters as one search gives, in bytes.
 const MOST_PARAMETERS: usize = 50_000;
-const LONGEST_SENTENCE: usize = 200;
+/// As much of one tool's, where it is what was searched for.
+const LARGEST_PARAMETERS: usize = 200_000;
 const LONGEST_QUERY: usize = 1000;
 const MOST_SERVERS: usize = 20;
 
@@ -40,7 +45,7 @@ pub(super) fn find_tools(all: &Toolset, index: &Arc<Index>, finder: &str, caller
         "properties": {"query": {"type": "string", "description": "A few words for what is to be done, or a tool's name."}},
     });
     let found = Found { all: all.clone(), index: index.clone() };
-    let mut entry = meta(finder, &description, schema, Arc::new(found));
+    let mut entry = meta(finder, &description, schema, Handler::Function(Arc::new(found)));
     entry.annotations.read_only = Some(true);
     entry
 }
@@ -51,10 +56,10 @@ pub(super) fn call_tool(all: &Toolset, finder: &str, caller: &str) -> Entry {
         "type": "object", "additionalProperties": false, "required": ["name", "arguments"],
         "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
     });
-    meta(caller, &description, schema, Arc::new(Called { all: all.clone() }))
+    meta(caller, &description, schema, Handler::Reply(Arc::new(Called { all: all.clone() })))
 }
 
-fn meta(name: &str, description: &str, schema: Value, function: Arc<dyn Function>) -> Entry {
+fn meta(name: &str, description: &str, schema: Value, handler: Handler) -> Entry {
     Entry {
         public: name.to_owned(),
         server: "tools".into(),
@@ -63,7 +68,7 @@ fn meta(name: &str, description: &str, schema: Value, function: Arc<dyn Function
         description: Some(description.into()),
         input_schema: Arc::new(schema),
         annotations: Annotations::default(),
-        handler: Handler::Function(function),
+        handler,
         rewrites: Rewrites::default(),
         prepared: Prepared::default(),
     }
@@ -75,7 +80,7 @@ fn servers(all: &Toolset) -> String {
     for entry in all.entries() {
         *counts.entry(&entry.server).or_default() += 1;
     }
-    let shown = counts.iter().take(MOST_SERVERS).map(|(server, count)| format!("{} ({count})", printable(server)));
+    let shown = counts.iter().take(MOST_SERVERS).map(|(server, count)| format!("{} ({count})", text::label(server)));
     let mut shown: Vec<String> = shown.collect();
     if counts.len() > MOST_SERVERS {
         shown.push(format!("{} more servers", counts.len() - MOST_SERVERS));
@@ -116,40 +121,24 @@ impl Found {
             });
         }
         let mut room = MOST_PARAMETERS;
-        let described = best.iter().filter_map(|place| entries.get(*place)).map(|entry| {
-            let mut tool = json!({"name": entry.public, "description": sentence(entry)});
-            let size = entry.input_schema.to_string().len();
-            // The first is shown whatever its size is: nothing else could be asked for.
-            let fits = size <= room || room == MOST_PARAMETERS;
-            room = room.saturating_sub(size);
-            let parameters = if fits {
-                Value::clone(&entry.input_schema)
+        let found = best.iter().filter_map(|place| entries.get(*place)).enumerate();
+        let described = found.map(|(rank, entry)| {
+            let size = bytes(&*entry.input_schema);
+            // Nothing could be asked for that the first one has not.
+            let most = if rank == 0 { LARGEST_PARAMETERS } else { room };
+            let parameters = if size <= most {
+                room = room.saturating_sub(size);
+                let mut parameters = Value::clone(&entry.input_schema);
+                clean(&mut parameters);
+                parameters
+            } else if size > LARGEST_PARAMETERS {
+                format!("left out, {size} bytes: more than can be shown").into()
             } else {
                 format!("left out, {size} bytes: search for `{}` to see them", entry.public).into()
             };
-            if let Value::Object(fields) = &mut tool {
-                fields.insert("parameters".to_owned(), parameters);
-            }
-            tool
+            json!({"name": entry.public, "description": entry.sentence(), "parameters": parameters})
         });
         json!({"tools": described.collect::<Vec<_>>()})
-    }
-}
-
-/// What a tool does, in one line.
-fn sentence(entry: &Entry) -> String {
-    let text = entry.description.as_deref().or(entry.title.as_deref()).unwrap_or_default();
-    first_sentence(text, LONGEST_SENTENCE)
-}
-
-/// The first sentence of a text, cut after so many characters.
-pub(super) fn first_sentence(text: &str, longest: usize) -> String {
-    let line = text.trim().split(['\n', '\r']).next().unwrap_or_default().trim();
-    let end = line.match_indices(". ").next().map_or(line.len(), |(end, _)| end + 1);
-    let sentence = line.get(..end).unwrap_or(line);
-    match sentence.char_indices().nth(longest) {
-        Some((end, _)) => format!("{}…", sentence.get(..end).unwrap_or_default()),
-        None => sentence.to_owned(),
     }
 }
 
@@ -183,13 +172,13 @@ struct Called {
     all: Toolset,
 }
 
-/// For whoever takes the list as a toolset of its own; what the tool sent besides text stays behind then.
-impl Function for Called {
-    fn run(&self, arguments: Map<String, Value>) -> Running<'_> {
+impl Replies for Called {
+    fn reply<'a>(&'a self, public: &'a str, arguments: Arguments) -> BoxFuture<'a, ToolReply> {
         Box::pin(async move {
-            let Asked { name, arguments } = asked(arguments.into())?;
-            let reply = self.all.dispatch(&name, arguments).await;
-            if reply.success { Ok(reply.message.into()) } else { Err(reply.message) }
+            match asked(arguments) {
+                Ok(Asked { name, arguments }) => self.all.dispatch(&name, arguments).await,
+                Err(what) => ToolReply::failure(invalid(public, &what)),
+            }
         })
     }
 }

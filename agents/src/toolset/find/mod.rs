@@ -4,6 +4,7 @@ mod meta;
 mod native;
 mod rank;
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -11,11 +12,10 @@ use mcp_model::{matches_glob, nearest};
 use mcp_runtime::ToolReply;
 use serde_json::Value;
 
-use self::meta::{Asked, asked, call_tool, find_tools, free_name};
+use self::meta::{asked, call_tool, find_tools, free_name};
 use self::rank::Index;
-use super::turn::{is_in_order, turn};
-use super::words::invalid;
-use super::{Entry, NameStyle, Toolset};
+use super::turn::{Order, turn};
+use super::{Carried, Entry, NameStyle, Toolset};
 use crate::provider::{Answers, Arguments, ModelCall, Provider};
 
 /// A toolset of which models are told two tools alone: one that finds the others, and one that calls what was found. Made by
@@ -76,15 +76,19 @@ impl Toolset {
 
     /// A set of these entries, whose names are told apart.
     pub(super) fn listing(entries: Vec<Arc<Entry>>) -> Self {
-        Self::of(entries, NameStyle::default(), Arc::default())
+        Self::of(entries, NameStyle::default(), Arc::default(), Carried::default())
     }
 }
 
 impl Deferred {
-    fn new(all: Toolset, index: Arc<Index>, pinned: BTreeSet<String>, finder: Arc<str>, caller: Arc<str>) -> Self {
+    fn new(all: Toolset, index: Arc<Index>, mut pinned: BTreeSet<String>, finder: Arc<str>, caller: Arc<str>) -> Self {
+        // The prompt tells the model to call them by their names.
+        let ours = all.entries().iter().filter(|entry| entry.opens_sections());
+        pinned.extend(ours.map(|entry| entry.public.clone()));
         let meta = [find_tools(&all, &index, &finder, &caller), call_tool(&all, &finder, &caller)];
         let kept = all.entries().iter().filter(|entry| pinned.contains(&entry.public)).cloned();
         let listed = Toolset::listing(meta.into_iter().map(Arc::new).chain(kept).collect());
+        let listed = Toolset { carried: all.carried.clone(), ..listed };
         Self { all, listed, index, pinned: Arc::new(pinned), caller, finder }
     }
 
@@ -106,7 +110,16 @@ impl Deferred {
         Ok(Self::new(self.all, self.index, pinned, self.finder, self.caller))
     }
 
-    /// The tools that the model is told of: the two, and those that are pinned.
+    /// The same tools for one conversation, whose calls carry a value; see [`Toolset::with_extension`]. Nothing is indexed
+    /// anew.
+    #[must_use]
+    pub fn with_extension<T: Any + Clone + Send + Sync>(&self, value: T) -> Self {
+        let Self { index, finder, caller, .. } = self.clone();
+        Self::new(self.all.with_extension(value), index, BTreeSet::clone(&self.pinned), finder, caller)
+    }
+
+    /// The tools that the model is told of: the two, those that are pinned, and those by which it opens and reads sections of
+    /// its prompt.
     #[must_use]
     pub fn listed(&self) -> &Toolset {
         &self.listed
@@ -135,26 +148,19 @@ impl Deferred {
     pub fn dispatch(&self, name: &str, arguments: impl Into<Arguments>) -> impl Future<Output = ToolReply> + Send {
         let arguments = arguments.into();
         async move {
-            if name == &*self.finder {
-                self.listed.dispatch(name, arguments).await
-            } else if name == &*self.caller {
-                match asked(arguments) {
-                    Ok(Asked { name, arguments }) => self.all.dispatch(&name, arguments).await,
-                    Err(what) => ToolReply::failure(invalid(name, &what)),
-                }
-            } else {
-                self.all.dispatch(name, arguments).await
-            }
+            let is_of_the_two = [&*self.finder, &*self.caller].contains(&name);
+            let set = if is_of_the_two { &self.listed } else { &self.all };
+            set.dispatch(name, arguments).await
         }
     }
 
     /// As [`Toolset::turn`]. A call through `call_tool` is in order where that of the tool itself would be.
     pub async fn turn(&self, calls: Vec<ModelCall>) -> Answers {
-        let is_ordered = |call: &ModelCall| {
+        let order = |call: &ModelCall| {
             let inner = (call.name == *self.caller).then(|| asked(call.arguments.clone()).ok()).flatten();
             let name = inner.as_ref().map_or(call.name.as_str(), |asked| asked.name.as_str());
-            self.all.entry(name).is_some_and(|entry| is_in_order(entry))
+            self.all.entry(name).map_or(Order::Any, |entry| Order::of(entry))
         };
-        turn(&calls, is_ordered, |call| Box::pin(self.dispatch(&call.name, call.arguments.clone()))).await
+        turn(&calls, order, |call| Box::pin(self.dispatch(&call.name, call.arguments.clone()))).await
     }
 }

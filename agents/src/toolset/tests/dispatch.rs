@@ -125,6 +125,41 @@ async fn values_in_other_case_are_sent_as_declared() {
 }
 
 #[tokio::test]
+async fn what_is_valid_is_not_mended() {
+    let schema = json!({"properties": {
+        "q": {"anyOf": [{"type": "string"}, {"const": "ALL"}]},
+        "state": {"enum": ["open"]}, "kind": {"enum": ["bug"]},
+    }});
+    let server = Server::saying("done");
+    let set = toolset([entry("s", "t", schema, on_server(server.clone()))]);
+    assert!(set.dispatch("s_t", json!({"q": "all", "state": "OPEN", "kind": "Bug"})).await.success);
+    assert_eq!(server.sent(), json!({"q": "all", "state": "open", "kind": "bug"}));
+}
+
+#[tokio::test]
+async fn nulls_stay_where_the_schema_does_not_hold_without_them() {
+    let nullable = json!({"type": ["string", "null"], "default": null});
+    let properties = json!({"a": nullable, "b": nullable});
+    for (schema, sent) in [
+        (json!({"properties": properties, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}), json!({"a": null})),
+        (json!({"properties": properties, "minProperties": 2}), json!({"a": "x", "b": null})),
+        (json!({"properties": properties, "dependentRequired": {"a": ["b"]}}), json!({"a": "x", "b": null})),
+    ] {
+        let server = Server::saying("done");
+        let set = toolset([entry("s", "t", schema.clone(), on_server(server.clone()))]);
+        let reply = set.dispatch("s_t", sent.clone()).await;
+        assert!(reply.success, "{schema}: {}", reply.message);
+        assert_eq!(server.sent(), sent);
+    }
+    // A name that stands for another is never sent.
+    let schema = json!({"properties": {"a b": {"type": "string"}, "n": nullable}, "minProperties": 2});
+    let server = Server::saying("done");
+    let set = toolset([entry("s", "t", schema, on_server(server.clone()))]);
+    let reply = set.dispatch("s_t", json!({"a_b": "x", "n": null})).await;
+    assert!(!reply.success && server.calls().is_empty(), "{:?}", server.calls());
+}
+
+#[tokio::test]
 async fn a_schema_that_nobody_can_use_does_not_hold_up_calls() {
     for schema in
         [json!({"$ref": "#/nowhere"}), json!({"properties": {"a": {"$ref": "https://example.com/x"}}}), json!(7)]

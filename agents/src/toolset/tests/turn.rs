@@ -81,6 +81,17 @@ async fn reads_go_side_by_side_and_writes_in_order() {
 }
 
 #[tokio::test]
+async fn what_was_put_last_remains() {
+    let slow = Slow::default();
+    let first = ModelCall::new("1", "a_put", json!({"n": 1, "pause": 60}));
+    let answers = set(&slow).turn(vec![first, call("2", "a_put", 2), call("3", "a_write", 3)]).await;
+    assert!(answers.iter().all(|answer| answer.reply.success));
+    let log = slow.log.lock().unwrap().clone();
+    let place = |what: &str| log.iter().position(|line| line == what).expect("it is there");
+    assert!(place("end 1") < place("begin 2") && place("end 3") < place("end 1"), "{log:?}");
+}
+
+#[tokio::test]
 async fn not_everything_is_under_way_at_once() {
     let slow = Slow::default();
     let calls = (0..100).map(|n| call(&n.to_string(), "a_read", n)).collect();
