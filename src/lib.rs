@@ -1,6 +1,10 @@
 #![doc = include_str!("../README.md")]
 
-/// What agents need of servers: tools for models, and prompts that declare servers.
+#[cfg_attr(feature = "macros", doc = include_str!("agents.md"))]
+#[cfg_attr(
+    not(feature = "macros"),
+    doc = "What agents need of servers: tools for models, and prompts that declare servers."
+)]
 #[cfg(feature = "agents")]
 pub use mcp_agents as agents;
 /// What a server is: configuration, snapshots.

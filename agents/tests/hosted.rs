@@ -2,9 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use mcp_agents::{HostedDeclarations, HostedNoteKind, HostedServers, NotHostedReason, Provider};
-use mcp_model::{Config, Drift, ServerConfig};
-use mcp_runtime::{SecretError, SecretRef, SecretSource, ServerSpec, ToolSpec};
+use std::collections::BTreeMap;
+
+use mcp_agents::{
+    HostedDeclarations, HostedNoteKind, HostedServers, NotHostedReason, Prompt, PromptParams, PromptState, Provider,
+    Section, SectionServer, Toolset, Visibility,
+};
+use mcp_model::{Config, Drift, ServerConfig, Snapshot};
+use mcp_runtime::middleware::Policy;
+use mcp_runtime::{Client, SecretError, SecretRef, SecretSource, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
 
 const TOOLS: [&str; 4] = ["list_issues", "create_issue", "merge", "delete_issue"];
@@ -109,6 +115,9 @@ async fn what_cannot_be_handed_over_as_it_is_configured_is_not() {
         (ServerConfig::stdio("tracker", "server").hosted(), &both, NotHostedReason::Transport),
         (ServerConfig::http("tracker", "https://mcp.example.com"), &both, NotHostedReason::NotAsked),
         (url("http://mcp.example.com/mcp"), &only_anthropic, NotHostedReason::Address),
+        (url("http://mcp.example.com/mcp").header("X-Api-Key", "${TRACKER_TOKEN}"), &both, NotHostedReason::Address),
+        (url("http://mcp.example.com/mcp").header("Authorization", "Bearer a"), &both, NotHostedReason::Address),
+        (url("http://mcp.example.com/?api_key=5ecret-5ecret"), &both, NotHostedReason::Address),
         (tracker().header("X-Team", "blue"), &only_anthropic, NotHostedReason::Headers),
         (tracker().header("Authorization", "Basic dTpw"), &only_anthropic, NotHostedReason::Headers),
         (tracker().approve(["*"]), &only_anthropic, NotHostedReason::Approval),
@@ -153,10 +162,14 @@ async fn what_the_provider_cannot_be_held_to_is_said() {
     assert_eq!(note.kind, HostedNoteKind::NotGoverned);
     assert!(note.message.contains("`timeout`, `drift` of its configuration does nothing there"), "{note}");
 
-    let open = ServerConfig::http("tracker", "http://mcp.example.com/?api_key=5ecret-5ecret").hosted();
-    let open = self::declared(Provider::OpenAiResponses, open).await;
-    let kinds: Vec<HostedNoteKind> = open.notes.iter().map(|note| note.kind).collect();
-    assert_eq!(kinds, [HostedNoteKind::NotGoverned, HostedNoteKind::SecretInUrl, HostedNoteKind::NotEncrypted]);
+    for (url, kind) in [
+        ("https://mcp.example.com/?api_key=5ecret-5ecret", HostedNoteKind::SecretInUrl),
+        ("http://mcp.example.com/", HostedNoteKind::NotEncrypted),
+    ] {
+        let open = self::declared(Provider::OpenAiResponses, ServerConfig::http("tracker", url).hosted()).await;
+        let kinds: Vec<HostedNoteKind> = open.notes.iter().map(|note| note.kind).collect();
+        assert_eq!(kinds, [HostedNoteKind::NotGoverned, kind]);
+    }
 }
 
 #[tokio::test]
@@ -194,6 +207,130 @@ async fn bindings_say_what_their_server_and_its_tools_are() {
     let declared = servers.declarations(Provider::OpenAiResponses, &Vault).await;
     assert_eq!(declared.tools[0]["allowed_tools"], json!(["read"]));
     assert!(HostedServers::new().with_bindings(&ServerSpec::new("bare")).is_err());
+}
+
+#[tokio::test]
+async fn no_more_is_handed_over_than_was_bound() {
+    static TOOLS: [ToolSpec; 2] = [ToolSpec::new("list_a", "{}"), ToolSpec::new("list_b", "{}")];
+    static SERVER: ServerSpec =
+        ServerSpec::new("tracker").config(r#"{"url":"https://mcp.example.com","hosted":true}"#).tools(&TOOLS);
+    static EMPTY: ServerSpec = ServerSpec::new("empty").config(r#"{"url":"https://mcp.example.com","hosted":true}"#);
+    let servers = HostedServers::new().with_bindings(&SERVER).unwrap().with_bindings(&EMPTY).unwrap();
+    let openai = servers.declarations(Provider::OpenAiResponses, &Vault).await;
+    assert_eq!(openai.tools[0]["allowed_tools"], json!(["list_a", "list_b"]));
+    let anthropic = servers.declarations(Provider::Anthropic, &Vault).await;
+    assert_eq!(anthropic.tools[0]["default_config"], json!({ "enabled": false }));
+    assert_eq!(anthropic.tools[0]["configs"], json!({ "list_a": { "enabled": true }, "list_b": { "enabled": true } }));
+    for declared in [openai, anthropic] {
+        assert_eq!(
+            (declared.not_hosted[0].server.as_str(), declared.not_hosted[0].reason),
+            ("empty", NotHostedReason::Tools)
+        );
+    }
+}
+
+fn listed(names: &[&str]) -> Vec<Value> {
+    names.iter().map(|name| json!({ "name": name, "inputSchema": { "type": "object" } })).collect()
+}
+
+/// What the provider calls itself, by the declarations alone; `all` where a server is handed over whole.
+fn called(declared: &HostedDeclarations, all: &[&str]) -> Vec<String> {
+    let mut called = Vec::new();
+    for tool in &declared.tools {
+        let (server, names): (&str, Option<Vec<&str>>) = match declared.provider {
+            Provider::OpenAiResponses => (
+                tool["server_label"].as_str().unwrap(),
+                tool.get("allowed_tools")
+                    .map(|names| names.as_array().unwrap().iter().map(|n| n.as_str().unwrap()).collect()),
+            ),
+            _ => (
+                tool["mcp_server_name"].as_str().unwrap(),
+                tool.get("configs").map(|names| names.as_object().unwrap().keys().map(String::as_str).collect()),
+            ),
+        };
+        called.extend(names.unwrap_or_else(|| all.to_vec()).into_iter().map(|tool| format!("{server}/{tool}")));
+    }
+    called
+}
+
+#[tokio::test]
+async fn declarations_and_the_set_beside_them_have_each_tool_once() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Nothing {}
+    // The server has got one more since somebody listed it.
+    let now = ["list_issues", "create_issue", "merge", "delete_issue", "list_new"];
+    let mut told = 0;
+    for config in [
+        tracker(),
+        governed(),
+        tracker().tools(["list_*"]),
+        tracker().approve(["*"]),
+        tracker().header("X-Team", "blue"),
+        tracker().drift(Drift::Deny),
+    ] {
+        let set = Toolset::builder()
+            .server("tracker", &listed(&now), Client::new(config.clone()))
+            .server("files", &listed(&["merge"]), Client::new(ServerConfig::stdio("files", "x")))
+            .group("tracker")
+            .function("own", "The program's.", async |_: Nothing| Ok::<_, String>(1))
+            .build()
+            .unwrap();
+        let expected: BTreeMap<String, usize> = set
+            .names()
+            .map(|name| set.tool_of(name).unwrap())
+            .map(|(server, tool)| (format!("{server}/{tool}"), 1))
+            .collect();
+        let servers = HostedServers::new().with_tools(config, TOOLS);
+        for servers in [servers.clone(), servers.limited_to(&set)] {
+            for provider in [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic, Provider::Gemini] {
+                let declared = servers.declarations(provider, &Vault).await;
+                let own = declared.beside(&set);
+                let mut found = BTreeMap::<String, usize>::new();
+                let of_set =
+                    own.names().map(|name| own.tool_of(name).unwrap()).map(|(server, tool)| format!("{server}/{tool}"));
+                for tool in called(&declared, &now).into_iter().chain(of_set) {
+                    *found.entry(tool).or_default() += 1;
+                }
+                assert_eq!(found, expected, "{provider:?} {:?}", declared.not_hosted);
+                assert!(own.names().all(|name| set.tool_of(name) == own.tool_of(name)));
+                for left in declared.not_hosted.iter().filter_map(|left| left.tools.as_ref()) {
+                    assert!(left.iter().all(|tool| own.name_of("tracker", tool).is_some()), "{left:?}");
+                }
+                told += found.len();
+            }
+        }
+    }
+    println!("{told} tools, each told of once");
+}
+
+/// What sections say of a server is not in its configuration.
+#[tokio::test]
+async fn a_prompt_s_servers_are_limited_to_what_its_sections_offer() {
+    let names = ["list_issues", "merge", "drop", "read"];
+    let known = Snapshot::parse(&json!({ "tools": listed(&names) }).to_string()).unwrap();
+    let server = SectionServer::from(tracker()).snapshot(known).only(["list_*", "merge", "drop"]);
+    let closed = ServerConfig::http("closed", "https://closed.example.com").hosted();
+    let hidden = Section::new("hidden", "Hidden").summary("More.").visibility(Visibility::Summary);
+    let prompt = Prompt::new()
+        .section(Section::new("issues", "Issues").server(server).policy(Policy::deny(["drop"])))
+        .section(hidden.server(closed.clone()))
+        .build()
+        .unwrap();
+    let rendered = prompt.render(&PromptParams::new(), &PromptState::new()).unwrap();
+    let config = rendered.servers()[0].config().unwrap().clone();
+    let (set, _) = rendered.toolset().await.unwrap();
+    let servers = HostedServers::new().with(config).with(closed);
+
+    let loose = servers.clone().declarations(Provider::OpenAiResponses, &Vault).await;
+    assert_eq!(loose.hosted, ["closed", "tracker"]);
+    let declared = servers.limited_to(&set).declarations(Provider::OpenAiResponses, &Vault).await;
+    assert_eq!(declared.hosted, ["tracker"]);
+    assert_eq!(declared.tools[0]["allowed_tools"], json!(["list_issues", "merge"]));
+    assert_eq!(
+        (declared.not_hosted[0].server.as_str(), declared.not_hosted[0].reason),
+        ("closed", NotHostedReason::Tools)
+    );
+    assert_eq!(declared.beside(&set).names().collect::<Vec<_>>(), ["open_sections"]);
 }
 
 #[tokio::test]

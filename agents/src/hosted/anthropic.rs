@@ -47,6 +47,7 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
     let mut toolset = Map::new();
     toolset.insert("type".to_owned(), "mcp_toolset".into());
     toolset.insert("mcp_server_name".to_owned(), config.name.as_str().into());
+    let calls = allowed.clone();
     if let Some(allowed) = allowed {
         // What is not named is off, so that a tool that the server adds later is off as well.
         let configs: Map<String, Value> = allowed.into_iter().map(|name| (name, json!({ "enabled": true }))).collect();
@@ -65,6 +66,7 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
         tool: toolset.into(),
         mcp_server: Some(server.into()),
         beta: Some(BETA),
+        calls,
         left,
         notes: Vec::new(),
     })

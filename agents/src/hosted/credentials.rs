@@ -59,6 +59,30 @@ impl Credentials {
         Ok(found)
     }
 
+    /// Over plain http nothing is sent that holds a secret: `written` is the configuration before its placeholders were values.
+    /// What a placeholder of a header stands for counts as a secret, and so does every bearer token.
+    pub(super) fn check_encryption(&self, written: &ServerConfig, ready: &ServerConfig) -> Result<(), Refusal> {
+        if self.is_encrypted() {
+            return Ok(());
+        }
+        let secrets = ready.secrets();
+        let shows = |text: &str| secrets.iter().any(|secret| !secret.is_empty() && text.contains(secret.as_str()));
+        let plain = match &written.transport {
+            Transport::Http { headers, .. } | Transport::Sse { headers, .. } => headers,
+            Transport::Stdio { .. } => &BTreeMap::new(),
+        };
+        let is_secret = |(name, value): (&String, &String)| plain.get(name) != Some(value) || shows(value);
+        let what = if self.bearer.is_some() || self.headers.iter().any(is_secret) {
+            "one of its headers"
+        } else if shows(&self.url) {
+            "the URL itself"
+        } else {
+            return Ok(());
+        };
+        let message = format!("its `url` is not https, and {what} holds a secret that could be read on the way");
+        Err(NotHostedReason::Address.because(message))
+    }
+
     pub(super) fn is_encrypted(&self) -> bool {
         self.url.get(..8).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https://"))
     }
@@ -89,6 +113,30 @@ mod tests {
             let found = of(&[("Authorization", other)]).unwrap();
             assert_eq!((found.bearer.is_none(), found.headers.len()), (true, 1), "{other}");
         }
+    }
+
+    #[test]
+    fn no_secret_goes_over_plain_http() {
+        let config = |scheme: &str, path: &str| ServerConfig::http("a", format!("{scheme}://a.example.com/{path}"));
+        let check = |written: ServerConfig| {
+            let ready = written.expand(|_| Some("hunter2".to_owned())).unwrap();
+            Credentials::of(&ready).unwrap().check_encryption(&written, &ready)
+        };
+        let with_secrets: [fn(ServerConfig) -> ServerConfig; 4] = [
+            |config| config.header("Authorization", "Bearer abc"),
+            |config| config.header("Authorization", "Basic dTpw"),
+            |config| config.header("X-Api-Key", "0123456789abcdef"),
+            |config| config.header("X-Team", "${TEAM}"),
+        ];
+        for with_secret in with_secrets {
+            let refusal = check(with_secret(config("http", ""))).unwrap_err();
+            assert_eq!(refusal.reason, NotHostedReason::Address);
+            assert!(refusal.message.contains("one of its headers"), "{}", refusal.message);
+            check(with_secret(config("https", ""))).unwrap();
+        }
+        let in_url = check(config("http", "?api_key=0123456789abcdef")).unwrap_err();
+        assert!(in_url.message.contains("the URL itself"), "{}", in_url.message);
+        check(config("http", "mcp").header("X-Team", "blue")).unwrap();
     }
 
     #[test]

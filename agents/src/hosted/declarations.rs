@@ -1,18 +1,22 @@
 //! What a request gets, and what is said beside it.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde_json::Value;
 
 use super::Declaration;
 use super::plan::Refusal;
-use crate::Provider;
+use crate::{Provider, Toolset};
 
 /// The servers of a request in a provider's words: what [`HostedServers::declarations`](super::HostedServers::declarations)
 /// gives.
 ///
 /// `tools` and `mcp_servers` hold the secrets of the servers, and are the only place that does: they go into the body of
 /// one request. `Debug` shows neither.
+///
+/// They are one part of the request's tools. The other part are the definitions of the tools that the program calls itself,
+/// and of those the provider must not be told twice: [`beside`](Self::beside) makes the set of them.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HostedDeclarations {
@@ -30,16 +34,59 @@ pub struct HostedDeclarations {
     pub not_hosted: Vec<NotHosted>,
     /// What does not hold of the servers that are declared.
     pub notes: Vec<HostedNote>,
+    /// By server, the tools that the provider may call; `None` for all that it has.
+    calls: BTreeMap<String, Option<BTreeSet<String>>>,
 }
 
 impl HostedDeclarations {
     pub(super) fn new(provider: Provider) -> Self {
-        let (tools, mcp_servers, hosted) = (Vec::new(), Vec::new(), Vec::new());
-        Self { provider, tools, mcp_servers, beta: None, hosted, not_hosted: Vec::new(), notes: Vec::new() }
+        let (tools, mcp_servers, hosted, calls) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+        Self { provider, tools, mcp_servers, beta: None, hosted, not_hosted: Vec::new(), notes: Vec::new(), calls }
+    }
+
+    /// What goes into the request beside these declarations: the set without the tools that the provider calls itself. What
+    /// [`not_hosted`](Self::not_hosted) leaves to the program's own client stays, as do other servers and functions, all under
+    /// the names that they had; so a model that is given both knows each tool of the set once.
+    ///
+    /// The set has to hold the tools of hosted servers as those of any other, such as by
+    /// [`ToolsetBuilder::live_all`](crate::ToolsetBuilder::live_all), which takes no notice of `hosted = true`: a tool that is not in the set
+    /// is not in what this gives either, also where `not_hosted` names it. Servers go by their configured names. The other way
+    /// round, what a set leaves out of a server the provider may call all the same, unless the servers were
+    /// [limited to](crate::HostedServers::limited_to) the set.
+    ///
+    /// ```
+    /// use mcp_agents::{HostedServers, Provider, Toolset};
+    /// use mcp_model::{ServerConfig, Snapshot};
+    /// use mcp_runtime::{Client, LocalSecrets};
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let known = Snapshot::parse(r#"{ "tools": [{ "name": "list" }, { "name": "merge" }] }"#)?;
+    /// let tracker = ServerConfig::http("tracker", "https://mcp.example.com/mcp").approve(["merge"]).hosted();
+    /// let toolset = Toolset::builder().server("tracker", &known.tools, Client::new(tracker.clone())).build()?;
+    /// let servers = HostedServers::new().with(tracker).limited_to(&toolset);
+    ///
+    /// // Anthropic's connector asks nobody for approvals, so `merge` is called by the client of this program.
+    /// let declared = servers.declarations(Provider::Anthropic, &LocalSecrets).await;
+    /// let own = declared.beside(&toolset);
+    /// assert_eq!(own.names().collect::<Vec<_>>(), ["tracker_merge"]);
+    /// let tools = [declared.tools, own.definitions(Provider::Anthropic).tools].concat(); // of the request
+    /// assert_eq!(tools.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(run())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn beside(&self, toolset: &Toolset) -> Toolset {
+        toolset.without_servers_tools(|server, tool| match self.calls.get(server) {
+            Some(Some(called)) => called.contains(tool),
+            Some(None) => true,
+            None => false,
+        })
     }
 
     pub(super) fn add(&mut self, declaration: Declaration) {
-        let Declaration { server, tool, mcp_server, beta, left, notes } = declaration;
+        let Declaration { server, tool, mcp_server, beta, calls, left, notes } = declaration;
         self.tools.push(tool);
         self.mcp_servers.extend(mcp_server);
         self.beta = self.beta.or(beta);
@@ -51,6 +98,7 @@ impl HostedDeclarations {
             kind,
             message,
         }));
+        self.calls.insert(server.clone(), calls);
         self.hosted.push(server);
     }
 
@@ -110,7 +158,7 @@ pub enum NotHostedReason {
     NotAsked,
     /// It is a child process.
     Transport,
-    /// The provider cannot reach its URL, or refuses such URLs.
+    /// The provider cannot reach its URL or refuses such URLs, or secrets would go there unencrypted.
     Address,
     /// The provider does not take one of its headers.
     Headers,

@@ -8,7 +8,7 @@ mod declarations;
 mod openai;
 mod plan;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_model::{Config, Drift, FileError, ServerConfig, Snapshot, Transport};
 use mcp_runtime::{SecretSource, ServerSpec, with_secrets};
@@ -18,7 +18,7 @@ pub use self::approval::HostedApproval;
 use self::credentials::Credentials;
 pub use self::declarations::{HostedDeclarations, HostedNote, HostedNoteKind, NotHosted, NotHostedReason};
 use self::plan::{Plan, Refusal};
-use crate::Provider;
+use crate::{Provider, Toolset};
 
 /// Servers that a provider may be told of: those with `hosted = true` in `mcp.toml`.
 ///
@@ -29,6 +29,21 @@ use crate::Provider;
 ///
 /// A server that cannot be handed over as its configuration demands is in [`not_hosted`](HostedDeclarations::not_hosted) with
 /// the reason: its tools belong into the request as those of any other server, called by the program's own client.
+///
+/// # Beside a toolset
+///
+/// A [`Toolset`] takes no notice of `hosted = true`: it has the tools of every server that it is given, and calls them by the
+/// program's own client. Both together would tell the model of each tool twice.
+/// [`HostedDeclarations::beside`] is the set without what the provider calls itself.
+///
+/// # Beside a prompt
+///
+/// Only the configuration of a server is handed over. What the sections of a [`Prompt`](crate::Prompt) say of it is not part of
+/// that: [`RenderedServer::config`](crate::RenderedServer::config) has nothing of `SectionServer::only`, of `Section::policy`
+/// or of `Section::layers`. Which tools sections offer reaches the provider by [`limited_to`](Self::limited_to) with the set of
+/// the rendered prompt: `only`, policies that go by names, and whether the section is open. Policies that look at arguments,
+/// approvals, transactions and other layers reach no call of a provider, and nothing can see from outside that they were
+/// meant: leave a server that needs them without `hosted`.
 ///
 /// ```
 /// use mcp_agents::{HostedServers, Provider};
@@ -63,6 +78,14 @@ struct Server {
     config: ServerConfig,
     /// The names of its tools, where somebody has looked.
     tools: Option<Vec<String>>,
+    /// Names that nothing goes beyond, whatever the configuration says.
+    only: Option<BTreeSet<String>>,
+}
+
+impl Server {
+    fn new(config: ServerConfig) -> Self {
+        Self { config, tools: None, only: None }
+    }
 }
 
 impl HostedServers {
@@ -91,7 +114,8 @@ impl HostedServers {
         Ok(servers)
     }
 
-    /// Adds the server of bindings, as it was configured when they were made, with the tools that were bound.
+    /// Adds the server of bindings, as it was configured when they were made, with the tools that were bound: no others may be
+    /// called, also where the configuration has no `tools`.
     ///
     /// # Errors
     /// Where the bindings carry no configuration.
@@ -103,22 +127,66 @@ impl HostedServers {
         let json =
             serde_json::from_str(text).map_err(|error| wrong(format!("the configuration it carries: {error}")))?;
         let config = ServerConfig::from_json(spec.name, &json)?;
-        Ok(self.with_tools(config, spec.tools.iter().map(|tool| tool.name)))
+        let bound = spec.tools.iter().map(|tool| tool.name.to_owned()).collect();
+        Ok(self.and(Server { only: Some(bound), ..Server::new(config) }))
     }
 
     /// Adds a server whose tools nobody has listed, or replaces the one of its name. Whatever its configuration says of tools
     /// can then be handed over only where it names them one by one.
     #[must_use]
-    pub fn with(mut self, config: ServerConfig) -> Self {
-        self.servers.insert(config.name.clone(), Server { config, tools: None });
-        self
+    pub fn with(self, config: ServerConfig) -> Self {
+        self.and(Server::new(config))
     }
 
     /// Adds a server with the names of the tools that it offers, or replaces the one of its name.
     #[must_use]
-    pub fn with_tools<S: Into<String>>(mut self, config: ServerConfig, tools: impl IntoIterator<Item = S>) -> Self {
+    pub fn with_tools<S: Into<String>>(self, config: ServerConfig, tools: impl IntoIterator<Item = S>) -> Self {
         let tools = Some(tools.into_iter().map(Into::into).collect());
-        self.servers.insert(config.name.clone(), Server { config, tools });
+        self.and(Server { tools, ..Server::new(config) })
+    }
+
+    fn and(mut self, server: Server) -> Self {
+        self.servers.insert(server.config.name.clone(), server);
+        self
+    }
+
+    /// Of each server only the tools that a set has, under the server's configured name: what is not in the set, because
+    /// bindings, sections, `only`, policies by names or [`Toolset::subset`] leave it out, is not handed over. A server of which
+    /// the set has nothing is in [`not_hosted`](HostedDeclarations::not_hosted).
+    ///
+    /// ```
+    /// use mcp_agents::{HostedServers, Prompt, PromptParams, PromptState, Provider, Section, SectionServer};
+    /// use mcp_model::{ServerConfig, Snapshot};
+    /// use mcp_runtime::LocalSecrets;
+    /// use mcp_runtime::middleware::Policy;
+    ///
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let known = Snapshot::parse(r#"{ "tools": [{ "name": "list" }, { "name": "drop" }] }"#)?;
+    /// let tracker = ServerConfig::http("tracker", "https://mcp.example.com/mcp").hosted();
+    /// let server = SectionServer::from(tracker.clone()).snapshot(known);
+    /// let section = Section::new("issues", "Issues").server(server).policy(Policy::deny(["drop"]));
+    /// let prompt = Prompt::new().section(section).build()?;
+    ///
+    /// let rendered = prompt.render(&PromptParams::new(), &PromptState::new())?;
+    /// let (toolset, _) = rendered.toolset().await?;
+    /// let servers = HostedServers::new().with(tracker).limited_to(&toolset);
+    /// let declared = servers.declarations(Provider::OpenAiResponses, &LocalSecrets).await;
+    /// assert_eq!(declared.tools[0]["allowed_tools"], serde_json::json!(["list"]));
+    /// assert!(declared.beside(&toolset).is_empty());
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(run())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn limited_to(mut self, toolset: &Toolset) -> Self {
+        for (name, server) in &mut self.servers {
+            let named = toolset.tools_of_server(name).map(str::to_owned);
+            server.only = Some(match server.only.take() {
+                Some(only) => named.filter(|tool| only.contains(tool)).collect(),
+                None => named.collect(),
+            });
+        }
         self
     }
 
@@ -151,6 +219,8 @@ struct Declaration {
     /// The part of it that stands elsewhere in the request.
     mcp_server: Option<Value>,
     beta: Option<&'static str>,
+    /// The tools that the provider may call; `None` for all.
+    calls: Option<BTreeSet<String>>,
     /// Tools that stay with the program's own client, and why.
     left: Option<(Vec<String>, Refusal)>,
     notes: Vec<(HostedNoteKind, String)>,
@@ -183,12 +253,13 @@ impl Server {
                 "`drift = \"deny\"` cannot be demanded of a provider's client; set `drift` of the server to \"warn\" or \"ignore\"",
             ));
         }
-        let plan = Plan::of(config, self.tools.as_deref())?;
+        let plan = Plan::of(config, self.tools.as_deref(), self.only.as_ref())?;
         let ready = with_secrets(config, secrets)
             .await
             .map_err(|error| NotHostedReason::Secrets.because(error.message.clone()))?;
         let credentials = Credentials::of(&ready)?;
         address::check(&credentials.url)?;
+        credentials.check_encryption(config, &ready)?;
         let notes = notes(config, &ready, &credentials);
         let mut declaration = wire(config, plan, credentials)?;
         declaration.notes.extend(notes);

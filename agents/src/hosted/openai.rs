@@ -48,10 +48,10 @@ pub(super) fn declaration(config: &ServerConfig, plan: Plan, credentials: Creden
             json!("always")
         }
     };
-    if let Some(allowed) = plan.allowed {
+    if let Some(allowed) = &plan.allowed {
         tool.insert("allowed_tools".to_owned(), json!(allowed));
     }
     tool.insert("require_approval".to_owned(), approval);
     let (server, tool) = (config.name.clone(), tool.into());
-    Ok(Declaration { server, tool, mcp_server: None, beta: None, left: None, notes })
+    Ok(Declaration { server, tool, mcp_server: None, beta: None, calls: plan.allowed, left: None, notes })
 }

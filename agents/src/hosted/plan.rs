@@ -32,7 +32,21 @@ pub(super) enum Approved {
 impl Plan {
     /// Providers know names alone: a glob can be handed over only for tools that somebody has listed, and what the server
     /// adds later is not among the allowed ones.
-    pub(super) fn of(config: &ServerConfig, listed: Option<&[String]>) -> Result<Self, Refusal> {
+    ///
+    /// `only` are names that nothing goes beyond, whatever the configuration says: those that were bound, or those of a set.
+    pub(super) fn of(
+        config: &ServerConfig,
+        listed: Option<&[String]>,
+        only: Option<&BTreeSet<String>>,
+    ) -> Result<Self, Refusal> {
+        if let Some(only) = only {
+            let allowed = only.iter().filter(|name| config.selects(name)).cloned().collect();
+            return Self::by_name(
+                config,
+                allowed,
+                "nothing of it is bound, or in the set of tools that it is limited to, and selected",
+            );
+        }
         let is_restricted = config.tools.is_some() || !config.exclude.is_empty();
         let needs_approval = !config.approve.is_empty();
         let names = match (listed, &config.tools) {
@@ -51,10 +65,14 @@ impl Plan {
             let approved = if needs_approval { Approved::All } else { Approved::None };
             return Ok(Self { allowed: None, approved });
         };
-        let allowed: BTreeSet<String> = names.iter().filter(|name| config.selects(name)).cloned().collect();
+        let allowed = names.iter().filter(|name| config.selects(name)).cloned().collect();
+        Self::by_name(config, allowed, "`tools` and `exclude` of its configuration leave none of its tools")
+    }
+
+    /// Those tools and no others.
+    fn by_name(config: &ServerConfig, allowed: BTreeSet<String>, without_any: &str) -> Result<Self, Refusal> {
         if allowed.is_empty() {
-            let message = "`tools` and `exclude` of its configuration leave none of its tools";
-            return Err(NotHostedReason::Tools.because(message));
+            return Err(NotHostedReason::Tools.because(without_any));
         }
         let is_approved = |name: &&String| config.approve.iter().any(|pattern| matches_glob(pattern, name));
         let approved: BTreeSet<String> = allowed.iter().filter(is_approved).cloned().collect();
@@ -77,7 +95,7 @@ mod tests {
 
     fn plan(config: &ServerConfig, listed: Option<&[&str]>) -> Result<Plan, Refusal> {
         let listed = listed.map(|listed| listed.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        Plan::of(config, listed.as_deref())
+        Plan::of(config, listed.as_deref(), None)
     }
 
     fn set(names: &[&str]) -> BTreeSet<String> {
@@ -111,6 +129,19 @@ mod tests {
         }
         let approved = plan(&remote().approve(["merge"]), None).unwrap();
         assert_eq!(approved, Plan { allowed: None, approved: Approved::All });
+    }
+
+    #[test]
+    fn names_that_nothing_goes_beyond_narrow_every_configuration() {
+        let only = |config: &ServerConfig, names: &[&str]| Plan::of(config, None, Some(&set(names)));
+        let plain = only(&remote(), &["a", "b"]).unwrap();
+        assert_eq!(plain, Plan { allowed: Some(set(&["a", "b"])), approved: Approved::None });
+        let governed =
+            only(&remote().tools(["a*", "c"]).exclude(["ab"]).approve(["a"]), &["a", "ab", "ac", "b"]).unwrap();
+        assert_eq!(governed, Plan { allowed: Some(set(&["a", "ac"])), approved: Approved::These(set(&["a"])) });
+        for (config, names) in [(remote(), &[] as &[&str]), (remote().exclude(["a"]), &["a"])] {
+            assert_eq!(only(&config, names).unwrap_err().reason, NotHostedReason::Tools);
+        }
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Parts of a set, for agents that need no more.
 
-use super::Toolset;
+use std::sync::Arc;
+
 use super::builder::names;
 use super::error::{ToolsetError, ToolsetFault};
+use super::{Entry, Handler, Toolset};
 
 impl Toolset {
     /// The tools that the patterns name, in the order of this set and under the names that they have in it: `github` is all of
@@ -56,6 +58,25 @@ impl Toolset {
             self.left_out.clone(),
             self.carried.clone(),
         ))
+    }
+
+    /// Without those tools of servers that something says of by server and wire name, in the order of this set and under the
+    /// names that they have in it. Functions stay, whatever their group is called.
+    pub(crate) fn without_servers_tools(&self, goes: impl Fn(&str, &str) -> bool) -> Self {
+        let stays = |entry: &&Arc<Entry>| {
+            let (server, tool) = entry.identity();
+            !matches!(entry.handler, Handler::Server { .. }) || !goes(server, tool)
+        };
+        let entries: Vec<_> = self.entries.iter().filter(stays).cloned().collect();
+        let by_name = entries.iter().enumerate().map(|(index, entry)| (entry.public.clone(), index)).collect();
+        Self { entries: entries.into(), by_name: Arc::new(by_name), ..self.clone() }
+    }
+
+    /// The wire names of a server's tools; those of functions are none, whatever their group is called.
+    pub(crate) fn tools_of_server(&self, server: &str) -> impl Iterator<Item = &str> {
+        let of_it =
+            move |entry: &&Arc<Entry>| *entry.server == *server && matches!(entry.handler, Handler::Server { .. });
+        self.entries.iter().filter(of_it).map(|entry| &*entry.tool)
     }
 
     fn unknown(&self, pattern: &str) -> ToolsetFault {

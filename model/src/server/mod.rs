@@ -208,7 +208,8 @@ pub struct ServerConfig {
     /// What the child process may see of the machine; `None` for all that this process sees.
     pub isolation: Option<Isolation>,
     /// Whether a model's provider may be told of the server, so that its own client of the protocol calls the tools. URL and
-    /// headers go to the provider then, secrets included.
+    /// headers go to the provider then, secrets included. It is a key for programs that hand servers over, by `HostedServers`
+    /// of `mcp_bindgen::agents`: whatever else reaches the server does so as if it were not there.
     pub hosted: bool,
     /// The folder that a relative `command`, `cwd` and folders of `isolation` are relative to: that of the file which
     /// names the server.
