@@ -5,7 +5,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_agents::Toolset;
+use mcp_agents::{McpSection, Prompt, PromptParams, PromptState, Section, SectionServer, SectionTool, Toolset};
+use mcp_model::{Prefix, ServerConfig, Snapshot};
 use mcp_runtime::events::{CallOutcome, CallSource, Event};
 use mcp_runtime::middleware::{Approval, ApprovalAnswer, CallFacts, Policy, SequentialDependency, Stack, Verdict};
 use mcp_runtime::{CallError, CallTool, ToolCall, ToolResult};
@@ -138,4 +139,34 @@ async fn layers_stand_around_functions() {
         (&CallOutcome::Success, &CallOutcome::ToolError, &CallOutcome::ToolError)
     );
     println!("{} calls of functions were told of, 3 were refused, and {} were put to somebody", told.len(), 2);
+}
+
+#[tokio::test]
+async fn layers_of_sections_know_the_conversation_too() {
+    let owned = Policy::new(|call| match call.extension::<Conversation>() {
+        Some(Conversation("one")) => Verdict::Allow,
+        _ => Verdict::deny("this is the first one's"),
+    });
+    let lookup = async |order: Order| Ok::<_, String>(order.number);
+    let section = Section::new("shop", "Shop")
+        .tool(SectionTool::function("lookup", "Looks an order up.", lookup))
+        .layers(move |stack| stack.policy(owned.clone()));
+    let prompt = Prompt::new().section(section).build().unwrap();
+    let (set, _) = prompt.render(&PromptParams::new(), &PromptState::new()).unwrap().toolset().await.unwrap();
+    let call = json!({ "number": 7 });
+    assert_eq!(set.with_extension(Conversation("one")).dispatch("lookup", call.clone()).await.message, "7");
+    let denied = set.with_extension(Conversation("other")).dispatch("lookup", call).await;
+    assert!(denied.message.contains("`lookup` was denied: this is the first one's"), "{}", denied.message);
+}
+
+#[tokio::test]
+async fn prompts_call_tools_by_the_prefix_of_the_configuration() {
+    let known = Snapshot { tools: vec![tool("get_issue")], ..Snapshot::default() };
+    let config = ServerConfig::stdio("github", "never-started").prefix(Prefix::Named("gh".to_owned()));
+    let github = McpSection::new([SectionServer::from(config).snapshot(known)]).section();
+    let prompt = Prompt::new().section(github).build().unwrap();
+    let rendered = prompt.render(&PromptParams::new(), &PromptState::new()).unwrap();
+    let (set, _) = rendered.toolset().await.unwrap();
+    assert_eq!(set.names().collect::<Vec<_>>(), ["gh_get_issue"]);
+    assert!(rendered.text().contains("`gh_get_issue`"), "{}", rendered.text());
 }

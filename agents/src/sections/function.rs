@@ -137,13 +137,17 @@ impl CallTool for Functions {
     }
 }
 
-/// A function behind layers.
+/// A function behind layers; for sets it is the caller alone.
 struct Governed {
     name: String,
     caller: Arc<dyn DynCallTool>,
 }
 
 impl Function for Governed {
+    fn caller(&self) -> Option<Arc<dyn DynCallTool>> {
+        Some(self.caller.clone())
+    }
+
     fn run(&self, arguments: Map<String, Value>) -> Running<'_> {
         Box::pin(async move {
             let call = ToolCall::new(PROGRAM, self.name.clone(), arguments);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcp_runtime::Client;
 use minijinja::Environment;
 use serde_json::{Map, Value, json};
 
@@ -103,12 +104,15 @@ fn lines(server: &SectionServer, admits: Admits<'_>) -> Option<Vec<Line>> {
         let tools = handle.bound?.tools.iter();
         return Some(tools.filter_map(|tool| line(tool.name, tool.prefixed, tool.description)).collect());
     };
+    let client = Client::behind(&handle.caller());
     let text = |tool: &Value, key: &str| tool.get(key).and_then(Value::as_str).map(str::to_owned);
     let of_tool = |tool: &Value| {
         let name = text(tool, "name")?;
         match bound(&name) {
             Some(tool) => line(tool.name, tool.prefixed, tool.description),
-            None => line(&name, &public_name(server.name(), &name), text(tool, "description").as_deref()),
+            None => {
+                line(&name, &public_name(server.name(), client.as_ref(), &name), text(tool, "description").as_deref())
+            }
         }
     };
     Some(known.iter().filter_map(of_tool).collect())

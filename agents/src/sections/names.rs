@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use mcp_model::{is_server_name, matches_glob, printable};
+use mcp_runtime::Client;
 
-use crate::toolset::names::{Wanted, public_names};
+use crate::toolset::names::{Wanted, prefix, public_names};
 use crate::toolset::{PROGRAM, SECTIONS};
 
 pub(super) const OPEN_SECTIONS: &str = "open_sections";
@@ -48,7 +49,7 @@ fn is_tool_name(name: &str) -> bool {
 }
 
 /// The name by which models call a tool of a server in a set where no other wants it.
-pub(super) fn public_name(server: &str, tool: &str) -> String {
-    let wanted = Wanted { identity: (server, tool), prefix: server, name: tool };
+pub(super) fn public_name(server: &str, client: Option<&Client>, tool: &str) -> String {
+    let wanted = Wanted { identity: (server, tool), prefix: prefix(server, client), name: tool };
     public_names(&[wanted], &BTreeSet::new()).pop().unwrap_or_default()
 }

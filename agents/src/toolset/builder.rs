@@ -342,7 +342,7 @@ impl ToolsetBuilder {
                 layers.functions.add(group.clone(), name.clone(), function);
                 Handler::Layered(layers.calls.caller.clone())
             }
-            None => Handler::Function(function),
+            None => function.caller().map_or_else(|| Handler::Function(function.clone()), Handler::Layered),
         };
         self.entries.push(Entry {
             public: String::new(),

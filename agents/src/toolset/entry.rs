@@ -5,11 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use mcp_model::Prefix;
 use mcp_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolReply, ToolSpec};
 use serde_json::{Map, Value};
 
-use super::names::{RESERVED, SECTIONS, Wanted};
+use super::names::{RESERVED, SECTIONS, Wanted, prefix};
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
 use super::{NameStyle, PROGRAM};
@@ -63,6 +62,11 @@ pub(crate) trait Replies: Send + Sync {
 pub(crate) trait Function: Send + Sync {
     /// Runs it; an error is in words for the model.
     fn run(&self, arguments: Map<String, Value>) -> Running<'_>;
+
+    /// What calls it, where layers stand around it: a set makes the call itself then, with all that goes along.
+    fn caller(&self) -> Option<Arc<dyn DynCallTool>> {
+        None
+    }
 }
 
 impl Entry {
@@ -71,12 +75,7 @@ impl Entry {
         let (prefix, name): (&str, &str) = match (style, &self.handler) {
             (NameStyle::ToolOnly, _) => ("", &self.tool),
             (NameStyle::ServerTool, Handler::Server { bound: Some((_, spec)), .. }) => ("", spec.prefixed),
-            (NameStyle::ServerTool, Handler::Server { live: Some(client), .. }) => match &client.config().prefix {
-                Prefix::ServerName => (&self.server, &self.tool),
-                Prefix::Named(prefix) => (prefix, &self.tool),
-                Prefix::None => ("", &self.tool),
-            },
-            (NameStyle::ServerTool, Handler::Server { .. }) => (&self.server, &self.tool),
+            (NameStyle::ServerTool, Handler::Server { live, .. }) => (prefix(&self.server, live.as_ref()), &self.tool),
             (NameStyle::ServerTool, _) if &*self.server == PROGRAM || self.opens_sections() => ("", &self.tool),
             (NameStyle::ServerTool, _) => (&self.server, &self.tool),
         };

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use mcp_model::Prefix;
+use mcp_runtime::Client;
 use sha2::{Digest, Sha256};
 
 /// What every provider takes: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`.
@@ -36,6 +38,15 @@ pub(crate) struct Wanted<'a> {
     /// What the name begins with; nothing where it is empty.
     pub(crate) prefix: &'a str,
     pub(crate) name: &'a str,
+}
+
+/// What the names of a server's tools begin with: what its configuration says, where there is a client that has one.
+pub(crate) fn prefix<'a>(server: &'a str, client: Option<&'a Client>) -> &'a str {
+    match client.map(|client| &client.config().prefix) {
+        None | Some(Prefix::ServerName) => server,
+        Some(Prefix::Named(prefix)) => prefix,
+        Some(Prefix::None) => "",
+    }
 }
 
 /// What a tool would be called if there were no others.
