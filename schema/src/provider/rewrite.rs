@@ -35,7 +35,7 @@ pub struct Rewrite {
 }
 
 /// What of a schema could not be said in a provider's words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Lost {
     /// The place in the original schema, as a JSON pointer.
@@ -47,7 +47,7 @@ pub struct Lost {
 }
 
 /// A property whose name the provider does not take.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Renamed {
     /// The object that has it, in the original schema, as a JSON pointer.
