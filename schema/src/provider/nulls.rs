@@ -26,8 +26,8 @@ const MOST_CANDIDATES: usize = 64;
 /// - where the schema has no `null` there: a model that must send every property says so that there is none;
 /// - where it has one, and `null` is the property's `default`: absent and `null` are the same then.
 ///
-/// Every other `null` stays: one that is required, one in an array, one of a key that the schema does not declare, and one
-/// of a property that may be absent *or* `null` without such a default. The two mean different things to a server ("leave it",
+/// Every other `null` stays: one that is required, one in an array, one of a key that the schema does not declare or that
+/// another alternative takes as any key, and one of a property that may be absent *or* `null` without such a default. The two mean different things to a server ("leave it",
 /// "clear it"), a model that may leave the property out says which, and [`strict`](super::strict) gives no schema that would
 /// force it to say only one. So the rule is the same whichever provider the model is of.
 ///

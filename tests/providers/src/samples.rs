@@ -24,6 +24,8 @@ struct Counts {
     as_sent: usize,
     /// Without the keys of which the schema says nothing it is not valid.
     short: usize,
+    /// Not held against the original: the validator does not take that, or takes the value for invalid from the start.
+    unchecked: usize,
 }
 
 #[derive(Default)]
@@ -47,14 +49,20 @@ impl Figures {
         }
     }
 
+    /// How many values go as they were sent, since they are no longer valid without their nulls.
+    pub(crate) fn as_sent(&self) -> usize {
+        self.counts.values().map(|counts| counts.as_sent).sum()
+    }
+
     pub(crate) fn report(&self, report: &mut Report) {
         for ((provider, is_strict), counts) in &self.counts {
-            let Counts { exact, default_null, undeclared, lost, as_sent, short } = counts;
+            let Counts { exact, default_null, undeclared, lost, as_sent, short, unchecked } = counts;
             let kind = if *is_strict { "strict" } else { "not strict" };
             report.line(format!(
                 "{provider}, {kind}: values that come back exactly: {exact}, save for a `null` that is the default: {default_null}, \
                  save for keys of which the schema says nothing: {undeclared}, lost: {lost}; no longer valid, so that they go as \
-                 they were sent: {as_sent}, no longer valid without keys of which the schema says nothing: {short}"
+                 they were sent: {as_sent}, no longer valid without keys of which the schema says nothing: {short}, not held against \
+                 the original: {unchecked}"
             ));
         }
     }
@@ -106,7 +114,9 @@ impl Sample<'_> {
             }
             // Some validators know less than the samples do: `nullable`, for one.
             let is_valid = |value: &Value| original.is_none_or(|original| original.is_valid(value));
-            if is_valid(value) && !is_valid(&back) {
+            if original.is_none() || !is_valid(value) {
+                counts.unchecked += 1;
+            } else if !is_valid(&back) {
                 let has_nulls_out = found.iter().any(|it| it.left == Some(Value::Null) && it.right.is_none());
                 if has_nulls_out && is_valid(&sent.value) {
                     counts.as_sent += 1;
