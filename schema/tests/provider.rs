@@ -435,3 +435,176 @@ fn the_order_of_keys_is_that_of_the_schema_every_time() {
     assert_eq!(rewrite.schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), ["z", "a", "y", "b"]);
     assert_eq!(rewrite.schema["$defs"].as_object().unwrap().keys().collect::<Vec<_>>(), ["A", "B"]);
 }
+
+/// What is left of arguments that came under a schema.
+fn taken(schema: &Value, mut sent: Value) -> Value {
+    Nulls::of(schema).take_out(&mut sent);
+    sent
+}
+
+#[test]
+fn tags_that_are_not_taken_are_given_back() {
+    let branch = |tag: &str, kind: &str, key: &str| {
+        json!({"type": "object", "required": [tag], "properties": {
+            tag: {"const": kind, "description": "Which."}, key: {"type": "string"},
+        }})
+    };
+    let schema = of(json!({"oneOf": [branch("@type", "a", "v"), branch("@type", "b", "w")]}));
+    for (rewrite, sent) in [
+        (strict(&schema, Dialect::Anthropic).unwrap(), "_type"),
+        (loose(&schema, Dialect::Gemini), "_type"),
+        (strict(&schema, Dialect::OpenAi).unwrap(), "@type"),
+    ] {
+        let branches = property(&rewrite)["anyOf"].as_array().unwrap();
+        for (branch, (kind, key)) in branches.iter().zip([("a", "v"), ("b", "w")]) {
+            let properties = branch["properties"].as_object().unwrap();
+            assert_eq!(properties.keys().collect::<Vec<_>>(), [sent, key]);
+            assert_eq!(properties[sent]["enum"], json!([kind]));
+            let description = if sent == "@type" { "Which." } else { "Which. (named \"@type\")" };
+            assert_eq!(properties[sent]["description"], description);
+            assert_eq!(branch["required"][0], sent);
+        }
+        assert_eq!(rewrite.renamed.len(), if sent == "@type" { 0 } else { 2 });
+    }
+    assert_eq!(taken(&schema, json!({"a": {"_type": "b", "w": null}})), json!({"a": {"@type": "b"}}));
+    assert_eq!(taken(&schema, json!({"a": {"@type": "b", "w": null}})), json!({"a": {"@type": "b"}}));
+
+    let root = json!({"type": "object", "oneOf": [branch("$kind", "a", "v"), branch("$kind", "b", "$w")]});
+    let rewrite = loose(&root, Dialect::Anthropic);
+    assert_eq!(rewrite.schema["properties"].as_object().unwrap().keys().collect::<Vec<_>>(), ["_kind", "v", "_w"]);
+    assert_eq!(rewrite.schema["required"], json!(["_kind"]));
+    let words = rewrite.schema["description"].as_str().unwrap();
+    assert!(words.contains("_kind \"a\"") && !words.contains('$'), "{words}");
+    assert_eq!(taken(&root, json!({"_kind": "b", "_w": "x"})), json!({"$kind": "b", "$w": "x"}));
+}
+
+#[test]
+fn many_names_that_are_not_taken_cost_no_more_than_each_of_them() {
+    let count = 10_000;
+    let property = || json!({"type": "string", "minLength": 1});
+    let properties: Value = (0..count).map(|number| (format!("$p{number}"), property())).collect();
+    let required: Vec<String> = (0..count).map(|number| format!("$p{number}")).collect();
+    let schema = json!({"type": "object", "properties": properties, "required": required});
+    let started = std::time::Instant::now();
+    let rewrite = loose(&schema, Dialect::Gemini);
+    assert_eq!((rewrite.renamed.len(), rewrite.lost.len()), (count, 0));
+    let sent: Value = (0..count).map(|number| (format!("_p{number}"), json!("x"))).collect();
+    let back = taken(&schema, sent);
+    assert!(back.as_object().unwrap().keys().eq(&required));
+    // 4,000 took 12 s when each name was compared with all others.
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
+
+#[test]
+fn an_object_that_declares_nothing_is_not_closed() {
+    let declared = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    for free in [
+        json!({"type": "object"}),
+        json!({"type": "object", "properties": {}}),
+        json!({"type": "object", "minProperties": 1}),
+    ] {
+        let schema = of(json!({"anyOf": [declared, free]}));
+        for dialect in DIALECTS {
+            assert_eq!(reason(&schema, dialect).1, "an object of any keys", "{schema}");
+        }
+    }
+    let closed = json!({"type": "object", "additionalProperties": false});
+    for schema in [of(json!({"anyOf": [declared, closed]})), of(closed)] {
+        assert!(DIALECTS.iter().all(|dialect| strict(&schema, *dialect).is_ok()), "{schema}");
+    }
+}
+
+#[test]
+fn nulls_that_an_open_alternative_has_stay() {
+    let declared = json!({"type": "object", "properties": {"a": {"type": "string"}}});
+    for open in [
+        json!({"type": "object"}),
+        json!({"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": true}),
+        json!({"type": "object", "additionalProperties": {"type": ["string", "null"]}}),
+        json!({"type": "object", "properties": {"b": {"type": "string"}}, "additionalProperties": {"anyOf": [{"type": "null"}, {"type": "object", "properties": {"c": {"type": "string"}}}]}}),
+        json!({}),
+        json!({"type": ["object", "string"]}),
+    ] {
+        let schema = of(json!({"anyOf": [declared, open]}));
+        let value = json!({"a": {"a": null}});
+        assert_eq!(taken(&schema, value.clone()), value, "{schema}");
+    }
+    // What says nothing of other keys is closed, as it is for the model that has to send the null.
+    for closed in [
+        json!({"type": "object", "properties": {"b": {"type": "string"}}}),
+        json!({"type": "object", "additionalProperties": {"type": "string"}}),
+    ] {
+        let schema = of(json!({"anyOf": [declared, closed]}));
+        assert_eq!(taken(&schema, json!({"a": {"a": null}})), json!({"a": {}}), "{schema}");
+    }
+}
+
+#[test]
+fn a_key_that_is_no_alias_keeps_its_name() {
+    let open = json!({"type": "object", "properties": {"$filter": {"type": "string"}}, "additionalProperties": true});
+    assert_eq!(taken(&open, json!({"_filter": "a"})), json!({"_filter": "a"}));
+    let rewrite = loose(&open, Dialect::Anthropic);
+    let sent = rewrite.renamed[0].sent.clone();
+    assert!(sent.starts_with("_filter_") && rewrite.schema["properties"].get(&sent).is_some(), "{sent}");
+    assert_eq!(taken(&open, json!({ sent: "a", "_filter": "b" })), json!({"$filter": "a", "_filter": "b"}));
+
+    // The hash is a name as well.
+    let first = json!({"type": "object", "properties": {"$filter": {"type": "string"}, "_filter": {"type": "string"}}});
+    let hashed = loose(&first, Dialect::Anthropic).renamed[0].sent.clone();
+    let mut second = first;
+    second["properties"][&hashed] = json!({"type": "string"});
+    let rewrite = loose(&second, Dialect::Anthropic);
+    let properties = rewrite.schema["properties"].as_object().unwrap();
+    assert_eq!(properties.len(), 3);
+    let sent: Value = properties.keys().map(|key| (key.clone(), json!(key))).collect();
+    let back = taken(&second, sent);
+    assert_eq!(back["$filter"], rewrite.renamed[0].sent.as_str());
+    assert_eq!((&back["_filter"], &back[&hashed]), (&json!("_filter"), &json!(hashed)));
+
+    // Two alternatives, and what one calls its own the other has as an alias.
+    let either = json!({"oneOf": [
+        {"type": "object", "properties": {"$a": {"type": "string"}}, "required": ["$a"]},
+        {"type": "object", "properties": {"_a": {"type": "string"}}, "required": ["_a"]},
+        {"type": "object", "properties": {"@a": {"type": "string"}}, "required": ["@a"]},
+    ]});
+    let rewrite = loose(&either, Dialect::Gemini);
+    assert_eq!(rewrite.schema["properties"].as_object().unwrap().len(), 3);
+    for (wire, sent) in
+        rewrite.renamed.iter().map(|it| (&it.wire, &it.sent)).chain([(&"_a".to_owned(), &"_a".to_owned())])
+    {
+        assert_eq!(taken(&either, json!({ sent: "x" })), json!({ wire: "x" }));
+    }
+}
+
+#[test]
+fn the_length_of_a_tuple_is_said_where_no_keyword_says_it() {
+    let pair = json!({"type": "array", "prefixItems": [{"type": "number"}, {"type": "number"}], "items": false, "minItems": 2});
+    let rewrite = strict(&of(pair.clone()), Dialect::Anthropic).unwrap();
+    assert_eq!(property(&rewrite)["items"], json!({"type": "number"}));
+    let words = property(&rewrite)["description"].as_str().unwrap();
+    assert!(words.starts_with("Exactly 2 items"), "{words}");
+    assert!(
+        rewrite
+            .lost
+            .iter()
+            .any(|lost| lost.keyword == "prefixItems" && lost.words.as_deref() == Some("exactly 2 items"))
+    );
+    for dialect in [Dialect::OpenAi, Dialect::Gemini] {
+        let rewrite = strict(&of(pair.clone()), dialect).unwrap();
+        let expected = json!({"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2});
+        assert_eq!((property(&rewrite), rewrite.lost.as_slice()), (&expected, [].as_slice()));
+    }
+    let mixed = json!({"type": "array", "prefixItems": [{"type": "number"}, {"type": "string"}], "items": false, "minItems": 2});
+    let words = &strictly(mixed, Dialect::OpenAi)["description"];
+    assert_eq!(words, "Exactly 2 items, each of its own kind");
+}
+
+#[test]
+fn what_is_said_twice_is_printed_once() {
+    let one = |keys: [&str; 1]| json!({"type": "object", "properties": {keys[0]: {"type": "string"}, "x": {"type": "string"}}, "required": keys});
+    let schema = json!({"anyOf": [one(["a"]), one(["b"]), one(["a"])]});
+    let words = loose(&schema, Dialect::OpenAi).schema["description"].to_string();
+    assert_eq!(words.matches('a').count(), "\"Either a, or b\"".matches('a').count(), "{words}");
+    let either = json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "object", "properties": {"b": {"type": "string"}}}, {"type": "array", "items": {"type": "string"}, "title": "Again"}]});
+    assert_eq!(property(&loose(&of(either), Dialect::Gemini))["anyOf"].as_array().unwrap().len(), 2);
+}

@@ -130,8 +130,9 @@ fn load_of(root: &Value, schema: &Value, known: &mut HashMap<String, Option<Load
         };
     }
     if let Some(Value::Object(properties)) = map.get("properties") {
-        let required = map.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        load.optional += properties.keys().filter(|name| !required.iter().any(|it| it == name.as_str())).count();
+        let required = map.get("required").and_then(Value::as_array).into_iter().flatten();
+        let required: HashSet<&str> = required.filter_map(Value::as_str).collect();
+        load.optional += properties.keys().filter(|name| !required.contains(name.as_str())).count();
     }
     load.unions += usize::from(map.contains_key("anyOf") || map.get("type").is_some_and(Value::is_array));
     for (_, schema) in below(map) {

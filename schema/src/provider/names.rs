@@ -1,14 +1,12 @@
 //! Names that every provider takes, for properties and definitions.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::rewrite::Dialect;
 
 /// Anthropic answers other keys with an error for the whole request: `^[a-zA-Z0-9_.-]{1,64}$`.
 /// Gemini documents `[A-Za-z_][A-Za-z0-9_]{0,63}`.
 const LONGEST: usize = 64;
-/// Room for a hash behind what is cut.
-const CUT: usize = LONGEST - 9;
 
 /// Whether a provider takes a property of that name.
 pub(super) fn is_taken(dialect: Dialect, name: &str) -> bool {
@@ -27,15 +25,80 @@ fn is_plain(name: &str) -> bool {
         && !name.starts_with(|char: char| char.is_ascii_digit())
 }
 
-/// What to call a property whose name is not taken, among these: the same for all providers, and whatever their order.
-pub(super) fn alias(name: &str, declared: &HashSet<&str>) -> String {
-    let alias = plain(name);
-    let has_rival = declared.iter().any(|other| *other != name && (*other == alias || plain(other) == alias));
-    if alias.len() <= LONGEST && !has_rival {
-        return alias;
+/// What properties are called whose names are not taken: each alias stands for one name in the whole document and is no
+/// name of it, so that it can be undone without knowing who was given it. It is the same for all providers, and whatever
+/// the order of the names.
+#[derive(Debug, Default)]
+pub(super) struct Aliases {
+    by_wire: HashMap<String, String>,
+    by_sent: HashMap<String, String>,
+}
+
+impl Aliases {
+    /// Of the names in a document, each with whether it stands in an object that takes keys it does not declare: there the
+    /// plain form may be a key of its own, which a hash is not.
+    pub(super) fn of<'n>(names: impl Iterator<Item = (&'n str, bool)>) -> Self {
+        let mut known: HashMap<&str, bool> = HashMap::new();
+        for (name, is_open) in names {
+            *known.entry(name).or_default() |= is_open;
+        }
+        // Gemini takes the least.
+        let mut others: Vec<(&str, bool)> = known
+            .iter()
+            .map(|(name, is_open)| (*name, *is_open))
+            .filter(|(name, _)| !is_taken(Dialect::Gemini, name))
+            .collect();
+        let mut aliases = Self::default();
+        if others.is_empty() {
+            return aliases;
+        }
+        others.sort_unstable();
+        let mut rivals: HashMap<String, usize> = HashMap::new();
+        known.keys().for_each(|name| *rivals.entry(plain(name)).or_default() += 1);
+        others.retain(|(name, is_open)| {
+            let alias = plain(name);
+            let is_free = !is_open && alias.len() <= LONGEST && rivals.get(&alias) == Some(&1);
+            if is_free {
+                aliases.add(name, alias);
+            }
+            !is_free
+        });
+        for (name, _) in others {
+            let is_free = |alias: &String| !known.contains_key(alias.as_str()) && !aliases.by_sent.contains_key(alias);
+            if let Some(alias) = (0..=known.len()).map(|attempt| hashed(name, attempt)).find(is_free) {
+                aliases.add(name, alias);
+            }
+        }
+        aliases
     }
-    let cut: String = alias.chars().take(CUT).collect();
-    format!("{cut}_{:08x}", hash(name))
+
+    fn add(&mut self, wire: &str, sent: String) {
+        self.by_sent.insert(sent.clone(), wire.to_owned());
+        self.by_wire.insert(wire.to_owned(), sent);
+    }
+
+    /// What a name is called where it is not taken.
+    pub(super) fn sent(&self, wire: &str) -> Option<&str> {
+        self.by_wire.get(wire).map(String::as_str)
+    }
+
+    /// The name that an alias stands for.
+    pub(super) fn wire(&self, sent: &str) -> Option<&str> {
+        self.by_sent.get(sent).map(String::as_str)
+    }
+
+    /// What a provider is told that a property is called.
+    pub(super) fn told<'n>(&'n self, dialect: Dialect, wire: &'n str) -> &'n str {
+        if is_taken(dialect, wire) { wire } else { self.sent(wire).unwrap_or(wire) }
+    }
+}
+
+/// The name with its hash behind it; another one for each attempt.
+fn hashed(name: &str, attempt: usize) -> String {
+    let digits =
+        if attempt == 0 { format!("{:08x}", hash(name)) } else { format!("{:016x}", long_hash(name, attempt)) };
+    let cut: String = plain(name).chars().take(LONGEST - 1 - digits.len()).collect();
+    format!("{cut}_{digits}")
 }
 
 /// The name with `_` for all that is not taken by everybody.
@@ -47,6 +110,12 @@ fn plain(name: &str) -> String {
 /// FNV-1a: names must stay what they are between versions of this crate.
 fn hash(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Of 64 bits, and of the attempt first: names that share one hash do not share the next.
+fn long_hash(text: &str, attempt: usize) -> u64 {
+    let bytes = attempt.to_string().into_bytes().into_iter().chain([b'/']).chain(text.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// A name for a definition that no other has, from what the document calls it.
@@ -72,6 +141,10 @@ pub(super) fn definition(wish: &str, taken: &mut HashSet<String>) -> String {
 mod tests {
     use super::*;
 
+    fn aliases(names: &[&str]) -> Aliases {
+        Aliases::of(names.iter().map(|name| (*name, false)))
+    }
+
     #[test]
     fn aliases_are_taken_by_all_and_never_another_property() {
         for (name, others, expected) in [
@@ -79,22 +152,41 @@ mod tests {
             ("filter[id]", vec!["filter[id]", "x"], "filter_id_"),
             ("5th", vec!["5th"], "_5th"),
             ("", vec![""], "_"),
-            ("$filter", vec!["$filter", "_filter"], "_filter_7d7a2e30"),
-            ("$filter", vec!["$filter", "@filter"], "_filter_7d7a2e30"),
-            ("", vec!["", "é"], "__7d7a2e30"),
+            ("$filter", vec!["$filter", "_filter"], "_filter_e2ba687d"),
+            ("$filter", vec!["$filter", "@filter"], "_filter_e2ba687d"),
+            ("", vec!["", "é"], "__811c9dc5"),
         ] {
-            let declared: HashSet<&str> = others.iter().copied().collect();
-            let alias = alias(name, &declared);
-            let without_hash = |text: &str| text.rsplit_once('_').map(|(head, _)| head.to_owned());
-            assert!(
-                alias == expected || (expected.len() >= 10 && without_hash(&alias) == without_hash(expected)),
-                "{name}: {alias}"
-            );
-            assert!(is_taken(Dialect::Gemini, &alias) && is_taken(Dialect::Anthropic, &alias), "{alias}");
+            let aliases = aliases(&others);
+            let alias = aliases.sent(name).unwrap_or_default();
+            assert_eq!(alias, expected);
+            assert_eq!(aliases.wire(alias), Some(name));
+            assert!(is_taken(Dialect::Gemini, alias) && is_taken(Dialect::Anthropic, alias), "{alias}");
         }
         let (left, right) = ("a$".repeat(60), "a@".repeat(60));
-        let declared = HashSet::from([left.as_str(), right.as_str()]);
-        assert_ne!(alias(&left, &declared), alias(&right, &declared));
-        assert!(is_taken(Dialect::Gemini, &alias(&left, &declared)));
+        let long = aliases(&[&left, &right]);
+        assert_ne!(long.sent(&left), long.sent(&right));
+        assert!(is_taken(Dialect::Gemini, long.sent(&left).unwrap_or_default()));
+    }
+
+    #[test]
+    fn a_hash_that_is_a_name_gives_way_to_a_longer_one() {
+        let short = hashed("$filter", 0);
+        let long = hashed("$filter", 1);
+        let first = aliases(&["$filter", "_filter", &short]);
+        assert_eq!(first.sent("$filter"), Some(long.as_str()));
+        let second = aliases(&["$filter", "_filter", &short, &long]);
+        assert_eq!(second.sent("$filter"), Some(hashed("$filter", 2).as_str()));
+        // One whose plain form is that hash.
+        let other = short.replacen('_', "@", 1);
+        let both = aliases(&["$filter", "_filter", &other]);
+        assert_ne!(both.sent("$filter"), both.sent(&other));
+        assert!(is_taken(Dialect::Gemini, &hashed(&"é".repeat(90), 1)));
+    }
+
+    #[test]
+    fn where_any_key_goes_an_alias_has_a_hash() {
+        let open = Aliases::of([("$filter", true), ("plain", true)].into_iter());
+        assert_eq!(open.sent("$filter"), Some(hashed("$filter", 0).as_str()));
+        assert_eq!((open.sent("plain"), open.wire("_filter")), (None, None));
     }
 }

@@ -1,22 +1,22 @@
 //! The way back: what a strict model has to send as `null` is absent for the server.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::names;
-use super::objects::declared;
+use super::names::Aliases;
 use super::reading::{Reading, kind_of};
-use super::rewrite::Dialect;
 use crate::normalize::{Kinds, SchemaId};
-use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
+use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
 
 /// Values nest this deep at most; what is below is left as it is.
 const DEEPEST: usize = 128;
 /// Schemas of patterns, at most.
 const MOST_ARENAS: usize = 64;
+/// The fields of larger objects are looked up.
+const FEW_FIELDS: usize = 8;
 /// Shapes that a value could be of, at most.
 const MOST_CANDIDATES: usize = 64;
 
@@ -26,8 +26,8 @@ const MOST_CANDIDATES: usize = 64;
 /// - where the schema has no `null` there: a model that must send every property says so that there is none;
 /// - where it has one, and `null` is the property's `default`: absent and `null` are the same then.
 ///
-/// Every other `null` stays: one that is required, one in an array, one of a key that the schema does not declare, and one
-/// of a property that may be absent *or* `null` without such a default. The two mean different things to a server ("leave it",
+/// Every other `null` stays: one that is required, one in an array, one of a key that the schema does not declare or that
+/// another alternative takes as any key, and one of a property that may be absent *or* `null` without such a default. The two mean different things to a server ("leave it",
 /// "clear it"), a model that may leave the property out says which, and [`strict`](super::strict) gives no schema that would
 /// force it to say only one. So the rule is the same whichever provider the model is of.
 ///
@@ -55,6 +55,7 @@ pub struct Nulls {
 struct Known {
     /// The shapes of the document, then those of each pattern.
     arenas: Vec<Arena>,
+    aliases: Aliases,
 }
 
 /// The shapes of one schema.
@@ -63,8 +64,10 @@ struct Arena {
     shapes: Shapes,
     root: ShapeId,
     tags: HashMap<ShapeId, String>,
-    /// The names that stand for other names, by the object that has them.
-    aliases: HashMap<ShapeId, Vec<(String, String)>>,
+    /// The objects that take keys which they do not declare.
+    open: HashSet<ShapeId>,
+    /// The places of the fields of large objects.
+    places: HashMap<ShapeId, HashMap<String, usize>>,
     /// The places of the arenas of what is under keys that match patterns, by the object that has them.
     patterns: HashMap<ShapeId, Vec<usize>>,
 }
@@ -77,8 +80,9 @@ impl Nulls {
     #[must_use]
     pub fn of(schema: &Value) -> Self {
         let mut reading = Reading::of(schema);
+        let aliases = reading.aliases();
         let shapes = std::mem::take(&mut reading.document.shapes);
-        let mut arenas = vec![Arena::of(shapes, reading.document.root)];
+        let mut arenas = vec![Arena::of(&reading, shapes, reading.document.root)];
         if reading.has_patterns() {
             let mut known: HashMap<SchemaId, usize> = HashMap::new();
             let mut place = 0;
@@ -87,7 +91,7 @@ impl Nulls {
                 place += 1;
             }
         }
-        Self { known: Arc::new(Known { arenas }) }
+        Self { known: Arc::new(Known { arenas, aliases }) }
     }
 
     /// Takes out of what a model sent each `null` that the schema does not have, at every depth, and gives properties their
@@ -122,7 +126,7 @@ fn add_patterns(
                 let (shapes, root) = reading.document.shapes_of(schema);
                 known.insert(schema, arenas.len());
                 places.push(arenas.len());
-                arenas.push(Arena::of(shapes, root));
+                arenas.push(Arena::of(reading, shapes, root));
             }
         }
         if !places.is_empty() {
@@ -132,16 +136,6 @@ fn add_patterns(
     if let Some(arena) = arenas.get_mut(place) {
         arena.patterns = patterns;
     }
-}
-
-fn aliases_of(object: &StructShape) -> Vec<(String, String)> {
-    let is_other = |name: &str| !names::is_taken(Dialect::Gemini, name) || !names::is_taken(Dialect::Anthropic, name);
-    if !object.fields.iter().any(|field| is_other(&field.wire)) {
-        return Vec::new();
-    }
-    let declared = declared(object);
-    let others = object.fields.iter().filter(|field| is_other(&field.wire));
-    others.map(|field| (names::alias(&field.wire, &declared), field.wire.clone())).collect()
 }
 
 impl Known {
@@ -189,7 +183,7 @@ impl Known {
     fn object(&self, map: &mut Map<String, Value>, candidates: &[Candidate], depth: usize) {
         let judged: Vec<(Candidate, bool)> = candidates
             .iter()
-            .filter_map(|candidate| Some((*candidate, self.arena(candidate)?.fits(candidate.1, map)?)))
+            .filter_map(|candidate| Some((*candidate, self.arena(candidate)?.fits(candidate.1, map, &self.aliases)?)))
             .collect();
         let any_fits = judged.iter().any(|(_, fits)| *fits);
         let fitting: Vec<Candidate> =
@@ -207,29 +201,37 @@ impl Known {
         let Some(arena) = self.arena(candidate) else { return Vec::new() };
         let slot = arena.slot(candidate.1, key);
         let is_declared = slot.is_some_and(|(_, presence)| presence.is_some());
-        let patterns = arena.patterns.get(&candidate.1).filter(|_| !is_declared).into_iter().flatten();
+        let patterns = arena.patterns.get(&candidate.1).filter(|_| !is_declared);
+        // Beside patterns, anything is what matches none of them.
+        let is_rest = |slot: &Slot| patterns.is_some() && matches!(arena.shapes.get(slot.shape), Shape::Anything);
+        let slot = slot.map(|(slot, _)| slot).filter(|slot| !is_rest(slot));
+        let patterns = patterns.into_iter().flatten();
         let patterns = patterns.filter_map(|place| Some((*place, self.arenas.get(*place)?.root)));
-        slot.map(|(slot, _)| (candidate.0, slot.shape)).into_iter().chain(patterns).collect()
+        slot.map(|slot| (candidate.0, slot.shape)).into_iter().chain(patterns).collect()
     }
 
     /// Gives keys that stand for others their own names.
     fn rename(&self, map: &mut Map<String, Value>, shapes: &[Candidate]) {
-        let aliases = shapes.iter().filter_map(|candidate| self.arena(candidate)?.aliases.get(&candidate.1)).flatten();
-        let renamed: HashMap<&str, &str> = aliases
-            .filter(|(alias, wire)| map.contains_key(alias) && !map.contains_key(wire))
-            .map(|(alias, wire)| (alias.as_str(), wire.as_str()))
-            .collect();
-        if renamed.is_empty() {
+        let declares = |key: &str| {
+            let of =
+                |candidate: &Candidate| self.arena(candidate).is_some_and(|arena| arena.declares(candidate.1, key));
+            shapes.iter().any(of)
+        };
+        let own = |key: &str| {
+            let wire = self.aliases.wire(key).filter(|wire| !map.contains_key(*wire))?;
+            (declares(wire) && !declares(key)).then(|| wire.to_owned())
+        };
+        let names: Vec<Option<String>> = map.keys().map(|key| own(key)).collect();
+        if names.iter().all(Option::is_none) {
             return;
         }
         let old = std::mem::take(map);
-        for (key, value) in old {
-            let name = renamed.get(key.as_str()).map_or(key, |wire| (*wire).to_owned());
-            map.insert(name, value);
+        for ((key, value), name) in old.into_iter().zip(names) {
+            map.insert(name.unwrap_or(key), value);
         }
     }
 
-    /// Whether some alternative declares a property that need not be there, and none has a `null` for it.
+    /// Whether some alternative declares a property that need not be there, and none has a `null` for it or takes any key.
     fn is_needless(&self, candidates: &[Candidate], key: &str) -> bool {
         let mut is_optional = false;
         for candidate in candidates {
@@ -238,7 +240,8 @@ impl Known {
                 Some((_, Some(Presence::Optional))) => is_optional = true,
                 Some((_, Some(Presence::OptionalOrNull))) => return false,
                 Some((slot, Some(Presence::Required))) if arena.takes_null(slot, 0) => return false,
-                Some((slot, None)) if slot.nullable => return false,
+                Some((slot, None)) if arena.takes_null(slot, 0) => return false,
+                None if arena.takes_any_key(candidate.1) => return false,
                 _ => {}
             }
         }
@@ -247,23 +250,26 @@ impl Known {
 }
 
 impl Arena {
-    fn of(shapes: Shapes, root: ShapeId) -> Self {
-        let (mut tags, mut aliases) = (HashMap::new(), HashMap::new());
+    fn of(reading: &Reading<'_>, shapes: Shapes, root: ShapeId) -> Self {
+        let (mut tags, mut open, mut places) = (HashMap::new(), HashSet::new(), HashMap::new());
         for id in shapes.ids() {
             match shapes.get(id) {
                 Shape::Union(UnionShape { tag: Some(_), branches }) => {
                     tags.extend(branches.iter().filter_map(|branch| Some((branch.shape, branch.tag.clone()?))));
                 }
                 Shape::Struct(object) => {
-                    let others = aliases_of(object);
-                    if !others.is_empty() {
-                        aliases.insert(id, others);
+                    if reading.takes_others(&shapes, id, object) {
+                        open.insert(id);
+                    }
+                    if object.fields.len() > FEW_FIELDS {
+                        let fields = object.fields.iter().enumerate();
+                        places.insert(id, fields.map(|(place, field)| (field.wire.clone(), place)).collect());
                     }
                 }
                 _ => {}
             }
         }
-        Self { shapes, root, tags, aliases, patterns: HashMap::new() }
+        Self { shapes, root, tags, open, places, patterns: HashMap::new() }
     }
 
     /// The shapes themselves, names and unions followed.
@@ -287,15 +293,16 @@ impl Arena {
     }
 
     /// Whether an object could be of a shape, as far as its keys, tags and listed values show; none for other kinds.
-    fn fits(&self, id: ShapeId, map: &Map<String, Value>) -> Option<bool> {
+    fn fits(&self, id: ShapeId, map: &Map<String, Value>, aliases: &Aliases) -> Option<bool> {
         let object = match self.shapes.get(id) {
             Shape::Struct(object) => object,
             Shape::Map(_) | Shape::FreeMap | Shape::Anything | Shape::Opaque => return Some(true),
             Shape::AnyOf(kinds) => return kinds.has(Kinds::OBJECT).then_some(true),
             _ => return None,
         };
+        let sent = |wire: &str| map.get(wire).or_else(|| map.get(aliases.sent(wire)?));
         if let (Some(name), Some(wanted)) = (&object.tag, self.tags.get(&id)) {
-            let text = match map.get(name) {
+            let text = match sent(name) {
                 Some(Value::String(text)) => Cow::Borrowed(text.as_str()),
                 Some(other) => Cow::Owned(other.to_string()),
                 None => return Some(false),
@@ -305,24 +312,15 @@ impl Arena {
                 return Some(false);
             }
         }
-        let aliases = self.aliases.get(&id).map(Vec::as_slice).unwrap_or_default();
-        let sent = |wire: &str| {
-            let alias = aliases.iter().find(|(_, known)| known == wire).map(|(alias, _)| alias.as_str());
-            map.get(wire).or_else(|| map.get(alias?))
-        };
         let all_fit = object.fields.iter().all(|field| match sent(&field.wire) {
             None => field.presence != Presence::Required,
             Some(Value::Null) => field.presence != Presence::Required || self.takes_null(field.slot, 0),
             Some(value) => self.may_be(field.slot.shape, value, 0),
         });
-        let is_known = |key: &str| {
-            object.tag.as_deref() == Some(key)
-                || object.fields.iter().any(|field| field.wire == key)
-                || aliases.iter().any(|(alias, _)| alias == key)
-        };
+        let is_known =
+            |key: &str| self.declares(id, key) || aliases.wire(key).is_some_and(|wire| self.declares(id, wire));
         // A model was given no other keys, even where the schema would let them pass.
-        let is_closed = !matches!(object.unknown, Unknown::Keep(_));
-        Some(all_fit && (!is_closed || map.keys().all(|key| is_known(key))))
+        Some(all_fit && (self.open.contains(&id) || map.keys().all(|key| is_known(key))))
     }
 
     /// Whether a value could be of a shape, by its kind and by listed values.
@@ -354,15 +352,40 @@ impl Arena {
     /// What a shape asks of a property, and whether it declares it.
     fn slot(&self, id: ShapeId, key: &str) -> Option<(Slot, Option<Presence>)> {
         match self.shapes.get(id) {
-            Shape::Struct(object) => match object.fields.iter().find(|field| field.wire == key) {
+            Shape::Struct(object) => match self.field(id, object, key) {
                 Some(field) => Some((field.slot, Some(field.presence))),
                 None => match object.unknown {
-                    Unknown::Keep(slot) => Some((slot, None)),
-                    Unknown::Ignore | Unknown::Deny => None,
+                    Unknown::Keep(slot) if self.open.contains(&id) => Some((slot, None)),
+                    Unknown::Keep(_) | Unknown::Ignore | Unknown::Deny => None,
                 },
             },
             Shape::Map(slot) => Some((*slot, None)),
             _ => None,
+        }
+    }
+
+    fn field<'o>(&self, id: ShapeId, object: &'o StructShape, key: &str) -> Option<&'o Field> {
+        match self.places.get(&id) {
+            Some(places) => object.fields.get(*places.get(key)?),
+            None => object.fields.iter().find(|field| field.wire == key),
+        }
+    }
+
+    /// Whether an object has a property of that name.
+    fn declares(&self, id: ShapeId, key: &str) -> bool {
+        match self.shapes.get(id) {
+            Shape::Struct(object) => object.tag.as_deref() == Some(key) || self.field(id, object, key).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether any value may stand under a key that is not declared.
+    fn takes_any_key(&self, id: ShapeId) -> bool {
+        match self.shapes.get(id) {
+            Shape::FreeMap | Shape::Anything | Shape::Opaque => true,
+            Shape::AnyOf(kinds) => kinds.has(Kinds::OBJECT),
+            Shape::Struct(object) => object.unknown == Unknown::Ignore && self.open.contains(&id),
+            _ => false,
         }
     }
 

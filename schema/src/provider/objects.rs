@@ -1,10 +1,7 @@
 //! Objects printed as schemas of a provider.
 
-use std::collections::HashSet;
-
 use serde_json::{Map, Value, json};
 
-use super::names;
 use super::notes::Constraint;
 use super::print::{Place, Printed, Printer, typed};
 use super::reading::kind_of;
@@ -18,11 +15,12 @@ impl Printer<'_, '_> {
         let mut properties = Map::new();
         let mut required: Vec<String> = Vec::new();
         if let Some(tag) = &object.tag {
-            properties.insert(tag.clone(), self.tag(id, tag));
-            required.push(tag.clone());
+            let (sent, schema) = self.tag(id, tag);
+            properties.insert(sent.clone(), schema);
+            required.push(sent);
         }
         for field in &object.fields {
-            let (sent, schema) = self.field(id, object, field)?;
+            let (sent, schema) = self.field(id, field)?;
             if field.presence == Presence::Required || self.must_send_all() {
                 required.push(sent.clone());
             }
@@ -54,7 +52,6 @@ impl Printer<'_, '_> {
     pub(super) fn field(
         &mut self,
         id: ShapeId,
-        object: &StructShape,
         field: &Field,
     ) -> Result<(String, Map<String, Value>), super::NotStrict> {
         let place = Place { schemas: &field.schemas, name: &field.wire };
@@ -63,27 +60,30 @@ impl Printer<'_, '_> {
         if field.presence == Presence::OptionalOrNull && self.must_send_all() {
             self.refuse(&field.schemas, "absent and `null` are two things, of which only one can be sent")?;
         }
-        if names::is_taken(self.dialect, &field.wire) {
-            return Ok((field.wire.clone(), schema));
+        let sent = self.name(id, &field.wire, &mut schema);
+        Ok((sent, schema))
+    }
+
+    /// What a property of a schema is called, which is said in it where that is not its name.
+    fn name(&mut self, id: ShapeId, wire: &str, schema: &mut Map<String, Value>) -> String {
+        let sent = self.aliases.told(self.dialect, wire).to_owned();
+        if sent == wire {
+            return sent;
         }
-        let sent = names::alias(&field.wire, &declared(object));
-        let said = [format!("named {}", Value::from(field.wire.as_str()))];
+        let said = [format!("named {}", Value::from(wire))];
         if schema.contains_key("$ref") {
-            schema = Map::from_iter([("anyOf".to_owned(), json!([schema]))]);
+            *schema = Map::from_iter([("anyOf".to_owned(), json!([schema]))]);
         }
         let known = schema.remove("description");
         if let Some(text) = words::described(known.as_ref().and_then(Value::as_str), &said) {
             schema.insert("description".to_owned(), text.into());
         }
-        let renamed = Renamed { pointer: self.reading.pointer(id), wire: field.wire.clone(), sent: sent.clone() };
-        if !self.renamed.contains(&renamed) {
-            self.renamed.push(renamed);
-        }
-        Ok((sent, schema))
+        self.renamed.add(Renamed { pointer: self.reading.pointer(id), wire: wire.to_owned(), sent: sent.clone() });
+        sent
     }
 
-    /// The property that tells the branches of a union apart.
-    pub(super) fn tag(&mut self, id: ShapeId, name: &str) -> Value {
+    /// The property that tells the branches of a union apart, and what it is called.
+    pub(super) fn tag(&mut self, id: ShapeId, name: &str) -> (String, Value) {
         let value = self.tags.get(&id).cloned().unwrap_or_default();
         let kind = match kind_of(&value) {
             Kinds::STRING => "string",
@@ -105,7 +105,8 @@ impl Printer<'_, '_> {
         if let Some(description) = reading.description(&reading.holding(&declared, Kinds::ALL), name) {
             schema.insert("description".to_owned(), description.into());
         }
-        Value::Object(schema)
+        let sent = self.name(id, name, &mut schema);
+        (sent, Value::Object(schema))
     }
 
     /// Says of keys that are not declared what the schema says, as far as the provider lets it.
@@ -116,6 +117,11 @@ impl Printer<'_, '_> {
         object: &StructShape,
         place: Place<'_>,
     ) -> Result<(), super::NotStrict> {
+        let is_free = object.fields.is_empty() && object.tag.is_none() && object.unknown != Unknown::Deny;
+        if is_free && id != self.root {
+            // Closed, it would be nothing but `{}`. Of the arguments as a whole that is said so often, and is meant.
+            self.refuse(place.schemas, "an object of any keys")?;
+        }
         let is_open = self.reading.is_open(id, object.unknown);
         let additional = match object.unknown {
             Unknown::Keep(slot) if is_open => {
@@ -134,11 +140,6 @@ impl Printer<'_, '_> {
         schema.extend(additional.map(|additional| ("additionalProperties".to_owned(), additional)));
         Ok(())
     }
-}
-
-/// The keys of an object.
-pub(super) fn declared(object: &StructShape) -> HashSet<&str> {
-    object.fields.iter().map(|field| field.wire.as_str()).chain(object.tag.as_deref()).collect()
 }
 
 /// A schema of either of two.

@@ -1,11 +1,13 @@
 //! Shapes printed as schemas of a provider.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 
 use serde_json::{Map, Value, json};
 
 use super::definitions::Definitions;
 use super::limits;
+use super::names::Aliases;
 use super::notes::{Constraint, tighten};
 use super::reading::{Reading, kind_of};
 use super::rewrite::{Dialect, Lost, NotStrict, Renamed, Rewrite};
@@ -31,8 +33,9 @@ pub(super) struct Printer<'r, 'a> {
     pub(super) tags: HashMap<ShapeId, Value>,
     /// What the printed schema says of what schemas assert.
     said: HashSet<(SchemaId, &'static str)>,
-    pub(super) lost: Vec<Lost>,
-    pub(super) renamed: Vec<Renamed>,
+    lost: Distinct<Lost>,
+    pub(super) renamed: Distinct<Renamed>,
+    pub(super) aliases: Aliases,
     printed: usize,
 }
 
@@ -41,6 +44,26 @@ pub(super) struct Printer<'r, 'a> {
 pub(super) struct Place<'p> {
     pub(super) schemas: &'p [SchemaId],
     pub(super) name: &'p str,
+}
+
+/// Each thing once, in the order in which they came.
+pub(super) struct Distinct<T> {
+    found: Vec<T>,
+    seen: HashSet<T>,
+}
+
+impl<T> Default for Distinct<T> {
+    fn default() -> Self {
+        Self { found: Vec::new(), seen: HashSet::new() }
+    }
+}
+
+impl<T: Clone + Eq + Hash> Distinct<T> {
+    pub(super) fn add(&mut self, thing: T) {
+        if self.seen.insert(thing.clone()) {
+            self.found.push(thing);
+        }
+    }
 }
 
 impl<'r, 'a> Printer<'r, 'a> {
@@ -63,8 +86,9 @@ impl<'r, 'a> Printer<'r, 'a> {
             definitions: Definitions::of(reading, root),
             tags,
             said: HashSet::new(),
-            lost: Vec::new(),
-            renamed: Vec::new(),
+            lost: Distinct::default(),
+            renamed: Distinct::default(),
+            aliases: reading.aliases(),
             printed: 0,
         }
     }
@@ -86,7 +110,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         self.find_lost();
         let schema = Value::Object(schema);
         let load = limits::load(&schema);
-        Ok(Rewrite { schema, is_strict: self.is_strict, lost: self.lost, renamed: self.renamed, load })
+        Ok(Rewrite { schema, is_strict: self.is_strict, lost: self.lost.found, renamed: self.renamed.found, load })
     }
 
     /// Refuses what a strict schema cannot say; a loose one says something else.
@@ -243,15 +267,19 @@ impl<'r, 'a> Printer<'r, 'a> {
             }
         }
         let mut schema = typed("array");
-        if let (true, Some(first)) = (printed.len() > 1, place.schemas.first()) {
-            self.lose(Constraint { schema: *first, keyword: "prefixItems", value: items.len().into() });
+        let length = Value::from(items.len());
+        let lengths = ["minItems", "maxItems"];
+        let is_said = lengths.iter().all(|keyword| takes(self.dialect, self.is_strict, keyword, &length));
+        if let (true, Some(first)) = (printed.len() > 1 || !is_said, place.schemas.first()) {
+            let value = json!([items.len(), printed.len()]);
+            let words = self.lose(Constraint { schema: *first, keyword: "prefixItems", value });
+            schema.extend(words.map(|words| ("description".to_owned(), words.into())));
         }
         let item = if printed.len() == 1 { printed.pop() } else { Some(json!({ "anyOf": printed })) };
         schema.insert("items".to_owned(), item.unwrap_or_default());
-        for keyword in ["minItems", "maxItems"] {
-            let length = Value::from(items.len());
+        for keyword in lengths {
             if takes(self.dialect, self.is_strict, keyword, &length) {
-                schema.insert(keyword.to_owned(), length);
+                schema.insert(keyword.to_owned(), length.clone());
             }
         }
         Ok(schema)
@@ -281,7 +309,8 @@ impl<'r, 'a> Printer<'r, 'a> {
                 _ => printed.push(Value::Object(branch)),
             }
         }
-        printed.dedup();
+        let mut seen = HashSet::new();
+        printed.retain(|branch| seen.insert(branch.to_string()));
         let plain =
             |branch: &Value| branch.as_object().filter(|it| it.len() == 1)?.get("type")?.as_str().map(str::to_owned);
         let types: Option<Vec<String>> = printed.iter().map(plain).collect();
@@ -360,15 +389,13 @@ impl<'r, 'a> Printer<'r, 'a> {
             keyword: constraint.keyword.to_owned(),
             words: words.clone(),
         };
-        if !self.lost.contains(&lost) {
-            self.lost.push(lost);
-        }
+        self.lost.add(lost);
         words
     }
 
     fn lose_unsaid(&mut self, schema: SchemaId, keyword: &str) {
         let pointer = self.reading.document.schemas.pointer(schema).to_owned();
-        self.lost.push(Lost { pointer, keyword: keyword.to_owned(), words: None });
+        self.lost.add(Lost { pointer, keyword: keyword.to_owned(), words: None });
     }
 
     /// What no place of the printed schema says.

@@ -4,10 +4,11 @@ use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
+use super::names::Aliases;
 use super::rewrite::NotStrict;
 use crate::diagnostics::Reporter;
 use crate::normalize::{Assertions, Kinds, Node, SchemaId};
-use crate::shape::{Shape, ShapeId, Shapes, Unknown};
+use crate::shape::{Shape, ShapeId, Shapes, StructShape, Unknown};
 use crate::{Document, Role};
 
 /// More schemas than this do not hold together at one place.
@@ -119,6 +120,27 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// Whether an object takes keys that it does not declare: because the schema says so, or declares none at all.
+    pub(super) fn takes_others(&self, shapes: &Shapes, id: ShapeId, object: &StructShape) -> bool {
+        match object.unknown {
+            Unknown::Deny => false,
+            Unknown::Keep(slot) if !matches!(shapes.get(slot.shape), Shape::Anything) => true,
+            Unknown::Keep(_) | Unknown::Ignore => {
+                (object.fields.is_empty() && object.tag.is_none()) || self.says_open(shapes.origin(id))
+            }
+        }
+    }
+
+    /// What properties are called whose names are not taken.
+    pub(super) fn aliases(&self) -> Aliases {
+        let shapes = self.shapes();
+        let objects = shapes.ids().filter_map(|id| match shapes.get(id) {
+            Shape::Struct(object) => Some((object, self.takes_others(shapes, id, object))),
+            _ => None,
+        });
+        Aliases::of(objects.flat_map(|(object, is_open)| declared(object).map(move |name| (name, is_open))))
+    }
+
     pub(super) fn has_patterns(&self) -> bool {
         self.assertions.iter().any(|assertions| !assertions.patterns.is_empty())
     }
@@ -166,6 +188,11 @@ impl<'a> Reading<'a> {
         }
         Ok(())
     }
+}
+
+/// The keys of an object.
+pub(super) fn declared(object: &StructShape) -> impl Iterator<Item = &str> {
+    object.fields.iter().map(|field| field.wire.as_str()).chain(object.tag.as_deref())
 }
 
 /// The kind of a value; an integral number is an integer.

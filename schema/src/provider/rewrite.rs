@@ -35,7 +35,7 @@ pub struct Rewrite {
 }
 
 /// What of a schema could not be said in a provider's words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Lost {
     /// The place in the original schema, as a JSON pointer.
@@ -46,8 +46,9 @@ pub struct Lost {
     pub words: Option<String>,
 }
 
-/// A property whose name the provider does not take.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A property whose name the provider does not take. What it is called instead stands for nothing else in the schema, and
+/// has a hash where some object that has it takes any key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Renamed {
     /// The object that has it, in the original schema, as a JSON pointer.
@@ -101,7 +102,8 @@ impl std::error::Error for NotStrict {}
 ///   is for whoever makes the request to count: see [`Load`].
 /// - Gemini has no flag; this is what its mode `VALIDATED` enforces.
 ///
-/// An object that declares properties and says nothing of others is taken as closed.
+/// An object that declares properties and says nothing of others is taken as closed; one that declares none is any object,
+/// unless it is the arguments as a whole.
 ///
 /// # Errors
 /// Where the provider's subset does not allow that without losing a value that the schema has: anything goes (`{}`, open

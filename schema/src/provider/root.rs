@@ -1,9 +1,12 @@
 //! The schema of the arguments as a whole: always an object with `properties`, for every provider refuses other roots.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
-use super::objects::{declared, either};
+use super::objects::either;
 use super::print::{Place, Printed, Printer, typed};
+use super::reading::declared;
 use super::words;
 use crate::shape::{Presence, Shape, ShapeId, StructShape, UnionShape, Unknown};
 
@@ -56,16 +59,18 @@ impl Printer<'_, '_> {
             let Shape::Struct(object) = reading.shape(*id) else { continue };
             let own = self.properties(*id, object)?;
             for (name, schema) in own.schemas {
-                let schema = match properties.remove(&name) {
-                    Some(known) => either(known, schema),
-                    None => schema,
-                };
-                properties.insert(name, schema);
+                match properties.get_mut(&name) {
+                    Some(known) => *known = either(known.take(), schema),
+                    None => drop(properties.insert(name, schema)),
+                }
             }
             told.push(self.told(*id, object));
             required = Some(match required {
                 None => own.required,
-                Some(known) => known.into_iter().filter(|name| own.required.contains(name)).collect(),
+                Some(known) => {
+                    let own: HashSet<String> = own.required.into_iter().collect();
+                    known.into_iter().filter(|name| own.contains(name)).collect()
+                }
             });
             is_closed &= object.unknown == Unknown::Deny;
         }
@@ -84,8 +89,9 @@ impl Printer<'_, '_> {
         } else if !is_whole {
             schema.remove("required");
         }
+        let mut seen = HashSet::new();
+        told.retain(|words: &String| seen.insert(words.clone()));
         told.truncate(MOST_TOLD);
-        told.dedup();
         let holding = reading.holding(place.schemas, crate::normalize::Kinds::OBJECT);
         let said = if told.len() > 1 { vec![format!("either {}", told.join(", or "))] } else { Vec::new() };
         if let Some(text) = words::described(reading.description(&holding, ""), &said) {
@@ -97,11 +103,12 @@ impl Printer<'_, '_> {
     fn properties(&mut self, id: ShapeId, object: &StructShape) -> Result<Own, super::NotStrict> {
         let mut own = Own::default();
         if let Some(tag) = &object.tag {
-            own.schemas.push((tag.clone(), self.tag(id, tag)));
-            own.required.push(tag.clone());
+            let (sent, schema) = self.tag(id, tag);
+            own.schemas.push((sent.clone(), schema));
+            own.required.push(sent);
         }
         for field in &object.fields {
-            let (sent, schema) = self.field(id, object, field)?;
+            let (sent, schema) = self.field(id, field)?;
             if field.presence == Presence::Required {
                 own.required.push(sent.clone());
             }
@@ -113,17 +120,28 @@ impl Printer<'_, '_> {
     /// An alternative in words.
     fn told(&self, id: ShapeId, object: &StructShape) -> String {
         const MOST_KEYS: usize = 6;
-        let tag = object.tag.as_ref().zip(self.tags.get(&id)).map(|(name, value)| format!("{name} {value}"));
+        let tag = object
+            .tag
+            .as_ref()
+            .zip(self.tags.get(&id))
+            .map(|(name, value)| format!("{} {value}", self.told_name(name)));
         let mut keys: Vec<&str> = object.required.iter().map(String::as_str).collect();
         if keys.is_empty() {
-            let mut all: Vec<&str> = declared(object).into_iter().collect();
+            let mut all: Vec<&str> = declared(object).collect();
             all.sort_unstable();
             keys = all;
         }
         keys.retain(|key| object.tag.as_deref() != Some(*key) && !key.is_empty() && !key.chars().any(char::is_control));
         keys.truncate(MOST_KEYS);
+        let keys: Vec<&str> = keys.into_iter().map(|key| self.told_name(key)).collect();
         let keys = if keys.is_empty() { None } else { Some(keys.join(" and ")) };
         tag.into_iter().chain(keys).collect::<Vec<_>>().join(" with ")
+    }
+}
+
+impl Printer<'_, '_> {
+    fn told_name<'n>(&'n self, wire: &'n str) -> &'n str {
+        self.aliases.told(self.dialect, wire)
     }
 }
 

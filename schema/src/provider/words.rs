@@ -26,7 +26,7 @@ pub(super) fn of(constraint: &Constraint) -> Option<String> {
         "minProperties" => format!("at least {}", counted(value, "key")),
         "maxProperties" => format!("at most {}", counted(value, "key")),
         "dependentRequired" => dependent(value)?,
-        "prefixItems" => format!("exactly {}, each of its own kind", counted(value, "item")),
+        "prefixItems" => places(value)?,
         "anyOf" => format!("with at least one of: {}", sets(value)?),
         "default" => format!("default {value}"),
         "examples" => {
@@ -44,6 +44,13 @@ pub(super) fn of(constraint: &Constraint) -> Option<String> {
 
 fn counted(value: &Value, what: &str) -> String {
     if value.as_u64() == Some(1) { format!("1 {what}") } else { format!("{value} {what}s") }
+}
+
+/// So many items, of so many kinds.
+fn places(value: &Value) -> Option<String> {
+    let [count, kinds] = value.as_array()?.as_slice() else { return None };
+    let own = if kinds.as_u64() > Some(1) { ", each of its own kind" } else { "" };
+    Some(format!("exactly {}{own}", counted(count, "item")))
 }
 
 fn dependent(value: &Value) -> Option<String> {

@@ -4,6 +4,7 @@
 mod arguments;
 mod checker;
 mod damage;
+mod hard;
 mod refusals;
 mod report;
 mod rewritten;
@@ -58,7 +59,7 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
             let name = format!("{} / {}", list.name, list.tool_name(index));
             let rewritten = Rewritten::of(&name, schema, &mut report, true);
             for samples in lines.iter().filter(|samples| samples.index == index) {
-                figures.judge(&rewritten, samples, &mut report);
+                figures.judge(&rewritten, &samples.valid, &mut report);
             }
             let anthropic = rewritten.each.iter().find(|(provider, ..)| *provider == Provider::Anthropic);
             strict.extend(anthropic.and_then(|(_, exact, _)| Some(exact.as_ref()?.schema.clone())));
@@ -82,6 +83,7 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
         }
     }
     report.line(format!("{hostile} hostile tools rewritten for each provider"));
+    hard::judge(&mut report);
     damage::judge(&schemas, arguments, &mut report);
     if arguments.is_whole() && lists.is_empty() {
         return Err("there are no lists".into());

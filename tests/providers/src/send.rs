@@ -71,6 +71,7 @@ impl<'s> Sender<'s> {
             _ => None,
         };
         let additional = schema.get("additionalProperties");
+        let is_whole = self.root.as_object().is_some_and(|root| std::ptr::eq(root, schema));
         let mut sent = Sent { value: Value::Null, dropped: 0 };
         let mut found = Map::new();
         for (key, value) in members {
@@ -81,6 +82,10 @@ impl<'s> Sender<'s> {
             let declared = name.and_then(|name| Some((name.to_owned(), properties?.get(name)?)));
             let (name, schema) = match (declared, additional) {
                 (Some((name, schema)), _) => (name, schema),
+                // What declares nothing is no place for anything, save for the arguments of a tool that has none.
+                (None, Some(Value::Bool(false))) if properties.is_none_or(Map::is_empty) && !is_whole => {
+                    return None;
+                }
                 (None, Some(Value::Bool(false))) => {
                     sent.dropped += 1;
                     continue;

@@ -5,6 +5,7 @@ mod keywords;
 mod request;
 mod size;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use mcp_schema::provider::Dialect;
@@ -173,8 +174,8 @@ impl Check<'_> {
             Some(_) => return self.refuse(pointer, "`properties` that are no object"),
             None => None,
         };
-        let names: Vec<&str> = properties.iter().flat_map(|it| it.keys()).map(String::as_str).collect();
-        for name in &names {
+        let names: HashSet<&str> = properties.iter().flat_map(|it| it.keys()).map(String::as_str).collect();
+        for name in properties.iter().flat_map(|it| it.keys()) {
             self.name(name, pointer);
         }
         let required: Vec<&str> = match map.get("required") {
@@ -187,7 +188,9 @@ impl Check<'_> {
         if required.iter().any(|name| !names.contains(name)) && (self.is_strict || self.provider == Provider::Gemini) {
             self.refuse(pointer, "a required property that is not declared");
         }
-        if required.iter().enumerate().any(|(index, name)| required.iter().take(index).any(|other| other == name)) {
+        let listed = required.len();
+        let required: HashSet<&str> = required.into_iter().collect();
+        if required.len() < listed {
             self.refuse(pointer, "a property that is required twice");
         }
         if !self.is_strict || (properties.is_none() && !is_of_objects(map)) {

@@ -1,6 +1,6 @@
 //! Anthropic's ceilings over all strict schemas of a request.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -36,9 +36,10 @@ fn count(root: &Value, schema: &Value, total: &mut Counted, known: &mut HashMap<
             total.unions = total.unions.saturating_add(counted.unions);
         }
     }
-    let required = map.get("required").and_then(Value::as_array);
+    let required = map.get("required").and_then(Value::as_array).into_iter().flatten();
+    let required: HashSet<&str> = required.filter_map(Value::as_str).collect();
     for name in map.get("properties").and_then(Value::as_object).into_iter().flat_map(|it| it.keys()) {
-        total.optional += usize::from(!required.is_some_and(|names| names.contains(&name.as_str().into())));
+        total.optional += usize::from(!required.contains(name.as_str()));
     }
     total.unions += usize::from(map.contains_key("anyOf") || map.get("type").is_some_and(Value::is_array));
     for (name, schema, _) in below(map) {
