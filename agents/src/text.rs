@@ -3,7 +3,7 @@
 use mcp_model::misleads;
 
 /// The longest first sentence that is shown of a description, in characters.
-const SENTENCE_AT_MOST: usize = 200;
+pub(crate) const SENTENCE_AT_MOST: usize = 200;
 /// How much of a text is looked at where a line of it is shown, in characters.
 const LOOKED_AT: usize = 4_000;
 
@@ -18,14 +18,15 @@ pub(crate) fn label(text: &str) -> String {
     unmarked(inner(&line(head(text))))
 }
 
-fn head(text: &str) -> &str {
+/// As much of a text as is looked at where a line of it is shown.
+pub(crate) fn head(text: &str) -> &str {
     let end = text.char_indices().nth(LOOKED_AT).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or(text)
 }
 
 /// A line in which nothing is markup: no tags, emphasis, code, links, tables, and no delimiters of templates. What would be
 /// is escaped, and words stay as they are.
-fn unmarked(line: &str) -> String {
+pub(crate) fn unmarked(line: &str) -> String {
     let mut safe = String::with_capacity(line.len());
     let mut before = None;
     let mut characters = line.chars().peekable();

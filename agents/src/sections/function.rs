@@ -1,17 +1,16 @@
 //! A function of the program as a section's tool.
 
-use std::collections::BTreeMap;
 use std::fmt::{self, Display};
 use std::future::Future;
 use std::sync::Arc;
 
-use mcp_runtime::{CallError, CallOptions, CallTool, Content, DynCallTool, ToolCall, ToolResult};
+use mcp_runtime::{CallError, CallOptions, DynCallTool, ToolCall, ToolResult};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::toolset::{Function, PROGRAM, Running, Typed, schema_of};
+use crate::toolset::{Function, Functions, PROGRAM, Running, Typed, schema_of};
 
 /// A function of the program that a model may call while its section is open.
 ///
@@ -110,31 +109,10 @@ impl SectionTool {
 }
 
 /// The functions of a section, as something that layers can stand around.
-pub(super) struct Functions(BTreeMap<String, Arc<dyn Function>>);
-
-impl Functions {
-    pub(super) fn of(tools: &[SectionTool]) -> Self {
-        Self(tools.iter().map(|tool| (tool.name.clone(), tool.function.clone())).collect())
-    }
-}
-
-impl CallTool for Functions {
-    async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
-        let Some(function) = self.0.get(&*call.tool) else {
-            return Err(CallError::tool_not_found(&*call.server, &*call.tool));
-        };
-        let mut result = ToolResult::new(&*call.server, &*call.tool);
-        match function.run(call.arguments).await {
-            Ok(Value::Null) => {}
-            Ok(Value::String(text)) => result.content = vec![Content::text(text)],
-            Ok(value) => result.structured = Some(value),
-            Err(words) => {
-                result.content = vec![Content::text(words)];
-                result.is_error = true;
-            }
-        }
-        Ok(result)
-    }
+pub(super) fn functions(tools: &[SectionTool]) -> Functions {
+    let functions = Functions::default();
+    tools.iter().for_each(|tool| functions.add(PROGRAM.into(), tool.name.as_str().into(), tool.function.clone()));
+    functions
 }
 
 /// A function behind layers; for sets it is the caller alone.

@@ -94,10 +94,8 @@ fn lines(server: &SectionServer, admits: Admits<'_>) -> Option<Vec<Line>> {
     let handle = server.handle();
     let line = |name: &str, public: &str, description: Option<&str>| {
         let is_offered = admits(server.name(), name) && handle.allows(name) && selects(server.selection(), name);
-        is_offered.then(|| Line {
-            name: plain::name(public),
-            sentence: plain::first_sentence(description.unwrap_or_default()),
-        })
+        is_offered
+            .then(|| Line { name: plain::name(public), sentence: plain::sentence(description.unwrap_or_default()) })
     };
     let bound = |name: &str| handle.bound.and_then(|spec| spec.tools.iter().find(|tool| tool.name == name));
     let Some(known) = handle.tools() else {

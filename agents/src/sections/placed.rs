@@ -9,7 +9,7 @@ use minijinja::Environment;
 
 use super::check::{self, Placed};
 use super::error::{PromptError, RenderError};
-use super::function::{Functions, SectionTool};
+use super::function::{SectionTool, functions};
 use super::params::{Held, Kind, PromptParams};
 use super::section::{AnySection, Declared};
 use super::server::{Handle, Layering, SectionServer, locked};
@@ -60,7 +60,7 @@ impl Inner {
             !parts.layers.is_empty() && !parts.tools.is_empty()
         });
         let functions = governed.map(|(index, node)| {
-            let caller: Arc<dyn DynCallTool> = Arc::new(Functions::of(&node.parts.tools));
+            let caller: Arc<dyn DynCallTool> = Arc::new(functions(&node.parts.tools));
             let stack = node.parts.layers.iter().fold(Stack::new(caller), |stack, layers| layers(stack));
             (index, Arc::new(stack) as Arc<dyn DynCallTool>)
         });

@@ -26,7 +26,7 @@ struct Added {
 }
 
 impl Functions {
-    pub(super) fn add(&self, group: Arc<str>, name: Arc<str>, function: Arc<dyn Function>) {
+    pub(crate) fn add(&self, group: Arc<str>, name: Arc<str>, function: Arc<dyn Function>) {
         self.added.lock().unwrap_or_else(PoisonError::into_inner).push(Added { group, name, function });
     }
 
