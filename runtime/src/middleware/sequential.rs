@@ -113,7 +113,7 @@ impl SequentialDependency {
 
     /// The same, which is remembered from now on.
     fn remembered(&self, key: &(String, String), otherwise: impl FnOnce() -> Known) -> Known {
-        lock(&self.seen).get_or_insert(key.clone(), otherwise).clone()
+        lock(&self.seen).get_or_insert_ref(key, otherwise).clone()
     }
 }
 
@@ -181,9 +181,9 @@ impl Around for SequentialDependency {
         let outcome = below.call(call).await;
         if outcome.as_ref().is_ok_and(|result| !result.is_error) {
             running.note(|progress| progress.has_succeeded = true);
-            // Other scopes may have taken its place meanwhile, and a later call of this one another place.
-            let current = self.remembered(&key, || running.known.clone());
-            if !Arc::ptr_eq(&current, &running.known) {
+            // Nobody else has it: other scopes have taken its place meanwhile, and a later call of this one another place.
+            if Arc::strong_count(&running.known) == 1 {
+                let current = self.remembered(&key, || running.known.clone());
                 note(&current, &running.indices, |progress| progress.has_succeeded = true);
             }
         }
