@@ -344,18 +344,7 @@ impl ToolsetBuilder {
             }
             None => function.caller().map_or_else(|| Handler::Function(function.clone()), Handler::Layered),
         };
-        self.entries.push(Entry {
-            public: String::new(),
-            server: group,
-            tool: name,
-            title: None,
-            description: Some(description.into()),
-            input_schema: Arc::new(schema),
-            annotations: Annotations::default(),
-            handler,
-            rewrites: Rewrites::default(),
-            prepared: Prepared::default(),
-        });
+        self.entries.push(Entry::of_program(group, name, description, schema, handler));
         self
     }
 

@@ -70,6 +70,28 @@ pub(crate) trait Function: Send + Sync {
 }
 
 impl Entry {
+    /// A tool that is no server's, of whose behaviour nothing is known.
+    pub(super) fn of_program(
+        group: Arc<str>,
+        name: Arc<str>,
+        description: &str,
+        schema: Value,
+        handler: Handler,
+    ) -> Self {
+        Self {
+            public: String::new(),
+            server: group,
+            tool: name,
+            title: None,
+            description: Some(description.into()),
+            input_schema: Arc::new(schema),
+            annotations: Annotations::default(),
+            handler,
+            rewrites: Rewrites::default(),
+            prepared: Prepared::default(),
+        }
+    }
+
     /// What it is to be called.
     pub(crate) fn wanted(&self, style: NameStyle) -> Wanted<'_> {
         let (prefix, name): (&str, &str) = match (style, &self.handler) {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use mcp_model::{nearest, printable};
-use mcp_runtime::{Annotations, ToolReply};
+use mcp_runtime::ToolReply;
 use serde_json::{Map, Value, json};
 
 use super::super::cost::bytes;
 use super::super::entry::{Function, Replies, Running};
-use super::super::rewrites::{Rewrites, clean};
+use super::super::rewrites::clean;
 use super::super::words::invalid;
-use super::super::{Entry, Handler, Prepared, Toolset};
+use super::super::{Entry, Handler, Toolset};
 use super::rank::Index;
 use crate::provider::Arguments;
 use crate::text;
@@ -60,18 +60,8 @@ pub(super) fn call_tool(all: &Toolset, finder: &str, caller: &str) -> Entry {
 }
 
 fn meta(name: &str, description: &str, schema: Value, handler: Handler) -> Entry {
-    Entry {
-        public: name.to_owned(),
-        server: "tools".into(),
-        tool: name.into(),
-        title: None,
-        description: Some(description.into()),
-        input_schema: Arc::new(schema),
-        annotations: Annotations::default(),
-        handler,
-        rewrites: Rewrites::default(),
-        prepared: Prepared::default(),
-    }
+    let entry = Entry::of_program("tools".into(), name.into(), description, schema, handler);
+    Entry { public: name.to_owned(), ..entry }
 }
 
 /// The servers with how many tools each has, by name.
