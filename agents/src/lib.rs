@@ -71,7 +71,10 @@
 
 mod hosted;
 mod provider;
+#[cfg(feature = "proxy")]
+pub mod proxy;
 mod sections;
+pub mod template;
 mod text;
 mod toolset;
 

@@ -24,6 +24,8 @@ mod normalize;
 pub mod provider;
 mod role;
 mod shape;
+#[cfg(feature = "template")]
+pub mod template;
 
 pub use alike::{Alike, Class};
 pub use bundle::lookup;

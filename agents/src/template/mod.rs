@@ -1,0 +1,1 @@
+//! Templates whose actions call tools, run.
