@@ -1,7 +1,5 @@
 //! Servers as providers are told of them, to the last key, and those that they are not told of.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use std::collections::BTreeMap;
 
 use mcp_agents::{

@@ -1,19 +1,16 @@
 //! A model opens sections and reads them; what is closed is never started.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod support;
 
 use std::path::Path;
 
+use crate::support::{self, *};
 use mcp_agents::{
     McpSection, Offered, OfferedTool, Prompt, PromptParams, PromptState, PromptWarning, RenderedPrompt, Section,
     Visibility,
 };
 use mcp_model::ServerConfig;
 use serde_json::{Map, Value, json};
-use support::*;
 
 /// A server of one tool, in a shell, that notes each start of it in a file.
 const SCRIPT: &str = r#"

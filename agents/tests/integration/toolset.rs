@@ -1,7 +1,5 @@
 //! Sets of tools: what is in them, what they are called, what a provider is told of them.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
 use mcp_agents::{DiagnosticKind, NameStyle, Provider, Toolset, ToolsetFault};
 use mcp_model::{Prefix, ServerConfig, Snapshot};
 use mcp_runtime::middleware::{Policy, Stack};

@@ -2,20 +2,16 @@
 //!
 //! `EXPECTORATE=overwrite cargo test -p mcp-agents --test sections` writes the golden texts anew.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::support::{self, *};
 use mcp_agents::{
     McpSection, Prompt, PromptError, PromptParams, PromptState, PromptWarning, RenderError, Section, SectionServer,
     Visibility,
 };
 use mcp_model::ServerConfig;
 use mcp_runtime::middleware::{Policy, SequentialDependency};
-use support::*;
 
 fn golden(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name);

@@ -1,20 +1,16 @@
 //! The section that shows what servers offer: from snapshots, from live lists, and from servers that mean harm.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod support;
-
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::support::{self, *};
 use mcp_agents::{McpSection, OfferedTool, Prompt, PromptState, Section, SectionServer, Toolset, Visibility};
 use mcp_model::ServerConfig;
 use mcp_runtime::middleware::Policy;
 use mcp_runtime::{Client, ClientOptions, ServerSpec, ToolSpec};
 use serde_json::{Value, json};
-use support::*;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex, split};
 
 fn golden(name: &str, text: &str) {

@@ -1,7 +1,5 @@
 //! What the tests of sections share.
 
-#![allow(dead_code)]
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

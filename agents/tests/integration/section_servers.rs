@@ -1,12 +1,9 @@
 //! Servers and functions of several sections: which are one, what governs them, and what they are called.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-
-mod support;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::support::*;
 use mcp_agents::{
     McpSection, OfferedTool, Prompt, PromptParams, PromptState, PromptWarning, RenderError, RenderedPrompt, Section,
     SectionServer, SectionTool, Visibility,
@@ -15,7 +12,6 @@ use mcp_model::{ServerConfig, Snapshot};
 use mcp_runtime::middleware::{Approval, ApprovalAnswer, Policy, Transaction, Verdict};
 use mcp_runtime::{Client, DynCallTool, ServerSpec, ToolSpec};
 use serde_json::{Map, Value, json};
-use support::*;
 
 static TOOLS: [ToolSpec; 1] = [ToolSpec::new("index", r#"{"type":"object"}"#).prefixed("f_index")];
 static FILES: ServerSpec = ServerSpec::new("files").tools(&TOOLS);

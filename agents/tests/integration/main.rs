@@ -1,0 +1,13 @@
+//! One program for all that needs no process of its own: each program more costs a build of its own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod hosted;
+mod mcp_section;
+mod opening;
+mod section_servers;
+mod sections;
+mod support;
+mod toolset;
+mod toolset_corpus;
+mod toolset_layers;
