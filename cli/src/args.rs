@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::exit::Failure;
+
 /// Typed Rust for MCP servers: snapshots, checks, bindings, calls.
 #[derive(Debug, Parser)]
 #[command(name = "mcp-bindgen", version, arg_required_else_help = true, after_help = EXIT_CODES)]
@@ -26,6 +28,10 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the too
 pub(crate) enum Format {
     Text,
     Json,
+    /// For a comment on a pull request: `check`.
+    Markdown,
+    /// Annotations of a GitHub workflow, and a summary of its job: `check`.
+    Github,
 }
 
 #[derive(Debug, Subcommand)]
@@ -33,7 +39,9 @@ pub(crate) enum Command {
     /// Ask servers what they offer and write it to their snapshots.
     Sync(Servers),
     /// Ask servers what they offer and compare it with their snapshots; exit code 4 where they differ.
-    Check(Servers),
+    Check(Check),
+    /// Compare two lists: snapshots, files, revisions of git, live servers; exit code 4 where they differ.
+    Diff(Diff),
     /// List tools, prompts and resource templates, and the names of their bindings, from snapshots.
     List(List),
     /// Print the generated Rust, formatted.
@@ -47,6 +55,28 @@ pub(crate) struct Servers {
     /// The servers; all of the configuration by default.
     #[arg(value_name = "SERVER")]
     pub(crate) servers: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    pub(crate) servers: Servers,
+    /// Ask no server: look at what is there, whether it can be used, and whether bindings of it can be made.
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Also tell what became of the snapshots since this work left a branch, a tag or a commit.
+    #[arg(long, value_name = "REVISION")]
+    pub(crate) base: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// FILE, SERVER, either of them with @REVISION, or live:SERVER.
+    #[arg(value_name = "OLD")]
+    pub(crate) old: String,
+    /// The same.
+    #[arg(value_name = "NEW")]
+    pub(crate) new: String,
 }
 
 #[derive(Debug, Args)]
@@ -95,6 +125,32 @@ pub(crate) struct Call {
     /// Approve the call of a tool that the configuration wants approved.
     #[arg(long)]
     pub(crate) yes: bool,
+}
+
+impl Command {
+    /// Refuses the formats that this command does not have.
+    pub(crate) fn takes(&self, format: Format) -> Result<(), Failure> {
+        let known: &[Format] = match self {
+            Self::Check(_) => &[Format::Text, Format::Json, Format::Markdown, Format::Github],
+            _ => &[Format::Text, Format::Json],
+        };
+        if known.contains(&format) {
+            return Ok(());
+        }
+        let names: Vec<String> = known.iter().map(|format| format!("`{}`", format.name())).collect();
+        Err(Failure::usage(format!("this command has no format `{}`; it has {}", format.name(), names.join(", "))))
+    }
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Markdown => "markdown",
+            Self::Github => "github",
+        }
+    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

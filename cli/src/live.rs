@@ -24,8 +24,6 @@ pub(crate) async fn closing<T>(client: Client, result: impl Future<Output = T>) 
 /// A server, and what was asked of it.
 pub(crate) struct Found {
     pub(crate) server: ServerConfig,
-    /// What the snapshot says, where it can be read.
-    pub(crate) known: Option<Snapshot>,
     pub(crate) live: Result<Snapshot, ConnectError>,
 }
 
@@ -43,7 +41,7 @@ pub(crate) async fn snapshots(
         let client = client(config, &server, known.as_ref());
         asked.spawn(async move {
             let live = closing(client.clone(), async { client.snapshot().await }).await;
-            Found { server, known, live }
+            Found { server, live }
         });
     }
     while let Some(found) = asked.join_next().await {

@@ -4,9 +4,12 @@ mod args;
 mod commands;
 mod diagnostics;
 mod exit;
+mod git;
 mod live;
 mod output;
+mod plan;
 mod project;
+mod report;
 mod signals;
 
 use std::process::ExitCode;

@@ -1,5 +1,6 @@
 //! Where results and remarks go: data to stdout, everything else to stderr, in cargo's manner.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use mcp_model::printable;
@@ -19,6 +20,8 @@ pub(crate) struct Output {
     remarks: Box<dyn Write>,
     data_on_terminal: bool,
     colours: bool,
+    /// Whether what is printed is read by a runner of GitHub's, which obeys lines that begin with `::`.
+    is_obeyed: bool,
 }
 
 impl Output {
@@ -27,6 +30,7 @@ impl Output {
         Self {
             format,
             data_on_terminal: io::stdout().is_terminal(),
+            is_obeyed: std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true"),
             colours: io::stderr().is_terminal() && !no_colour,
             data: Box::new(io::stdout()),
             remarks: Box::new(io::stderr()),
@@ -35,6 +39,11 @@ impl Output {
 
     pub(crate) fn json(&self) -> bool {
         self.format == Format::Json
+    }
+
+    /// Whether results are for people.
+    pub(crate) fn is_text(&self) -> bool {
+        self.format == Format::Text
     }
 
     /// A line on what is being done, its first word right-aligned.
@@ -58,6 +67,7 @@ impl Output {
 
     fn remark(&mut self, colour: &str, head: &str, rest: &str) {
         // A remark that nobody can read is not worth failing for.
+        let rest = self.commanding_nobody(rest);
         let _ = if self.colours {
             writeln!(self.remarks, "{colour}{head}{PLAIN}{rest}")
         } else {
@@ -65,23 +75,58 @@ impl Output {
         };
     }
 
-    /// A result as it is; on a terminal without what could command it.
+    /// A result as it is; on a terminal without what could command it, and where a runner of GitHub's reads it likewise.
     pub(crate) fn data(&mut self, text: &str) -> io::Result<()> {
-        let written = if self.data_on_terminal {
-            writeln!(self.data, "{}", lines_printable(text))
-        } else {
-            writeln!(self.data, "{text}")
-        };
-        match written.and_then(|()| self.data.flush()) {
+        if self.is_text() && !self.data_on_terminal {
+            let text = self.commanding_nobody(text).into_owned();
+            return self.written(&text);
+        }
+        self.exact(text)
+    }
+
+    /// The same of what is code, or meant for the runner.
+    pub(crate) fn exact(&mut self, text: &str) -> io::Result<()> {
+        if self.data_on_terminal { self.written(&lines_printable(text)) } else { self.written(text) }
+    }
+
+    fn written(&mut self, text: &str) -> io::Result<()> {
+        match writeln!(self.data, "{text}").and_then(|()| self.data.flush()) {
             // Whoever read it has seen enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written,
         }
     }
 
+    /// Adds to the summary of a job of GitHub's, where the program runs in one: others may have written there before.
+    pub(crate) fn job_summary(&self, text: &str) -> io::Result<()> {
+        let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
+        std::fs::OpenOptions::new().append(true).create(true).open(path)?.write_all(text.as_bytes())
+    }
+
+    /// The text, of which a runner of GitHub's obeys no line.
+    fn commanding_nobody<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        if self.is_obeyed { commanding_nobody(text) } else { Cow::Borrowed(text) }
+    }
+
     pub(crate) fn data_json(&mut self, value: &Value) -> io::Result<()> {
         self.data(&format!("{value:#}"))
     }
+}
+
+/// Runners look behind leading blanks for `::`, and anywhere for the older `##[`: a backslash makes neither of it.
+fn commanding_nobody(text: &str) -> Cow<'_, str> {
+    if !text.contains("::") && !text.contains("##[") {
+        return Cow::Borrowed(text);
+    }
+    let line = |line: &str| {
+        let line = line.replace("##[", "##\\[");
+        let start = line.len() - line.trim_start().len();
+        match line.split_at_checked(start) {
+            Some((blanks, rest)) if rest.starts_with("::") => format!("{blanks}\\{rest}"),
+            _ => line,
+        }
+    };
+    Cow::Owned(text.split('\n').map(line).collect::<Vec<_>>().join("\n"))
 }
 
 /// Text of strangers, made safe line by line.
@@ -90,4 +135,17 @@ pub(crate) fn lines_printable(text: &str) -> String {
         .map(|line| line.split('\t').map(printable).collect::<Vec<_>>().join("\t"))
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runners_obey_no_stranger() {
+        let said = "::stop-commands::x\n  ::add-mask::y\nfine :: here\nx ##[add-mask]z";
+        let safe = "\\::stop-commands::x\n  \\::add-mask::y\nfine :: here\nx ##\\[add-mask]z";
+        assert_eq!(commanding_nobody(said), safe);
+        assert_eq!(commanding_nobody("plain"), "plain");
+    }
 }

@@ -36,7 +36,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Expand, output: &mut 
                 output.status(word, &file.display().to_string());
             }
             None if output.json() => output.data_json(&json!({ "source": source }))?,
-            None => output.data(source.trim_end())?,
+            None => output.exact(source.trim_end())?,
         }
     }
     Ok(Exit::Done)

@@ -10,7 +10,7 @@ use crate::diagnostics;
 use crate::output::Output;
 
 /// Tells the faults of each server, and gives them by its name.
-pub(super) fn tell(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<String>> {
+pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<String>> {
     let mut faults: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut modules: BTreeMap<String, &str> = BTreeMap::new();
     for server in servers {

@@ -2,12 +2,14 @@
 
 mod call;
 mod check;
+mod diff;
 mod expand;
 mod faults;
 mod list;
 mod shapes;
 mod source;
 mod sync;
+mod tell;
 
 use std::future::Future;
 
@@ -18,9 +20,11 @@ use crate::signals;
 
 pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let config = arguments.config.as_deref();
+    arguments.command.takes(output.format)?;
     match arguments.command {
         Command::Sync(servers) => until_interrupted(sync::run(config, &servers, output)),
-        Command::Check(servers) => until_interrupted(check::run(config, &servers, output)),
+        Command::Check(check) => until_interrupted(check::run(config, &check, output)),
+        Command::Diff(diff) => until_interrupted(diff::run(config, &diff, output)),
         Command::List(list) if list.shapes => shapes::run(config, &list.source, output),
         Command::List(list) => list::run(config, &list.source, output),
         Command::Expand(expand) => expand::run(config, &expand, output),

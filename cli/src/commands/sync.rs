@@ -1,18 +1,17 @@
-//! `sync`: from live servers to snapshots.
+//! `sync`: carries out what `check` tells.
 
 use std::path::Path;
 
-use mcp_model::{Config, FileError, Snapshot, read_text};
-use mcp_schema::drift;
 use serde_json::{Value, json};
 
-use super::check::{change_json, tell_changes, tell_misfits};
-use super::source;
+use super::tell;
 use crate::args::Servers;
 use crate::exit::{Exit, Failure};
 use crate::live::{self, Found};
 use crate::output::Output;
+use crate::plan::{Plan, SnapshotFile, Step};
 use crate::project;
+use crate::report::{self, counted};
 
 pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut Output) -> Result<Exit, Failure> {
     let config = project::load(config, output)?;
@@ -22,10 +21,10 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
     live::snapshots(&config, servers, output, |output, found| {
         let name = found.server.name.clone();
         let entry = match save(&config, found) {
-            Ok(saved) => {
+            Ok(plan) => {
                 // They stop the next build.
-                exits.extend((!saved.misfits.is_empty()).then_some(Exit::Failed));
-                saved.tell(&name, output)
+                exits.push(if plan.misfits.is_empty() { Exit::Done } else { Exit::Failed });
+                told(&plan, output)
             }
             Err(failure) => {
                 output.error(&failure.message);
@@ -37,62 +36,45 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
         Ok(())
     })
     .await?;
+    report.sort_by(|a, b| a.0.cmp(&b.0));
+    let count = |wanted: &str| report.iter().filter(|(_, entry)| entry.get("status") == Some(&json!(wanted))).count();
+    let said: Vec<String> = ["created", "updated", "unchanged", "failed"]
+        .into_iter()
+        .filter(|status| count(status) > 0)
+        .map(|status| format!("{} {status}", count(status)))
+        .collect();
+    output.status("Finished", &format!("{} asked: {}", counted(report.len(), "server"), said.join(", ")));
     if output.json() {
-        report.sort_by(|a, b| a.0.cmp(&b.0));
         output.data_json(&report.into_iter().map(|(_, entry)| entry).collect())?;
     }
     Ok(Exit::of_all(exits))
 }
 
-struct Saved {
-    path: String,
-    tools: usize,
-    existed: bool,
-    written: bool,
-    changes: Vec<drift::Change>,
-    /// What of the overrides does not fit the new snapshot.
-    misfits: Vec<String>,
-}
-
-fn save(config: &Config, found: Found) -> Result<Saved, Failure> {
+fn save(config: &mcp_model::Config, found: Found) -> Result<Plan, Failure> {
     let live = found.live.map_err(|error| live::failure(error, &found.server))?;
-    let path = config.snapshot_path(&found.server.name);
-    let current = read_text(&path).ok();
-    if current.as_deref().is_some_and(Snapshot::is_newer) {
-        let error = match Snapshot::load(&path) {
-            Err(error) => error,
-            Ok(_) => FileError::new("the snapshot changed while it was read").in_file(&path),
-        };
-        return Err(error.into());
-    }
-    Ok(Saved {
-        tools: live.tools.len(),
-        existed: current.is_some(),
-        changes: found.known.as_ref().map(|known| drift::diff(known, &live)).unwrap_or_default(),
-        written: live.save(&path)?,
-        misfits: source::override_faults(&path, &live).iter().map(ToString::to_string).collect(),
-        path: path.display().to_string(),
-    })
+    let plan = Plan::new(&found.server.name, &SnapshotFile::read(config, &found.server.name)?, live)?;
+    plan.apply()?;
+    Ok(plan)
 }
 
-impl Saved {
-    fn tell(&self, server: &str, output: &mut Output) -> Value {
-        let Self { path, tools, .. } = self;
-        let (word, status) = match (self.written, self.existed) {
-            (false, _) => ("Unchanged", "unchanged"),
-            (true, false) => ("Created", "created"),
-            (true, true) => ("Updated", "updated"),
-        };
-        output.status(word, &format!("{path} ({tools} tools of {server})"));
-        tell_changes(&self.changes, output);
-        tell_misfits(server, &self.misfits, output);
-        let changes: Value = self.changes.iter().map(change_json).collect();
-        let mut entry = json!({ "server": server, "status": status, "path": path, "tools": tools, "changes": changes });
-        if let Value::Object(entry) = &mut entry
-            && !self.misfits.is_empty()
-        {
-            entry.insert("misfits".to_owned(), json!(self.misfits));
-        }
-        entry
+fn told(plan: &Plan, output: &mut Output) -> Value {
+    let (word, status) = match plan.step {
+        Step::Keep => ("Unchanged", "unchanged"),
+        Step::Create => ("Created", "created"),
+        Step::Replace(_) | Step::Update { .. } => ("Updated", "updated"),
+    };
+    let (path, tools) = (plan.path.display().to_string(), plan.tools);
+    output.status(word, &format!("{path} ({} of {})", counted(tools, "tool"), plan.server));
+    tell::changes(plan.changes(), output);
+    let misfits: Vec<String> = plan.misfits.iter().map(|misfit| misfit.text.clone()).collect();
+    tell::misfits(&plan.server, &misfits, output);
+    let changes: Value = plan.changes().iter().map(report::change_json).collect();
+    let mut entry =
+        json!({ "server": plan.server, "status": status, "path": path, "tools": tools, "changes": changes });
+    if let Value::Object(entry) = &mut entry
+        && !misfits.is_empty()
+    {
+        entry.insert("misfits".to_owned(), json!(misfits));
     }
+    entry
 }

@@ -1,0 +1,68 @@
+//! What was found, told to people line by line.
+
+use mcp_schema::drift::{self, Change};
+
+use crate::exit::Failure;
+use crate::output::Output;
+use crate::report::{Entry, Status, classes};
+
+/// More than this many tell nobody more than their number.
+const MOST_TOLD: usize = 100;
+
+/// Tells how one snapshot stands; what to do about it comes last.
+pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
+    let server = &entry.server;
+    let path = entry.path.as_deref().unwrap_or_default();
+    match entry.status {
+        Status::UpToDate => output.status("Up to date", path),
+        Status::Valid => output.status("Valid", path),
+        Status::Missing => {
+            output.error(&format!("{server} has no snapshot\n --> {path}\n  = help: run `mcp-bindgen sync {server}`"))
+        }
+        Status::Broken => {
+            let error = entry.error.as_deref().unwrap_or_default();
+            output.error(&format!("{server}: {error}\n  = help: run `mcp-bindgen sync {server}` to take it anew"));
+        }
+        Status::Failed => output.error(entry.error.as_deref().unwrap_or_default()),
+        Status::OutOfDate => {
+            if let Some(diff) = entry.diff.as_deref().filter(|_| output.is_text()) {
+                output.data(diff)?;
+            }
+            let said =
+                if entry.changes.is_empty() { "is not as `sync` writes it" } else { "is not what its snapshot says" };
+            output.error(&format!("{server} {said}\n --> {path}"));
+            changes(&entry.changes, output);
+            misfits(server, &entry.misfits, output);
+            output.status("", &format!("review the changes and run `mcp-bindgen sync {server}`"));
+        }
+    }
+    Ok(())
+}
+
+/// Tells what became of a snapshot since another commit.
+pub(super) fn since(entry: &Entry, output: &mut Output) {
+    let Some(since) = &entry.since else { return };
+    let (server, revision) = (&entry.server, &since.revision);
+    if since.is_new {
+        output.status("Since", &format!("{revision}: {server} is new"));
+    } else if !since.changes.is_empty() {
+        output.status("Since", &format!("{revision}: {server} has {}", classes(&since.changes)));
+        changes(&since.changes, output);
+    }
+}
+
+/// Tells what of the overrides does not fit what the server says now.
+pub(super) fn misfits(server: &str, misfits: &[String], output: &mut Output) {
+    for misfit in misfits {
+        output.error(&format!("the overrides of {server} do not hold for what it offers now: {misfit}"));
+    }
+}
+
+pub(super) fn changes(changes: &[Change], output: &mut Output) {
+    for line in drift::told(changes, MOST_TOLD) {
+        output.status("", &line);
+    }
+    if let Some(more) = changes.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+        output.status("", &format!("and {more} more changes, all of them with `--format json`"));
+    }
+}

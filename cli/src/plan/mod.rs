@@ -1,0 +1,143 @@
+//! What a server says against what its snapshot says: one plan, which `check` prints and `sync` carries out.
+
+mod snapshot_file;
+
+use std::path::PathBuf;
+
+use mcp_model::{FileError, Snapshot};
+use mcp_schema::drift::{self, Change};
+use similar::TextDiff;
+
+pub(crate) use snapshot_file::SnapshotFile;
+
+use crate::exit::{Exit, Failure};
+use crate::output::lines_printable;
+
+/// What is to be done for one server, so that its snapshot says what the server says.
+pub(crate) struct Plan {
+    pub(crate) server: String,
+    pub(crate) path: PathBuf,
+    pub(crate) step: Step,
+    /// How many tools the server has.
+    pub(crate) tools: usize,
+    /// What of the overrides does not hold for what the server says, and whether it holds for what the snapshot says.
+    pub(crate) misfits: Vec<Misfit>,
+    live: Snapshot,
+}
+
+/// What is to be done with a snapshot.
+pub(crate) enum Step {
+    /// Nothing.
+    Keep,
+    /// There is none.
+    Create,
+    /// It cannot be read.
+    Replace(FileError),
+    /// It is not what the server says.
+    Update { changes: Vec<Change>, diff: String },
+}
+
+/// Part of the overrides that does not hold.
+pub(crate) struct Misfit {
+    pub(crate) text: String,
+    /// Whether it holds for the snapshot as it is.
+    pub(crate) is_new: bool,
+}
+
+impl Plan {
+    /// What is to be done where a server says this and its snapshot that. Nothing is read, and nothing written.
+    ///
+    /// # Errors
+    /// Where the snapshot is of a newer format, which is not to be written over.
+    pub(crate) fn new(server: &str, file: &SnapshotFile, live: Snapshot) -> Result<Self, Failure> {
+        let step = match &file.text {
+            None => Step::Create,
+            Some(text) if is_same(text, &live.to_text()) => Step::Keep,
+            Some(text) => match Snapshot::parse(text) {
+                Err(error) if Snapshot::is_newer(text) => return Err(error.in_file(&file.path).into()),
+                Err(error) => Step::Replace(error.in_file(&file.path)),
+                Ok(known) => Step::Update {
+                    changes: drift::diff(&known, &live),
+                    diff: diff(
+                        text,
+                        &format!("{} (snapshot)", file.shown()),
+                        &live.to_text(),
+                        &format!("{server} (live)"),
+                    ),
+                },
+            },
+        };
+        let told = file.known().map(|known| file.override_faults(&known)).unwrap_or_default();
+        let misfits = file.override_faults(&live).into_iter();
+        let misfits = misfits.map(|text| Misfit { is_new: !told.contains(&text), text }).collect();
+        Ok(Self { server: server.to_owned(), path: file.path.clone(), step, tools: live.tools.len(), misfits, live })
+    }
+
+    /// Carries it out.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub(crate) fn apply(&self) -> Result<(), FileError> {
+        match self.step {
+            Step::Keep => Ok(()),
+            Step::Create | Step::Replace(_) | Step::Update { .. } => self.live.save(&self.path).map(drop),
+        }
+    }
+
+    pub(crate) fn changes(&self) -> &[Change] {
+        match &self.step {
+            Step::Update { changes, .. } => changes,
+            Step::Keep | Step::Create | Step::Replace(_) => &[],
+        }
+    }
+
+    /// How a check that finds this plan ends.
+    pub(crate) fn exit(&self) -> Exit {
+        if matches!(self.step, Step::Keep) { Exit::Done } else { Exit::OutOfDate }
+    }
+}
+
+/// Whether two texts are the same but for line ends, which git may have changed.
+pub(crate) fn is_same(one: &str, other: &str) -> bool {
+    one == other || (one.contains('\r') && one.replace("\r\n", "\n") == other)
+}
+
+/// A unified diff that commands no terminal.
+pub(crate) fn diff(old: &str, old_name: &str, new: &str, new_name: &str) -> String {
+    let old = old.replace("\r\n", "\n");
+    let diff = TextDiff::from_lines(old.as_str(), new);
+    lines_printable(diff.unified_diff().header(old_name, new_name).to_string().trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOOLS: &str = r#"{"tools":[{"name":"find","inputSchema":{"type":"object","properties":{"n":{}}}}]}"#;
+
+    fn plan(text: Option<&str>, live: &str) -> Result<Plan, Failure> {
+        let file = SnapshotFile::of(PathBuf::from("mcp/s.json"), text.map(str::to_owned), None);
+        Plan::new("s", &file, Snapshot::parse(live).unwrap())
+    }
+
+    #[test]
+    fn what_is_planned_follows_from_both_sides_alone() {
+        let written = Snapshot::parse(TOOLS).unwrap().to_text();
+        assert!(matches!(plan(None, TOOLS).unwrap().step, Step::Create));
+        assert!(matches!(plan(Some(&written), TOOLS).unwrap().step, Step::Keep));
+        assert!(matches!(plan(Some("{"), TOOLS).unwrap().step, Step::Replace(_)));
+        let gone = plan(Some(&written), r#"{"tools":[]}"#).unwrap();
+        let Step::Update { changes, diff } = &gone.step else { panic!("it differs") };
+        assert_eq!(changes.len(), 1);
+        assert!(diff.starts_with("--- mcp/s.json (snapshot)\n+++ s (live)\n@@"), "{diff}");
+        assert_eq!((gone.exit(), gone.tools), (Exit::OutOfDate, 0));
+        let newer = plan(Some(r#"{"format":7,"tools":[]}"#), TOOLS);
+        assert!(newer.is_err_and(|failure| failure.message.contains("install mcp-bindgen")));
+    }
+
+    #[test]
+    fn line_ends_that_git_changed_are_no_difference() {
+        let written = Snapshot::parse(TOOLS).unwrap().to_text().replace('\n', "\r\n");
+        assert!(matches!(plan(Some(&written), TOOLS).unwrap().step, Step::Keep));
+    }
+}

@@ -1,0 +1,117 @@
+//! What `check` and `diff` found, for people and for machines.
+
+mod github;
+mod json;
+mod markdown;
+
+use mcp_schema::drift::{Change, Class};
+
+pub(crate) use github::annotations;
+pub(crate) use json::{change as change_json, entries as to_json};
+pub(crate) use markdown::comment;
+
+/// What was found of one server.
+pub(crate) struct Entry {
+    pub(crate) server: String,
+    pub(crate) status: Status,
+    /// Where its snapshot is, or would be.
+    pub(crate) path: Option<String>,
+    /// The text of the snapshot, for the lines of what is said.
+    pub(crate) text: Option<String>,
+    /// Why nothing could be found out.
+    pub(crate) error: Option<String>,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) diff: Option<String>,
+    /// What of the overrides does not hold for what the server says.
+    pub(crate) misfits: Vec<String>,
+    /// What would stop a build.
+    pub(crate) faults: Vec<String>,
+    /// What became of the snapshot since another commit.
+    pub(crate) since: Option<Since>,
+}
+
+/// What became of a snapshot since a commit.
+pub(crate) struct Since {
+    /// As it was asked for.
+    pub(crate) revision: String,
+    /// Whether there was a snapshot then.
+    pub(crate) is_new: bool,
+    pub(crate) changes: Vec<Change>,
+}
+
+/// How a snapshot stands to what it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    UpToDate,
+    /// It can be used; the server was not asked.
+    Valid,
+    OutOfDate,
+    Missing,
+    Broken,
+    Failed,
+}
+
+impl Status {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::UpToDate => "up-to-date",
+            Self::Valid => "valid",
+            Self::OutOfDate => "out-of-date",
+            Self::Missing => "missing",
+            Self::Broken => "broken",
+            Self::Failed => "failed",
+        }
+    }
+
+    pub(crate) fn is_good(self) -> bool {
+        matches!(self, Self::UpToDate | Self::Valid)
+    }
+}
+
+impl Entry {
+    pub(crate) fn new(server: &str, status: Status) -> Self {
+        Self {
+            server: server.to_owned(),
+            status,
+            path: None,
+            text: None,
+            error: None,
+            changes: Vec::new(),
+            diff: None,
+            misfits: Vec::new(),
+            faults: Vec::new(),
+            since: None,
+        }
+    }
+}
+
+/// `3 servers checked: 1 up to date, 1 out of date, 1 failed`.
+pub(crate) fn summary(entries: &[Entry]) -> String {
+    let count = |wanted: &[Status]| entries.iter().filter(|entry| wanted.contains(&entry.status)).count();
+    let faulty = entries.iter().filter(|entry| entry.status.is_good() && !entry.faults.is_empty()).count();
+    let good = entries.iter().filter(|entry| entry.status.is_good() && entry.faults.is_empty()).count();
+    let is_offline = entries.iter().any(|entry| entry.status == Status::Valid);
+    let parts = [
+        (good, if is_offline { "valid" } else { "up to date" }),
+        (count(&[Status::OutOfDate, Status::Missing, Status::Broken]), "out of date"),
+        (faulty, "with faults"),
+        (count(&[Status::Failed]), "failed"),
+    ];
+    let said: Vec<String> =
+        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    format!("{} checked: {}", counted(entries.len(), "server"), said.join(", "))
+}
+
+/// `1 server`, `2 servers`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
+/// `2 breaking, 1 compatible`; empty where nothing changed.
+pub(crate) fn classes(changes: &[Change]) -> String {
+    let classes = [Class::Breaking, Class::Source, Class::Compatible, Class::Wording];
+    let counts = classes.map(|class| (changes.iter().filter(|change| change.class == class).count(), class.name()));
+    let said: Vec<String> =
+        counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+    said.join(", ")
+}
