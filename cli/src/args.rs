@@ -36,6 +36,10 @@ pub(crate) enum Format {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Write an mcp.toml with comments, a folder for snapshots, and add the library to the crate; what is there stays.
+    Init(Init),
+    /// Add a server to mcp.toml, ask it what it offers, and write its snapshot.
+    Add(Add),
     /// Ask servers what they offer and write it to their snapshots.
     Sync(Servers),
     /// Ask servers what they offer and compare it with their snapshots; exit code 4 where they differ.
@@ -48,6 +52,57 @@ pub(crate) enum Command {
     Expand(Expand),
     /// Call a tool.
     Call(Call),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// Leave Cargo.toml alone.
+    #[arg(long)]
+    pub(crate) no_dependency: bool,
+    /// Take the library from a folder, and not from the registry.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "no_dependency")]
+    pub(crate) path: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Add {
+    /// The server's name: what bindings and commands call it.
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) source: Source,
+    /// A variable of the server's environment, `NAME='${VARIABLE}'` or NAME for the variable of that name; repeatable.
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(crate) env: Vec<String>,
+    /// A header of the requests to a server at a URL, `'NAME: VALUE'`; repeatable.
+    #[arg(long, value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
+    /// The tools that the program may call, by name or `list_*`; repeatable. By default all.
+    #[arg(long, value_name = "GLOB", value_delimiter = ',')]
+    pub(crate) tools: Vec<String>,
+    /// Do not ask the server: for one that is not there yet.
+    #[arg(long)]
+    pub(crate) no_sync: bool,
+    /// The arguments of the server's program.
+    #[arg(last = true, value_name = "ARGS")]
+    pub(crate) args: Vec<String>,
+}
+
+/// Where the server comes from.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Source {
+    /// A package of npm, run by npx.
+    #[arg(long, value_name = "PACKAGE")]
+    pub(crate) npm: Option<String>,
+    /// A package of PyPI, run by uvx.
+    #[arg(long, value_name = "PACKAGE")]
+    pub(crate) uvx: Option<String>,
+    /// A program.
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) command: Option<String>,
+    /// The address of a server over HTTP.
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
 }
 
 #[derive(Debug, Args)]

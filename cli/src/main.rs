@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod config_file;
 mod diagnostics;
 mod exit;
 mod git;

@@ -77,14 +77,14 @@ pub(crate) fn crate_of(here: &Path, file: Option<&Path>) -> Option<PathBuf> {
     start.ancestors().find(|folder| folder.join("Cargo.toml").is_file()).map(Path::to_owned)
 }
 
-fn find() -> Result<Option<PathBuf>, Failure> {
+pub(crate) fn find() -> Result<Option<PathBuf>, Failure> {
     let here = env::current_dir()?;
     let folder = here.ancestors().find(|folder| MARKS.iter().any(|mark| folder.join(mark).is_file())).unwrap_or(&here);
     Ok(Config::find(folder).map(|path| seen_from(&path, &here)))
 }
 
 /// The path as somebody in this folder would write it.
-fn seen_from(path: &Path, here: &Path) -> PathBuf {
+pub(crate) fn seen_from(path: &Path, here: &Path) -> PathBuf {
     path.strip_prefix(here).unwrap_or(path).to_owned()
 }
 

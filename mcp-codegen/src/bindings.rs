@@ -28,6 +28,8 @@ pub struct ToolBinding {
     pub prefixed: String,
     /// The module.
     pub module: String,
+    /// The client type of the module.
+    pub client_type: String,
     /// The type of the parameters.
     pub params_type: String,
     /// The type of the structured result, where there is an `outputSchema`.
@@ -144,6 +146,7 @@ impl Bindings {
                     tool: tool.wire.to_owned(),
                     prefixed: prefixed.to_owned(),
                     module: plan.module.to_string(),
+                    client_type: ident(&plan.client_type).to_string(),
                     params_type: ident(&tool.idents.params).to_string(),
                     output_type: tool.output.as_ref().map(|_| ident(&tool.idents.output).to_string()),
                     returns: tool.returned(replaced),

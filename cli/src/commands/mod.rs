@@ -1,10 +1,12 @@
 //! One module a command.
 
+mod add;
 mod call;
 mod check;
 mod diff;
 mod expand;
 mod faults;
+mod init;
 mod list;
 mod shapes;
 mod source;
@@ -22,6 +24,8 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     let config = arguments.config.as_deref();
     arguments.command.takes(output.format)?;
     match arguments.command {
+        Command::Init(init) => init::run(config, &init, output),
+        Command::Add(add) => until_interrupted(add::run(config, &add, output)),
         Command::Sync(servers) => until_interrupted(sync::run(config, &servers, output)),
         Command::Check(check) => until_interrupted(check::run(config, &check, output)),
         Command::Diff(diff) => until_interrupted(diff::run(config, &diff, output)),

@@ -1,0 +1,264 @@
+//! `add`: a server into `mcp.toml`, its snapshot beside it, and what to write in Rust.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use mcp_codegen::{Bindings, ToolBinding};
+use mcp_model::{Config, ServerConfig, Snapshot, is_secret_key, is_server_name, printable, without_secrets};
+use serde_json::json;
+use toml_edit::{Array, InlineTable, Table, value};
+
+use super::source;
+use crate::args;
+use crate::config_file::ConfigFile;
+use crate::exit::{Exit, Failure};
+use crate::live;
+use crate::output::Output;
+use crate::project;
+use crate::report::counted;
+
+/// How many tools are shown.
+const SHOWN: usize = 12;
+/// What is shown of what a tool says of itself.
+const SENTENCE: usize = 80;
+/// What is shorter is no secret that somebody's shell has filled in.
+const SHORTEST_SECRET: usize = 8;
+
+pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut Output) -> Result<Exit, Failure> {
+    let name = wanted.name.as_str();
+    if !is_server_name(name) {
+        let message = format!(
+            "`{}` cannot be the name of a server\n  = help: it begins with a small letter or a digit, and has those, `-` and `_`",
+            printable(name)
+        );
+        return Err(Failure::usage(message));
+    }
+    let path = file(config)?;
+    let mut file = ConfigFile::open(&path)?;
+    file.add_server(name, table(wanted)?)?;
+    let config = Config::parse_toml(&file.to_text(), file.path())?;
+    for warning in config.warnings.iter().filter(|warning| warning.server.as_deref() == Some(name)) {
+        output.warning(&warning.to_string());
+    }
+    let server = config.server(name)?.clone();
+    let here = env::current_dir()?;
+    let shown = project::seen_from(file.path(), &here).display().to_string();
+    if wanted.no_sync {
+        file.save()?;
+        output.status("Added", &format!("{name} to {shown}"));
+        output.status("", &format!("run `mcp-bindgen sync {name}` before its bindings are built"));
+        if output.json() {
+            output.data_json(&json!({ "format": 1, "server": name, "config": shown, "status": "added" }))?;
+        }
+        return Ok(Exit::Done);
+    }
+    let snapshot = asked(&config, &server, output).await?;
+    let snapshot_path = config.snapshot_path(name);
+    save(&file, &snapshot_path, &snapshot)?;
+    output.status("Added", &format!("{name} to {shown}"));
+    let snapshot_shown = project::seen_from(&snapshot_path, &here).display().to_string();
+    output.status("Wrote", &format!("{snapshot_shown} ({})", counted(snapshot.tools.len(), "tool")));
+    let bound = source::bound(&config, name, snapshot_path, None)?;
+    let (tools, _) = Bindings::describe(&bound.snapshot, &bound.options);
+    told(&snapshot, &tools, output);
+    let lines = rust(name, &tools);
+    if output.json() {
+        let names: Vec<&str> = tools.iter().map(|tool| tool.tool.as_str()).collect();
+        output.data_json(&json!({
+            "format": 1, "server": name, "config": shown, "status": "added", "snapshot": snapshot_shown, "tools": names, "rust": lines,
+        }))?;
+    } else {
+        output.exact(&lines.join("\n"))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The `mcp.toml` that the server goes into: that of the project, or one beside its crate.
+fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
+    let here = env::current_dir()?;
+    let path = match explicit {
+        Some(path) => Some(path.to_owned()),
+        None => project::find()?,
+    };
+    let path = path.unwrap_or_else(|| project::crate_of(&here, None).unwrap_or_else(|| here.clone()).join("mcp.toml"));
+    if path.extension().is_some_and(|extension| extension == "json") {
+        let message = format!(
+            "{} is a file of other programs, which is read and never written\n  = help: `mcp-bindgen import --from {0}` takes its servers over into an mcp.toml",
+            path.display()
+        );
+        return Err(Failure::new(message));
+    }
+    Ok(path)
+}
+
+/// What the server says now, if bindings of it can be made as it is to be configured.
+async fn asked(config: &Config, server: &ServerConfig, output: &mut Output) -> Result<Snapshot, Failure> {
+    output.status("Asking", &format!("{} what it offers", server.name));
+    let client = live::client(config, server, None);
+    let asked = live::closing(client.clone(), async { client.snapshot().await }).await;
+    let snapshot = asked.map_err(|error| {
+        let mut failure = live::failure(error, server);
+        failure.message.push_str("\n  = help: nothing was written; `--no-sync` adds it without asking");
+        failure
+    })?;
+    let options = project::options(config, &server.name, None)?;
+    if let Some(idle) = options.idle_patterns(&snapshot).into_iter().next() {
+        let pattern = printable(&idle.pattern);
+        return Err(Failure::new(format!(
+            "server `{}` has no tool that `{pattern}` in `{}` matches\n  = help: {}",
+            server.name, idle.key, idle.help
+        )));
+    }
+    Ok(snapshot)
+}
+
+/// Both files or none; the configuration last, so that what it names is there.
+fn save(file: &ConfigFile, path: &Path, snapshot: &Snapshot) -> Result<(), Failure> {
+    let was_there = path.exists();
+    snapshot.save(path)?;
+    if let Err(error) = file.save() {
+        if !was_there {
+            // What could not be undone is a file that nothing names.
+            let _ = std::fs::remove_file(path);
+        }
+        return Err(error.into());
+    }
+    Ok(())
+}
+
+/// The table of the server, as somebody would write it.
+fn table(wanted: &args::Add) -> Result<Table, Failure> {
+    let mut table = Table::new();
+    let args::Source { npm, uvx, command, url } = &wanted.source;
+    for (key, given) in [("npm", npm), ("uvx", uvx), ("command", command), ("url", url)] {
+        if let Some(given) = given {
+            not_secret(key, given)?;
+            table.insert(key, value(given.as_str()));
+        }
+    }
+    if url.is_some() && (!wanted.args.is_empty() || !wanted.env.is_empty()) {
+        return Err(Failure::usage("a server at a URL has no arguments and no environment; `--header` is for it"));
+    }
+    if url.is_none() && !wanted.header.is_empty() {
+        return Err(Failure::usage("`--header` is for servers at a `--url`; `--env` is for those that are started"));
+    }
+    let list = |items: &[String]| items.iter().map(String::as_str).collect::<Array>();
+    for argument in &wanted.args {
+        not_secret("args", argument)?;
+    }
+    if !wanted.args.is_empty() {
+        table.insert("args", value(list(&wanted.args)));
+    }
+    for (key, given, separators) in [("env", &wanted.env, &['='][..]), ("headers", &wanted.header, &[':', '='][..])] {
+        let mut pairs = InlineTable::new();
+        for given in given {
+            let (name, text) = match given.split_once(separators) {
+                Some((name, text)) => (name.trim(), text.trim().to_owned()),
+                None if key == "env" => (given.as_str(), format!("${{{given}}}")),
+                None => {
+                    return Err(Failure::usage(format!("`--header` wants `NAME: VALUE`, not `{}`", printable(given))));
+                }
+            };
+            not_secret(name, &text)?;
+            pairs.insert(name, text.into());
+        }
+        if !pairs.is_empty() {
+            table.insert(key, value(pairs));
+        }
+    }
+    if !wanted.tools.is_empty() {
+        table.insert("tools", value(list(&wanted.tools)));
+    }
+    Ok(table)
+}
+
+/// Refuses what looks like a secret that is written out. What it is is not repeated.
+fn not_secret(key: &str, text: &str) -> Result<(), Failure> {
+    if text.contains("${") {
+        return Ok(());
+    }
+    let filled_in = env::vars().find(|(_, known)| known == text && text.len() >= SHORTEST_SECRET && is_secret_key(key));
+    let is_secret = !text.is_empty() && (is_secret_key(key) || without_secrets(key, text, "..") != text);
+    if !is_secret {
+        return Ok(());
+    }
+    let variable = filled_in.as_ref().map_or_else(|| variable(key), |(name, _)| name.clone());
+    let why = match filled_in {
+        Some(_) => format!("your shell has put the value of `{variable}` there: quote it, `'{key}=${{{variable}}}'`"),
+        None => format!("write a placeholder, `'{key}=${{{variable}}}'`, and set the variable `{variable}`"),
+    };
+    Err(Failure::usage(format!(
+        "the value of `{}` looks like a secret, and secrets do not go into mcp.toml\n  = help: {why}\n  = note: what was typed is in the history of your shell now",
+        printable(key)
+    )))
+}
+
+/// The variable that a secret under this key could be in.
+fn variable(key: &str) -> String {
+    let name: String =
+        key.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) { format!("SECRET_{name}") } else { name }
+}
+
+fn told(snapshot: &Snapshot, tools: &[ToolBinding], output: &mut Output) {
+    let width = tools.iter().take(SHOWN).map(|tool| tool.tool.chars().count()).max().unwrap_or_default();
+    for tool in tools.iter().take(SHOWN) {
+        let said =
+            snapshot.tools.get(tool.index).and_then(|tool| tool.get("description")?.as_str()).unwrap_or_default();
+        let name = printable(&tool.tool);
+        output.status("", format!("{name:<width$}  {}", sentence(said)).trim_end());
+    }
+    if tools.len() > SHOWN {
+        output.status("", &format!("and {}", counted(tools.len() - SHOWN, "more tool")));
+    }
+}
+
+/// The beginning of what a stranger says, on one line.
+fn sentence(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = text.find(". ").map_or(text.len(), |end| end + 1);
+    let first = text.get(..end).unwrap_or_default();
+    match first.char_indices().nth(SENTENCE) {
+        Some((end, _)) => printable(&format!("{}..", first.get(..end).unwrap_or_default())),
+        None => printable(first),
+    }
+}
+
+/// What to write, with the tool that needs the least.
+fn rust(server: &str, tools: &[ToolBinding]) -> Vec<String> {
+    let mut lines = vec![format!("mcp_bindgen::mcp_tools!(\"{server}\");")];
+    if let Some(tool) = tools.first() {
+        let ToolBinding { module, client_type, method, params_type, .. } = tool;
+        lines.push(format!("let client = {module}::{client_type}::connect().await?;"));
+        lines.push(format!("let result = client.{method}({module}::{params_type}::new(/* .. */)).await?;"));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_refused_and_not_repeated() {
+        for (key, text) in [
+            ("GITHUB_TOKEN", "hunter2-hunter2"),
+            ("X", "ghp_0123456789abcdefghijABCDEFGHIJ012345"),
+            ("Authorization", "Bearer abcdefghijklmnop"),
+        ] {
+            let failure = not_secret(key, text).unwrap_err();
+            assert_eq!(failure.exit, Exit::Usage);
+            assert!(!failure.message.contains(text) && failure.message.contains("${"), "{}", failure.message);
+        }
+        for (key, text) in [("GITHUB_TOKEN", "${GITHUB_TOKEN}"), ("LEVEL", "debug"), ("TOKEN", "")] {
+            assert!(not_secret(key, text).is_ok(), "{key}");
+        }
+    }
+
+    #[test]
+    fn sentences_end_where_they_end() {
+        assert_eq!(sentence("Reads a file.  And more."), "Reads a file.");
+        assert_eq!(sentence("Two\nlines \u{202e}here"), "Two lines \\u{202e}here");
+        assert_eq!(sentence(&"x".repeat(200)).len(), SENTENCE + 2);
+    }
+}
