@@ -1,13 +1,18 @@
 //! Servers as they are now.
 
+use std::collections::BTreeMap;
 use std::future::Future;
+use std::time::Duration;
 
 use mcp_model::{Config, ServerConfig, Snapshot};
 use mcp_runtime::{Client, ClientOptions, ConnectError, ConnectErrorKind};
 use tokio::task::JoinSet;
 
 use crate::exit::Failure;
-use crate::output::Output;
+use crate::output::{Output, Work};
+
+/// How often what moves moves.
+const TICK: Duration = Duration::from_millis(100);
 
 /// A client of a server, as builds that ask it have one.
 pub(crate) fn client(config: &Config, server: &ServerConfig, snapshot: Option<&Snapshot>) -> Client {
@@ -35,8 +40,10 @@ pub(crate) async fn snapshots(
     mut take: impl FnMut(&mut Output, Found) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut asked = JoinSet::new();
+    let mut works = BTreeMap::new();
     for server in servers {
-        output.status("Asking", &format!("{} what it offers", server.name));
+        let name = server.name.clone();
+        works.insert(name.clone(), output.begin("Asking", &format!("{name} what it offers")));
         let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
         let client = client(config, &server, known.as_ref());
         asked.spawn(async move {
@@ -44,10 +51,20 @@ pub(crate) async fn snapshots(
             Found { server, live }
         });
     }
-    while let Some(found) = asked.join_next().await {
-        take(output, found.map_err(|error| Failure::new(error.to_string()))?)?;
+    let mut clock = tokio::time::interval(TICK);
+    loop {
+        let found = tokio::select! {
+            found = asked.join_next() => found,
+            _ = clock.tick() => {
+                works.values().for_each(Work::tick);
+                continue;
+            }
+        };
+        let Some(found) = found else { return Ok(()) };
+        let found = found.map_err(|error| Failure::new(error.to_string()))?;
+        works.remove(&found.server.name);
+        take(output, found)?;
     }
-    Ok(())
 }
 
 /// A failed connection, with what can be done about it.

@@ -12,6 +12,7 @@ mod plan;
 mod project;
 mod report;
 mod signals;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -22,7 +23,8 @@ use crate::output::Output;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let mut output = Output::standard(arguments.format);
+    let mut output = Output::standard(&arguments);
+    trace::begin(arguments.verbose);
     match commands::run(arguments, &mut output) {
         Ok(exit) => exit,
         Err(failure) => {

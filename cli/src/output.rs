@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcp_model::printable;
 use serde_json::Value;
 
-use crate::args::Format;
+use crate::args::{Arguments, Colour, Format};
 
 const GREEN: &str = "\x1b[1;32m";
 const YELLOW: &str = "\x1b[1;33m";
@@ -20,21 +21,46 @@ pub(crate) struct Output {
     remarks: Box<dyn Write>,
     data_on_terminal: bool,
     colours: bool,
+    is_quiet: bool,
+    /// What is being done, on a terminal: whatever else is printed goes above it.
+    bars: Option<MultiProgress>,
     /// Whether what is printed is read by a runner of GitHub's, which obeys lines that begin with `::`.
     is_obeyed: bool,
 }
 
 impl Output {
-    pub(crate) fn standard(format: Format) -> Self {
+    pub(crate) fn standard(arguments: &Arguments) -> Self {
         let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let on_terminal = io::stderr().is_terminal();
+        // Nothing that moves where nobody looks, or where it would only be told once more line by line.
+        let moves = on_terminal && !arguments.quiet && arguments.verbose == 0;
         Self {
-            format,
+            format: arguments.format,
             data_on_terminal: io::stdout().is_terminal(),
-            is_obeyed: std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true"),
-            colours: io::stderr().is_terminal() && !no_colour,
+            is_obeyed: is_obeyed(),
+            colours: match arguments.color {
+                Colour::Auto => on_terminal && !no_colour,
+                Colour::Always => true,
+                Colour::Never => false,
+            },
+            is_quiet: arguments.quiet,
+            bars: moves.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10))),
             data: Box::new(io::stdout()),
             remarks: Box::new(io::stderr()),
         }
+    }
+
+    /// Tells that something has begun: a line that stays until it is finished on a terminal, a line of its own elsewhere.
+    pub(crate) fn begin(&mut self, word: &str, text: &str) -> Work {
+        let Some(bars) = &self.bars else {
+            self.status(word, text);
+            return Work(None);
+        };
+        let head = if self.colours { "{prefix:>12.bold.cyan}" } else { "{prefix:>12}" };
+        let style = ProgressStyle::with_template(&format!("{head} {{wide_msg}} {{elapsed}}"));
+        let bar = bars.add(ProgressBar::new_spinner().with_prefix(word.to_owned()).with_message(lines_printable(text)));
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+        Work(Some(bar))
     }
 
     pub(crate) fn json(&self) -> bool {
@@ -48,11 +74,15 @@ impl Output {
 
     /// A line on what is being done, its first word right-aligned.
     pub(crate) fn status(&mut self, word: &str, text: &str) {
-        self.remark(GREEN, &format!("{word:>12}"), &format!(" {}", lines_printable(text)));
+        if !self.is_quiet {
+            self.remark(GREEN, &format!("{word:>12}"), &format!(" {}", lines_printable(text)));
+        }
     }
 
     pub(crate) fn warning(&mut self, text: &str) {
-        self.remark(YELLOW, "warning", &format!(": {}", lines_printable(text)));
+        if !self.is_quiet {
+            self.remark(YELLOW, "warning", &format!(": {}", lines_printable(text)));
+        }
     }
 
     pub(crate) fn error(&mut self, text: &str) {
@@ -61,18 +91,24 @@ impl Output {
 
     /// What is wrong at some place, of its own severity.
     pub(crate) fn diagnostic(&mut self, severity: &str, text: &str) {
-        let colour = if severity.starts_with("error") { RED } else { YELLOW };
+        let is_error = severity.starts_with("error");
+        if self.is_quiet && !is_error {
+            return;
+        }
+        let colour = if is_error { RED } else { YELLOW };
         self.remark(colour, severity, &format!(": {}", lines_printable(text)));
     }
 
     fn remark(&mut self, colour: &str, head: &str, rest: &str) {
+        let rest = self.commanding_nobody(rest).into_owned();
+        let line = if self.colours { format!("{colour}{head}{PLAIN}{rest}") } else { format!("{head}{rest}") };
+        let remarks = &mut self.remarks;
         // A remark that nobody can read is not worth failing for.
-        let rest = self.commanding_nobody(rest);
-        let _ = if self.colours {
-            writeln!(self.remarks, "{colour}{head}{PLAIN}{rest}")
-        } else {
-            writeln!(self.remarks, "{head}{rest}")
-        };
+        let mut write = || drop(writeln!(remarks, "{line}"));
+        match &self.bars {
+            Some(bars) => bars.suspend(write),
+            None => write(),
+        }
     }
 
     /// A result as it is; on a terminal without what could command it, and where a runner of GitHub's reads it likewise.
@@ -90,7 +126,13 @@ impl Output {
     }
 
     fn written(&mut self, text: &str) -> io::Result<()> {
-        match writeln!(self.data, "{text}").and_then(|()| self.data.flush()) {
+        let data = &mut self.data;
+        let mut write = || writeln!(data, "{text}").and_then(|()| data.flush());
+        let written = match &self.bars {
+            Some(bars) => bars.suspend(write),
+            None => write(),
+        };
+        match written {
             // Whoever read it has seen enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written,
@@ -111,6 +153,31 @@ impl Output {
     pub(crate) fn data_json(&mut self, value: &Value) -> io::Result<()> {
         self.data(&format!("{value:#}"))
     }
+}
+
+/// Something that is being done.
+pub(crate) struct Work(Option<ProgressBar>);
+
+impl Work {
+    /// Shows that it still is.
+    pub(crate) fn tick(&self) {
+        if let Some(bar) = &self.0 {
+            bar.tick();
+        }
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Whether what is printed is read by a runner of GitHub's.
+fn is_obeyed() -> bool {
+    std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
 /// Runners look behind leading blanks for `::`, and anywhere for the older `##[`: a backslash makes neither of it.
