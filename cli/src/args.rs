@@ -176,9 +176,18 @@ pub(crate) struct List {
 pub(crate) struct Expand {
     #[command(flatten)]
     pub(crate) source: Selection,
-    /// Write to a file, where it changes.
+    /// Write to a file, where it changes; without a SERVER to a folder, a file for each.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Write nothing: exit code 4 and a difference where the file is not what would be written.
+    #[arg(long, requires = "output")]
+    pub(crate) check: bool,
+    /// Bind these tools alone, by name or `list_*`; repeatable.
+    #[arg(long = "tool", value_name = "GLOB")]
+    pub(crate) tools: Vec<String>,
+    /// What names begin with, in place of what the configuration says.
+    #[arg(long, value_name = "PREFIX")]
+    pub(crate) prefix: Option<String>,
 }
 
 #[derive(Debug, Args)]

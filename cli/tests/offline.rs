@@ -309,3 +309,35 @@ fn hostile_lists_say_nothing_to_the_terminal() {
         }
     }
 }
+
+#[test]
+fn what_is_checked_in_is_kept_true() {
+    let project = Project::new("[servers.gh]\ncommand = \"x\"\n[servers.other]\ncommand = \"x\"\n");
+    for server in ["gh", "other"] {
+        project.write(&format!("mcp/{server}.json"), r#"{"tools":[{"name":"add","inputSchema":{"type":"object"}},{"name":"find","inputSchema":{"type":"object"}}]}"#);
+    }
+    project.run(&["expand", "-o", "src", "--check"]).exits_with(4).says("error: src/gh.rs is not what `expand` writes");
+    assert!(!project.path("src").exists());
+    project.run(&["expand", "-o", "src"]).exits_with(0).says("Wrote src/gh.rs").says("Wrote src/other.rs");
+    project.run(&["expand", "-o", "src", "--check"]).exits_with(0).says("Up to date src/other.rs");
+    let written = project.read("src/gh.rs");
+    assert!(written.lines().next().unwrap().ends_with("`mcp-bindgen expand gh -o src/gh.rs`"), "{written}");
+    project.write("src/gh.rs", &written.replace("find", "found"));
+    let check = project.run(&["expand", "gh", "-o", "src/gh.rs", "--check"]).exits_with(4);
+    assert!(check.stdout.contains("+    /// `find`") || check.stdout.contains("find"), "{}", check.stdout);
+
+    project.run(&["expand", "gh", "-o", "src/gh.rs", "--tool", "a*", "--prefix", "my"]).exits_with(0);
+    let part = project.read("src/gh.rs");
+    assert!(part.contains("pub struct MyAddParams") && !part.contains("find"), "{part}");
+    assert!(
+        part.lines().next().unwrap().ends_with("`mcp-bindgen expand gh --tool \"a*\" --prefix my -o src/gh.rs`"),
+        "{part}"
+    );
+    project.run(&["expand", "gh", "--tool", "nothing"]).exits_with(1).says("nothing");
+
+    project.write("src/main.rs", "fn main() {}\n");
+    project.run(&["expand", "gh", "-o", "src/main.rs"]).exits_with(1).says("left alone\n --> src/main.rs");
+    assert_eq!(project.read("src/main.rs"), "fn main() {}\n");
+    project.run(&["expand", "gh", "--check"]).exits_with(2);
+    project.run(&["expand"]).exits_with(2).says("a folder for all with `-o FOLDER`");
+}

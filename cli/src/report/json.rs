@@ -3,7 +3,7 @@
 use mcp_schema::drift::{Change, Class, Witness};
 use serde_json::{Value, json};
 
-use super::{Entry, Since};
+use super::{Entry, Since, Status};
 
 /// All entries, by the names of the servers.
 pub(crate) fn entries(entries: &[Entry]) -> Value {
@@ -16,10 +16,12 @@ fn entry(entry: &Entry) -> Value {
     if let Some(path) = &entry.path {
         fields.insert("path".to_owned(), json!(path));
     }
-    match &entry.error {
-        Some(error) => fields.insert("error".to_owned(), json!(error)),
-        None => fields.insert("changes".to_owned(), entry.changes.iter().map(change).collect()),
-    };
+    if let Some(error) = &entry.error {
+        fields.insert("error".to_owned(), json!(error));
+    }
+    if entry.status != Status::Failed {
+        fields.insert("changes".to_owned(), entry.changes.iter().map(change).collect());
+    }
     for (key, said) in [("misfits", &entry.misfits), ("faults", &entry.faults)] {
         if !said.is_empty() {
             fields.insert(key.to_owned(), json!(said));
