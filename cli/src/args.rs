@@ -64,6 +64,8 @@ pub(crate) enum Command {
     Diff(Diff),
     /// List tools, prompts and resource templates, and the names of their bindings, from snapshots.
     List(List),
+    /// Look for what stands in the way of servers and builds on this machine, and say what mends it.
+    Doctor(Servers),
     /// Print the generated Rust, formatted.
     Expand(Expand),
     /// Call a tool.

@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod config_file;
 mod diagnostics;
+mod doctor;
 mod exit;
 mod git;
 mod live;

@@ -4,6 +4,7 @@ mod add;
 mod call;
 mod check;
 mod diff;
+mod doctor;
 mod expand;
 mod faults;
 mod init;
@@ -31,6 +32,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::Diff(diff) => until_interrupted(diff::run(config, &diff, output)),
         Command::List(list) if list.shapes => shapes::run(config, &list.source, output),
         Command::List(list) => list::run(config, &list.source, output),
+        Command::Doctor(servers) => until_interrupted(doctor::run(config, &servers, output)),
         Command::Expand(expand) => expand::run(config, &expand, output),
         Command::Call(call) => {
             let tool_arguments = call::tool_arguments(&call.args)?;

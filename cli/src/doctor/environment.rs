@@ -1,0 +1,63 @@
+//! What servers are given of the environment.
+
+use std::env;
+
+use mcp_model::{SecretRef, ServerConfig, Transport};
+
+use super::Finding;
+
+/// What of the environment makes programs reach the network, or find what they need, and is no child's by itself.
+const OFTEN_NEEDED: [&str; 9] = [
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "NO_PROXY",
+    "SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "npm_config_registry",
+    "UV_INDEX_URL",
+    "VOLTA_HOME",
+];
+
+/// Whether all variables are set that the configuration names.
+pub(super) fn variables(server: &ServerConfig) -> Vec<Finding> {
+    const SUBJECT: &str = "variables";
+    let missing: Vec<String> =
+        server.expand_with(|_| Some(String::new())).err().map(|error| error.to_string()).into_iter().collect();
+    let mut found: Vec<Finding> =
+        missing.into_iter().map(|error| Finding::error(SUBJECT, error, "mend the placeholder")).collect();
+    for secret in server.placeholders() {
+        let SecretRef::Variable(name) = &secret else { continue };
+        if env::var_os(name).is_some() {
+            found.push(Finding::fine(SUBJECT, format!("`{name}` is set")));
+            continue;
+        }
+        // A default stands in where there is one.
+        let needs = server.expand_with(|asked| (asked != &secret).then(String::new)).is_err();
+        if needs {
+            let help = format!("`export {name}=..`, or give it a default: `${{{name}:-..}}`");
+            found.push(Finding::error(SUBJECT, format!("`{name}` is not set"), help));
+        } else {
+            found.push(Finding::fine(SUBJECT, format!("`{name}` is not set, and has a default")));
+        }
+    }
+    found
+}
+
+/// What is set here, is often needed, and does not reach the child.
+pub(super) fn passed_on(server: &ServerConfig) -> Option<Finding> {
+    const SUBJECT: &str = "environment";
+    let Transport::Stdio { .. } = &server.transport else { return None };
+    let is_given = |name: &str| server.env.contains_key(name) || server.inherit_env.iter().any(|given| given == name);
+    let kept: Vec<&str> =
+        OFTEN_NEEDED.into_iter().filter(|name| env::var_os(name).is_some() && !is_given(name)).collect();
+    if kept.is_empty() {
+        return None;
+    }
+    let list = kept.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    let text = format!(
+        "{} set here and not given to the server",
+        if kept.len() == 1 { "a variable is" } else { "variables are" }
+    );
+    Some(Finding::warning(SUBJECT, text, format!("where it needs them: `inherit_env = [{list}]`")))
+}

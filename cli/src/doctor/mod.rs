@@ -1,0 +1,97 @@
+//! What stands in the way of servers and builds on this machine, and the command that mends it. Nothing is started, and
+//! nothing is asked that costs more than opening a connection.
+
+mod bindings;
+mod environment;
+mod reach;
+
+use mcp_model::{Config, ServerConfig};
+
+use crate::plan;
+
+/// How serious something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Level {
+    Fine,
+    /// It works, and may surprise somebody.
+    Warning,
+    /// It does not work.
+    Error,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// The server that it is about.
+    pub(crate) server: Option<String>,
+    /// What was looked at: `program`, `variables`.
+    pub(crate) subject: &'static str,
+    pub(crate) level: Level,
+    pub(crate) text: String,
+    /// What mends it.
+    pub(crate) help: Option<String>,
+}
+
+impl Finding {
+    fn fine(subject: &'static str, text: impl Into<String>) -> Self {
+        Self { server: None, subject, level: Level::Fine, text: text.into(), help: None }
+    }
+
+    fn warning(subject: &'static str, text: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { server: None, subject, level: Level::Warning, text: text.into(), help: Some(help.into()) }
+    }
+
+    fn error(subject: &'static str, text: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { server: None, subject, level: Level::Error, text: text.into(), help: Some(help.into()) }
+    }
+
+    fn of(mut self, server: &ServerConfig) -> Self {
+        self.server = Some(server.name.clone());
+        self
+    }
+}
+
+/// All that can be found out of these servers and of the crate here.
+pub(crate) async fn findings(config: &Config, servers: &[ServerConfig]) -> Vec<Finding> {
+    let mut found = bindings::versions();
+    found.extend(bindings::named_in_sources(config));
+    for server in servers {
+        let mut of_server = environment::variables(server);
+        of_server.extend(reach::program(server));
+        of_server.extend(environment::passed_on(server));
+        of_server.extend(reach::isolation(server));
+        of_server.extend(reach::address(server).await);
+        of_server.push(snapshot(config, server));
+        found.extend(of_server.into_iter().map(|finding| finding.of(server)));
+    }
+    found
+}
+
+/// Whether the snapshot can be built from.
+fn snapshot(config: &Config, server: &ServerConfig) -> Finding {
+    const SUBJECT: &str = "snapshot";
+    let sync = format!("run `mcp-bindgen sync {}`", server.name);
+    let file = match plan::SnapshotFile::read(config, &server.name) {
+        Ok(file) => file,
+        Err(error) => return Finding::error(SUBJECT, error.to_string(), "see that it can be read"),
+    };
+    let shown = file.shown();
+    match (&file.text, file.known()) {
+        (None, _) => Finding::error(SUBJECT, format!("{shown} is not there"), sync),
+        (Some(text), None) if mcp_model::Snapshot::is_newer(text) => Finding::error(
+            SUBJECT,
+            format!("{shown} was written by a newer mcp-bindgen"),
+            "run `cargo install mcp-bindgen-cli` and update the dependency",
+        ),
+        (Some(_), None) => Finding::error(SUBJECT, format!("{shown} cannot be understood"), sync),
+        (Some(_), Some(known)) => {
+            let faults = file.override_faults(&known);
+            match faults.first() {
+                Some(fault) => {
+                    Finding::error(SUBJECT, fault.clone(), "mend the overrides, or remove what no longer fits")
+                }
+                None => Finding::fine(SUBJECT, shown),
+            }
+        }
+    }
+}
