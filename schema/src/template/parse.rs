@@ -243,16 +243,22 @@ impl<'t> Parser<'t> {
             return Err(opened.fault("`{#` is not closed: write `#}`"));
         };
         let inside = rest.get(..end).unwrap_or_default();
-        let mut slots = inside.match_indices("[[").filter(|(at, _)| inside.get(*at..).is_some_and(looks_like_slot));
+        // After `[[[[` the second pair belongs to it.
+        let is_slot = |at: usize| {
+            let is_literal = inside.get(..at).is_some_and(|before| before.ends_with("[["));
+            !is_literal && inside.get(at..).is_some_and(looks_like_slot)
+        };
+        let mut slots = inside.match_indices("[[").filter(|(at, _)| is_slot(*at));
         let fault = slots.next().map(|(at, _)| {
             let mut cursor = self.cursor;
             cursor.advance(at);
             cursor.fault("a slot cannot stand in a comment: remove it, or write `[[[[`")
         });
         self.cursor.advance(end + 2);
-        let is_bare = self.text.text.is_empty() && !self.text.follows_comment;
+        let is_bare = self.text.text.is_empty() && !self.text.follows_comment && self.follows_code();
         self.flush();
         if is_bare {
+            // White space behind the comment is out of its reach.
             self.pieces.push(Piece { place: opened.place(), kind: PieceKind::Text(String::new()) });
         }
         self.text = Run { begins: Some(opened.place()), follows_comment: true, text: String::new() };
@@ -261,6 +267,11 @@ impl<'t> Parser<'t> {
             self.cursor.skip_space();
         }
         fault.map_or(Ok(()), Err)
+    }
+
+    fn follows_code(&self) -> bool {
+        let last = self.pieces.last().map(|piece| &piece.kind);
+        matches!(last, Some(PieceKind::Expression(_) | PieceKind::Statement(_)))
     }
 
     /// `-` at the beginning of a comment or a raw block: the white space before it goes.

@@ -221,6 +221,9 @@ fn failure<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<OnError, 
             if cursor.eat(")") { Ok(OnError::Default(value)) } else { Err(expected(cursor, opened, "`)`")) }
         }
         "" if cursor.is_at_end() => Err(unclosed(opened)),
-        word => Err(at.fault(format!("`on_error` is `propagate`, `empty` or `default(..)`{}", meant(word, ON_ERROR)))),
+        word => Err(at.fault(format!(
+            "`on_error` is `propagate`, `empty` or `default(..)`, without quotes{}",
+            meant(word, ON_ERROR)
+        ))),
     }
 }
