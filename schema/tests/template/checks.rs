@@ -132,6 +132,12 @@ fn what_fits_is_fine() {
     ] {
         assert_eq!(of(text), [""; 0], "{text}");
     }
+    // What has no schema takes anything; an object of which nothing is said has no arguments.
+    for schema in [json!(true), json!("x"), json!(null), json!({"type": "object", "additionalProperties": true})] {
+        let mut tools = Tools::new();
+        tools.add("s", "t", "s_t", &schema);
+        assert_eq!(tools.check(&Template::parse("[[@s_t|a=1]]").unwrap()), [], "{schema}");
+    }
     println!("{} arguments that fit", fine.len() + 6);
 }
 
