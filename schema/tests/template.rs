@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
+#[path = "template/beside_minijinja.rs"]
+mod beside_minijinja;
 #[path = "template/checks.rs"]
 mod checks;
 #[path = "template/grammar.rs"]
