@@ -50,7 +50,7 @@ fn read(size: usize, longest: Duration) {
     measured("a long text", &format!("[[@x|a=\"{}\"]]", "y".repeat(size)), true, longest);
     measured("a long expression", &format!("{{{{ {} }}}}", "(".repeat(size)), false, longest);
     let mut arguments = "[[@x|".to_owned();
-    (0..size / 20).for_each(|number| write!(arguments, "a{number}=1, ").unwrap());
+    (0..size / 40).for_each(|number| write!(arguments, "a{number}=1, ").unwrap());
     measured("arguments", &format!("{arguments}]]"), true, longest);
 }
 
