@@ -1,0 +1,14 @@
+//! Any text as a template. From the root of the repository, with a nightly toolchain and cargo-fuzz:
+//!
+//!     cargo +nightly fuzz run template fuzz/corpus/template fixtures/templates
+
+#![no_main]
+
+#[path = "../../schema/tests/template/harness.rs"]
+mod harness;
+#[path = "../../schema/tests/template/printed.rs"]
+mod printed;
+
+libfuzzer_sys::fuzz_target!(|text: &str| {
+    harness::check(text);
+});
