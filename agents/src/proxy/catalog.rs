@@ -11,7 +11,7 @@ use crate::toolset::names::{Wanted, public_names};
 
 /// Something that a server has, under the name that clients of the proxy know.
 pub(super) struct Named {
-    pub(super) public: String,
+    public: String,
     attached: Arc<Attached>,
     list: Arc<[Value]>,
     index: usize,
@@ -31,9 +31,10 @@ impl Named {
         item
     }
 
-    pub(super) fn found(self) -> (Arc<Attached>, String) {
+    /// The name, and whose it is under which.
+    pub(super) fn found(self) -> (String, (Arc<Attached>, String)) {
         let wire = self.raw().map(name_of).unwrap_or_default().to_owned();
-        (self.attached, wire)
+        (self.public, (self.attached, wire))
     }
 }
 

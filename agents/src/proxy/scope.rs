@@ -1,10 +1,11 @@
 //! The connections that belong together: those of one client with a session, or those that all without one share.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -16,10 +17,32 @@ use crate::toolset::NameStyle;
 /// Who takes longer to list something is listed when it has: the others are not held up.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_secs(20);
 
+/// The lists of all servers, in their order.
+type Lists = Vec<Option<Arc<[Value]>>>;
+
+/// Who has what, by the names that clients of the proxy know: made anew when one of the lists is another.
+#[derive(Default)]
+struct Index {
+    lists: Lists,
+    by_name: HashMap<String, (Arc<Attached>, String)>,
+}
+
+impl Index {
+    fn is_of(&self, lists: &Lists) -> bool {
+        let same = |(own, other): (&Option<Arc<[Value]>>, &Option<Arc<[Value]>>)| match (own, other) {
+            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
+            (own, other) => own.is_none() && other.is_none(),
+        };
+        self.lists.len() == lists.len() && self.lists.iter().zip(lists).all(same)
+    }
+}
+
 pub(super) struct Scope {
     pub(super) upstreams: Vec<Arc<Attached>>,
     pub(super) news: Arc<watch::Sender<News>>,
     style: NameStyle,
+    tools_by_name: Mutex<Index>,
+    prompts_by_name: Mutex<Index>,
     /// What listens to servers; it ends with the scope.
     _listening: JoinSet<()>,
 }
@@ -31,7 +54,14 @@ impl Scope {
         style: NameStyle,
         listening: JoinSet<()>,
     ) -> Self {
-        Self { upstreams, news, style, _listening: listening }
+        Self {
+            upstreams,
+            news,
+            style,
+            tools_by_name: Mutex::default(),
+            prompts_by_name: Mutex::default(),
+            _listening: listening,
+        }
     }
 
     /// Has what of all servers is not known listed, side by side.
@@ -89,7 +119,22 @@ impl Scope {
     }
 
     fn find_known(&self, kind: Kind, public: &str) -> Option<(Arc<Attached>, String)> {
-        self.named(kind, Attached::known).into_iter().find(|named| named.public == public).map(Named::found)
+        let lists: Lists = self.upstreams.iter().map(|attached| attached.known(kind)).collect();
+        let index = if kind == Kind::Tools { &self.tools_by_name } else { &self.prompts_by_name };
+        let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
+        if !index.is_of(&lists) {
+            let named = self.named(kind, Attached::known);
+            *index = Index { by_name: named.into_iter().map(Named::found).collect(), lists };
+        }
+        index.by_name.get(public).cloned()
+    }
+
+    /// What a tool wants.
+    pub(super) async fn input_schema(&self, public: &str) -> Option<Arc<Map<String, Value>>> {
+        let (attached, tool) = self.find(Kind::Tools, public).await?;
+        let tools = attached.known(Kind::Tools)?;
+        let tool = tools.iter().find(|item| item.get("name").and_then(Value::as_str) == Some(&*tool))?;
+        tool.get("inputSchema")?.as_object().cloned().map(Arc::new)
     }
 
     /// The servers that could not be asked for their tools.
