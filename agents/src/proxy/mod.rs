@@ -1,7 +1,12 @@
 //! Several servers, served again as one.
 
+mod http;
+mod serve_error;
 mod session;
+mod stdio;
 
+pub use http::{HttpOptions, HttpServer};
+pub use serve_error::ServeError;
 use session::Session;
 
 /// Several servers, served again as one. Clones are cheap.
@@ -13,5 +18,13 @@ impl Proxy {
     /// has none.
     pub(crate) fn session(&self) -> Session {
         Session {}
+    }
+
+    /// What the tool of this name wants, as the proxy lists it.
+    pub(crate) async fn input_schema(
+        &self,
+        _tool: &str,
+    ) -> Option<std::sync::Arc<serde_json::Map<String, serde_json::Value>>> {
+        None
     }
 }
