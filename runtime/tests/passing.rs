@@ -373,6 +373,31 @@ async fn a_server_says_what_it_is() {
     }
 }
 
+/// Who asks for the same with the same capabilities is answered the same.
+#[tokio::test]
+async fn a_cache_tells_askers_by_what_they_declare() {
+    let server = Server::start(MODERN, ClientOptions::new());
+    let stack = Stack::new(server.client.clone()).cache(Cache::new(SOON).tools(["*"]));
+    let rest = |options| ToolCall::new("hand", "rest", Map::new()).with(options);
+    let declaring = |capabilities: Value| passing().client_capabilities(capabilities);
+    for (options, calls) in [
+        (declaring(json!({ "elicitation": {} })), 1),
+        (declaring(json!({ "elicitation": {} })), 1),
+        (declaring(json!({})), 2),
+        (passing(), 3),
+        (CallOptions::new(), 4),
+        (CallOptions::new(), 4),
+        (answered(), 5),
+    ] {
+        stack.call_tool(rest(options)).await.expect("the call");
+        assert_eq!(server.asked("tools/call").len(), calls);
+    }
+    // What is asked of one is not told to another who waits for the same.
+    let (one, other) = tokio::join!(stack.call_tool(book(passing())), stack.call_tool(book(passing())));
+    assert!(one.expect("what is asked").needs_input() && other.expect("what is asked").needs_input());
+    assert_eq!(server.asked("tools/call").len(), 7);
+}
+
 /// A client whose server cannot be started: what is denied never gets so far.
 fn unreachable(remote_use: &[&str]) -> Client {
     let config = ServerConfig::stdio("hub", "/there/is/no/such/program").exclude(["drop"]);

@@ -21,8 +21,8 @@ pub(crate) struct Door {
     pub(crate) name: &'static str,
     /// Whether what calls knows more of a tool than its name.
     pub(crate) has_bindings: bool,
-    /// Whether it says why a call was refused in the words of what refused it.
-    pub(crate) keeps_words: bool,
+    /// Whether whoever calls wants to hear of progress, as clients over rmcp always do.
+    pub(crate) hears_progress: bool,
     open: fn(Behind) -> Later<Caller>,
 }
 
@@ -100,18 +100,20 @@ impl Caller {
 }
 
 pub(crate) fn all() -> Vec<Door> {
-    let door = |name, has_bindings, keeps_words, open| Door { name, has_bindings, keeps_words, open };
+    let door =
+        |name, has_bindings, keeps_words, open| Door { name, has_bindings, hears_progress: false, keeps_words, open };
+    let served = |name, open| Door { hears_progress: true, ..door(name, false, open) };
     vec![
-        door("a typed handler", true, true, |behind| Box::pin(typed(behind))),
-        door("a call as a value", true, true, |behind| Box::pin(parsed(behind))),
-        door("an untyped call", false, true, |behind| Box::pin(untyped(behind))),
-        door("a toolset of bindings", true, true, |behind| Box::pin(bound_toolset(behind))),
-        door("a toolset of a server", false, true, |behind| Box::pin(toolset(behind))),
-        door("a turn of a model", true, true, |behind| Box::pin(turn(behind))),
-        door("`call_tool` of a deferred list", true, true, |behind| Box::pin(deferred(behind))),
-        door("the toolset of a prompt's sections", true, true, |behind| Box::pin(sections(behind))),
-        door("the proxy, 2025-11-25", false, true, |behind| Box::pin(proxy(behind, "2025-11-25"))),
-        door("the proxy, 2026-07-28", false, true, |behind| Box::pin(proxy(behind, "2026-07-28"))),
+        door("a typed handler", true, |behind| Box::pin(typed(behind))),
+        door("a call as a value", true, |behind| Box::pin(parsed(behind))),
+        door("an untyped call", false, |behind| Box::pin(untyped(behind))),
+        door("a toolset of bindings", true, |behind| Box::pin(bound_toolset(behind))),
+        door("a toolset of a server", false, |behind| Box::pin(toolset(behind))),
+        door("a turn of a model", true, |behind| Box::pin(turn(behind))),
+        door("`call_tool` of a deferred list", true, |behind| Box::pin(deferred(behind))),
+        door("the toolset of a prompt's sections", true, |behind| Box::pin(sections(behind))),
+        served("the proxy, 2025-11-25", |behind| Box::pin(proxy(behind, "2025-11-25"))),
+        served("the proxy, 2026-07-28", |behind| Box::pin(proxy(behind, "2026-07-28"))),
     ]
 }
 

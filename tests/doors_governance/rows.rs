@@ -10,7 +10,7 @@ use mcp_bindgen::middleware::{
 use mcp_bindgen::{CallOptions, CallTool, Client};
 use serde_json::{Value, json};
 
-use super::{Approver, Bound, Calls, Expected, Layers, Row, Step};
+use super::{Approver, Arrives, Bound, Calls, Expected, Layers, Row, Step};
 
 const NOT_NAMED: &str = "`remote_use` of the server's configuration does not name it";
 
@@ -43,15 +43,15 @@ pub(crate) fn all() -> Vec<fn() -> Row> {
 }
 
 fn made(tool: &'static str, arguments: Value) -> Step {
-    Step { tool, arguments, expected: Expected::Made, arrives: true }
+    Step { tool, arguments, expected: Expected::Made, arrives: Arrives::Always }
 }
 
 fn refused(tool: &'static str, arguments: Value, words: &'static str) -> Step {
-    Step { tool, arguments, expected: Expected::Refused(words), arrives: false }
+    Step { tool, arguments, expected: Expected::Refused(words), arrives: Arrives::Never }
 }
 
 fn unlisted(tool: &'static str, arguments: Value, words: &'static str) -> Step {
-    Step { tool, arguments, expected: Expected::Unlisted(words), arrives: false }
+    Step { tool, arguments, expected: Expected::Unlisted(words), arrives: Arrives::Never }
 }
 
 fn add() -> Value {
@@ -162,7 +162,12 @@ fn read_only() -> Row {
     let echo = json!({ "text": "x", "choice": null });
     let steps = vec![
         refused("add", add(), words),
-        Step { tool: "echo_arguments", arguments: echo, expected: Expected::MadeIfBound(words), arrives: true },
+        Step {
+            tool: "echo_arguments",
+            arguments: echo,
+            expected: Expected::MadeIfBound(words),
+            arrives: Arrives::Always,
+        },
     ];
     layered("Policy::read_only", |client| Stack::new(client).policy(Policy::read_only()), steps)
 }
@@ -197,7 +202,7 @@ fn transaction() -> Row {
         tool: "always_fails",
         arguments: json!({ "reason": "on purpose" }),
         expected: Expected::Refused("on purpose"),
-        arrives: true,
+        arrives: Arrives::Always,
     };
     let steps = vec![made("add", add()), failing, made("add", add())];
     let after = move |place: &str| assert_eq!(*state.lock().unwrap(), (3, 1), "{place}: begun and rolled back");
@@ -231,7 +236,7 @@ fn approval_layer() -> Row {
 
 fn cache() -> Row {
     let cache = Cache::new(Duration::from_secs(60)).tools(["list_*"]);
-    let again = Step { arrives: false, ..made("list_labels", none()) };
+    let again = Step { arrives: Arrives::ForProgress, ..made("list_labels", none()) };
     let steps = vec![made("list_labels", none()), again, made("add", add()), made("list_labels", none())];
     layered("Cache", move |client| Stack::new(client).cache(cache.clone()), steps)
 }
@@ -242,7 +247,7 @@ fn retried() -> Row {
         tool: "always_fails",
         arguments: json!({ "reason": "once" }),
         expected: Expected::Refused("once"),
-        arrives: true,
+        arrives: Arrives::Always,
     };
     let retry = || Retry::new().tries(5).pauses(Duration::ZERO, Duration::from_millis(1)).repeatable(["*"]);
     layered("Retry", move |client| Stack::new(client).retry(retry()), vec![failing, made("add", add())])
@@ -253,7 +258,7 @@ fn slow() -> Step {
         tool: "count_slowly",
         arguments: json!({ "steps": 1, "pause_ms": 30_000 }),
         expected: Expected::Refused(""),
-        arrives: true,
+        arrives: Arrives::Always,
     }
 }
 

@@ -237,10 +237,15 @@ impl CallOptions {
         self.given().is_some_and(|given| {
             given.progress.is_some()
                 || given.meta.is_some()
-                || given.input.is_some()
-                || given.capabilities.is_some()
+                || given.input.as_ref().is_some_and(|input| !input.is_empty())
                 || given.is_remote
         })
+    }
+
+    /// What a server may answer otherwise for: what it is told of who asks, and whether it may ask back.
+    pub(crate) fn asker(&self) -> Option<Value> {
+        let given = self.given().filter(|given| given.capabilities.is_some() || given.input.is_some())?;
+        Some(serde_json::json!([given.capabilities.as_deref(), given.input.is_some()]))
     }
 
     /// What the caller answers, where it does.
