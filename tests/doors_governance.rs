@@ -85,8 +85,8 @@ struct Step {
 enum Arrives {
     Always,
     Never,
-    /// Where the caller wants to hear of its progress: what a cache has cannot tell of any.
-    ForProgress,
+    /// Where caches are passed by.
+    PastCaches,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -107,6 +107,8 @@ struct Row {
     demands: Value,
     bound: Bound,
     approver: Approver,
+    /// Whether the calls are those of a template that does not come from a local file.
+    is_remote: bool,
     layers: Layers,
     steps: Vec<Step>,
     /// Looks at what the program has when all calls are over.
@@ -120,13 +122,16 @@ struct Site {
 }
 
 impl Site {
-    fn new(row: &Row) -> Self {
+    fn new(row: &Row, is_remote: bool) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let (sent, program) = (folder.path().join("sent"), program().display());
         // `tee` writes to its stdout first: that is the file, so that what the server has seen is written down.
         let script = format!("exec tee /dev/fd/3 3>&1 >>'{}' | '{program}'", sent.display());
         let mut json = json!({ "command": "/bin/sh", "args": ["-c", script] });
         json.as_object_mut().unwrap().extend(row.demands.as_object().unwrap().clone());
+        if is_remote && !row.is_remote {
+            json["remote_use"] = json!(["*"]);
+        }
         let config = ServerConfig::from_json("fixture", &json).unwrap();
         let snapshot = match row.bound {
             Bound::AsItIs => include_str!("../fixtures/snapshots/fixture.json"),
@@ -161,7 +166,7 @@ fn toml_of(server: &Value) -> String {
 
 /// Has every step of a row come through a door.
 async fn walk(row: Row, door: doors::Door) {
-    let site = Arc::new(Site::new(&row));
+    let site = Arc::new(Site::new(&row, door.is_remote));
     let place = format!("`{}` through {}", row.name, door.name);
     let caller = door.open(&row, &site).await;
     let mut expected_calls = Vec::new();
@@ -192,7 +197,7 @@ async fn walk(row: Row, door: doors::Door) {
         let arrives = match step.arrives {
             Arrives::Always => true,
             Arrives::Never => false,
-            Arrives::ForProgress => door.hears_progress,
+            Arrives::PastCaches => door.passes_caches,
         };
         if arrives && (is_made || matches!(step.expected, Expected::Refused(_))) {
             expected_calls.push(step.tool);

@@ -5,10 +5,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use mcp_bindgen::agents::proxy::Proxy;
-use mcp_bindgen::agents::{ModelCall, Prompt, PromptParams, PromptState, Section, SectionServer, Toolset};
+use mcp_bindgen::agents::{
+    ModelCall, Prompt, PromptParams, PromptState, Section, SectionServer, Template, TemplateError, Toolset,
+};
 use mcp_bindgen::middleware::ApprovalAnswer;
 use mcp_bindgen::model::Snapshot;
-use mcp_bindgen::{CallError, CallTool, Client, ClientOptions, ElicitationAnswer, ServerSpec, ToolCall, ToolReply};
+use mcp_bindgen::{
+    CallError, CallOptions, CallTool, Client, ClientOptions, ElicitationAnswer, ServerSpec, ToolCall, ToolReply,
+};
 use serde_json::{Map, Value, json};
 
 use super::{Approver, Bound, Calls, Layers, Outcome, Row, Site, before, fixture};
@@ -21,16 +25,27 @@ pub(crate) struct Door {
     pub(crate) name: &'static str,
     /// Whether what calls knows more of a tool than its name.
     pub(crate) has_bindings: bool,
-    /// Whether whoever calls wants to hear of progress, as clients over rmcp always do.
-    pub(crate) hears_progress: bool,
-    open: fn(Behind) -> Later<Caller>,
+    /// Whether no cache answers: whoever calls wants to hear of progress, as clients over rmcp always do, or the client itself
+    /// has to judge whom the call is for.
+    pub(crate) passes_caches: bool,
+    /// Whether its calls are those of a template that does not come from a local file.
+    pub(crate) is_remote: bool,
+    open: Open,
 }
+
+type Open = fn(Behind) -> Later<Caller>;
 
 impl Door {
     pub(crate) async fn open(self, row: &Row, site: &Arc<Site>) -> Caller {
         let (layers, bound, approver) = (row.layers.clone(), row.bound, row.approver);
+        // Others are marked by hand, as if they were such a template's.
+        let layers = if row.is_remote && !self.is_remote { marked(layers) } else { layers };
         (self.open)(Behind { site: site.clone(), layers, bound, approver }).await
     }
+}
+
+fn marked(layers: Layers) -> Layers {
+    Arc::new(move |client| -> Calls { Arc::new(layers(client).with_call_options(CallOptions::new().remote())) })
 }
 
 /// What is behind a door.
@@ -101,8 +116,8 @@ impl Caller {
 
 pub(crate) fn all() -> Vec<Door> {
     let door =
-        |name, has_bindings, keeps_words, open| Door { name, has_bindings, hears_progress: false, keeps_words, open };
-    let served = |name, open| Door { hears_progress: true, ..door(name, false, open) };
+        |name, has_bindings, open: Open| Door { name, has_bindings, passes_caches: false, is_remote: false, open };
+    let served = |name, open: Open| Door { passes_caches: true, ..door(name, false, open) };
     vec![
         door("a typed handler", true, |behind| Box::pin(typed(behind))),
         door("a call as a value", true, |behind| Box::pin(parsed(behind))),
@@ -112,6 +127,14 @@ pub(crate) fn all() -> Vec<Door> {
         door("a turn of a model", true, |behind| Box::pin(turn(behind))),
         door("`call_tool` of a deferred list", true, |behind| Box::pin(deferred(behind))),
         door("the toolset of a prompt's sections", true, |behind| Box::pin(sections(behind))),
+        door("an action of a template", true, |behind| Box::pin(template(behind, Template::new))),
+        Door {
+            is_remote: true,
+            passes_caches: true,
+            ..door("an action of a template from elsewhere", true, |behind| {
+                Box::pin(template(behind, Template::remote))
+            })
+        },
         served("the proxy, 2025-11-25", |behind| Box::pin(proxy(behind, "2025-11-25"))),
         served("the proxy, 2026-07-28", |behind| Box::pin(proxy(behind, "2026-07-28"))),
     ]
@@ -261,6 +284,22 @@ async fn sections(behind: Behind) -> Caller {
     let (toolset, failed) = rendered.toolset().await.unwrap();
     assert!(failed.is_empty(), "{failed:?}");
     dispatching(client, toolset)
+}
+
+async fn template(behind: Behind, read: fn(&'static str, &str) -> Result<Template, TemplateError>) -> Caller {
+    let (client, toolset) = of_bindings(&behind);
+    let listed = Some(toolset.names().map(str::to_owned).collect());
+    let caller = Caller::new(client, move |tool, arguments| {
+        let toolset = toolset.clone();
+        async move {
+            let arguments = object(arguments).into_iter().map(|(name, value)| format!(", \"{name}\"={value}"));
+            let arguments: String = arguments.collect();
+            let text = format!("[[@mcp:result|server=\"fixture\", tool=\"{tool}\"{arguments}]]");
+            let template = read("doors.md", &text).unwrap();
+            template.run(&toolset).await.map(drop).map_err(|error| error.to_string())
+        }
+    });
+    Caller { listed, ..caller }
 }
 
 /// A client of another program, which has nothing but what the proxy serves.

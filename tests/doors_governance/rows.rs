@@ -7,12 +7,12 @@ use std::time::Duration;
 use mcp_bindgen::middleware::{
     Approval, ApprovalAnswer, Cache, Policy, Retry, SequentialDependency, Stack, Transaction, Verdict,
 };
-use mcp_bindgen::{CallOptions, CallTool, Client};
+use mcp_bindgen::{CallTool, Client};
 use serde_json::{Value, json};
 
 use super::{Approver, Arrives, Bound, Calls, Expected, Layers, Row, Step};
 
-const NOT_NAMED: &str = "`remote_use` of the server's configuration does not name it";
+const NOT_NAMED: &str = "`remote_use` of ";
 
 pub(crate) fn all() -> Vec<fn() -> Row> {
     vec![
@@ -69,6 +69,7 @@ fn row(name: &'static str, demands: Value, steps: Vec<Step>) -> Row {
         demands,
         bound: Bound::AsItIs,
         approver: Approver::Nobody,
+        is_remote: false,
         layers: around(|client| Stack::new(client)),
         steps,
         after: Box::new(|_| {}),
@@ -236,7 +237,7 @@ fn approval_layer() -> Row {
 
 fn cache() -> Row {
     let cache = Cache::new(Duration::from_secs(60)).tools(["list_*"]);
-    let again = Step { arrives: Arrives::ForProgress, ..made("list_labels", none()) };
+    let again = Step { arrives: Arrives::PastCaches, ..made("list_labels", none()) };
     let steps = vec![made("list_labels", none()), again, made("add", add()), made("list_labels", none())];
     layered("Cache", move |client| Stack::new(client).cache(cache.clone()), steps)
 }
@@ -271,17 +272,12 @@ fn total_cap() -> Row {
     layered("TotalCap", move |client| Stack::new(client).total_cap(cap), vec![made("add", add()), slow()])
 }
 
-/// As a template marks its calls that does not come from a local file, whatever they come through.
-fn remotely(client: Client) -> impl CallTool + 'static {
-    Stack::new(client).with_call_options(CallOptions::new().remote())
-}
-
 fn remote_use() -> Row {
     let steps = vec![refused("add", add(), NOT_NAMED), made("list_labels", none())];
-    Row { layers: around(remotely), ..row("remote_use", json!({ "remote_use": ["list_*"] }), steps) }
+    Row { is_remote: true, ..row("remote_use", json!({ "remote_use": ["list_*"] }), steps) }
 }
 
 fn no_remote_use() -> Row {
     let steps = vec![refused("add", add(), NOT_NAMED), refused("list_labels", none(), NOT_NAMED)];
-    Row { layers: around(remotely), ..row("no remote_use", none(), steps) }
+    Row { is_remote: true, ..row("no remote_use", none(), steps) }
 }
