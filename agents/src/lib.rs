@@ -70,6 +70,7 @@
 //! stays with the program's own client. Layers of the program do not reach what a provider calls itself.
 
 mod hosted;
+mod jinja;
 mod provider;
 #[cfg(feature = "proxy")]
 pub mod proxy;
@@ -83,6 +84,7 @@ pub use hosted::{
 };
 pub use provider::{Answered, Answers, Arguments, ModelCall, Provider, UnreadableArguments};
 pub use sections::*;
+pub use template::{Completer, CompletionRequest, RenderedTemplate, Template, TemplateError, TemplateRun};
 #[cfg(feature = "tokens")]
 pub use toolset::TOKENIZER;
 pub use toolset::{

@@ -31,7 +31,9 @@ const ENTRIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 /// seen after the time to live at the latest, as is a write that takes effect after its call has ended in a timeout or was
 /// dropped.
 ///
-/// Calls that want to hear of progress or have `_meta` of their own always go to the server, and are not kept. What the
+/// Calls that want to hear of progress, have `_meta` of their own, pass on answers to what the server asked, or are made for a
+/// template from elsewhere always go to the server, and are not kept. Of those with client capabilities of their own each is
+/// told from others by these. What the
 /// program attached to a call does not tell it from another: where results are different for each user, take a cache for each.
 ///
 /// ```
@@ -124,7 +126,8 @@ impl Cache {
         };
         let is_hurried = is_hurried(&call);
         let outcome = below.call(call).await;
-        let is_own = matches!(&outcome, Err(CallError::Timeout { .. })) && is_hurried
+        let is_own = outcome.as_ref().is_ok_and(ToolResult::needs_input)
+            || matches!(&outcome, Err(CallError::Timeout { .. })) && is_hurried
             || matches!(&outcome, Err(CallError::Cancelled { .. }));
         lead.land(&outcome, self.ttl, !is_own);
         outcome
@@ -138,7 +141,10 @@ fn is_hurried(call: &ToolCall) -> bool {
 
 fn key(call: &mut ToolCall) -> Key {
     let arguments = Value::Object(std::mem::take(&mut call.arguments));
-    let text = canonical_json(&arguments);
+    let mut text = canonical_json(&arguments);
+    if let Some(asker) = call.options.asker() {
+        text.push_str(&canonical_json(&asker));
+    }
     if let Value::Object(arguments) = arguments {
         call.arguments = arguments;
     }
@@ -168,7 +174,7 @@ impl Around for Cache {
             let _writing = self.kept.write(&call.server);
             return below.call(call).await;
         }
-        let has_wishes = call.options.listener().is_some() || call.options.given_meta().is_some();
+        let has_wishes = call.options.are_for_the_server();
         if has_wishes { below.call(call).await } else { self.read(call, below).await }
     }
 }
