@@ -148,7 +148,9 @@ pub(super) fn message(request: &ApprovalRequest) -> String {
 
 fn cut(text: &str, longest: usize) -> String {
     match text.char_indices().nth(longest) {
-        Some((end, _)) => format!("{}… ({} characters in all)", text.get(..end).unwrap_or_default(), text.chars().count()),
+        Some((end, _)) => {
+            format!("{}… ({} characters in all)", text.get(..end).unwrap_or_default(), text.chars().count())
+        }
         None => text.to_owned(),
     }
 }

@@ -30,9 +30,7 @@ const PATIENCE_FOR_REPORTS: Duration = Duration::from_secs(1);
 /// What goes along with a request of a client: of `_meta` what is its own, and of its capabilities what servers may use. What
 /// came by HTTP beside it stays here.
 pub(super) fn options(meta: &RequestMetaObject, is_modern: bool, input: PassedInput) -> CallOptions {
-    let is_own = |key: &str| {
-        key != PROGRESS_TOKEN && (!key.starts_with(RESERVED) || (is_modern && key == LOG_LEVEL))
-    };
+    let is_own = |key: &str| key != PROGRESS_TOKEN && (!key.starts_with(RESERVED) || (is_modern && key == LOG_LEVEL));
     let own = meta.iter().filter(|(key, _)| is_own(key));
     let options = own.fold(CallOptions::new().source(SOURCE), |options, (key, value)| options.meta(key, value.clone()));
     if !is_modern {
@@ -137,9 +135,7 @@ impl Inner {
                 let is_approved = answer.is_some_and(is_yes);
                 (PassedInput::new().state(claims.upstream), Some(Settled { digest, is_approved }))
             }
-            Standing::Approved => {
-                (given.state(claims.upstream), Some(Settled { digest, is_approved: true }))
-            }
+            Standing::Approved => (given.state(claims.upstream), Some(Settled { digest, is_approved: true })),
         })
     }
 
@@ -184,7 +180,8 @@ async fn report(mut reports: ProgressStream, token: ProgressToken, peer: &Peer<R
 fn unknown_tool(name: &str, failed: &[Arc<str>]) -> ErrorData {
     let mut error = unknown("tool", name);
     if !failed.is_empty() {
-        let message = format!("{}; tools of {} are not known, as it cannot be reached", error.message, failed.join(", "));
+        let message =
+            format!("{}; tools of {} are not known, as it cannot be reached", error.message, failed.join(", "));
         error.message = message.into();
     }
     error

@@ -1,7 +1,5 @@
 //! A client of the proxy that has a session: what its servers ask is asked of it, and of nobody else.
 
-use std::time::Duration;
-
 use mcp_runtime::{ClientOptions, ElicitationAnswer, Root, SamplingAnswer};
 use rmcp::model::{ClientResult, CustomRequest, GetExtensions, RequestId, ServerRequest};
 use rmcp::service::{OriginatingRequestId, Peer, RoleServer, ServiceError};
@@ -12,7 +10,6 @@ use super::attached::Open;
 
 /// What a client may declare that its servers are told of.
 const PASSED_ON: [&str; 3] = ["elicitation", "sampling", "roots"];
-const PATIENCE_FOR_ROOTS: Duration = Duration::from_secs(5);
 
 /// What of a client's capabilities its servers are told.
 pub(super) fn passed_on(capabilities: &Value) -> Value {
@@ -61,13 +58,9 @@ impl Downstream {
         if answer.is_object() { Ok(answer) } else { Err(ServiceError::UnexpectedResponse) }
     }
 
-    /// The folders of the client, where it has any to tell of.
-    pub(super) async fn roots(&self) -> Option<Vec<Root>> {
-        if !self.has("roots") {
-            return None;
-        }
-        let listed = tokio::time::timeout(PATIENCE_FOR_ROOTS, self.ask("roots/list", Value::Null, None)).await;
-        let Ok(Ok(listed)) = listed else { return Some(Vec::new()) };
+    /// The folders of the client as they are now.
+    async fn roots(&self, during: Option<RequestId>) -> Vec<Root> {
+        let Ok(listed) = self.ask("roots/list", Value::Null, during).await else { return Vec::new() };
         let roots = listed.get("roots").and_then(Value::as_array).into_iter().flatten().filter_map(|root| {
             let uri = root.get("uri")?.as_str()?;
             Some(match root.get("name").and_then(Value::as_str) {
@@ -75,11 +68,11 @@ impl Downstream {
                 None => Root::new(uri),
             })
         });
-        Some(roots.collect())
+        roots.collect()
     }
 
     /// The options of this client's connection to a server.
-    pub(super) fn options(&self, base: &ClientOptions, roots: Option<&[Root]>, open: &Open) -> ClientOptions {
+    pub(super) fn options(&self, base: &ClientOptions, open: &Open) -> ClientOptions {
         let mut options =
             base.clone().capabilities(self.capabilities.clone()).on_approval(approval_question::ask_client);
         if self.has("elicitation") {
@@ -109,10 +102,14 @@ impl Downstream {
                 }
             });
         }
-        match roots {
-            Some(roots) => options.roots(roots.iter().cloned()),
-            None => options,
+        if self.has("roots") {
+            let (own, open) = (self.clone(), open.clone());
+            options = options.on_roots(move || {
+                let (own, during) = (own.clone(), open.last());
+                async move { own.roots(during).await }
+            });
         }
+        options
     }
 }
 

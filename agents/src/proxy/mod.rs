@@ -32,6 +32,8 @@ mod routes;
 mod scope;
 mod session;
 mod shared;
+#[cfg(test)]
+mod tests;
 mod upstream;
 
 use std::sync::Arc;
