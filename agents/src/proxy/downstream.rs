@@ -18,6 +18,11 @@ pub(super) fn passed_on(capabilities: &Value) -> Value {
     Value::Object(kept.collect::<Map<_, _>>())
 }
 
+/// Whether who declares this shows forms; those that do not say what they show, do.
+pub(super) fn takes_forms(capabilities: &Value) -> bool {
+    capabilities.get("elicitation").is_some_and(|modes| modes.get("form").is_some() || modes.get("url").is_none())
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Downstream {
     peer: Peer<RoleServer>,
@@ -35,7 +40,12 @@ impl Downstream {
         &self.peer
     }
 
-    pub(super) fn has(&self, capability: &str) -> bool {
+    /// Whether it can be asked what the proxy itself wants to know.
+    pub(super) fn takes_forms(&self) -> bool {
+        takes_forms(&self.capabilities)
+    }
+
+    fn has(&self, capability: &str) -> bool {
         self.capabilities.get(capability).is_some()
     }
 
@@ -127,7 +137,6 @@ fn elicited(mut answer: Value) -> ElicitationAnswer {
 /// The question whether a call may be made, as a form with one box.
 pub(super) fn question(message: &str) -> Value {
     json!({
-        "mode": "form",
         "message": message,
         "requestedSchema": {
             "type": "object",

@@ -1,6 +1,5 @@
 //! Calls that a person has to approve.
 
-use mcp_model::ServerConfig;
 use mcp_runtime::middleware::{Approval, Stack};
 use mcp_runtime::{CallOptions, ElicitationAnswer, PassedInput};
 
@@ -69,7 +68,14 @@ async fn a_client_with_a_session_is_asked_once_and_only_a_yes_is_a_yes() {
 async fn who_cannot_be_asked_is_denied_and_told_why() {
     let server = files();
     let proxy = governed(&server);
-    for client in [legacy(&proxy), modern(&proxy)] {
+    // One that is asked by addresses alone is not asked by a form.
+    let by_url = ClientOptions::new().capabilities(json!({ "elicitation": { "url": {} } }));
+    for client in [
+        legacy(&proxy),
+        modern(&proxy),
+        client(&proxy, by_url.clone()),
+        client(&proxy, by_url.protocol_version(MODERN)),
+    ] {
         let result = call(&client, "files_write_file", json!({})).await.expect("a result");
         assert!(result.is_error && result.text().contains("elicitation"), "{result:?}");
     }
@@ -208,13 +214,4 @@ async fn what_the_server_asks_after_an_approval_nests_in_it() {
     assert_eq!(server.heard("tools/call").len(), 2);
     let error = client.call(json!({}), answered(&second, yes())).await.expect_err("it is spent");
     assert!(error.to_string().contains("used before"), "{error}");
-}
-
-#[tokio::test]
-async fn what_a_configuration_demands_is_asked_the_same_way() {
-    // Nothing is reached before somebody has approved it.
-    let config = ServerConfig::stdio("never", "/nonexistent/server").approve(["*"]);
-    let proxy = Proxy::builder().server(config).build().expect("it is sound");
-    let error = call(&legacy(&proxy), "never_x", json!({})).await.expect_err("nobody knows it");
-    assert!(matches!(error, CallError::ToolNotFound { .. } | CallError::Rpc { .. }), "{error}");
 }

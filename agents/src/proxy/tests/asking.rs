@@ -80,7 +80,7 @@ fn asking_by_result() -> Server {
     let server = Server::new("asks", &["ask"], |_, request, out| {
         let params = &request["params"];
         if params["inputResponses"].is_null() {
-            let asked = json!({ "method": "elicitation/create", "params": { "message": "Who?", "x": [1] } });
+            let asked = json!({ "method": "elicitation/create", "params": { "message": "Who?", "requestedSchema": { "type": "object", "properties": {} }, "x": [1] } });
             let inputs = json!({ "name": asked });
             return out.result(request, json!({
                 "resultType": "input_required", "inputRequests": inputs, "requestState": "opaque \u{e9}", "vendor": 1
@@ -107,7 +107,9 @@ async fn what_a_server_asks_by_its_result_passes_both_ways_untouched() {
         asked.to_json(),
         json!({
             "resultType": "input_required", "requestState": "opaque \u{e9}", "vendor": 1,
-            "inputRequests": { "name": { "method": "elicitation/create", "params": { "message": "Who?", "x": [1] } } }
+            "inputRequests": { "name": { "method": "elicitation/create", "params": {
+                "message": "Who?", "requestedSchema": { "type": "object", "properties": {} }, "x": [1]
+            } } }
         })
     );
     let answers = json!({ "name": { "action": "accept", "content": { "name": "Ada" }, "x": 1 } });
