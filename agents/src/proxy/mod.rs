@@ -25,13 +25,16 @@ mod catalog;
 mod downstream;
 mod error;
 mod events;
+mod http;
 mod listening;
 mod outcome;
 mod requests;
 mod routes;
 mod scope;
+mod serve_error;
 mod session;
 mod shared;
+mod stdio;
 #[cfg(test)]
 mod tests;
 mod upstream;
@@ -43,7 +46,9 @@ pub use approval_question::ask_client;
 pub use builder::ProxyBuilder;
 pub use error::{ProxyError, ProxyFault};
 pub use events::ProxyEvents;
+pub use http::{HttpOptions, HttpServer};
 use serde_json::{Map, Value};
+pub use serve_error::ServeError;
 pub(crate) use session::Session;
 use shared::Shared;
 
