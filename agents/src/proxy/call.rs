@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::approval::{Claims, Standing, digest_of};
 use super::approval_question::{ASKING, Asking, Settled, Who, message};
 use super::attached::{Attached, Kind};
-use super::downstream::{Downstream, is_yes, passed_on, question};
+use super::downstream::{Downstream, is_yes, passed_on, question, takes_forms};
 use super::outcome::{cancelled, of_call, unknown};
 use super::session::{Inner, is_modern};
 
@@ -85,7 +85,7 @@ impl Inner {
         let given = passed(input_responses, request_state);
         let (input, settled) = self.settled(given).await?;
         let state = input.state.clone();
-        let can_be_asked = capabilities(&context.meta).get("elicitation").is_some();
+        let can_be_asked = takes_forms(&capabilities(&context.meta));
         let asking = Asking::new(Who::Stateless { can_be_asked, settled });
         let call = call.with(options(&context.meta, true, input));
         let outcome = self.made(&attached, call, asking.clone(), context).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
 use super::attached::{Attached, Kind, News};
@@ -17,8 +17,9 @@ use crate::toolset::NameStyle;
 /// Who takes longer to list something is listed when it has: the others are not held up.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_secs(20);
 
+type List = Option<Arc<[Value]>>;
 /// The lists of all servers, in their order.
-type Lists = Vec<Option<Arc<[Value]>>>;
+type Lists = Vec<List>;
 
 /// Who has what, by the names that clients of the proxy know: made anew when one of the lists is another.
 #[derive(Default)]
@@ -29,7 +30,7 @@ struct Index {
 
 impl Index {
     fn is_of(&self, lists: &Lists) -> bool {
-        let same = |(own, other): (&Option<Arc<[Value]>>, &Option<Arc<[Value]>>)| match (own, other) {
+        let same = |(own, other): (&List, &List)| match (own, other) {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other),
             (own, other) => own.is_none() && other.is_none(),
         };
@@ -43,8 +44,8 @@ pub(super) struct Scope {
     style: NameStyle,
     tools_by_name: Mutex<Index>,
     prompts_by_name: Mutex<Index>,
-    /// What listens to servers; it ends with the scope.
-    _listening: JoinSet<()>,
+    /// What listens to servers and asks them; it ends with the scope.
+    tasks: Mutex<JoinSet<()>>,
 }
 
 impl Scope {
@@ -60,7 +61,7 @@ impl Scope {
             style,
             tools_by_name: Mutex::default(),
             prompts_by_name: Mutex::default(),
-            _listening: listening,
+            tasks: Mutex::new(listening),
         }
     }
 
@@ -69,13 +70,18 @@ impl Scope {
         let asked = self.upstreams.iter().filter(|attached| kind != Kind::Tools || attached.known(kind).is_none());
         let listings = asked.map(|attached| {
             let own = attached.clone();
-            // On a task of its own, which goes on where nobody waits any more.
-            let listing = tokio::spawn(async move {
+            let (done, is_done) = oneshot::channel::<()>();
+            let listing = async move {
                 // What fails is said where it does.
                 let _ = if kind == Kind::Tools { own.tools().await } else { own.listed_anew(kind).await };
-            });
+                drop(done);
+            };
+            // On a task of its own, which goes on where nobody waits any more, and no longer than the scope.
+            let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            while tasks.try_join_next().is_some() {}
+            tasks.spawn(listing);
             async move {
-                if tokio::time::timeout(PATIENCE_FOR_LISTS, listing).await.is_err() {
+                if tokio::time::timeout(PATIENCE_FOR_LISTS, is_done).await.is_err() {
                     tracing::warn!(server = &*attached.name, "it takes long to say what it has, and is served without");
                 }
             }
