@@ -96,7 +96,7 @@ async fn instances_behind_a_balancer_serve_one_client_with_its_approvals() {
         let asking = asking.clone();
         async move {
             // Every third is declined.
-            if asking.fetch_add(1, Ordering::SeqCst) % 3 == 2 { ElicitationAnswer::Decline } else { ElicitationAnswer::Accept(Map::new()) }
+            if asking.fetch_add(1, Ordering::SeqCst) % 3 == 2 { ElicitationAnswer::Decline } else { ElicitationAnswer::Accept(Map::from_iter([("approve".to_owned(), true.into())])) }
         }
     });
     let client = Client::with_options(ServerConfig::http("proxy", format!("http://{address}/mcp")), options);
