@@ -35,6 +35,8 @@ mod serve_error;
 mod session;
 mod shared;
 mod stdio;
+#[cfg(test)]
+mod tests;
 mod upstream;
 
 use std::sync::Arc;
