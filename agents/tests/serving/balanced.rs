@@ -99,7 +99,7 @@ async fn instances_behind_a_balancer_serve_one_client_with_its_approvals() {
             if asking.fetch_add(1, Ordering::SeqCst) % 3 == 2 {
                 ElicitationAnswer::Decline
             } else {
-                ElicitationAnswer::Accept(Map::new())
+                ElicitationAnswer::Accept(Map::from_iter([("approve".to_owned(), true.into())]))
             }
         }
     });

@@ -14,6 +14,7 @@ const CALLS: usize = 1024;
 
 /// Each client has a connection of its own to the server behind the proxy, which remembers whose it is.
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "a thousand calls take seconds"]
 async fn a_thousand_calls_of_many_clients_meet_nobody_elses_session() {
     let desk = Desk::default();
     let server = desk.proxy().serve_http(HttpOptions::new()).await.unwrap();

@@ -151,11 +151,11 @@ impl Answered {
 
     /// The message, whether it came as JSON or as the last event.
     pub(crate) fn json(&self) -> Value {
-        let data = self
+        let mut data = self
             .body
             .lines()
             .filter_map(|line| line.strip_prefix("data: ").or_else(|| line.starts_with('{').then_some(line)));
-        serde_json::from_str(data.last().unwrap_or_default()).unwrap_or_default()
+        serde_json::from_str(data.next_back().unwrap_or_default()).unwrap_or_default()
     }
 }
 
