@@ -86,6 +86,7 @@ fn patterns_that_match_no_tool_are_errors_wherever_they_stand() {
         ("tools", "\"*\", \"lst_issues\"", "lst_issues", "list_issues"),
         ("exclude", "\"mrge_request\"", "mrge_request", "merge_request"),
         ("approve", "\"*\", \"list_isues\"", "list_isues", "list_issues"),
+        ("remote_use", "\"*\", \"list_isues\"", "list_isues", "list_issues"),
     ] {
         let project = Project::new(&format!("[servers.hub]\nnpm = \"x\"\n{key} = [{patterns}]\n"));
         let said = format!("in `{key}` of server `hub` in the configuration: no tool matches `{pattern}`");

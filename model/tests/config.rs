@@ -50,6 +50,7 @@ fn every_key_of_mcp_toml() {
         tools = ["create_issue", "list_*"]
         exclude = ["list_secret_?"]
         approve = ["merge_*"]
+        remote_use = ["list_*"]
         prefix = "gh"
         description = "words"
         timeout = "500ms"
@@ -93,6 +94,7 @@ fn every_key_of_mcp_toml() {
         .tools(["create_issue", "list_*"])
         .exclude(["list_secret_?"])
         .approve(["merge_*"])
+        .remote_use(["list_*"])
         .prefix(Prefix::Named("gh".to_owned()))
         .description("words")
         .timeout(Duration::from_millis(500))

@@ -28,6 +28,7 @@ fn json_goes_round() {
         tools = []
         exclude = ["e"]
         approve = ["f"]
+        remote_use = ["f*"]
         prefix = "g"
         description = "h"
         timeout = "1500ms"

@@ -43,6 +43,8 @@ pub use functions::Functions;
 pub use names::NameStyle;
 pub(crate) use names::SECTIONS;
 pub(crate) use prepared::Prepared;
+#[cfg(feature = "proxy")]
+pub(crate) use words::of_error;
 
 /// The group of functions that were given none.
 pub(crate) const PROGRAM: &str = "program";

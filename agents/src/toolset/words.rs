@@ -34,7 +34,7 @@ pub(super) fn unknown_tool<'n>(name: &str, names: impl IntoIterator<Item = &'n s
 }
 
 /// A call's error, with the tool's public name. What it says of servers is without secrets, as errors of calls are.
-pub(super) fn of_error(public: &str, error: &CallError) -> String {
+pub(crate) fn of_error(public: &str, error: &CallError) -> String {
     match error {
         CallError::NotConnected { message, .. } => {
             format!("`{public}` was not called: its server cannot be reached: {message}")

@@ -4,7 +4,7 @@ use std::future::ready;
 use std::time::Duration;
 
 use mcp_runtime::middleware::ApprovalAnswer;
-use mcp_runtime::{CallError, ClientOptions, ConnectErrorKind, ToolResult};
+use mcp_runtime::{CallError, CallOptions, CallTool, ClientOptions, ConnectErrorKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 use crate::common::Project;
@@ -70,6 +70,27 @@ pub(crate) fn approve() {
     let call = ["call", "hub", "add", "--args", r#"{"a":20,"b":22}"#];
     project.run(&call).exits_with(1).says("approve this one with `--yes`");
     project.run(&[&call[..], &["--yes"]].concat()).exits_with(0);
+}
+
+/// Of a template that somebody else has written.
+pub(crate) fn remote_use() {
+    let add_remotely = |config: &str| {
+        let arguments = json!({ "a": 20, "b": 22 }).as_object().unwrap().clone();
+        let call = ToolCall::new("hub", "add", arguments).with(CallOptions::new().remote());
+        with_client(&Project::new(config), ClientOptions::new(), async |client| client.call_tool(call).await)
+    };
+    let with = |globs: &str| format!("{SERVER}remote_use = [{globs}]\n");
+    is_denied(add_remotely(SERVER), "`remote_use` of the server's configuration does not name it");
+    is_denied(add_remotely(&with("\"list_*\"")), "does not come from a local file");
+    is_denied(add_remotely(&format!("{}exclude = [\"add\"]\n", with("\"*\""))), "`exclude`");
+    assert_eq!(add_remotely(&with("\"ad?\"")).unwrap().text(), "{\"result\":42}");
+    // Of what the program itself calls it says nothing.
+    assert!(add(&with("\"list_*\"")).is_ok());
+
+    let project = Project::new(&with("\"ad?\", \"lst_*\""));
+    project.write("mcp/hub.json", r#"{"tools": [{"name": "add", "inputSchema": {"type": "object"}}]}"#);
+    project.run(&["list"]).exits_with(1).says("server `hub` has no tool that `lst_*` in `remote_use` matches");
+    assert!(refusal(&format!("{SERVER}remote_use = true\n")).contains("`remote_use` of server `hub` must be"));
 }
 
 /// A call of a tool that the snapshot beside the configuration knows like this.

@@ -45,6 +45,7 @@ const ROWS: &[Row] = &[
     ("servers.*.tools", calls::tools),
     ("servers.*.exclude", calls::exclude),
     ("servers.*.approve", calls::approve),
+    ("servers.*.remote_use", calls::remote_use),
     ("servers.*.prefix", bindings::prefix),
     ("servers.*.types", bindings::types),
     ("servers.*.unknown", bindings::unknown),

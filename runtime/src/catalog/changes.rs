@@ -76,8 +76,9 @@ impl ToolChanges {
     pub async fn changed(&mut self) -> Result<Vec<Value>, ConnectError> {
         self.client.connect().await?;
         // Its sender lives as long as the client.
-        let count = match self.count.wait_for(|count| *count != self.seen).await {
-            Ok(count) => *count,
+        let count = self.count.wait_for(|count| *count != self.seen).await.map(|count| *count);
+        let count = match count {
+            Ok(count) => count,
             Err(_) => pending().await,
         };
         let tools = self.client.list_tools_raw().await?;

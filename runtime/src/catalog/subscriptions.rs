@@ -76,8 +76,9 @@ impl ResourceUpdates {
         let seen = self.seen;
         // Its sender lives as long as this watches.
         let is_news = |news: &News| news.count != seen || matches!(news.standing, Standing::Refused(_));
-        let news = match news.wait_for(is_news).await {
-            Ok(news) => news.clone(),
+        let news = news.wait_for(is_news).await.map(|news| news.clone());
+        let news = match news {
+            Ok(news) => news,
             Err(_) => pending().await,
         };
         if let Standing::Refused(refusal) = news.standing {
@@ -104,8 +105,9 @@ impl Client {
         let news = self.subscriptions().watch(&uri);
         let mut watch = Watch { client: self.clone(), uri, news };
         let settled = async {
-            match watch.news.wait_for(|news| !matches!(news.standing, Standing::Asked)).await {
-                Ok(news) => news.clone(),
+            let news = watch.news.wait_for(|news| !matches!(news.standing, Standing::Asked)).await.map(|news| news.clone());
+            match news {
+                Ok(news) => news,
                 Err(_) => pending().await,
             }
         };

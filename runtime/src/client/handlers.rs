@@ -34,6 +34,8 @@ pub enum ElicitationAnswer {
     Decline,
     /// The user did not choose.
     Cancel,
+    /// The result as the protocol has it: `action`, `content`. For programs that pass on what somebody else answered.
+    Result(Map<String, Value>),
 }
 
 /// A server's wish for an answer of the program's model (`sampling/createMessage`).
@@ -95,7 +97,7 @@ type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<A> + Send + Sync>;
 pub(crate) struct Handlers {
     elicitation: Option<Answerer<ElicitationRequest, ElicitationAnswer>>,
     sampling: Option<Answerer<SamplingRequest, SamplingAnswer>>,
-    roots: Option<Arc<[Root]>>,
+    roots: Option<Answerer<(), Vec<Root>>>,
     patience: Option<Duration>,
 }
 
@@ -126,7 +128,16 @@ impl Handlers {
     }
 
     pub(crate) fn roots(&mut self, roots: impl IntoIterator<Item = Root>) {
-        self.roots = Some(roots.into_iter().collect());
+        let roots: Arc<[Root]> = roots.into_iter().collect();
+        self.on_roots(move || std::future::ready(roots.to_vec()));
+    }
+
+    pub(crate) fn on_roots<F, A>(&mut self, answer: F)
+    where
+        F: Fn() -> A + Send + Sync + 'static,
+        A: Future<Output = Vec<Root>> + Send + 'static,
+    {
+        self.roots = Some(Arc::new(move |()| Box::pin(answer())));
     }
 
     pub(crate) fn patience(&mut self, patience: Duration) {
@@ -162,7 +173,13 @@ impl Handlers {
                 },
                 None => Err(Unanswered::Unknown),
             },
-            "roots/list" => Ok(json!({ "roots": self.listed_roots() })),
+            "roots/list" => match &self.roots {
+                Some(answer) => match self.in_time(answer, ()).await {
+                    Some(roots) => Ok(json!({ "roots": listed(&roots) })),
+                    None => Err(Unanswered::Declined),
+                },
+                None => Ok(json!({ "roots": [] })),
+            },
             _ => Err(Unanswered::Unknown),
         }
     }
@@ -181,16 +198,8 @@ impl Handlers {
             ElicitationAnswer::Accept(content) => json!({ "action": "accept", "content": content }),
             ElicitationAnswer::Decline => json!({ "action": "decline" }),
             ElicitationAnswer::Cancel => json!({ "action": "cancel" }),
+            ElicitationAnswer::Result(result) => Value::Object(result),
         }
-    }
-
-    fn listed_roots(&self) -> Vec<Value> {
-        let roots = self.roots.iter().flat_map(|roots| roots.iter());
-        let listed = roots.map(|root| match &root.name {
-            Some(name) => json!({ "uri": root.uri, "name": name }),
-            None => json!({ "uri": root.uri }),
-        });
-        listed.collect()
     }
 
     async fn in_time<Q: Send + 'static, A: Send + 'static>(&self, answer: &Answerer<Q, A>, request: Q) -> Option<A> {
@@ -202,12 +211,20 @@ impl Handlers {
     }
 }
 
+fn listed(roots: &[Root]) -> Vec<Value> {
+    let listed = roots.iter().map(|root| match &root.name {
+        Some(name) => json!({ "uri": root.uri, "name": name }),
+        None => json!({ "uri": root.uri }),
+    });
+    listed.collect()
+}
+
 impl fmt::Debug for Handlers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Handlers")
             .field("on_elicitation", &self.elicitation.is_some())
             .field("on_sampling", &self.sampling.is_some())
-            .field("roots", &self.roots)
+            .field("roots", &self.roots.is_some())
             .field("answer_timeout", &self.patience)
             .finish()
     }
@@ -246,6 +263,31 @@ mod tests {
         handlers.on_sampling(|_| -> std::future::Ready<SamplingAnswer> { panic!("broken") });
         assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "cancel" })));
         assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(Unanswered::Declined));
+    }
+
+    #[tokio::test]
+    async fn roots_are_those_of_when_they_are_asked_for() {
+        let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let mut handlers = Handlers::default();
+        handlers.on_roots(move || {
+            let number = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            async move { vec![Root::new(format!("file:///{number}"))] }
+        });
+        for number in 0..2 {
+            let roots = json!({ "roots": [{ "uri": format!("file:///{number}") }] });
+            assert_eq!(handlers.answer("roots/list", json!({})).await, Ok(roots));
+        }
+        handlers.on_roots(async || panic!("broken"));
+        assert_eq!(handlers.answer("roots/list", json!({})).await, Err(Unanswered::Declined));
+    }
+
+    #[tokio::test]
+    async fn what_somebody_else_answered_is_passed_on_as_it_is() {
+        let answer = json!({ "action": "accept", "_meta": { "k": 1 } });
+        let mut handlers = Handlers::default();
+        let given = answer.as_object().cloned().expect("an object");
+        handlers.on_elicitation(move |_| std::future::ready(ElicitationAnswer::Result(given.clone())));
+        assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(answer));
     }
 
     #[tokio::test]

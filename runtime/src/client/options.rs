@@ -150,6 +150,25 @@ impl ClientOptions {
         self
     }
 
+    /// Says which folders the server may take for its own whenever it asks, and declares that it can ask for them; instead of
+    /// [`roots`](Self::roots), where they change.
+    ///
+    /// ```
+    /// use mcp_runtime::{ClientOptions, Root};
+    ///
+    /// let options = ClientOptions::new().on_roots(async || vec![Root::new("file:///home/me/project")]);
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn on_roots<F, A>(mut self, answer: F) -> Self
+    where
+        F: Fn() -> A + Send + Sync + 'static,
+        A: Future<Output = Vec<Root>> + Send + 'static,
+    {
+        self.handlers.on_roots(answer);
+        self
+    }
+
     /// How long an answer to what a server asks may take; five minutes by default. The time of the call stands still
     /// meanwhile, for ten times as long in all. What takes longer is declined.
     #[must_use]

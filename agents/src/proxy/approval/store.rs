@@ -1,0 +1,70 @@
+//! Which approvals were used.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use futures_util::future::{BoxFuture, ready};
+
+/// Knows which approvals were used, so that none counts twice. Instances of a proxy that serve the same clients share one,
+/// such as a table of a database with a unique key.
+///
+/// ```
+/// use std::time::SystemTime;
+/// use mcp_agents::proxy::{ApprovalStore, MemoryApprovalStore};
+///
+/// # async fn run() -> Result<(), mcp_agents::proxy::ApprovalStoreError> {
+/// let store = MemoryApprovalStore::default();
+/// let expires = SystemTime::now() + std::time::Duration::from_secs(60);
+/// assert!(store.spend("7f3a", expires).await?);
+/// assert!(!store.spend("7f3a", expires).await?);
+/// # Ok(())
+/// # }
+/// ```
+pub trait ApprovalStore: fmt::Debug + Send + Sync {
+    /// Notes that an approval is used, and says whether it was not before. Of two who ask at once, one is told so. It may be
+    /// forgotten after it has expired.
+    ///
+    /// # Errors
+    /// Why it cannot be told; the call is denied then.
+    fn spend<'a>(
+        &'a self,
+        approval: &'a str,
+        expires: SystemTime,
+    ) -> BoxFuture<'a, Result<bool, ApprovalStoreError>>;
+}
+
+/// Why it cannot be told whether an approval was used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ApprovalStoreError {
+    message: String,
+}
+
+impl ApprovalStoreError {
+    /// An error with a reason, for the log of the proxy: clients are not shown it.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+/// Keeps them in memory: for one instance.
+#[derive(Debug, Default)]
+pub struct MemoryApprovalStore {
+    spent: Mutex<BTreeMap<String, SystemTime>>,
+}
+
+impl ApprovalStore for MemoryApprovalStore {
+    fn spend<'a>(
+        &'a self,
+        approval: &'a str,
+        expires: SystemTime,
+    ) -> BoxFuture<'a, Result<bool, ApprovalStoreError>> {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = SystemTime::now();
+        spent.retain(|_, expires| *expires > now);
+        let is_first = spent.insert(approval.to_owned(), expires).is_none();
+        Box::pin(ready(Ok(is_first)))
+    }
+}

@@ -1,0 +1,191 @@
+//! Calling a tool for a client of the proxy.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_runtime::{CallError, CallOptions, PassedInput, Progress, ProgressStream, ToolCall, ToolResult};
+use rmcp::model::{CallToolRequestParams, ErrorData, ProgressNotificationParam, ProgressToken, RequestMetaObject};
+use rmcp::service::{Peer, RequestContext, RoleServer};
+use serde_json::{Map, Value, json};
+
+use super::approval::{Claims, Standing, digest_of};
+use super::approval_question::{ASKING, Asking, Settled, Who, message};
+use super::attached::{Attached, Kind};
+use super::downstream::{Downstream, is_yes, passed_on, question};
+use super::outcome::{cancelled, of_call, unknown};
+use super::session::{Inner, is_modern};
+
+/// Who makes the calls, for whoever watches.
+const SOURCE: &str = "proxy";
+/// The key of the proxy's own question.
+const APPROVAL: &str = "approval";
+const PROGRESS_TOKEN: &str = "progressToken";
+const RESERVED: &str = "io.modelcontextprotocol/";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// What was reported before the call ended, and not passed on yet, has so long.
+const PATIENCE_FOR_REPORTS: Duration = Duration::from_secs(1);
+
+/// What goes along with a request of a client: of `_meta` what is its own, and of its capabilities what servers may use. What
+/// came by HTTP beside it stays here.
+pub(super) fn options(meta: &RequestMetaObject, is_modern: bool, input: PassedInput) -> CallOptions {
+    let is_own = |key: &str| {
+        key != PROGRESS_TOKEN && (!key.starts_with(RESERVED) || (is_modern && key == LOG_LEVEL))
+    };
+    let own = meta.iter().filter(|(key, _)| is_own(key));
+    let options = own.fold(CallOptions::new().source(SOURCE), |options, (key, value)| options.meta(key, value.clone()));
+    if !is_modern {
+        return options;
+    }
+    options.client_capabilities(capabilities(meta)).pass_input(input)
+}
+
+/// What servers are told that a client without a session can do.
+fn capabilities(meta: &RequestMetaObject) -> Value {
+    meta.get(CAPABILITIES).map(passed_on).unwrap_or_else(|| json!({}))
+}
+
+/// What a client answers of what it was asked, as it came.
+pub(super) fn passed(responses: Option<BTreeMap<String, Value>>, state: Option<String>) -> PassedInput {
+    PassedInput::new().responses(responses.map(|responses| responses.into_iter().collect::<Map<_, _>>())).state(state)
+}
+
+impl Inner {
+    pub(super) async fn call(
+        &self,
+        params: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Value, ErrorData> {
+        tokio::select! {
+            biased;
+            // Whatever was begun is dropped, which cancels it.
+            () = context.ct.cancelled() => Err(cancelled()),
+            result = self.called(params, context) => result,
+        }
+    }
+
+    async fn called(
+        &self,
+        params: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Value, ErrorData> {
+        let CallToolRequestParams { name, arguments, input_responses, request_state, .. } = params;
+        let scope = self.scope(context).await;
+        let Some((attached, tool)) = scope.find(Kind::Tools, &name).await else {
+            return Err(unknown_tool(&name, &scope.failed()));
+        };
+        let _working = attached.open.begin(context.id.clone());
+        let call = ToolCall::new(attached.name.to_string(), tool, arguments.unwrap_or_default());
+        let is_modern = is_modern(context);
+        if !is_modern {
+            let downstream = Downstream::new(context.peer.clone());
+            let asking = Asking::new(Who::Session { downstream, request: context.id.clone() });
+            let call = call.with(options(&context.meta, false, PassedInput::new()));
+            return of_call(&name, self.made(&attached, call, asking, context).await);
+        }
+        let given = passed(input_responses, request_state);
+        let (input, settled) = self.settled(given).await?;
+        let state = input.state.clone();
+        let can_be_asked = capabilities(&context.meta).get("elicitation").is_some();
+        let asking = Asking::new(Who::Stateless { can_be_asked, settled });
+        let call = call.with(options(&context.meta, true, input));
+        let outcome = self.made(&attached, call, asking.clone(), context).await;
+        let signer = &self.proxy.signer;
+        if let (Err(CallError::Denied { .. }), Some(request)) = (&outcome, asking.asked()) {
+            let claims = Claims::new(Standing::Asked, digest_of(&request), signer.nonce(), state);
+            let asked = json!({ "method": "elicitation/create", "params": question(&message(&request)) });
+            return Ok(json!({
+                "resultType": "input_required",
+                "inputRequests": { APPROVAL: asked },
+                "requestState": claims.signed(signer),
+            }));
+        }
+        let needs_input = outcome.as_ref().is_ok_and(ToolResult::needs_input);
+        let mut result = of_call(&name, outcome)?;
+        if needs_input && let (Some(digest), Some(fields)) = (asking.used(), result.as_object_mut()) {
+            // The next round is of a call that somebody has approved.
+            let state = fields.get("requestState").and_then(Value::as_str).map(str::to_owned);
+            let claims = Claims::new(Standing::Approved, digest, signer.nonce(), state);
+            fields.insert("requestState".to_owned(), Value::from(claims.signed(signer)));
+        }
+        Ok(result)
+    }
+
+    /// What the answers of a client settle, and what of them is for the server.
+    async fn settled(&self, given: PassedInput) -> Result<(PassedInput, Option<Settled>), ErrorData> {
+        let invalid = |why: &'static str| ErrorData::invalid_params(why, None);
+        let Some(state) = given.state.as_deref() else { return Ok((given, None)) };
+        let claims = Claims::read(&self.proxy.signer, state)
+            .map_err(|_| invalid("`requestState` is not what this server gave; make the call anew"))?;
+        let Some(claims) = claims else { return Ok((given, None)) };
+        if claims.has_expired() {
+            return Err(invalid("`requestState` has expired; make the call anew"));
+        }
+        match self.proxy.store.spend(&claims.nonce, claims.expires).await {
+            Ok(true) => {}
+            Ok(false) => return Err(invalid("`requestState` was used before; make the call anew")),
+            Err(error) => {
+                tracing::error!("it cannot be told whether an approval was used, and the call is denied: {error}");
+                return Err(ErrorData::internal_error("it cannot be told whether the approval was used before", None));
+            }
+        }
+        let digest = claims.digest;
+        Ok(match claims.standing {
+            Standing::Asked => {
+                let answer = given.responses.as_ref().and_then(|responses| responses.get(APPROVAL));
+                let is_approved = answer.is_some_and(is_yes);
+                (PassedInput::new().state(claims.upstream), Some(Settled { digest, is_approved }))
+            }
+            Standing::Approved => {
+                (given.state(claims.upstream), Some(Settled { digest, is_approved: true }))
+            }
+        })
+    }
+
+    /// Makes a call, and passes on what is reported of it meanwhile.
+    async fn made(
+        &self,
+        attached: &Attached,
+        call: ToolCall,
+        asking: Arc<Asking>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<ToolResult, CallError> {
+        let Some(token) = context.meta.get_progress_token() else {
+            return ASKING.scope(asking, attached.calls.call_tool_dyn(call)).await;
+        };
+        let (options, reports) = CallOptions::new().progress_stream();
+        let made = ASKING.scope(asking, attached.calls.call_tool_dyn(call.with(options)));
+        let mut reporting = std::pin::pin!(report(reports, token, &context.peer));
+        let mut made = std::pin::pin!(made);
+        let outcome = tokio::select! {
+            outcome = &mut made => outcome,
+            () = &mut reporting => return made.await,
+        };
+        // What is still on its way comes before the result.
+        let _ = tokio::time::timeout(PATIENCE_FOR_REPORTS, reporting).await;
+        outcome
+    }
+}
+
+/// Passes on what is reported, until nothing more comes.
+async fn report(mut reports: ProgressStream, token: ProgressToken, peer: &Peer<RoleServer>) {
+    while let Some(Progress { progress, total, message, .. }) = reports.next().await {
+        let mut params = ProgressNotificationParam::new(token.clone(), progress);
+        params.total = total;
+        params.message = message;
+        if peer.notify_progress(params).await.is_err() {
+            // Nobody listens; the call goes on until somebody cancels it.
+            return;
+        }
+    }
+}
+
+fn unknown_tool(name: &str, failed: &[Arc<str>]) -> ErrorData {
+    let mut error = unknown("tool", name);
+    if !failed.is_empty() {
+        let message = format!("{}; tools of {} are not known, as it cannot be reached", error.message, failed.join(", "));
+        error.message = message.into();
+    }
+    error
+}

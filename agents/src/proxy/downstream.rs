@@ -1,0 +1,180 @@
+//! A client of the proxy that has a session: what its servers ask is asked of it, and of nobody else.
+
+use std::time::Duration;
+
+use mcp_runtime::{ClientOptions, ElicitationAnswer, Root, SamplingAnswer};
+use rmcp::model::{ClientResult, CustomRequest, GetExtensions, RequestId, ServerRequest};
+use rmcp::service::{OriginatingRequestId, Peer, RoleServer, ServiceError};
+use serde_json::{Map, Value, json};
+
+use super::approval_question;
+use super::attached::Open;
+
+/// What a client may declare that its servers are told of.
+const PASSED_ON: [&str; 3] = ["elicitation", "sampling", "roots"];
+const PATIENCE_FOR_ROOTS: Duration = Duration::from_secs(5);
+
+/// What of a client's capabilities its servers are told.
+pub(super) fn passed_on(capabilities: &Value) -> Value {
+    let declared = |key: &&str| capabilities.get(*key).filter(|value| value.is_object()).cloned();
+    let kept = PASSED_ON.iter().filter_map(|key| Some(((*key).to_owned(), declared(key)?)));
+    Value::Object(kept.collect::<Map<_, _>>())
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Downstream {
+    peer: Peer<RoleServer>,
+    /// Those that servers are told of.
+    capabilities: Value,
+}
+
+impl Downstream {
+    pub(super) fn new(peer: Peer<RoleServer>) -> Self {
+        let declared = peer.peer_info().and_then(|info| serde_json::to_value(&info.capabilities).ok());
+        Self { peer, capabilities: passed_on(&declared.unwrap_or_default()) }
+    }
+
+    pub(super) fn peer(&self) -> &Peer<RoleServer> {
+        &self.peer
+    }
+
+    pub(super) fn has(&self, capability: &str) -> bool {
+        self.capabilities.get(capability).is_some()
+    }
+
+    /// Asks the client, on behalf of a request that it has open: over HTTP, the question goes into the answer to that.
+    pub(super) async fn ask(
+        &self,
+        method: &str,
+        params: Value,
+        during: Option<RequestId>,
+    ) -> Result<Value, ServiceError> {
+        let params = Some(params).filter(|params| !params.is_null());
+        let mut request = ServerRequest::CustomRequest(CustomRequest::new(method, params));
+        if let Some(id) = during {
+            request.extensions_mut().insert(OriginatingRequestId(id));
+        }
+        let answer = match self.peer.send_request(request).await? {
+            ClientResult::CustomResult(custom) => custom.0,
+            answer => serde_json::to_value(answer).map_err(|_| ServiceError::UnexpectedResponse)?,
+        };
+        if answer.is_object() { Ok(answer) } else { Err(ServiceError::UnexpectedResponse) }
+    }
+
+    /// The folders of the client, where it has any to tell of.
+    pub(super) async fn roots(&self) -> Option<Vec<Root>> {
+        if !self.has("roots") {
+            return None;
+        }
+        let listed = tokio::time::timeout(PATIENCE_FOR_ROOTS, self.ask("roots/list", Value::Null, None)).await;
+        let Ok(Ok(listed)) = listed else { return Some(Vec::new()) };
+        let roots = listed.get("roots").and_then(Value::as_array).into_iter().flatten().filter_map(|root| {
+            let uri = root.get("uri")?.as_str()?;
+            Some(match root.get("name").and_then(Value::as_str) {
+                Some(name) => Root::new(uri).name(name),
+                None => Root::new(uri),
+            })
+        });
+        Some(roots.collect())
+    }
+
+    /// The options of this client's connection to a server.
+    pub(super) fn options(&self, base: &ClientOptions, roots: Option<&[Root]>, open: &Open) -> ClientOptions {
+        let mut options =
+            base.clone().capabilities(self.capabilities.clone()).on_approval(approval_question::ask_client);
+        if self.has("elicitation") {
+            let (own, open) = (self.clone(), open.clone());
+            options = options.on_elicitation(move |request| {
+                let (own, during) = (own.clone(), open.last());
+                async move {
+                    match own.ask("elicitation/create", request.params, during).await {
+                        Ok(answer) => elicited(answer),
+                        Err(error) => {
+                            tracing::debug!("what a server asks could not be asked: {error}");
+                            ElicitationAnswer::Cancel
+                        }
+                    }
+                }
+            });
+        }
+        if self.has("sampling") {
+            let (own, open) = (self.clone(), open.clone());
+            options = options.on_sampling(move |request| {
+                let (own, during) = (own.clone(), open.last());
+                async move {
+                    match own.ask("sampling/createMessage", request.params, during).await {
+                        Ok(Value::Object(message)) => SamplingAnswer::Message(message),
+                        _ => SamplingAnswer::Decline,
+                    }
+                }
+            });
+        }
+        match roots {
+            Some(roots) => options.roots(roots.iter().cloned()),
+            None => options,
+        }
+    }
+}
+
+fn elicited(mut answer: Value) -> ElicitationAnswer {
+    match answer.get("action").and_then(Value::as_str) {
+        Some("accept") => match answer.get_mut("content").map(Value::take) {
+            Some(Value::Object(content)) => ElicitationAnswer::Accept(content),
+            _ => ElicitationAnswer::Accept(Map::new()),
+        },
+        Some("decline") => ElicitationAnswer::Decline,
+        _ => ElicitationAnswer::Cancel,
+    }
+}
+
+/// The question whether a call may be made, as a form with one box.
+pub(super) fn question(message: &str) -> Value {
+    json!({
+        "mode": "form",
+        "message": message,
+        "requestedSchema": {
+            "type": "object",
+            "properties": {
+                APPROVE: { "type": "boolean", "title": "Approve", "description": "Whether the call may be made." }
+            },
+            "required": [APPROVE],
+        },
+    })
+}
+
+/// The box of the form.
+const APPROVE: &str = "approve";
+
+/// Whether somebody said yes: what was accepted without the box is no answer to the question.
+pub(super) fn is_yes(answer: &Value) -> bool {
+    let is_accepted = answer.get("action").and_then(Value::as_str) == Some("accept");
+    is_accepted && answer.pointer("/content/approve").and_then(Value::as_bool) == Some(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        assert!(is_yes(&json!({ "action": "accept", "content": { "approve": true } })));
+        for no in [
+            json!({ "action": "accept" }),
+            json!({ "action": "accept", "content": {} }),
+            json!({ "action": "accept", "content": { "approve": false } }),
+            json!({ "action": "accept", "content": { "approve": "true" } }),
+            json!({ "action": "decline", "content": { "approve": true } }),
+            json!({ "action": "cancel" }),
+            json!(null),
+        ] {
+            assert!(!is_yes(&no), "{no}");
+        }
+    }
+
+    #[test]
+    fn servers_are_told_of_what_is_passed_on_and_of_nothing_else() {
+        let declared = json!({ "elicitation": { "form": {} }, "sampling": null, "extensions": { "x": {} } });
+        assert_eq!(passed_on(&declared), json!({ "elicitation": { "form": {} } }));
+        assert_eq!(passed_on(&Value::Null), json!({}));
+    }
+}

@@ -1,0 +1,91 @@
+//! What is wrong with a proxy that is put together.
+
+use std::fmt;
+
+use mcp_model::printable;
+
+/// Why there is no proxy: everything that is wrong at once.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", listed(.faults))]
+pub struct ProxyError {
+    faults: Vec<ProxyFault>,
+}
+
+impl ProxyError {
+    pub(super) fn new(faults: Vec<ProxyFault>) -> Self {
+        Self { faults }
+    }
+
+    /// Everything that is wrong.
+    #[must_use]
+    pub fn faults(&self) -> &[ProxyFault] {
+        &self.faults
+    }
+}
+
+/// One thing that is wrong with a proxy. Names are as they were given; what is printed is safe to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProxyFault {
+    /// There is nothing to serve.
+    NoServers,
+    /// Two servers have one name, so that nobody could tell their tools apart.
+    Repeated {
+        /// The name.
+        name: String,
+    },
+    /// No server may be called so: tools are named after their servers.
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// The name is that of what programs bring themselves.
+    Reserved {
+        /// The name.
+        name: String,
+    },
+    /// What is to be shared has no client at its end, so that nobody can be asked what there is.
+    NothingToList,
+    /// The key that signs what clients keep for the proxy is too short.
+    ShortKey {
+        /// How many bytes it has.
+        bytes: usize,
+        /// How many it has to have.
+        at_least: usize,
+    },
+    /// The operating system gives no random numbers, and no key was given.
+    NoRandomness,
+}
+
+impl fmt::Display for ProxyFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoServers => f.write_str("there is no server to serve; add one with `ProxyBuilder::server`"),
+            Self::Repeated { name } => {
+                let name = printable(name);
+                write!(f, "two servers are called `{name}`; give each a name of its own, by which its tools are told apart")
+            }
+            Self::Name { name } => write!(
+                f,
+                "no server can be called `{}`: a name is 1 to 64 of a-z, 0-9, `_` and `-`, and begins with a letter or digit",
+                printable(name)
+            ),
+            Self::Reserved { name } => {
+                write!(f, "`{}` is the group of what programs bring themselves; call the server otherwise", printable(name))
+            }
+            Self::NothingToList => f.write_str(
+                "what is shared has no client at its end, and nothing could be listed; give a client, or layers around one",
+            ),
+            Self::ShortKey { bytes, at_least } => {
+                write!(f, "the key has {bytes} bytes; it has to have {at_least} random ones at least")
+            }
+            Self::NoRandomness => {
+                f.write_str("the operating system gives no random numbers; give a key with `ProxyBuilder::key`")
+            }
+        }
+    }
+}
+
+fn listed(faults: &[ProxyFault]) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,55 @@
+//! What happens behind a proxy, for whoever listens.
+
+use mcp_runtime::events::{Event, Events};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+/// How many events wait for a listener; of more the oldest go.
+const UNREAD: usize = 1024;
+
+/// Events of all servers of a [`Proxy`](super::Proxy), for whoever its clients are; made by
+/// [`Proxy::events`](super::Proxy::events).
+#[derive(Debug)]
+pub struct ProxyEvents(broadcast::Receiver<Event>);
+
+impl ProxyEvents {
+    /// Waits for the next event; `None` when the proxy is gone. Nothing is missed where the future is dropped; whoever is slow
+    /// misses the oldest of more than 1024, which is logged.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            match self.0.recv().await {
+                Ok(event) => return Some(event),
+                Err(RecvError::Lagged(missed)) => tracing::warn!("{missed} events of a proxy were missed"),
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+}
+
+/// Where the events of all clients go.
+#[derive(Clone, Debug)]
+pub(super) struct Bus(broadcast::Sender<Event>);
+
+impl Default for Bus {
+    fn default() -> Self {
+        Self(broadcast::Sender::new(UNREAD))
+    }
+}
+
+impl Bus {
+    pub(super) fn subscribe(&self) -> ProxyEvents {
+        ProxyEvents(self.0.subscribe())
+    }
+
+    pub(super) fn is_heard(&self) -> bool {
+        self.0.receiver_count() > 0
+    }
+
+    /// Passes on the events of one client, until it is gone.
+    pub(super) async fn pass_on(self, mut events: Events) {
+        while let Some(event) = events.next().await {
+            // Whether anybody listens is their affair.
+            let _ = self.0.send(event);
+        }
+    }
+}

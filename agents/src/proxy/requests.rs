@@ -1,0 +1,289 @@
+//! Answers the requests of clients. The types of rmcp know less than servers may say, so that each answer is kept as JSON, and
+//! what rmcp is given in its place is thrown away.
+
+// What the protocol deprecates, servers still have.
+#![allow(deprecated)]
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use mcp_runtime::PassedInput;
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
+
+use super::attached::Kind;
+use super::call::{options, passed};
+use super::outcome::{cancelled, fitted, no_resource, of_request, unknown};
+use super::session::{Inner, is_modern};
+
+const PATIENCE_FOR_LEVELS: Duration = Duration::from_secs(20);
+/// The methods that the protocol has, with parameters that must not be missing.
+const KNOWN: [&str; 9] = [
+    "tools/call",
+    "prompts/get",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "completion/complete",
+    "logging/setLevel",
+    "subscriptions/listen",
+    "initialize",
+];
+
+/// One request.
+pub(super) struct Request {
+    session: Arc<Inner>,
+    raw: Mutex<Option<Value>>,
+}
+
+type Context = RequestContext<RoleServer>;
+
+impl Request {
+    pub(super) fn new(session: Arc<Inner>) -> Self {
+        Self { session, raw: Mutex::default() }
+    }
+
+    /// The answer, where it is not rmcp's.
+    pub(super) fn into_raw(self) -> Option<Value> {
+        self.raw.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, result: Value, context: &Context, is_cacheable: bool) {
+        let result = fitted(result, is_modern(context), is_cacheable);
+        *self.raw.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+    }
+
+    /// Answers with a whole list; there are no pages.
+    async fn list(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: &Context,
+        key: &str,
+        items: impl Future<Output = Vec<Value>>,
+    ) -> Result<(), ErrorData> {
+        if page.and_then(|page| page.cursor).is_some() {
+            return Err(ErrorData::invalid_params("`cursor` is none of this server, whose lists have one page", None));
+        }
+        let items = until_cancelled(context, async { Ok(items.await) }).await?;
+        self.keep(json!({ key: items }), context, true);
+        Ok(())
+    }
+}
+
+/// Gives up with the request.
+async fn until_cancelled<T>(
+    context: &Context,
+    future: impl Future<Output = Result<T, ErrorData>>,
+) -> Result<T, ErrorData> {
+    tokio::select! {
+        biased;
+        () = context.ct.cancelled() => Err(cancelled()),
+        result = future => result,
+    }
+}
+
+fn fields(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+impl ServerHandler for Request {
+    fn get_info(&self) -> ServerConfig {
+        self.session.proxy.info()
+    }
+
+    async fn call_tool(&self, params: CallToolRequestParams, context: Context) -> Result<CallToolResponse, ErrorData> {
+        let result = self.session.call(params, &context).await?;
+        self.keep(result, &context, false);
+        Ok(CallToolResult::success(Vec::new()).into())
+    }
+
+    async fn list_tools(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let items = async { self.session.scope(&context).await.tools().await };
+        self.list(page, &context, "tools", items).await?;
+        Ok(ListToolsResult::default())
+    }
+
+    async fn list_prompts(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let items = async { self.session.scope(&context).await.prompts().await };
+        self.list(page, &context, "prompts", items).await?;
+        Ok(ListPromptsResult::default())
+    }
+
+    async fn list_resources(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let items = async { self.session.scope(&context).await.resources(Kind::Resources).await };
+        self.list(page, &context, "resources", items).await?;
+        Ok(ListResourcesResult::default())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        page: Option<PaginatedRequestParams>,
+        context: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let items = async { self.session.scope(&context).await.resources(Kind::ResourceTemplates).await };
+        self.list(page, &context, "resourceTemplates", items).await?;
+        Ok(ListResourceTemplatesResult::default())
+    }
+
+    async fn get_prompt(
+        &self,
+        params: GetPromptRequestParams,
+        context: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let GetPromptRequestParams { name, arguments, input_responses, request_state, .. } = params;
+        let result = until_cancelled(&context, async {
+            let scope = self.session.scope(&context).await;
+            let (attached, prompt) =
+                scope.find(Kind::Prompts, &name).await.ok_or_else(|| unknown("prompt", &name))?;
+            let _working = attached.open.begin(context.id.clone());
+            let mut params = fields(json!({ "name": prompt }));
+            if let Some(arguments) = arguments {
+                params.insert("arguments".to_owned(), Value::Object(arguments));
+            }
+            let options = options(&context.meta, is_modern(&context), passed(input_responses, request_state));
+            let result = attached.client.request("prompts/get", params, options).await;
+            result.map_err(|error| of_request("prompt", &name, error))
+        });
+        let result = result.await?;
+        self.keep(result, &context, false);
+        Ok(GetPromptResult::new(Vec::new()).into())
+    }
+
+    async fn read_resource(
+        &self,
+        params: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let ReadResourceRequestParams { uri, input_responses, request_state, .. } = params;
+        let result = until_cancelled(&context, async {
+            let attached =
+                self.session.scope(&context).await.owner(&uri).await.ok_or_else(|| no_resource(&uri))?;
+            let _working = attached.open.begin(context.id.clone());
+            let options = options(&context.meta, is_modern(&context), passed(input_responses, request_state));
+            let result = attached.client.request("resources/read", fields(json!({ "uri": uri })), options).await;
+            result.map_err(|error| of_request("resource", &uri, error))
+        });
+        let result = result.await?;
+        self.keep(result, &context, true);
+        Ok(ReadResourceResult::new(Vec::new()).into())
+    }
+
+    async fn complete(&self, params: CompleteRequestParams, context: Context) -> Result<CompleteResult, ErrorData> {
+        let mut asked = fields(serde_json::to_value(&params).unwrap_or_default());
+        asked.shift_remove("_meta");
+        let result = until_cancelled(&context, async {
+            let scope = self.session.scope(&context).await;
+            let (attached, name) = match &params.r#ref {
+                Reference::Prompt(prompt) => {
+                    let (attached, wire) = scope
+                        .find(Kind::Prompts, &prompt.name)
+                        .await
+                        .ok_or_else(|| unknown("prompt", &prompt.name))?;
+                    if let Some(name) = asked.get_mut("ref").and_then(|of| of.get_mut("name")) {
+                        *name = Value::from(wire);
+                    }
+                    (attached, prompt.name.as_str())
+                }
+                Reference::Resource(resource) => {
+                    let attached = scope.owner(&resource.uri).await.ok_or_else(|| no_resource(&resource.uri))?;
+                    (attached, resource.uri.as_str())
+                }
+                _ => return Err(ErrorData::invalid_params("`ref` is of a type that is not known", None)),
+            };
+            let options = options(&context.meta, is_modern(&context), PassedInput::new());
+            let result = attached.client.request("completion/complete", asked, options).await;
+            result.map_err(|error| of_request("completion", name, error))
+        });
+        let result = result.await?;
+        self.keep(result, &context, false);
+        Ok(CompleteResult::default())
+    }
+
+    async fn set_level(&self, params: SetLevelRequestParams, context: Context) -> Result<(), ErrorData> {
+        let level = fields(json!({ "level": params.level }));
+        let scope = self.session.scope(&context).await;
+        // Those that have no log, or cannot be reached, have nothing to tell.
+        let all = scope.upstreams.iter().map(|attached| {
+            let level = level.clone();
+            async move {
+                let declared = attached.client.declared().await.ok()?.capabilities?;
+                declared.get("logging").filter(|logging| logging.is_object())?;
+                let options = mcp_runtime::CallOptions::new();
+                attached.client.request("logging/setLevel", level, options).await.ok()
+            }
+        });
+        let all = tokio::time::timeout(PATIENCE_FOR_LEVELS, join_all(all));
+        until_cancelled(&context, async { Ok(drop(all.await)) }).await
+    }
+
+    async fn subscribe(&self, params: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
+        let uri = params.uri;
+        let mut updates = until_cancelled(&context, async {
+            let attached =
+                self.session.scope(&context).await.owner(&uri).await.ok_or_else(|| no_resource(&uri))?;
+            attached.client.subscribe(uri.clone()).await.map_err(|error| of_request("resource", &uri, error))
+        })
+        .await?;
+        let (peer, told) = (context.peer.clone(), uri.clone());
+        let mut telling = JoinSet::new();
+        telling.spawn(async move {
+            while updates.changed().await.is_ok() {
+                let params = rmcp::model::ResourceUpdatedNotificationParam::new(told.clone());
+                if peer.notify_resource_updated(params).await.is_err() {
+                    return;
+                }
+            }
+        });
+        let mut subscriptions = self.session.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        subscriptions.insert(uri, telling);
+        Ok(())
+    }
+
+    async fn unsubscribe(&self, params: UnsubscribeRequestParams, _context: Context) -> Result<(), ErrorData> {
+        self.session.subscriptions.lock().unwrap_or_else(PoisonError::into_inner).remove(&params.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        super::listening::listen(&self.session, &context).await
+    }
+
+    async fn on_custom_request(&self, request: CustomRequest, _context: Context) -> Result<CustomResult, ErrorData> {
+        // What has the method of a request that is known and not its form comes here as well.
+        if KNOWN.contains(&request.method.as_str()) {
+            let message = format!("the parameters are not those of `{}`", request.method);
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+    }
+}

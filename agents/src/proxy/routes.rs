@@ -1,0 +1,90 @@
+//! Which server has a resource.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::attached::Kind;
+
+/// The items of all lists, each once.
+pub(super) fn merged<'a>(lists: impl Iterator<Item = &'a [Value]>, kind: Kind) -> Vec<Value> {
+    let key = if kind == Kind::Resources { "uri" } else { "uriTemplate" };
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    for item in lists.flatten() {
+        match item.get(key).and_then(Value::as_str) {
+            Some(uri) if seen.insert(uri) => all.push(item.clone()),
+            _ => tracing::debug!("a resource that two servers list is that of the first"),
+        }
+    }
+    all
+}
+
+/// The first server that lists a resource, or else the one whose template says most of it.
+pub(super) fn owner(resources: &[Arc<[Value]>], templates: &[Arc<[Value]>], uri: &str) -> Option<usize> {
+    let lists_it = |list: &Arc<[Value]>| list.iter().any(|item| item.get("uri").and_then(Value::as_str) == Some(uri));
+    if let Some(index) = resources.iter().position(lists_it) {
+        return Some(index);
+    }
+    let fits = |list: &Arc<[Value]>| {
+        let templates = list.iter().filter_map(|item| item.get("uriTemplate")?.as_str());
+        templates.filter_map(|template| literals_of(template, uri)).max()
+    };
+    let fitting = templates.iter().enumerate().filter_map(|(index, list)| Some((fits(list)?, index)));
+    // Of equals the first.
+    fitting.max_by(|(a, i), (b, j)| a.cmp(b).then(j.cmp(i))).map(|(_, index)| index)
+}
+
+/// How much of a URI a template (RFC 6570) says literally, where the URI may be one of its expansions. What stands for an
+/// expression may be anything: this tells servers apart, and they know their resources.
+fn literals_of(template: &str, uri: &str) -> Option<usize> {
+    let (first, mut rest) = template.split_once('{')?;
+    let mut left = uri.strip_prefix(first)?;
+    let mut literal = first.len();
+    loop {
+        let (_, after) = rest.split_once('}')?;
+        match after.split_once('{') {
+            Some((between, next)) => {
+                let at = left.find(between)?;
+                left = left.get(at + between.len()..)?;
+                literal += between.len();
+                rest = next;
+            }
+            None => {
+                return left.ends_with(after).then_some(literal + after.len());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn templates_tell_whose_a_resource_is() {
+        assert_eq!(literals_of("note:///{id}", "note:///7"), Some(8));
+        assert_eq!(literals_of("test://template/{id}/data", "test://template/9/data"), Some("test://template//data".len()));
+        assert_eq!(literals_of("test://template/{id}/data", "test://template/9/other"), None);
+        assert_eq!(literals_of("a://{x}/b/{y}.txt", "a://1/b/2.txt"), Some("a:///b/.txt".len()));
+        assert_eq!(literals_of("a://{x}/b/{y}.txt", "a://1/c/2.txt"), None);
+        assert_eq!(literals_of("no-expression", "no-expression"), None);
+        assert_eq!(literals_of("broken://{", "broken://x"), None);
+    }
+
+    #[test]
+    fn who_lists_it_comes_first_and_then_who_says_most() {
+        let list = |key: &str, texts: &[&str]| -> Arc<[Value]> {
+            texts.iter().map(|text| json!({ key: text })).collect::<Vec<_>>().into()
+        };
+        let resources = [list("uri", &[]), list("uri", &["a://x"])];
+        let templates = [list("uriTemplate", &["a://{any}"]), list("uriTemplate", &["a://notes/{id}"])];
+        assert_eq!(owner(&resources, &templates, "a://x"), Some(1));
+        assert_eq!(owner(&resources, &templates, "a://y"), Some(0));
+        assert_eq!(owner(&resources, &templates, "a://notes/y"), Some(1));
+        assert_eq!(owner(&resources, &templates, "b://y"), None);
+    }
+}

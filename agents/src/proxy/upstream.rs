@@ -1,0 +1,65 @@
+//! A server that is served again, and how a client of it comes about.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_model::ServerConfig;
+use mcp_runtime::{Client, ClientOptions, DynCallTool};
+
+pub(super) type Calls = Arc<dyn DynCallTool>;
+type Connect = dyn Fn(ClientOptions) -> Client + Send + Sync;
+type Layers = dyn Fn(Client) -> Calls + Send + Sync;
+
+/// One server of a proxy.
+pub(super) struct Upstream {
+    pub(super) name: Arc<str>,
+    make: Make,
+}
+
+enum Make {
+    /// A client for each who has connections of its own.
+    Each { connect: Box<Connect>, layers: Box<Layers> },
+    /// One for all.
+    Shared { client: Client, calls: Calls },
+}
+
+impl Upstream {
+    pub(super) fn configured(config: ServerConfig, layers: impl Fn(Client) -> Calls + Send + Sync + 'static) -> Self {
+        let name = config.name.as_str().into();
+        let connect = move |options| Client::with_options(config.clone(), options);
+        Self { name, make: Make::Each { connect: Box::new(connect), layers: Box::new(layers) } }
+    }
+
+    pub(super) fn connected(
+        name: &str,
+        connect: impl Fn(ClientOptions) -> Client + Send + Sync + 'static,
+        layers: impl Fn(Client) -> Calls + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), make: Make::Each { connect: Box::new(connect), layers: Box::new(layers) } }
+    }
+
+    pub(super) fn shared(client: Client, calls: Calls) -> Self {
+        Self { name: client.name().into(), make: Make::Shared { client, calls } }
+    }
+
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self.make, Make::Shared { .. })
+    }
+
+    /// A client, which connects when it is first used, and what calls through it. Options are for a client that is made.
+    pub(super) fn attach(&self, options: impl FnOnce() -> ClientOptions) -> (Client, Calls) {
+        match &self.make {
+            Make::Each { connect, layers } => {
+                let client = connect(options());
+                (client.clone(), layers(client))
+            }
+            Make::Shared { client, calls } => (client.clone(), calls.clone()),
+        }
+    }
+}
+
+impl fmt::Debug for Upstream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Upstream").field("name", &self.name).field("is_shared", &self.is_shared()).finish()
+    }
+}
