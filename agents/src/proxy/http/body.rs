@@ -1,0 +1,110 @@
+//! Bodies: what is read of requests, and what answers are made of.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use futures_util::stream::{Stream, StreamExt, unfold};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Empty, Full, LengthLimitError, Limited, StreamBody};
+use hyper::body::{Bytes, Frame, Incoming};
+use hyper::header::{self, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcError, RequestId, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_server::session::ServerSseMessage;
+use serde::Serialize;
+use sse_stream::Sse;
+use tokio_util::sync::CancellationToken;
+
+pub(super) type Body = UnsyncBoxBody<Bytes, Infallible>;
+pub(super) type Answer = Response<Body>;
+
+/// What keeps those between client and server from taking a silent stream for a dead one.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// Reads a body of at most so many bytes, in at most this time.
+///
+/// # Errors
+/// The answer to one that is longer, slower or broken.
+pub(super) async fn read(body: Incoming, limit: usize, within: Duration) -> Result<Bytes, Answer> {
+    match tokio::time::timeout(within, Limited::new(body, limit).collect()).await {
+        Ok(Ok(read)) => Ok(read.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            let said = format!("Content Too Large: a request has at most {limit} bytes");
+            Err(text(StatusCode::PAYLOAD_TOO_LARGE, said))
+        }
+        Ok(Err(_)) => Err(text(StatusCode::BAD_REQUEST, "Bad Request: the body broke off")),
+        Err(_) => Err(text(StatusCode::REQUEST_TIMEOUT, "Request Timeout: the body took too long")),
+    }
+}
+
+pub(super) fn empty(status: StatusCode) -> Answer {
+    with(status, Empty::new().boxed_unsync())
+}
+
+pub(super) fn text(status: StatusCode, text: impl Into<String>) -> Answer {
+    let mut answer = with(status, Full::new(Bytes::from(text.into())).boxed_unsync());
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    answer
+}
+
+pub(super) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
+    let Ok(body) = serde_json::to_vec(value) else {
+        return text(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error: the answer cannot be printed");
+    };
+    let mut answer = with(status, Full::new(Bytes::from(body)).boxed_unsync());
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    answer
+}
+
+/// A request that is refused as JSON-RPC refuses: status 400.
+pub(super) fn refused(id: Option<RequestId>, code: ErrorCode, message: impl Into<String>) -> Answer {
+    json(StatusCode::BAD_REQUEST, &JsonRpcError::new(id, ErrorData::new(code, message.into(), None)))
+}
+
+/// An answer as a stream of events, until the stream or the server ends. What is held is let go with it, whichever of
+/// the two sides ended it.
+pub(super) fn events(
+    messages: impl Stream<Item = ServerSseMessage> + Send + 'static,
+    closing: CancellationToken,
+    held: impl Send + 'static,
+) -> Answer {
+    let state = (messages.boxed(), closing, held);
+    let frames = unfold(state, async |(mut messages, closing, held)| {
+        let next = tokio::select! {
+            next = tokio::time::timeout(KEEP_ALIVE, messages.next()) => next,
+            () = closing.cancelled() => return None,
+        };
+        let bytes = match next {
+            Ok(Some(message)) => event(&message)?,
+            Ok(None) => return None,
+            Err(_) => Bytes::from_static(b":\n\n"),
+        };
+        Some((Ok(Frame::data(bytes)), (messages, closing, held)))
+    });
+    let mut answer = with(StatusCode::OK, StreamBody::new(frames).boxed_unsync());
+    let headers = answer.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // nginx collects streams otherwise.
+    headers.insert(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"));
+    answer
+}
+
+/// A message of the session, as an event.
+fn event(message: &ServerSseMessage) -> Option<Bytes> {
+    let data = match &message.message {
+        Some(message) => serde_json::to_string::<ServerJsonRpcMessage>(message).ok()?,
+        // Only tells where to resume.
+        None => String::new(),
+    };
+    let mut sse = Sse::default().data(data);
+    sse.id.clone_from(&message.event_id);
+    sse.retry = message.retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX));
+    Some(sse.into())
+}
+
+fn with(status: StatusCode, body: Body) -> Answer {
+    let mut answer = Response::new(body);
+    *answer.status_mut() = status;
+    answer
+}

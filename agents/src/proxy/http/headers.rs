@@ -1,0 +1,275 @@
+//! What the headers of a request have to say of its body, so that whatever stands between can route by headers alone:
+//! streamable HTTP of 2026-07-28, sections "Protocol Version Header" and "Request Metadata Headers".
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use hyper::HeaderMap;
+use rmcp::model::{ErrorCode, ProtocolVersion, RequestId};
+use serde_json::{Map, Value};
+
+use super::body::{Answer, refused};
+
+pub(super) const SESSION: &str = "mcp-session-id";
+pub(super) const LAST_EVENT: &str = "last-event-id";
+pub(super) const VERSION: &str = "mcp-protocol-version";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+const ARGUMENT: &str = "mcp-param-";
+
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// How a client speaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Era {
+    /// In a session that `initialize` began: up to 2025-11-25.
+    Sessions,
+    /// In requests that say of themselves what they need: 2026-07-28 and later.
+    Requests {
+        /// The version that it says.
+        version: String,
+    },
+}
+
+impl Era {
+    /// The era of a message.
+    ///
+    /// # Errors
+    /// The answer to one whose header and body disagree, or that lacks what its version demands.
+    pub(super) fn of(message: &Value, headers: &HeaderMap) -> Result<Self, Answer> {
+        let method = message.get("method").and_then(Value::as_str);
+        let id = request_id(message);
+        let meta = message.get("params").and_then(|params| params.get("_meta"));
+        let said = meta.and_then(|meta| meta.get(VERSION_KEY)).and_then(Value::as_str);
+        let header = one(headers, VERSION).map_err(|problem| mismatch(id.clone(), problem))?;
+        if method == Some("initialize") {
+            let asked = message.get("params").and_then(|params| params.get("protocolVersion")).and_then(Value::as_str);
+            return match header {
+                Some(header) if asked.is_some_and(|asked| asked != header) => {
+                    Err(refused(id, ErrorCode::INVALID_REQUEST, "MCP-Protocol-Version is not `protocolVersion` of the body"))
+                }
+                _ => Ok(Self::Sessions),
+            };
+        }
+        if id.is_none() || method.is_none() {
+            // Notifications and answers say nothing of themselves.
+            return match header {
+                Some(version) if is_modern(version) => Ok(Self::Requests { version: version.to_owned() }),
+                header => known(header, None),
+            };
+        }
+        let lacks_capabilities = meta.and_then(|meta| meta.get(CAPABILITIES_KEY)).is_none_or(|value| !value.is_object());
+        match (said, header) {
+            (Some(_), None) => {
+                Err(mismatch(id, "the request says its version in `_meta`, and not in MCP-Protocol-Version".to_owned()))
+            }
+            (Some(said), Some(header)) if said != header => {
+                Err(mismatch(id, "MCP-Protocol-Version is not the version in `_meta`".to_owned()))
+            }
+            (Some(said), Some(_)) if is_modern(said) || !lacks_capabilities => {
+                if lacks_capabilities {
+                    return Err(incomplete(id, CAPABILITIES_KEY));
+                }
+                Ok(Self::Requests { version: said.to_owned() })
+            }
+            (None, header) if method == Some("server/discover") || header.is_some_and(is_modern) => {
+                Err(incomplete(id, VERSION_KEY))
+            }
+            (_, header) => known(header, id),
+        }
+    }
+}
+
+/// Nobody speaks in sessions of a version that never was.
+fn known(header: Option<&str>, id: Option<RequestId>) -> Result<Era, Answer> {
+    let is_known = header.is_none_or(|header| ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == header));
+    if is_known {
+        return Ok(Era::Sessions);
+    }
+    Err(refused(id, ErrorCode::INVALID_REQUEST, "MCP-Protocol-Version is none that is known"))
+}
+
+/// Versions are dates: their order is that of their text.
+pub(super) fn is_modern(version: &str) -> bool {
+    version >= ProtocolVersion::V_2026_07_28.as_str()
+}
+
+/// The id of a request; an answer has one too, and no method.
+pub(super) fn request_id(message: &Value) -> Option<RequestId> {
+    message.get("method")?;
+    serde_json::from_value(message.get("id")?.clone()).ok()
+}
+
+/// The name of the tool that is called.
+pub(super) fn called_tool(message: &Value) -> Option<&str> {
+    (message.get("method")?.as_str()? == "tools/call").then(|| message.get("params")?.get("name")?.as_str())?
+}
+
+/// Compares the headers of a request of 2026-07-28 with its body; `input_schema` is that of the tool called.
+///
+/// # Errors
+/// Says what disagrees.
+pub(super) fn agree(
+    headers: &HeaderMap,
+    message: &Value,
+    input_schema: Option<&Map<String, Value>>,
+) -> Result<(), String> {
+    let Some(method) = message.get("method").and_then(Value::as_str) else { return Ok(()) };
+    match one(headers, METHOD)? {
+        None => return Err("header Mcp-Method is missing".to_owned()),
+        Some(said) if said != method => return Err("Mcp-Method is not the method of the body".to_owned()),
+        Some(_) => {}
+    }
+    let params = message.get("params");
+    let name = match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+        _ => None,
+    };
+    if let Some(name) = name.and_then(|key| params?.get(key)?.as_str()) {
+        match decoded(headers, NAME)? {
+            None => return Err("header Mcp-Name is missing".to_owned()),
+            Some(said) if said != name => return Err("Mcp-Name is not what the body names".to_owned()),
+            Some(_) => {}
+        }
+    }
+    let arguments = params.and_then(|params| params.get("arguments"));
+    let properties = input_schema.and_then(|schema| schema.get("properties"));
+    arguments_agree(headers, properties, arguments)
+}
+
+/// Arguments whose schema names a header (`x-mcp-header`), along properties alone.
+fn arguments_agree(headers: &HeaderMap, properties: Option<&Value>, values: Option<&Value>) -> Result<(), String> {
+    let Some(properties) = properties.and_then(Value::as_object) else { return Ok(()) };
+    for (property, schema) in properties {
+        let value = values.and_then(|values| values.get(property));
+        if let Some(header) = schema.get("x-mcp-header").and_then(Value::as_str).filter(|header| !header.is_empty()) {
+            let expected = match value {
+                Some(Value::String(text)) => Some(text.clone()),
+                Some(value @ (Value::Bool(_) | Value::Number(_))) => Some(value.to_string()),
+                _ => None,
+            };
+            let said = decoded(headers, &format!("{ARGUMENT}{header}"))?;
+            if said != expected {
+                return Err(format!("Mcp-Param-{header} is not the argument of the body"));
+            }
+        }
+        arguments_agree(headers, schema.get("properties"), value)?;
+    }
+    Ok(())
+}
+
+/// A header's value, where it is there once and is text.
+fn one<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, String> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => value.to_str().map(Some).map_err(|_| format!("header {name} is not text")),
+        _ => Err(format!("header {name} is there twice")),
+    }
+}
+
+/// The same, where what no header can hold is wrapped: `=?base64?..?=`.
+fn decoded(headers: &HeaderMap, name: &str) -> Result<Option<String>, String> {
+    let Some(value) = one(headers, name)? else { return Ok(None) };
+    let Some(wrapped) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
+        return Ok(Some(value.to_owned()));
+    };
+    let bytes = BASE64_STANDARD.decode(wrapped).map_err(|_| format!("header {name} is not base64"))?;
+    String::from_utf8(bytes).map(Some).map_err(|_| format!("header {name} is not text"))
+}
+
+pub(super) fn mismatch(id: Option<RequestId>, problem: String) -> Answer {
+    refused(id, ErrorCode::HEADER_MISMATCH, problem)
+}
+
+fn incomplete(id: Option<RequestId>, key: &str) -> Answer {
+    refused(id, ErrorCode::INVALID_PARAMS, format!("`_meta` of the request lacks `{key}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::StatusCode;
+    use hyper::header::{HeaderName, HeaderValue};
+    use serde_json::json;
+
+    use super::*;
+
+    fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            let name = HeaderName::from_bytes(name.as_bytes()).unwrap_or_else(|error| panic!("{error}"));
+            headers.append(name, HeaderValue::from_str(value).unwrap_or_else(|error| panic!("{error}")));
+        }
+        headers
+    }
+
+    const NEW: &str = "2026-07-28";
+
+    fn request(method: &str, version: Option<&str>) -> Value {
+        let mut request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": {} });
+        if let (Some(version), Some(params)) = (version, request.get_mut("params")) {
+            *params = json!({ "_meta": { (VERSION_KEY): version, (CAPABILITIES_KEY): {} } });
+        }
+        request
+    }
+
+    #[test]
+    fn the_era_is_what_the_request_says_and_initialize_is_always_old() {
+        let modern = Some(NEW.to_owned());
+        for (message, header, expected) in [
+            (request("tools/list", None), None, Some(None)),
+            (request("tools/list", None), Some("2025-11-25"), Some(None)),
+            (request("tools/list", None), Some("2020-01-01"), None),
+            (request("tools/list", None), Some(NEW), None),
+            (request("server/discover", None), None, None),
+            (request("tools/list", Some(NEW)), Some(NEW), Some(modern.clone())),
+            (request("tools/list", Some(NEW)), None, None),
+            (request("tools/list", Some(NEW)), Some("2025-11-25"), None),
+            (request("tools/list", Some("2099-01-01")), Some("2099-01-01"), Some(Some("2099-01-01".to_owned()))),
+            (json!({ "id": 1, "method": "initialize", "params": { "protocolVersion": NEW } }), None, Some(None)),
+            (json!({ "id": 1, "method": "initialize", "params": { "protocolVersion": NEW } }), Some("2025-11-25"), None),
+            (json!({ "method": "notifications/initialized" }), None, Some(None)),
+            (json!({ "method": "notifications/cancelled" }), Some(NEW), Some(modern)),
+        ] {
+            let headers = headers(&header.map(|header| (VERSION, header)).into_iter().collect::<Vec<_>>());
+            match (Era::of(&message, &headers), expected) {
+                (Ok(Era::Sessions), Some(None)) => {}
+                (Ok(Era::Requests { version }), Some(Some(expected))) if version == expected => {}
+                (Err(answer), None) if answer.status() == StatusCode::BAD_REQUEST => {}
+                (found, expected) => panic!("{message}, {header:?}: {:?} is not {expected:?}", found.map_err(|_| ())),
+            }
+        }
+    }
+
+    #[test]
+    fn headers_agree_with_what_is_called_and_with_the_arguments_that_are_headers() {
+        let schema = json!({ "properties": {
+            "region": { "type": "string", "x-mcp-header": "Region" },
+            "deep": { "type": "object", "properties": { "n": { "type": "integer", "x-mcp-header": "Depth" } } },
+        } });
+        let call = |arguments: Value| json!({ "id": 1, "method": "tools/call", "params": { "name": "café", "arguments": arguments } });
+        let name = "=?base64?Y2Fmw6k=?=";
+        let base = [(METHOD, "tools/call"), (NAME, name)];
+        for (arguments, more, is_right) in [
+            (json!({}), vec![], true),
+            (json!({ "region": "eu", "deep": { "n": 3 } }), vec![("Mcp-Param-Region", "eu"), ("mcp-param-depth", "3")], true),
+            (json!({ "region": "eu" }), vec![], false),
+            (json!({ "region": "eu" }), vec![("Mcp-Param-Region", "us")], false),
+            (json!({ "region": null }), vec![], true),
+            (json!({ "region": null }), vec![("Mcp-Param-Region", "eu")], false),
+            (json!({}), vec![("Mcp-Param-Region", "eu")], false),
+            (json!({ "region": "eu" }), vec![("Mcp-Param-Region", "eu"), ("Mcp-Param-Region", "eu")], false),
+        ] {
+            let headers = headers(&[base.to_vec(), more].concat());
+            assert_eq!(agree(&headers, &call(arguments.clone()), schema.as_object()).is_ok(), is_right, "{arguments}");
+        }
+        for wrong in [&[][..], &[(METHOD, "tools/call")], &[(METHOD, "tools/list"), (NAME, name)], &[(METHOD, "tools/call"), (NAME, "cafe")], &[
+            (METHOD, "tools/call"),
+            (NAME, "=?base64?Y2?="),
+        ]] {
+            assert!(agree(&headers(wrong), &call(json!({})), None).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Why a proxy cannot be served.
+
+use std::io;
+use std::net::SocketAddr;
+
+/// Why a proxy is not served, or not any more.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Other machines could reach it, and nothing said that they may.
+    #[error("address {address} can be reached from other machines: say `allow_public` where that is meant")]
+    PublicAddress {
+        /// The address asked for.
+        address: SocketAddr,
+    },
+    /// Other machines could reach it, and whoever does could call its tools.
+    #[error(
+        "address {address} can be reached from other machines, and nobody is asked who they are: give a `bearer`, or say \
+         `without_authentication` where something before it asks"
+    )]
+    Unauthenticated {
+        /// The address asked for.
+        address: SocketAddr,
+    },
+    /// An option makes no sense.
+    #[error("{option}: {problem}")]
+    Option {
+        /// The option's name.
+        option: &'static str,
+        /// What is wrong with it. A token is never in it.
+        problem: String,
+    },
+    /// The address is taken, or not of this machine.
+    #[error("address {address} cannot be listened on: {message}")]
+    Bind {
+        /// The address asked for.
+        address: SocketAddr,
+        /// The kind of the failure: `AddrInUse` where somebody else has the port.
+        kind: io::ErrorKind,
+        /// What the system says.
+        message: String,
+    },
+    /// The conversation broke off before it began.
+    #[error("the conversation did not begin: {message}")]
+    Connection {
+        /// What happened.
+        message: String,
+    },
+}
+
+impl ServeError {
+    pub(super) fn option(option: &'static str, problem: impl Into<String>) -> Self {
+        Self::Option { option, problem: problem.into() }
+    }
+}
