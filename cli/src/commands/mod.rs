@@ -5,6 +5,7 @@ mod check;
 mod expand;
 mod faults;
 mod list;
+mod serve;
 mod shapes;
 mod source;
 mod sync;
@@ -28,6 +29,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
             let tool_arguments = call::tool_arguments(&call.args)?;
             until_interrupted(call::run(config, &call, tool_arguments, output))
         }
+        Command::Serve(serve) => serve::run(config, &serve, output),
     }
 }
 

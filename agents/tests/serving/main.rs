@@ -1,0 +1,9 @@
+//! A proxy as it is served: who may ask, what clients that misbehave can do, and what stands side by side.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod access;
+mod balanced;
+mod crowd;
+mod hostile;
+mod support;

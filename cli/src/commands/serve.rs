@@ -1,0 +1,137 @@
+//! `serve`: servers of the configuration, served again as one.
+
+use std::env;
+use std::future::{Future, ready};
+use std::path::Path;
+use std::pin::pin;
+use std::time::Duration;
+
+use mcp_agents::proxy::{HttpOptions, Proxy, ProxyError, ServeError};
+use mcp_model::{Config, ServerConfig, Snapshot};
+use mcp_runtime::Client;
+use serde_json::json;
+
+use crate::args;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::project;
+use crate::signals;
+
+/// How long what was begun may take to end. A read of stdin that nothing ever answers is left behind then.
+const LAST: Duration = Duration::from_secs(1);
+
+/// Runs until stdin ends, or, over HTTP, until the program is told to end.
+pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut Output) -> Result<Exit, Failure> {
+    let config = project::load(config, output)?;
+    let servers = project::servers(&config, &arguments.servers.servers)?;
+    let options = arguments.http.map(|address| http_options(address, arguments)).transpose()?;
+    let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
+    let proxy = proxy(&config, servers)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = runtime.block_on(async {
+        let mut told = pin!(signals::told_to_end());
+        // Signals are listened to before anybody is told that it serves: whoever is may send one at once.
+        tokio::select! {
+            biased;
+            exit = &mut told => return Ok(exit?),
+            () = ready(()) => {}
+        }
+        let outcome = match options {
+            Some(options) => over_http(&proxy, options, &names, told, output).await,
+            None => over_stdio(&proxy, &names, told, output).await,
+        };
+        proxy.close().await;
+        outcome
+    });
+    runtime.shutdown_timeout(LAST);
+    outcome
+}
+
+async fn over_stdio(
+    proxy: &Proxy,
+    names: &[String],
+    told: impl Future<Output = std::io::Result<Exit>>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    output.status("Serving", &format!("{} on stdin and stdout", names.join(", ")));
+    tokio::select! {
+        served = proxy.serve_stdio() => served.map(|()| Exit::Done).map_err(failure),
+        exit = told => Ok(exit?),
+    }
+}
+
+async fn over_http(
+    proxy: &Proxy,
+    options: HttpOptions,
+    names: &[String],
+    told: impl Future<Output = std::io::Result<Exit>>,
+    output: &mut Output,
+) -> Result<Exit, Failure> {
+    let server = proxy.serve_http(options).await.map_err(failure)?;
+    output.status("Serving", &format!("{} on {}", names.join(", "), server.url()));
+    if output.json() {
+        output.data_json(&json!({ "url": server.url(), "servers": names }))?;
+    } else {
+        output.data(&server.url())?;
+    }
+    let exit = told.await;
+    output.status("Closing", "what is under way");
+    server.close().await;
+    Ok(exit?)
+}
+
+/// Each server as `call` has it: with what its snapshot says, which `drift` is about.
+fn proxy(config: &Config, servers: Vec<ServerConfig>) -> Result<Proxy, Failure> {
+    let built = servers.into_iter().fold(Proxy::builder(), |builder, server| {
+        let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
+        let (config, name) = (config.clone(), server.name.clone());
+        let connect = move |options| Client::for_snapshot(&config, &server, known.as_ref(), options);
+        builder.connecting(&name, connect, |client| client)
+    });
+    built.build().map_err(|error: ProxyError| Failure::new(error.to_string()))
+}
+
+fn http_options(address: std::net::SocketAddr, arguments: &args::Serve) -> Result<HttpOptions, Failure> {
+    let mut options = HttpOptions::new().address(address);
+    if let Some(name) = &arguments.bearer_env {
+        // What is wrong with it is said without it.
+        let token = env::var(name).map_err(|_| {
+            Failure::usage(format!("the environment variable `{name}` of `--bearer-env` is not set, or no text"))
+        })?;
+        options = options.bearer(token);
+    }
+    options = arguments.allow_origin.iter().fold(options, |options, origin| options.allow_origin(origin));
+    options = arguments.allow_host.iter().fold(options, |options, host| options.allow_host(host));
+    if arguments.public {
+        options = options.allow_public();
+    }
+    if arguments.no_auth {
+        options = options.without_authentication();
+    }
+    Ok(options)
+}
+
+/// In the words of the command line.
+fn failure(error: ServeError) -> Failure {
+    let reached = |address| format!("address {address} can be reached from other machines");
+    match error {
+        ServeError::PublicAddress { address } => {
+            Failure::usage(format!("{}\n  = help: say `--public` where that is meant", reached(address)))
+        }
+        ServeError::Unauthenticated { address } => Failure::usage(format!(
+            "{}, and whoever reaches it could call the tools\n  = help: name the variable with a token in `--bearer-env`, \
+             or say `--no-auth` where something before it asks who they are",
+            reached(address)
+        )),
+        ServeError::Option { option, problem } => {
+            let option = match option {
+                "bearer" => "the token of `--bearer-env`",
+                "allow_origin" => "`--allow-origin`",
+                "allow_host" => "`--allow-host`",
+                other => other,
+            };
+            Failure::usage(format!("{option}: {problem}"))
+        }
+        other => Failure::new(other.to_string()),
+    }
+}
