@@ -113,7 +113,7 @@ pub async fn ask_client(request: ApprovalRequest) -> ApprovalAnswer {
 }
 
 async fn ask_session(downstream: &Downstream, id: &RequestId, request: &ApprovalRequest) -> ApprovalAnswer {
-    if !downstream.has("elicitation") {
+    if !downstream.takes_forms() {
         return unasked();
     }
     let asked = question(&message(request));
@@ -132,7 +132,7 @@ fn declined(why: &str) -> ApprovalAnswer {
 }
 
 fn unasked() -> ApprovalAnswer {
-    declined("the client does not declare `elicitation`, so that its user cannot be asked")
+    declined("the client declares no `elicitation` by forms, so that its user cannot be asked")
 }
 
 /// What a person is asked. All of it is of strangers but the words in between.
@@ -148,7 +148,9 @@ pub(super) fn message(request: &ApprovalRequest) -> String {
 
 fn cut(text: &str, longest: usize) -> String {
     match text.char_indices().nth(longest) {
-        Some((end, _)) => format!("{}… ({} characters in all)", text.get(..end).unwrap_or_default(), text.chars().count()),
+        Some((end, _)) => {
+            format!("{}… ({} characters in all)", text.get(..end).unwrap_or_default(), text.chars().count())
+        }
         None => text.to_owned(),
     }
 }

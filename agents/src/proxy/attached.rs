@@ -95,7 +95,16 @@ impl Attached {
         open: Open,
         news: Arc<watch::Sender<News>>,
     ) -> Self {
-        Self { name, client, calls, open, lists: Mutex::default(), turn: tokio::sync::Mutex::default(), news, watching: Mutex::default() }
+        Self {
+            name,
+            client,
+            calls,
+            open,
+            lists: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+            news,
+            watching: Mutex::default(),
+        }
     }
 
     /// What the names of its tools and prompts begin with.
@@ -207,7 +216,11 @@ impl Attached {
             items.dedup_by(|a, b| text(a, key) == text(b, key));
         }
         if items.len() < listed {
-            tracing::warn!(server = &*self.name, "{} entries of its {kind:?} have no `{key}` of their own", listed - items.len());
+            tracing::warn!(
+                server = &*self.name,
+                "{} entries of its {kind:?} have no `{key}` of their own",
+                listed - items.len()
+            );
         }
         if kind == Kind::Tools {
             let offer = self.calls.offer_dyn();

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::approval::{Claims, Standing, digest_of};
 use super::approval_question::{ASKING, Asking, Settled, Who, message};
 use super::attached::{Attached, Kind};
-use super::downstream::{Downstream, is_yes, passed_on, question};
+use super::downstream::{Downstream, is_yes, passed_on, question, takes_forms};
 use super::outcome::{cancelled, of_call, unknown};
 use super::session::{Inner, is_modern};
 
@@ -30,9 +30,7 @@ const PATIENCE_FOR_REPORTS: Duration = Duration::from_secs(1);
 /// What goes along with a request of a client: of `_meta` what is its own, and of its capabilities what servers may use. What
 /// came by HTTP beside it stays here.
 pub(super) fn options(meta: &RequestMetaObject, is_modern: bool, input: PassedInput) -> CallOptions {
-    let is_own = |key: &str| {
-        key != PROGRESS_TOKEN && (!key.starts_with(RESERVED) || (is_modern && key == LOG_LEVEL))
-    };
+    let is_own = |key: &str| key != PROGRESS_TOKEN && (!key.starts_with(RESERVED) || (is_modern && key == LOG_LEVEL));
     let own = meta.iter().filter(|(key, _)| is_own(key));
     let options = own.fold(CallOptions::new().source(SOURCE), |options, (key, value)| options.meta(key, value.clone()));
     if !is_modern {
@@ -87,7 +85,7 @@ impl Inner {
         let given = passed(input_responses, request_state);
         let (input, settled) = self.settled(given).await?;
         let state = input.state.clone();
-        let can_be_asked = capabilities(&context.meta).get("elicitation").is_some();
+        let can_be_asked = takes_forms(&capabilities(&context.meta));
         let asking = Asking::new(Who::Stateless { can_be_asked, settled });
         let call = call.with(options(&context.meta, true, input));
         let outcome = self.made(&attached, call, asking.clone(), context).await;
@@ -137,9 +135,7 @@ impl Inner {
                 let is_approved = answer.is_some_and(is_yes);
                 (PassedInput::new().state(claims.upstream), Some(Settled { digest, is_approved }))
             }
-            Standing::Approved => {
-                (given.state(claims.upstream), Some(Settled { digest, is_approved: true }))
-            }
+            Standing::Approved => (given.state(claims.upstream), Some(Settled { digest, is_approved: true })),
         })
     }
 
@@ -184,7 +180,8 @@ async fn report(mut reports: ProgressStream, token: ProgressToken, peer: &Peer<R
 fn unknown_tool(name: &str, failed: &[Arc<str>]) -> ErrorData {
     let mut error = unknown("tool", name);
     if !failed.is_empty() {
-        let message = format!("{}; tools of {} are not known, as it cannot be reached", error.message, failed.join(", "));
+        let message =
+            format!("{}; tools of {} are not known, as it cannot be reached", error.message, failed.join(", "));
         error.message = message.into();
     }
     error

@@ -1,7 +1,5 @@
 //! A client of the proxy that has a session: what its servers ask is asked of it, and of nobody else.
 
-use std::time::Duration;
-
 use mcp_runtime::{ClientOptions, ElicitationAnswer, Root, SamplingAnswer};
 use rmcp::model::{ClientResult, CustomRequest, GetExtensions, RequestId, ServerRequest};
 use rmcp::service::{OriginatingRequestId, Peer, RoleServer, ServiceError};
@@ -12,13 +10,17 @@ use super::attached::Open;
 
 /// What a client may declare that its servers are told of.
 const PASSED_ON: [&str; 3] = ["elicitation", "sampling", "roots"];
-const PATIENCE_FOR_ROOTS: Duration = Duration::from_secs(5);
 
 /// What of a client's capabilities its servers are told.
 pub(super) fn passed_on(capabilities: &Value) -> Value {
     let declared = |key: &&str| capabilities.get(*key).filter(|value| value.is_object()).cloned();
     let kept = PASSED_ON.iter().filter_map(|key| Some(((*key).to_owned(), declared(key)?)));
     Value::Object(kept.collect::<Map<_, _>>())
+}
+
+/// Whether who declares this shows forms; those that do not say what they show, do.
+pub(super) fn takes_forms(capabilities: &Value) -> bool {
+    capabilities.get("elicitation").is_some_and(|modes| modes.get("form").is_some() || modes.get("url").is_none())
 }
 
 #[derive(Clone, Debug)]
@@ -38,7 +40,12 @@ impl Downstream {
         &self.peer
     }
 
-    pub(super) fn has(&self, capability: &str) -> bool {
+    /// Whether it can be asked what the proxy itself wants to know.
+    pub(super) fn takes_forms(&self) -> bool {
+        takes_forms(&self.capabilities)
+    }
+
+    fn has(&self, capability: &str) -> bool {
         self.capabilities.get(capability).is_some()
     }
 
@@ -61,13 +68,9 @@ impl Downstream {
         if answer.is_object() { Ok(answer) } else { Err(ServiceError::UnexpectedResponse) }
     }
 
-    /// The folders of the client, where it has any to tell of.
-    pub(super) async fn roots(&self) -> Option<Vec<Root>> {
-        if !self.has("roots") {
-            return None;
-        }
-        let listed = tokio::time::timeout(PATIENCE_FOR_ROOTS, self.ask("roots/list", Value::Null, None)).await;
-        let Ok(Ok(listed)) = listed else { return Some(Vec::new()) };
+    /// The folders of the client as they are now.
+    async fn roots(&self, during: Option<RequestId>) -> Vec<Root> {
+        let Ok(listed) = self.ask("roots/list", Value::Null, during).await else { return Vec::new() };
         let roots = listed.get("roots").and_then(Value::as_array).into_iter().flatten().filter_map(|root| {
             let uri = root.get("uri")?.as_str()?;
             Some(match root.get("name").and_then(Value::as_str) {
@@ -75,11 +78,11 @@ impl Downstream {
                 None => Root::new(uri),
             })
         });
-        Some(roots.collect())
+        roots.collect()
     }
 
     /// The options of this client's connection to a server.
-    pub(super) fn options(&self, base: &ClientOptions, roots: Option<&[Root]>, open: &Open) -> ClientOptions {
+    pub(super) fn options(&self, base: &ClientOptions, open: &Open) -> ClientOptions {
         let mut options =
             base.clone().capabilities(self.capabilities.clone()).on_approval(approval_question::ask_client);
         if self.has("elicitation") {
@@ -109,10 +112,14 @@ impl Downstream {
                 }
             });
         }
-        match roots {
-            Some(roots) => options.roots(roots.iter().cloned()),
-            None => options,
+        if self.has("roots") {
+            let (own, open) = (self.clone(), open.clone());
+            options = options.on_roots(move || {
+                let (own, during) = (own.clone(), open.last());
+                async move { own.roots(during).await }
+            });
         }
+        options
     }
 }
 
@@ -130,7 +137,6 @@ fn elicited(mut answer: Value) -> ElicitationAnswer {
 /// The question whether a call may be made, as a form with one box.
 pub(super) fn question(message: &str) -> Value {
     json!({
-        "mode": "form",
         "message": message,
         "requestedSchema": {
             "type": "object",

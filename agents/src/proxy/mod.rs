@@ -35,6 +35,8 @@ mod serve_error;
 mod session;
 mod shared;
 mod stdio;
+#[cfg(test)]
+mod tests;
 mod upstream;
 
 use std::sync::Arc;
@@ -45,8 +47,8 @@ pub use builder::ProxyBuilder;
 pub use error::{ProxyError, ProxyFault};
 pub use events::ProxyEvents;
 pub use http::{HttpOptions, HttpServer};
-pub use serve_error::ServeError;
 use serde_json::{Map, Value};
+pub use serve_error::ServeError;
 pub(crate) use session::Session;
 use shared::Shared;
 

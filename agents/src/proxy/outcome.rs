@@ -39,9 +39,11 @@ pub(super) fn of_request(what: &str, name: &str, error: CallError) -> ErrorData 
         CallError::ResourceNotFound { .. } => no_resource(name),
         CallError::Cancelled { .. } => cancelled(),
         CallError::InvalidArguments { message, .. } => ErrorData::invalid_params(message, None),
-        CallError::NotOffered { server, what, .. } => {
-            ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("server `{}` does not offer {what}", printable(&server)), None)
-        }
+        CallError::NotOffered { server, what, .. } => ErrorData::new(
+            ErrorCode::METHOD_NOT_FOUND,
+            format!("server `{}` does not offer {what}", printable(&server)),
+            None,
+        ),
         error => {
             let server = printable(error.server());
             ErrorData::internal_error(format!("server `{server}` did not answer: {}", short(&error)), None)
@@ -134,7 +136,10 @@ mod tests {
             CallError::outcome_unknown("files", "read", message),
         ] {
             let result = of_call("files_read", Err(error)).expect("it is for the model").to_string();
-            assert!(result.contains("`files`") && result.contains("files_read") && !result.contains("10.0.0.7"), "{result}");
+            assert!(
+                result.contains("`files`") && result.contains("files_read") && !result.contains("10.0.0.7"),
+                "{result}"
+            );
             assert!(result.contains("\"isError\":true"), "{result}");
         }
         let denied = of_call("files_read", Err(CallError::denied("files", "read", "not on Sundays")));

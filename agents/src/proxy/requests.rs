@@ -13,8 +13,8 @@ use mcp_runtime::PassedInput;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, ServerConfig,
     SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
@@ -159,8 +159,7 @@ impl ServerHandler for Request {
         let GetPromptRequestParams { name, arguments, input_responses, request_state, .. } = params;
         let result = until_cancelled(&context, async {
             let scope = self.session.scope(&context).await;
-            let (attached, prompt) =
-                scope.find(Kind::Prompts, &name).await.ok_or_else(|| unknown("prompt", &name))?;
+            let (attached, prompt) = scope.find(Kind::Prompts, &name).await.ok_or_else(|| unknown("prompt", &name))?;
             let _working = attached.open.begin(context.id.clone());
             let mut params = fields(json!({ "name": prompt }));
             if let Some(arguments) = arguments {
@@ -182,8 +181,7 @@ impl ServerHandler for Request {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let ReadResourceRequestParams { uri, input_responses, request_state, .. } = params;
         let result = until_cancelled(&context, async {
-            let attached =
-                self.session.scope(&context).await.owner(&uri).await.ok_or_else(|| no_resource(&uri))?;
+            let attached = self.session.scope(&context).await.owner(&uri).await.ok_or_else(|| no_resource(&uri))?;
             let _working = attached.open.begin(context.id.clone());
             let options = options(&context.meta, is_modern(&context), passed(input_responses, request_state));
             let result = attached.client.request("resources/read", fields(json!({ "uri": uri })), options).await;
@@ -201,10 +199,8 @@ impl ServerHandler for Request {
             let scope = self.session.scope(&context).await;
             let (attached, name) = match &params.r#ref {
                 Reference::Prompt(prompt) => {
-                    let (attached, wire) = scope
-                        .find(Kind::Prompts, &prompt.name)
-                        .await
-                        .ok_or_else(|| unknown("prompt", &prompt.name))?;
+                    let (attached, wire) =
+                        scope.find(Kind::Prompts, &prompt.name).await.ok_or_else(|| unknown("prompt", &prompt.name))?;
                     if let Some(name) = asked.get_mut("ref").and_then(|of| of.get_mut("name")) {
                         *name = Value::from(wire);
                     }
@@ -245,8 +241,7 @@ impl ServerHandler for Request {
     async fn subscribe(&self, params: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
         let uri = params.uri;
         let mut updates = until_cancelled(&context, async {
-            let attached =
-                self.session.scope(&context).await.owner(&uri).await.ok_or_else(|| no_resource(&uri))?;
+            let attached = self.session.scope(&context).await.owner(&uri).await.ok_or_else(|| no_resource(&uri))?;
             attached.client.subscribe(uri.clone()).await.map_err(|error| of_request("resource", &uri, error))
         })
         .await?;

@@ -67,7 +67,10 @@ mod tests {
     #[test]
     fn templates_tell_whose_a_resource_is() {
         assert_eq!(literals_of("note:///{id}", "note:///7"), Some(8));
-        assert_eq!(literals_of("test://template/{id}/data", "test://template/9/data"), Some("test://template//data".len()));
+        assert_eq!(
+            literals_of("test://template/{id}/data", "test://template/9/data"),
+            Some("test://template//data".len())
+        );
         assert_eq!(literals_of("test://template/{id}/data", "test://template/9/other"), None);
         assert_eq!(literals_of("a://{x}/b/{y}.txt", "a://1/b/2.txt"), Some("a:///b/.txt".len()));
         assert_eq!(literals_of("a://{x}/b/{y}.txt", "a://1/c/2.txt"), None);

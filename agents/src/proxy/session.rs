@@ -56,8 +56,7 @@ impl Inner {
         }
         let own = self.own.get_or_init(|| async {
             let downstream = Downstream::new(context.peer.clone());
-            let roots = downstream.roots().await;
-            let scope = self.proxy.scope_of(&downstream, roots.as_deref());
+            let scope = self.proxy.scope_of(&downstream);
             let mut telling = JoinSet::new();
             telling.spawn(tell(scope.news.subscribe(), context.peer.clone()));
             Own { scope, _telling: telling }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::future::join_all;
-use mcp_runtime::{ClientOptions, Root};
+use mcp_runtime::ClientOptions;
 use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::{OnceCell, watch};
@@ -97,8 +97,8 @@ impl Shared {
     }
 
     /// Connections of a client with a session.
-    pub(super) fn scope_of(&self, downstream: &Downstream, roots: Option<&[Root]>) -> Arc<Scope> {
-        self.scope(|open| downstream.options(&self.options, roots, open), Some(downstream.peer()))
+    pub(super) fn scope_of(&self, downstream: &Downstream) -> Arc<Scope> {
+        self.scope(|open| downstream.options(&self.options, open), Some(downstream.peer()))
     }
 
     fn scope(&self, options: impl Fn(&Open) -> ClientOptions, peer: Option<&Peer<RoleServer>>) -> Arc<Scope> {

@@ -52,7 +52,15 @@ async fn garbage_floods_and_huge_lines_do_not_hurt_a_conversation() {
     let (near, far) = tokio::io::duplex(64 * 1024);
     let serving = tokio::spawn(async move { proxy.serve_over(far).await });
     let mut client = Lines::over(near);
-    for garbage in ["", "garbage", "{", "\u{0}\u{1}", "[[[[", "\"text\"", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}"] {
+    for garbage in [
+        "",
+        "garbage",
+        "{",
+        "\u{0}\u{1}",
+        "[[[[",
+        "\"text\"",
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"}",
+    ] {
         client.tell(garbage).await;
     }
     client.tell(json!({ "jsonrpc": "2.0", "id": 7, "result": {} })).await;
@@ -89,7 +97,8 @@ async fn garbage_floods_and_huge_lines_do_not_hurt_a_conversation() {
     }
     let write = telling.await.unwrap();
     drop((read, write));
-    let served = tokio::time::timeout(Duration::from_secs(10), serving).await.expect("it ends with its stream").unwrap();
+    let served =
+        tokio::time::timeout(Duration::from_secs(10), serving).await.expect("it ends with its stream").unwrap();
     served.unwrap();
     eventually("its server is left", || desk.ended.load(Ordering::SeqCst) == desk.begun.load(Ordering::SeqCst)).await;
     println!("{} calls answered between garbage", answered.len());
@@ -232,7 +241,8 @@ async fn a_server_that_dies_in_the_middle_fails_its_call_and_no_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_is_slow_to_ask_is_left() {
-    let server = Desk::default().proxy().serve_http(HttpOptions::new().read_timeout(Duration::from_millis(200))).await.unwrap();
+    let server =
+        Desk::default().proxy().serve_http(HttpOptions::new().read_timeout(Duration::from_millis(200))).await.unwrap();
     // Neither the head nor the body ever ends.
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n";
     let body = "Accept: */*\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";

@@ -86,30 +86,31 @@ struct Connection {
 impl Connection {
     async fn answer(self, message: Value) {
         let arguments = message.pointer("/params/arguments").cloned().unwrap_or_default();
-        let result = match (message["method"].as_str().unwrap(), message.pointer("/params/name").and_then(Value::as_str)) {
-            ("initialize", _) => Some(json!({
-                "protocolVersion": message.pointer("/params/protocolVersion"), "capabilities": { "tools": {} },
-                "serverInfo": { "name": "desk", "version": "1" },
-            })),
-            ("tools/list", _) => {
-                let tools = ["mark", "wait", "die"];
-                let tools = tools.map(|name| json!({ "name": name, "inputSchema": { "type": "object" } }));
-                Some(json!({ "tools": tools }))
-            }
-            ("tools/call", Some("mark")) => {
-                let mut state = self.state.lock().unwrap();
-                state.1 += 1;
-                let said = arguments["marker"].as_str().unwrap_or_default().to_owned();
-                let marker = state.0.get_or_insert(said).clone();
-                Some(json!({ "content": [], "structuredContent": { "marker": marker, "calls": state.1 } }))
-            }
-            ("tools/call", Some("wait")) => {
-                tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0))).await;
-                Some(json!({ "content": [{ "type": "text", "text": "waited" }] }))
-            }
-            ("ping", _) => Some(json!({})),
-            _ => None,
-        };
+        let result =
+            match (message["method"].as_str().unwrap(), message.pointer("/params/name").and_then(Value::as_str)) {
+                ("initialize", _) => Some(json!({
+                    "protocolVersion": message.pointer("/params/protocolVersion"), "capabilities": { "tools": {} },
+                    "serverInfo": { "name": "desk", "version": "1" },
+                })),
+                ("tools/list", _) => {
+                    let tools = ["mark", "wait", "die"];
+                    let tools = tools.map(|name| json!({ "name": name, "inputSchema": { "type": "object" } }));
+                    Some(json!({ "tools": tools }))
+                }
+                ("tools/call", Some("mark")) => {
+                    let mut state = self.state.lock().unwrap();
+                    state.1 += 1;
+                    let said = arguments["marker"].as_str().unwrap_or_default().to_owned();
+                    let marker = state.0.get_or_insert(said).clone();
+                    Some(json!({ "content": [], "structuredContent": { "marker": marker, "calls": state.1 } }))
+                }
+                ("tools/call", Some("wait")) => {
+                    tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0))).await;
+                    Some(json!({ "content": [{ "type": "text", "text": "waited" }] }))
+                }
+                ("ping", _) => Some(json!({})),
+                _ => None,
+            };
         let answer = match result {
             Some(result) => json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }),
             None => json!({ "jsonrpc": "2.0", "id": message["id"], "error": { "code": -32601, "message": "unknown" } }),
@@ -150,7 +151,10 @@ impl Answered {
 
     /// The message, whether it came as JSON or as the last event.
     pub(crate) fn json(&self) -> Value {
-        let data = self.body.lines().filter_map(|line| line.strip_prefix("data: ").or_else(|| line.starts_with('{').then_some(line)));
+        let data = self
+            .body
+            .lines()
+            .filter_map(|line| line.strip_prefix("data: ").or_else(|| line.starts_with('{').then_some(line)));
         serde_json::from_str(data.last().unwrap_or_default()).unwrap_or_default()
     }
 }
@@ -219,7 +223,10 @@ impl Asking {
         let mut stream = TcpStream::connect(address).await.expect("the proxy is there");
         let headers: String = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
         let Self { method, path, body, .. } = self;
-        let text = format!("{method} {path} HTTP/1.1\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+        let text = format!(
+            "{method} {path} HTTP/1.1\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
         // It may be refused before all of it was read.
         let _ = stream.write_all(text.as_bytes()).await;
         stream

@@ -105,7 +105,8 @@ impl Client {
         let news = self.subscriptions().watch(&uri);
         let mut watch = Watch { client: self.clone(), uri, news };
         let settled = async {
-            let news = watch.news.wait_for(|news| !matches!(news.standing, Standing::Asked)).await.map(|news| news.clone());
+            let news =
+                watch.news.wait_for(|news| !matches!(news.standing, Standing::Asked)).await.map(|news| news.clone());
             match news {
                 Ok(news) => news,
                 Err(_) => pending().await,

@@ -35,12 +35,7 @@ pub(in super::super) struct Claims {
 }
 
 impl Claims {
-    pub(in super::super) fn new(
-        standing: Standing,
-        digest: String,
-        nonce: String,
-        upstream: Option<String>,
-    ) -> Self {
+    pub(in super::super) fn new(standing: Standing, digest: String, nonce: String, upstream: Option<String>) -> Self {
         Self { standing, digest, nonce, expires: SystemTime::now() + LIFETIME, upstream }
     }
 

@@ -28,11 +28,7 @@ pub trait ApprovalStore: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// Why it cannot be told; the call is denied then.
-    fn spend<'a>(
-        &'a self,
-        approval: &'a str,
-        expires: SystemTime,
-    ) -> BoxFuture<'a, Result<bool, ApprovalStoreError>>;
+    fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>>;
 }
 
 /// Why it cannot be told whether an approval was used.
@@ -56,11 +52,7 @@ pub struct MemoryApprovalStore {
 }
 
 impl ApprovalStore for MemoryApprovalStore {
-    fn spend<'a>(
-        &'a self,
-        approval: &'a str,
-        expires: SystemTime,
-    ) -> BoxFuture<'a, Result<bool, ApprovalStoreError>> {
+    fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>> {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         let now = SystemTime::now();
         spent.retain(|_, expires| *expires > now);

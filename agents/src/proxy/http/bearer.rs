@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use hyper::header::{AUTHORIZATION, HeaderValue};
 use hyper::HeaderMap;
+use hyper::header::{AUTHORIZATION, HeaderValue};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 

@@ -71,7 +71,8 @@ impl fmt::Debug for HttpServer {
 
 pub(super) async fn serve(proxy: Proxy, options: Checked) -> Result<HttpServer, ServeError> {
     let asked = options.address;
-    let bind = |error: std::io::Error| ServeError::Bind { address: asked, kind: error.kind(), message: error.to_string() };
+    let bind =
+        |error: std::io::Error| ServeError::Bind { address: asked, kind: error.kind(), message: error.to_string() };
     let listener = TcpListener::bind(asked).await.map_err(bind)?;
     let address = listener.local_addr().map_err(bind)?;
     let door = Arc::new(Door::new(proxy, &options));
@@ -119,13 +120,19 @@ fn connection(
     stream: TcpStream,
     door: Arc<Door>,
     head: Duration,
-) -> http1::Connection<TokioIo<TcpStream>, impl hyper::service::HttpService<hyper::body::Incoming, ResBody = super::body::Body, Error = Infallible, Future: Send> + Send>
-{
+) -> http1::Connection<
+    TokioIo<TcpStream>,
+    impl hyper::service::HttpService<hyper::body::Incoming, ResBody = super::body::Body, Error = Infallible, Future: Send>
+    + Send,
+> {
     let _ = stream.set_nodelay(true);
     let local = stream.local_addr().ok().map(|address| address.ip());
     let service = service_fn(move |request| {
         let door = door.clone();
         async move { Ok::<_, Infallible>(door.answer(request, local).await) }
     });
-    http1::Builder::new().timer(TokioTimer::new()).header_read_timeout(head).serve_connection(TokioIo::new(stream), service)
+    http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(head)
+        .serve_connection(TokioIo::new(stream), service)
 }

@@ -98,8 +98,8 @@ impl Door {
             return Err(text(StatusCode::UNSUPPORTED_MEDIA_TYPE, said));
         }
         let body = read(body, self.limits.body, self.limits.head).await?;
-        let value: Value = serde_json::from_slice(&body)
-            .map_err(|_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON"))?;
+        let value: Value =
+            serde_json::from_slice(&body).map_err(|_| refused(None, ErrorCode::PARSE_ERROR, "the body is not JSON"))?;
         drop(body);
         let era = Era::of(&value, headers)?;
         if let Era::Requests { .. } = &era {
@@ -216,12 +216,15 @@ fn media_type(value: &str) -> &str {
 
 fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     let of_its_kind = wanted.split_once('/').map(|(kind, _)| format!("{kind}/*")).unwrap_or_default();
-    headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(
-        |range| {
+    headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|range| {
             let range = media_type(range);
             range == "*/*" || range.eq_ignore_ascii_case(&of_its_kind) || range.eq_ignore_ascii_case(wanted)
-        },
-    )
+        })
 }
 
 fn busy(what: &str) -> Answer {

@@ -45,9 +45,11 @@ impl Era {
         if method == Some("initialize") {
             let asked = message.get("params").and_then(|params| params.get("protocolVersion")).and_then(Value::as_str);
             return match header {
-                Some(header) if asked.is_some_and(|asked| asked != header) => {
-                    Err(refused(id, ErrorCode::INVALID_REQUEST, "MCP-Protocol-Version is not `protocolVersion` of the body"))
-                }
+                Some(header) if asked.is_some_and(|asked| asked != header) => Err(refused(
+                    id,
+                    ErrorCode::INVALID_REQUEST,
+                    "MCP-Protocol-Version is not `protocolVersion` of the body",
+                )),
                 _ => Ok(Self::Sessions),
             };
         }
@@ -58,7 +60,8 @@ impl Era {
                 header => known(header, None),
             };
         }
-        let lacks_capabilities = meta.and_then(|meta| meta.get(CAPABILITIES_KEY)).is_none_or(|value| !value.is_object());
+        let lacks_capabilities =
+            meta.and_then(|meta| meta.get(CAPABILITIES_KEY)).is_none_or(|value| !value.is_object());
         match (said, header) {
             (Some(_), None) => {
                 Err(mismatch(id, "the request says its version in `_meta`, and not in MCP-Protocol-Version".to_owned()))
@@ -82,7 +85,8 @@ impl Era {
 
 /// Nobody speaks in sessions of a version that never was.
 fn known(header: Option<&str>, id: Option<RequestId>) -> Result<Era, Answer> {
-    let is_known = header.is_none_or(|header| ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == header));
+    let is_known =
+        header.is_none_or(|header| ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == header));
     if is_known {
         return Ok(Era::Sessions);
     }
@@ -229,7 +233,11 @@ mod tests {
             (request("tools/list", Some(NEW)), Some("2025-11-25"), None),
             (request("tools/list", Some("2099-01-01")), Some("2099-01-01"), Some(Some("2099-01-01".to_owned()))),
             (json!({ "id": 1, "method": "initialize", "params": { "protocolVersion": NEW } }), None, Some(None)),
-            (json!({ "id": 1, "method": "initialize", "params": { "protocolVersion": NEW } }), Some("2025-11-25"), None),
+            (
+                json!({ "id": 1, "method": "initialize", "params": { "protocolVersion": NEW } }),
+                Some("2025-11-25"),
+                None,
+            ),
             (json!({ "method": "notifications/initialized" }), None, Some(None)),
             (json!({ "method": "notifications/cancelled" }), Some(NEW), Some(modern)),
         ] {
@@ -254,7 +262,11 @@ mod tests {
         let base = [(METHOD, "tools/call"), (NAME, name)];
         for (arguments, more, is_right) in [
             (json!({}), vec![], true),
-            (json!({ "region": "eu", "deep": { "n": 3 } }), vec![("Mcp-Param-Region", "eu"), ("mcp-param-depth", "3")], true),
+            (
+                json!({ "region": "eu", "deep": { "n": 3 } }),
+                vec![("Mcp-Param-Region", "eu"), ("mcp-param-depth", "3")],
+                true,
+            ),
             (json!({ "region": "eu" }), vec![], false),
             (json!({ "region": "eu" }), vec![("Mcp-Param-Region", "us")], false),
             (json!({ "region": null }), vec![], true),
@@ -265,10 +277,13 @@ mod tests {
             let headers = headers(&[base.to_vec(), more].concat());
             assert_eq!(agree(&headers, &call(arguments.clone()), schema.as_object()).is_ok(), is_right, "{arguments}");
         }
-        for wrong in [&[][..], &[(METHOD, "tools/call")], &[(METHOD, "tools/list"), (NAME, name)], &[(METHOD, "tools/call"), (NAME, "cafe")], &[
-            (METHOD, "tools/call"),
-            (NAME, "=?base64?Y2?="),
-        ]] {
+        for wrong in [
+            &[][..],
+            &[(METHOD, "tools/call")],
+            &[(METHOD, "tools/list"), (NAME, name)],
+            &[(METHOD, "tools/call"), (NAME, "cafe")],
+            &[(METHOD, "tools/call"), (NAME, "=?base64?Y2?=")],
+        ] {
             assert!(agree(&headers(wrong), &call(json!({})), None).is_err(), "{wrong:?}");
         }
     }

@@ -190,7 +190,10 @@ impl HttpOptions {
     pub(super) fn check(self) -> Result<Checked, ServeError> {
         let Self { address, path, is_public, is_unauthenticated, bearer, hosts, origins, limits } = self;
         if !path.starts_with('/') || !path.bytes().all(|byte| byte.is_ascii_graphic() && !b"?#".contains(&byte)) {
-            return Err(ServeError::option("path", "a path is visible ASCII, begins with `/`, and has no `?` and no `#`"));
+            return Err(ServeError::option(
+                "path",
+                "a path is visible ASCII, begins with `/`, and has no `?` and no `#`",
+            ));
         }
         let counts = [
             ("max_body", limits.body),
@@ -216,7 +219,9 @@ impl HttpOptions {
         }
         let hosts = hosts.iter().map(|host| {
             let parsed = Host::parse(host);
-            parsed.ok_or_else(|| ServeError::option("allow_host", format!("{host:?} is no host such as `mcp.example.com`")))
+            parsed.ok_or_else(|| {
+                ServeError::option("allow_host", format!("{host:?} is no host such as `mcp.example.com`"))
+            })
         });
         let origins = origins.iter().map(|origin| {
             let parsed = Origin::parse(origin);

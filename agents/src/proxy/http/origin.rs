@@ -80,13 +80,18 @@ mod tests {
 
     #[test]
     fn hosts_are_read_as_browsers_write_them() {
-        for text in ["localhost", "LOCALHOST:8080", "localhost.", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:80", "::1"] {
+        for text in
+            ["localhost", "LOCALHOST:8080", "localhost.", "127.0.0.1", "127.9.9.9:1", "[::1]", "[::1]:80", "::1"]
+        {
             assert!(Host::parse(text).is_some_and(|host| host.is_loopback()), "{text}");
         }
-        for text in ["example.com", "localhost.example.com", "127.0.0.1.example.com", "10.0.0.1", "[::2]:80", "2130706433"] {
+        for text in
+            ["example.com", "localhost.example.com", "127.0.0.1.example.com", "10.0.0.1", "[::2]:80", "2130706433"]
+        {
             assert!(Host::parse(text).is_some_and(|host| !host.is_loopback()), "{text}");
         }
-        for text in ["", ":80", "a b", "user@localhost", "localhost:http", "localhost:99999", "a/b", "http://localhost"] {
+        for text in ["", ":80", "a b", "user@localhost", "localhost:http", "localhost:99999", "a/b", "http://localhost"]
+        {
             assert_eq!(Host::parse(text), None, "{text}");
         }
     }

@@ -1,0 +1,160 @@
+//! What is listed, under which names, and what is not.
+
+use mcp_model::ServerConfig;
+use mcp_runtime::middleware::{Policy, Stack, Verdict};
+
+use super::*;
+use crate::NameStyle;
+use crate::proxy::{ProxyBuilder, ProxyFault};
+
+#[tokio::test]
+async fn tools_have_the_names_of_a_toolset_and_are_else_as_their_servers_list_them() {
+    let server = Server::echo("b-side", &["z.last", "add"]);
+    let odd = json!({
+        "name": "odd", "inputSchema": { "$defs": { "x": { "minimum": 18446744073709551615u64 } }, "z": 1, "a": 2 },
+        "annotations": { "vendor": [1.5e300, null] }, "execution": { "taskSupport": "optional" }, "x-vendor": true
+    });
+    server.tools.lock().unwrap().push(odd.clone());
+    let proxy = Proxy::builder()
+        .connecting("b-side", server.connect(), |client| client)
+        .connecting("fixture", fixture(), |client| client)
+        .build()
+        .expect("it is sound");
+    for client in [legacy(&proxy), modern(&proxy)] {
+        let tools = soon(client.list_tools_raw()).await.expect("a list");
+        let listed: Vec<&str> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+        assert_eq!(listed.len(), 13);
+        assert_eq!(listed[..3], ["b-side_add", "b-side_odd", "b-side_z_last"]);
+        assert!(listed[3..].iter().all(|name| name.starts_with("fixture_")) && listed[3..].is_sorted(), "{listed:?}");
+        let mut renamed = odd.clone();
+        renamed["name"] = json!("b-side_odd");
+        assert_eq!(tools[1].to_string(), renamed.to_string(), "not even the order of keys is another");
+        // Twice the same list.
+        assert_eq!(soon(client.list_tools_raw()).await.expect("a list"), tools);
+
+        let text = call(&client, "b-side_z_last", json!({ "a": [1] })).await.expect("a result").text();
+        assert_eq!(text, "b-side: \"z.last\" {\"a\":[1]}");
+        let sum = call(&client, "fixture_add", json!({ "a": 1, "b": 2 })).await.expect("a result");
+        assert_eq!(sum.structured, Some(json!({ "result": 3 })));
+        let error = call(&client, "b-side_nope", json!({})).await.expect_err("there is none");
+        assert!(matches!(error, CallError::ToolNotFound { .. }), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn without_prefixes_names_are_those_of_the_servers_and_no_two_are_one() {
+    let (one, two) = (Server::echo("one", &["same", "first"]), Server::echo("two", &["same"]));
+    let proxy = Proxy::builder()
+        .names(NameStyle::ToolOnly)
+        .connecting("one", one.connect(), |client| client)
+        .connecting("two", two.connect(), |client| client)
+        .build()
+        .expect("it is sound");
+    let client = legacy(&proxy);
+    let listed = names(&client).await;
+    assert!(listed.contains(&"first".to_owned()) && !listed.contains(&"same".to_owned()), "{listed:?}");
+    let same: Vec<&String> = listed.iter().filter(|name| name.starts_with("same_")).collect();
+    assert_eq!(same.len(), 2, "{listed:?}");
+    let mut said = Vec::new();
+    for name in same {
+        said.push(call(&client, name, json!({})).await.expect("a result").text());
+    }
+    assert_eq!(said, ["one: \"same\" {}", "two: \"same\" {}"]);
+}
+
+#[tokio::test]
+async fn what_is_denied_by_name_is_neither_listed_nor_called() {
+    let server = Server::echo("files", &["read", "delete_all", "write"]);
+    let proxy = Proxy::builder()
+        .connecting("files", server.connect(), |client| {
+            Stack::new(client).policy(Policy::deny(["delete_*"])).policy(Policy::new(|call| {
+                match call.arguments.get("path") {
+                    Some(path) if path == "/etc" => Verdict::Deny("not there".to_owned()),
+                    _ => Verdict::Allow,
+                }
+            }))
+        })
+        .build()
+        .expect("it is sound");
+    for client in [legacy(&proxy), modern(&proxy)] {
+        assert_eq!(names(&client).await, ["files_read", "files_write"]);
+        let error = call(&client, "files_delete_all", json!({})).await.expect_err("it is none");
+        assert!(matches!(error, CallError::ToolNotFound { .. }), "{error}");
+        let denied = call(&client, "files_read", json!({ "path": "/etc" })).await.expect("a result");
+        assert!(denied.is_error && denied.text().contains("not there"), "{denied:?}");
+    }
+    assert!(server.heard("tools/call").is_empty(), "{:?}", server.heard("tools/call"));
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_costs_what_is_its_own() {
+    let good = Server::echo("good", &["a"]);
+    let proxy = Proxy::builder()
+        .server(ServerConfig::stdio("broken", "/nonexistent/server-with-hunter22").env("TOKEN", "hunter22"))
+        .connecting("good", good.connect(), |client| client)
+        .build()
+        .expect("it is sound");
+    for client in [legacy(&proxy), modern(&proxy)] {
+        assert_eq!(names(&client).await, ["good_a"]);
+        assert_eq!(call(&client, "good_a", json!({})).await.expect("a result").text(), "good: \"a\" {}");
+        let (read, write) = (client.clone(), json!({}));
+        let error = call(&read, "broken_x", write).await.expect_err("nobody knows it");
+        let said = format!("{error} {error:?}");
+        assert!(matches!(error, CallError::ToolNotFound { .. } | CallError::Rpc { .. }), "{said}");
+        assert!(!said.contains("hunter22"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_ends_is_named_and_the_others_go_on() {
+    let (one, two) = (
+        Server::echo("one", &["a"]),
+        Server::new("two", &["b"], |server, _, _| {
+            // It ends in the middle of a call.
+            server.outs.lock().unwrap().clear();
+        }),
+    );
+    let proxy = proxy(&[&one, &two]);
+    let client = legacy(&proxy);
+    assert_eq!(names(&client).await, ["one_a", "two_b"]);
+    let lost = tokio::spawn({
+        let client = client.clone();
+        async move { call(&client, "two_b", json!({})).await }
+    });
+    until(|| !two.heard("tools/call").is_empty()).await;
+    proxy.close().await;
+    let lost = soon(lost).await.expect("it does not panic").expect("a result");
+    assert!(lost.is_error && lost.text().contains("`two`"), "{lost:?}");
+    let again = call(&client, "two_b", json!({})).await.expect("a result");
+    assert!(again.is_error && again.text().contains("`two` cannot be reached"), "{again:?}");
+}
+
+#[test]
+fn what_cannot_be_meant_is_said_all_at_once() {
+    let faults = |builder: ProxyBuilder| builder.build().map(drop).map_err(|error| error.faults().to_vec());
+    assert_eq!(faults(Proxy::builder()), Err(vec![ProxyFault::NoServers]));
+    let stdio = |name: &str| ServerConfig::stdio(name, "x");
+    let wrong = Proxy::builder()
+        .server(stdio("a"))
+        .server(stdio("a"))
+        .server(stdio("No"))
+        .server(stdio("program"))
+        .shared(mcp_runtime::Fake::new())
+        .key([7; 31]);
+    assert_eq!(
+        faults(wrong),
+        Err(vec![
+            ProxyFault::NothingToList,
+            ProxyFault::Repeated { name: "a".to_owned() },
+            ProxyFault::Name { name: "No".to_owned() },
+            ProxyFault::Reserved { name: "program".to_owned() },
+            ProxyFault::ShortKey { bytes: 31, at_least: 32 },
+        ])
+    );
+    let builder =
+        Proxy::builder().server(stdio("a").env("TOKEN", "hunter22-5a7c9e1b")).key(*b"hunter22hunter22hunter22hunter22");
+    let shown = format!("{builder:?} {:?}", builder);
+    assert!(!shown.contains("hunter22"), "{shown}");
+    let shown = format!("{:?}", builder.build().expect("it is sound"));
+    assert!(!shown.contains("hunter22"), "{shown}");
+}
