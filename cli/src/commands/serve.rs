@@ -1,14 +1,16 @@
 //! `serve`: servers of the configuration, served again as one.
 
 use std::env;
+use std::io;
 use std::future::{Future, ready};
 use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
-use mcp_agents::proxy::{HttpOptions, Proxy, ProxyError, ServeError};
+use mcp_agents::proxy::{HttpOptions, Proxy, ProxyError, ProxyEvents, ServeError};
 use mcp_model::{Config, ServerConfig, Snapshot};
 use mcp_runtime::Client;
+use mcp_runtime::events::{CallOutcome, Event};
 use serde_json::json;
 
 use crate::args;
@@ -27,6 +29,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     let options = arguments.http.map(|address| http_options(address, arguments)).transpose()?;
     let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
     let proxy = proxy(&config, servers)?;
+    let events = proxy.events();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let mut told = pin!(signals::told_to_end());
@@ -37,8 +40,8 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
             () = ready(()) => {}
         }
         let outcome = match options {
-            Some(options) => over_http(&proxy, options, &names, told, output).await,
-            None => over_stdio(&proxy, &names, told, output).await,
+            Some(options) => over_http(&proxy, options, &names, told, events, output).await,
+            None => over_stdio(&proxy, &names, told, events, output).await,
         };
         proxy.close().await;
         outcome
@@ -50,13 +53,15 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
 async fn over_stdio(
     proxy: &Proxy,
     names: &[String],
-    told: impl Future<Output = std::io::Result<Exit>>,
+    told: impl Future<Output = io::Result<Exit>>,
+    events: ProxyEvents,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     output.status("Serving", &format!("{} on stdin and stdout", names.join(", ")));
     tokio::select! {
         served = proxy.serve_stdio() => served.map(|()| Exit::Done).map_err(failure),
         exit = told => Ok(exit?),
+        () = tell(events, output) => Ok(Exit::Done),
     }
 }
 
@@ -64,7 +69,8 @@ async fn over_http(
     proxy: &Proxy,
     options: HttpOptions,
     names: &[String],
-    told: impl Future<Output = std::io::Result<Exit>>,
+    told: impl Future<Output = io::Result<Exit>>,
+    events: ProxyEvents,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let server = proxy.serve_http(options).await.map_err(failure)?;
@@ -74,10 +80,34 @@ async fn over_http(
     } else {
         output.data(&server.url())?;
     }
-    let exit = told.await;
+    let exit = tokio::select! {
+        exit = told => exit?,
+        () = tell(events, output) => Exit::Done,
+    };
     output.status("Closing", "what is under way");
     server.close().await;
-    Ok(exit?)
+    Ok(exit)
+}
+
+/// Tells of each call on stderr, until the proxy is gone.
+async fn tell(mut events: ProxyEvents, output: &mut Output) {
+    while let Some(event) = events.next().await {
+        match event {
+            Event::ToolInvoked(call) => {
+                let outcome = match &call.outcome {
+                    CallOutcome::Success => "done".to_owned(),
+                    CallOutcome::ToolError => "the tool answered with an error".to_owned(),
+                    CallOutcome::InputRequired => "something is asked first".to_owned(),
+                    CallOutcome::Failed { kind, .. } => format!("failed: {kind}"),
+                    _ => "cancelled".to_owned(),
+                };
+                let text = format!("{} of {}, {outcome} in {:.1?}", call.tool, call.server, call.duration);
+                output.status("Called", &text);
+            }
+            Event::ApprovalAsked(asked) => output.status("Asking", &format!("for {} of {}", asked.tool, asked.server)),
+            _ => {}
+        }
+    }
 }
 
 /// Each server as `call` has it: with what its snapshot says, which `drift` is about.
