@@ -83,7 +83,9 @@ fn measure() -> Fallible<ExitCode> {
         let more = through.saturating_sub(direct);
         is_kept &= more <= BUDGET;
         let verdict = if more <= BUDGET { "kept" } else { "MISSED" };
-        println!("a call through the proxy ({era}): {through:.1?}, direct: {direct:.1?}; {more:.1?} more, budget {BUDGET:?} {verdict}");
+        println!(
+            "a call through the proxy ({era}): {through:.1?}, direct: {direct:.1?}; {more:.1?} more, budget {BUDGET:?} {verdict}"
+        );
     }
     Ok(if is_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -116,13 +118,13 @@ fn serve() -> Fallible<()> {
                 "protocolVersion": message.pointer("/params/protocolVersion"), "capabilities": { "tools": {} },
                 "serverInfo": { "name": "measured", "version": "1" },
             })),
-            Some("tools/list") => {
-                Some(json!({ "tools": [{ "name": "add", "inputSchema": { "type": "object" } }] }))
-            }
+            Some("tools/list") => Some(json!({ "tools": [{ "name": "add", "inputSchema": { "type": "object" } }] })),
             Some("tools/call") => {
                 let sum = number("/params/arguments/a").zip(number("/params/arguments/b")).map(|(a, b)| a + b);
                 let result = json!({ "result": sum });
-                Some(json!({ "content": [{ "type": "text", "text": result.to_string() }], "structuredContent": result }))
+                Some(
+                    json!({ "content": [{ "type": "text", "text": result.to_string() }], "structuredContent": result }),
+                )
             }
             _ => None,
         };

@@ -68,6 +68,11 @@
 //! Some providers call MCP servers themselves. [`HostedServers`] says which of the servers with `hosted = true` a provider can be
 //! handed as their configuration demands, and prints them for its request; each of the others is named with the reason, and
 //! stays with the program's own client. Layers of the program do not reach what a provider calls itself.
+//!
+//! # Proxy
+//!
+//! With feature `proxy` a [`Proxy`](proxy::Proxy) serves several servers again as one, to any client of MCP: with the names of a
+//! toolset, and with the layers that stand around each.
 
 mod hosted;
 mod provider;

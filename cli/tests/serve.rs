@@ -103,7 +103,11 @@ impl Drop for Served {
 }
 
 fn is_running(id: u32) -> bool {
-    Command::new("kill").args(["-0", &id.to_string()]).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    Command::new("kill")
+        .args(["-0", &id.to_string()])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 fn call(id: u64, name: &str, arguments: Value) -> Value {
@@ -186,7 +190,8 @@ fn initialize_modern() -> Value {
 }
 
 fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> String {
-    let (address, path) = url.strip_prefix("http://").unwrap_or_else(|| panic!("no URL: {url}")).split_once('/').unwrap();
+    let (address, path) =
+        url.strip_prefix("http://").unwrap_or_else(|| panic!("no URL: {url}")).split_once('/').unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let body = body.to_string();
@@ -208,7 +213,8 @@ fn over_http_it_prints_its_url_and_lets_in_whom_it_should() {
     let project = Project::new(CONFIG);
     let mut command = project.command();
     command.env("PROXY_TOKEN", "planted-token");
-    let options = ["desk", "--http", "127.0.0.1:0", "--bearer-env", "PROXY_TOKEN", "--allow-origin", "https://app.example.com"];
+    let options =
+        ["desk", "--http", "127.0.0.1:0", "--bearer-env", "PROXY_TOKEN", "--allow-origin", "https://app.example.com"];
     let mut served = Served::new(command, &options);
     let url = served.line().trim().to_owned();
     let bearer = ("Authorization", "Bearer planted-token");

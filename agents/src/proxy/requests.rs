@@ -238,7 +238,13 @@ impl ServerHandler for Request {
             }
         });
         let all = tokio::time::timeout(PATIENCE_FOR_LEVELS, join_all(all));
-        until_cancelled(&context, async { Ok(drop(all.await)) }).await
+        until_cancelled(&context, async {
+            if all.await.is_err() {
+                tracing::debug!("some servers take long to be told of a log level");
+            }
+            Ok(())
+        })
+        .await
     }
 
     async fn subscribe(&self, params: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {

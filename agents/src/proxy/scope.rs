@@ -17,8 +17,9 @@ use crate::toolset::NameStyle;
 /// Who takes longer to list something is listed when it has: the others are not held up.
 const PATIENCE_FOR_LISTS: Duration = Duration::from_secs(20);
 
+type List = Option<Arc<[Value]>>;
 /// The lists of all servers, in their order.
-type Lists = Vec<Option<Arc<[Value]>>>;
+type Lists = Vec<List>;
 
 /// Who has what, by the names that clients of the proxy know: made anew when one of the lists is another.
 #[derive(Default)]
@@ -29,7 +30,7 @@ struct Index {
 
 impl Index {
     fn is_of(&self, lists: &Lists) -> bool {
-        let same = |(own, other): (&Option<Arc<[Value]>>, &Option<Arc<[Value]>>)| match (own, other) {
+        let same = |(own, other): (&List, &List)| match (own, other) {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other),
             (own, other) => own.is_none() && other.is_none(),
         };

@@ -96,7 +96,11 @@ async fn instances_behind_a_balancer_serve_one_client_with_its_approvals() {
         let asking = asking.clone();
         async move {
             // Every third is declined.
-            if asking.fetch_add(1, Ordering::SeqCst) % 3 == 2 { ElicitationAnswer::Decline } else { ElicitationAnswer::Accept(Map::from_iter([("approve".to_owned(), true.into())])) }
+            if asking.fetch_add(1, Ordering::SeqCst) % 3 == 2 {
+                ElicitationAnswer::Decline
+            } else {
+                ElicitationAnswer::Accept(Map::from_iter([("approve".to_owned(), true.into())]))
+            }
         }
     });
     let client = Client::with_options(ServerConfig::http("proxy", format!("http://{address}/mcp")), options);
@@ -125,5 +129,7 @@ async fn instances_behind_a_balancer_serve_one_client_with_its_approvals() {
     // What was declined did not reach the server.
     let reached = desk.seen().iter().filter(|line| line.contains("\"wait\"")).count();
     assert_eq!(reached, asked - declined);
-    println!("{INSTANCES} instances, requests of one client to each: {counts:?}; {done} calls done, {declined} declined, {asked} asked for");
+    println!(
+        "{INSTANCES} instances, requests of one client to each: {counts:?}; {done} calls done, {declined} declined, {asked} asked for"
+    );
 }

@@ -1,8 +1,8 @@
 //! `serve`: servers of the configuration, served again as one.
 
 use std::env;
-use std::io;
 use std::future::{Future, ready};
+use std::io;
 use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;

@@ -14,7 +14,7 @@ const LIFETIME: Duration = Duration::from_secs(15 * 60);
 
 /// How far the call has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Standing {
+pub(in crate::proxy) enum Standing {
     /// A person is asked.
     Asked,
     /// A person has approved it, and the server asks something more.
@@ -23,24 +23,24 @@ pub(in super::super) enum Standing {
 
 /// What was signed.
 #[derive(Clone, Debug, PartialEq)]
-pub(in super::super) struct Claims {
-    pub(in super::super) standing: Standing,
+pub(in crate::proxy) struct Claims {
+    pub(in crate::proxy) standing: Standing,
     /// Of server, tool and arguments: an approval is of one call and no other.
-    pub(in super::super) digest: String,
+    pub(in crate::proxy) digest: String,
     /// By which the state is known where it comes a second time.
-    pub(in super::super) nonce: String,
-    pub(in super::super) expires: SystemTime,
+    pub(in crate::proxy) nonce: String,
+    pub(in crate::proxy) expires: SystemTime,
     /// What the server wants to have back.
-    pub(in super::super) upstream: Option<String>,
+    pub(in crate::proxy) upstream: Option<String>,
 }
 
 impl Claims {
-    pub(in super::super) fn new(standing: Standing, digest: String, nonce: String, upstream: Option<String>) -> Self {
+    pub(in crate::proxy) fn new(standing: Standing, digest: String, nonce: String, upstream: Option<String>) -> Self {
         Self { standing, digest, nonce, expires: SystemTime::now() + LIFETIME, upstream }
     }
 
     /// As a client keeps it.
-    pub(in super::super) fn signed(&self, signer: &Signer) -> String {
+    pub(in crate::proxy) fn signed(&self, signer: &Signer) -> String {
         let standing = if self.standing == Standing::Approved { "approved" } else { "asked" };
         let expires = self.expires.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let claims = json!({
@@ -50,7 +50,7 @@ impl Claims {
     }
 
     /// What a client gives back; `Ok(None)` where it is not the proxy's own.
-    pub(in super::super) fn read(signer: &Signer, state: &str) -> Result<Option<Self>, Unsigned> {
+    pub(in crate::proxy) fn read(signer: &Signer, state: &str) -> Result<Option<Self>, Unsigned> {
         let Some(claims) = signer.read(state)? else { return Ok(None) };
         let text = |key: &str| claims.get(key).and_then(Value::as_str).map(str::to_owned);
         let standing = match claims.get("standing").and_then(Value::as_str) {
@@ -68,13 +68,13 @@ impl Claims {
         }))
     }
 
-    pub(in super::super) fn has_expired(&self) -> bool {
+    pub(in crate::proxy) fn has_expired(&self) -> bool {
         self.expires <= SystemTime::now()
     }
 }
 
 /// What tells a call from others.
-pub(in super::super) fn digest_of(request: &ApprovalRequest) -> String {
+pub(in crate::proxy) fn digest_of(request: &ApprovalRequest) -> String {
     digest(&request.server, &request.tool, &request.arguments)
 }
 

@@ -18,9 +18,9 @@ const OURS: &str = "mcp-bindgen.1.";
 
 /// It looks like the proxy's own, and is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) struct Unsigned;
+pub(in crate::proxy) struct Unsigned;
 
-pub(in super::super) struct Signer {
+pub(in crate::proxy) struct Signer {
     key: hmac::Key,
     random: SystemRandom,
 }
@@ -28,7 +28,7 @@ pub(in super::super) struct Signer {
 impl Signer {
     /// # Errors
     /// Where the key is short, or there is none to be had.
-    pub(in super::super) fn new(key: Option<Vec<u8>>) -> Result<Self, ProxyFault> {
+    pub(in crate::proxy) fn new(key: Option<Vec<u8>>) -> Result<Self, ProxyFault> {
         let random = SystemRandom::new();
         let key = match key {
             Some(key) if key.len() < KEY_BYTES => {
@@ -41,7 +41,7 @@ impl Signer {
     }
 
     /// A text that nobody can guess, and that is never given twice.
-    pub(in super::super) fn nonce(&self) -> String {
+    pub(in crate::proxy) fn nonce(&self) -> String {
         let mut bytes = [0; NONCE_BYTES];
         // Where the system has none, the state is bound to the call all the same; and a nonce that comes twice is spent.
         let _ = self.random.fill(&mut bytes);

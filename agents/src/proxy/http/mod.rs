@@ -10,6 +10,9 @@
 //! body          what is read and what is written
 //! ```
 
+// A refusal is an answer like any other: either way it is moved once, on its way out.
+#![allow(clippy::result_large_err)]
+
 mod access;
 mod bearer;
 mod body;

@@ -110,6 +110,8 @@ pub(super) struct Server {
     pub(super) outs: Arc<Mutex<Vec<Out>>>,
     pub(super) opened: Arc<AtomicUsize>,
     pub(super) closed: Arc<AtomicUsize>,
+    /// Ends all of its connections.
+    pub(super) end: Arc<tokio::sync::Notify>,
 }
 
 impl Server {
@@ -128,6 +130,7 @@ impl Server {
             outs: Arc::default(),
             opened: Arc::default(),
             closed: Arc::default(),
+            end: Arc::default(),
         }
     }
 
@@ -208,7 +211,12 @@ impl Server {
         });
         let mut is_first = true;
         let mut lines = BufReader::new(read).lines();
-        while let Ok(Some(line)) = lines.next_line().await {
+        loop {
+            let line = tokio::select! {
+                line = lines.next_line() => line,
+                () = self.end.notified() => break,
+            };
+            let Ok(Some(line)) = line else { break };
             if std::mem::take(&mut is_first) {
                 self.opened.fetch_add(1, Ordering::SeqCst);
                 self.outs.lock().unwrap().push(out.clone());

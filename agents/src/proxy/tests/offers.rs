@@ -7,7 +7,11 @@ fn offering(name: &'static str) -> Server {
         let params = &request["params"];
         let said = |text: String| json!([{ "role": "user", "content": { "type": "text", "text": text } }]);
         let result = match request["method"].as_str().unwrap_or_default() {
-            "prompts/list" => json!({ "prompts": [{ "name": "greet", "x": 1 }] }),
+            // As many as there are tools.
+            "prompts/list" => {
+                let prompts = ["greet", "other"].into_iter().take(server.tools.lock().unwrap().len());
+                json!({ "prompts": prompts.map(|name| json!({ "name": name, "x": 1 })).collect::<Vec<_>>() })
+            }
             "prompts/get" if params["name"] == "greet" => {
                 json!({ "messages": said(format!("{name} greets {}", params["arguments"]["who"])), "tools": [], "y": 2 })
             }
@@ -111,10 +115,20 @@ async fn a_log_is_for_the_client_whose_connection_it_is() {
 async fn lists_of_prompts_that_change_are_told_of() {
     let server = offering("one");
     let proxy = proxy(&[&server]);
-    let client = legacy(&proxy);
-    soon(client.list_prompts_raw()).await.expect("a list");
-    let mut told = client.notifications();
-    // The same list: no change.
-    server.tell(&json!({ "method": "notifications/prompts/list_changed" }));
-    assert!(tokio::time::timeout(Duration::from_millis(300), told.next()).await.is_err());
+    for client in [legacy(&proxy), modern(&proxy)] {
+        server.tools.lock().unwrap().truncate(1);
+        let mut told = client.notifications();
+        assert_eq!(soon(client.list_prompts_raw()).await.expect("a list").len(), 1);
+        // Until it is heard of what one has without a session.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let changed = json!({ "method": "notifications/prompts/list_changed" });
+        // The same list: no change.
+        server.tell(&changed);
+        assert!(tokio::time::timeout(Duration::from_millis(300), told.next()).await.is_err());
+        server.tools.lock().unwrap().push(tool("u"));
+        server.tell(&changed);
+        assert_eq!(soon(told.next()).await.expect("it is told").method, "notifications/prompts/list_changed");
+        assert_eq!(soon(client.list_prompts_raw()).await.expect("a list").len(), 2);
+        client.close().await;
+    }
 }
