@@ -41,6 +41,9 @@ const KNOWN: [&str; 9] = [
     "initialize",
 ];
 
+/// Those of them that there are no more as of 2026-07-28.
+const REMOVED: [&str; 4] = ["resources/subscribe", "resources/unsubscribe", "logging/setLevel", "initialize"];
+
 /// One request.
 pub(super) struct Request {
     session: Arc<Inner>,
@@ -279,9 +282,10 @@ impl ServerHandler for Request {
         super::listening::listen(&self.session, &context).await
     }
 
-    async fn on_custom_request(&self, request: CustomRequest, _context: Context) -> Result<CustomResult, ErrorData> {
+    async fn on_custom_request(&self, request: CustomRequest, context: Context) -> Result<CustomResult, ErrorData> {
+        let method = request.method.as_str();
         // What has the method of a request that is known and not its form comes here as well.
-        if KNOWN.contains(&request.method.as_str()) {
+        if KNOWN.contains(&method) && !(is_modern(&context) && REMOVED.contains(&method)) {
             let message = format!("the parameters are not those of `{}`", request.method);
             return Err(ErrorData::invalid_params(message, None));
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::future::join_all;
 use mcp_runtime::ClientOptions;
-use rmcp::model::{Implementation, ServerCapabilities, ServerConfig};
+use rmcp::model::{Implementation, ProtocolVersion, ServerCapabilities, ServerConfig};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::{OnceCell, watch};
 use tokio::task::JoinSet;
@@ -90,7 +90,9 @@ impl Shared {
     /// can do.
     pub(super) async fn pool(&self) -> Arc<Scope> {
         let pool = self.pool.get_or_init(|| async {
-            let options = |_: &Open| self.options.clone().on_approval(ask_client);
+            // What such a server asks is passed on only where it speaks as these clients do.
+            let version = ProtocolVersion::V_2026_07_28.as_str();
+            let options = |_: &Open| self.options.clone().protocol_version(version).on_approval(ask_client);
             self.scope(options, None)
         });
         pool.await.clone()

@@ -42,8 +42,9 @@ impl Era {
         let meta = message.get("params").and_then(|params| params.get("_meta"));
         let said = meta.and_then(|meta| meta.get(VERSION_KEY)).and_then(Value::as_str);
         let header = one(headers, VERSION).map_err(|problem| mismatch(id.clone(), problem))?;
-        if method == Some("initialize") {
-            let asked = message.get("params").and_then(|params| params.get("protocolVersion")).and_then(Value::as_str);
+        let asked = message.get("params").and_then(|params| params.get("protocolVersion")).and_then(Value::as_str);
+        // What says its version as requests of 2026-07-28 do is one, of a method that there is no more.
+        if method == Some("initialize") && (asked.is_some() || !said.is_some_and(is_modern)) {
             return match header {
                 Some(header) if asked.is_some_and(|asked| asked != header) => Err(refused(
                     id,
@@ -238,6 +239,8 @@ mod tests {
                 Some("2025-11-25"),
                 None,
             ),
+            (request("initialize", None), None, Some(None)),
+            (request("initialize", Some(NEW)), Some(NEW), Some(modern.clone())),
             (json!({ "method": "notifications/initialized" }), None, Some(None)),
             (json!({ "method": "notifications/cancelled" }), Some(NEW), Some(modern)),
         ] {
