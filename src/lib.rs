@@ -13,6 +13,8 @@ pub use mcp_runtime::*;
 
 #[cfg(feature = "macros")]
 pub use mcp_macros::mcp_tools;
+#[cfg(all(feature = "macros", feature = "agents"))]
+pub use mcp_macros::mcp_template;
 
 /// Includes the bindings that `mcp_codegen::build_script::Builder` generated for a server.
 ///
