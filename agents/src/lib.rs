@@ -70,6 +70,7 @@
 //! stays with the program's own client. Layers of the program do not reach what a provider calls itself.
 
 mod hosted;
+mod jinja;
 mod provider;
 #[cfg(feature = "proxy")]
 pub mod proxy;

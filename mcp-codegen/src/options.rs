@@ -28,6 +28,7 @@ pub struct Options {
     pub(crate) tools: Vec<Vec<String>>,
     pub(crate) exclude: Vec<String>,
     pub(crate) approve: Vec<String>,
+    pub(crate) remote_use: Vec<String>,
     pub(crate) crate_path: TokenStream,
     pub(crate) config: Option<Value>,
     /// Where relative paths of `config` lead, as code.
@@ -47,6 +48,7 @@ impl Options {
             tools: Vec::new(),
             exclude: Vec::new(),
             approve: Vec::new(),
+            remote_use: Vec::new(),
             crate_path: quote!(::mcp_bindgen),
             config: None,
             folder: None,
@@ -63,6 +65,7 @@ impl Options {
         options.tools.extend(config.tools.clone());
         options.exclude.clone_from(&config.exclude);
         options.approve.clone_from(&config.approve);
+        options.remote_use.clone_from(&config.remote_use);
         options.types = config.types;
         options.unknown = config.unknown;
         options.rules = Rules::from(&config.rust);

@@ -11,7 +11,7 @@ use crate::options::Options;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IdlePattern {
-    /// Where it stands: `tools`, `exclude` or `approve`.
+    /// Where it stands: `tools`, `exclude`, `approve` or `remote_use`.
     pub key: &'static str,
     /// The pattern.
     pub pattern: String,
@@ -71,7 +71,9 @@ impl Options {
         let names = tool_names(snapshot);
         let keyed = |key, patterns| std::iter::repeat(key).zip::<&Vec<String>>(patterns);
         let tools = self.tools.iter().flatten().filter_map(|pattern| self.idle_among(pattern, &names));
-        let others = keyed("exclude", &self.exclude).chain(keyed("approve", &self.approve));
+        let others = keyed("exclude", &self.exclude)
+            .chain(keyed("approve", &self.approve))
+            .chain(keyed("remote_use", &self.remote_use));
         let others = others.filter_map(|(key, pattern)| {
             let unused = !names.iter().any(|name| matches_glob(pattern, name));
             unused.then(|| self.idle(key, pattern, Idle::NoTool, &names))

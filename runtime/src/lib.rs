@@ -45,10 +45,12 @@ pub use auth::{
 };
 pub use call::{
     Annotations, AsArguments, CallError, CallErrorKind, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind,
-    Content, Dispatched, DynCallTool, Progress, ProgressStream, ServerSpec, Tool, ToolCall, ToolReply, ToolResult,
-    ToolSpec, TypedCall, WithOptions, parse_arguments,
+    Content, Dispatched, DynCallTool, PassedInput, Progress, ProgressStream, ServerSpec, Tool, ToolCall, ToolReply,
+    ToolResult, ToolSpec, TypedCall, WithOptions, parse_arguments,
 };
 pub use catalog::changes::ToolChanges;
+pub use catalog::declared::Declared;
+pub use catalog::notifications::{Notification, Notifications};
 pub use catalog::prompts::{GetPrompt, PromptMessage, PromptRequest, PromptResult};
 pub use catalog::resources::{ReadResource, ResourceContents, ResourceRequest, ResourceResult};
 pub use catalog::specs::{PromptArgumentSpec, PromptSpec, ResourceTemplateSpec};

@@ -26,6 +26,7 @@ mod role;
 mod shape;
 #[cfg(feature = "template")]
 pub mod template;
+mod wrapper;
 
 pub use alike::{Alike, Class};
 pub use bundle::lookup;
@@ -33,3 +34,4 @@ pub use document::Document;
 pub use normalize::{Kinds, SchemaId, Schemas};
 pub use role::Role;
 pub use shape::{Branch, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown};
+pub use wrapper::{WRAPPER_FIELD, wraps_result};

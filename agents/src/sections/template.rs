@@ -1,21 +1,16 @@
 //! The templates of sections.
 
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior, Value as Shown};
+use minijinja::{Environment, Error, Value as Shown};
 use serde_json::Value;
 
 use super::params::Names;
 use super::plain;
+use crate::jinja;
 
-/// How many instructions a template may take: no loop of one that anybody would read comes near.
-const FUEL: u64 = 1_000_000;
-
-/// Templates read nothing but what they are given: no files, no other templates, and no text of a parameter.
+/// Those of sections, in which a value can be shown as a line.
 pub(super) fn environment() -> Environment<'static> {
-    let mut environment = Environment::new();
-    environment.set_undefined_behavior(UndefinedBehavior::Strict);
-    environment.set_auto_escape_callback(|_| AutoEscape::None);
-    environment.set_fuel(Some(FUEL));
+    let mut environment = jinja::environment();
     environment.add_filter("line", |text: String| plain::line(&text));
     environment
 }
@@ -50,9 +45,9 @@ pub(super) fn render(environment: &Environment<'_>, source: &str, values: &Value
     Ok(text.trim().to_owned())
 }
 
-/// minijinja's own words, without the template around them.
+/// minijinja's words, with the line.
 fn in_words(error: &Error) -> String {
-    let what = error.detail().map_or_else(|| error.kind().to_string(), |detail| format!("{}: {detail}", error.kind()));
+    let what = jinja::in_words(error);
     match error.line() {
         Some(line) => format!("{what} (line {line})"),
         None => what,

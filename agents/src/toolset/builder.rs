@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::carried::Carried;
+use super::direct;
 use super::entry::{Entry, Function, Handler, opens_sections};
 use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 use super::function::{Typed, schema_of};
@@ -115,6 +116,7 @@ impl ToolsetBuilder {
                 description: tool.description.map(Arc::from),
                 input_schema: Arc::new(schema),
                 annotations: tool.annotations,
+                wraps: tool.output_schema.is_some_and(direct::text_wraps),
                 handler: calls.handler(Some((server, tool))),
                 rewrites: Rewrites::default(),
                 prepared: Prepared::default(),
@@ -225,6 +227,7 @@ impl ToolsetBuilder {
                 description: text("description").map(Arc::from),
                 input_schema: Arc::new(tool.get("inputSchema").cloned().unwrap_or_else(|| json!({ "type": "object" }))),
                 annotations: hints.map(annotations).unwrap_or_default(),
+                wraps: tool.get("outputSchema").is_some_and(mcp_schema::wraps_result),
                 handler: calls.handler(None),
                 rewrites: Rewrites::default(),
                 prepared: Prepared::default(),

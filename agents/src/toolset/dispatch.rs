@@ -1,5 +1,7 @@
 //! One call, from what a model sent to what it is told.
 
+use std::sync::Arc;
+
 use mcp_model::printable;
 use mcp_runtime::validate::Violation;
 use mcp_runtime::{CallError, CallOptions, Client, DynCallTool, ToolCall, ToolReply, ToolResult};
@@ -76,21 +78,37 @@ impl Toolset {
                 return with_message(result.into());
             }
         };
+        match self.carried_out(entry, caller, live, arguments, CallOptions::new().source(SOURCE)).await {
+            Ok(result) => with_message(result.into()),
+            Err(Failure::Call(error)) => of_error_of_server(entry, error),
+            Err(Failure::Gone(words)) => ToolReply::failure(words),
+            Err(Failure::Broken) => ToolReply::failure(broken(&entry.public)),
+        }
+    }
+
+    /// Calls a tool through what calls it, once more where its server has listed it anew.
+    pub(super) async fn carried_out(
+        &self,
+        entry: &Entry,
+        caller: &Arc<dyn DynCallTool>,
+        live: Option<&Client>,
+        arguments: Map<String, Value>,
+        options: CallOptions,
+    ) -> Result<ToolResult, Failure> {
         // Only where it may have to be sent again.
         let again = live.map(|live| (live, arguments.clone()));
-        let outcome = contained(|| caller.call_tool_dyn(self.call_of(entry, arguments))).await;
+        let call = |arguments| self.call_of(entry, arguments).with(options.clone());
+        let outcome = contained(|| caller.call_tool_dyn(call(arguments))).await;
         let outcome = match (outcome, again) {
             (Ok(Err(CallError::ToolNotFound { .. })), Some((live, arguments))) => {
-                match self.listed_anew(entry, live).await {
-                    Ok(()) => contained(|| caller.call_tool_dyn(self.call_of(entry, arguments))).await,
-                    Err(words) => return ToolReply::failure(words),
-                }
+                self.listed_anew(entry, live).await.map_err(Failure::Gone)?;
+                contained(|| caller.call_tool_dyn(call(arguments))).await
             }
             (outcome, _) => outcome,
         };
         match outcome {
-            Ok(outcome) => of_server(entry, outcome),
-            Err(Panicked) => ToolReply::failure(broken(&entry.public)),
+            Ok(outcome) => outcome.map_err(Failure::Call),
+            Err(Panicked) => Err(Failure::Broken),
         }
     }
 
@@ -99,7 +117,7 @@ impl Toolset {
             Handler::Server { bound: Some((server, tool)), .. } => ToolCall::bound(server, tool, arguments),
             _ => ToolCall::new(entry.server.to_string(), entry.tool.to_string(), arguments),
         };
-        self.carried.attached(call).with(CallOptions::new().source(SOURCE))
+        self.carried.attached(call)
     }
 
     /// Asks for the list of a server that does not know the tool.
@@ -123,9 +141,26 @@ impl Toolset {
     }
 }
 
+/// Why a call has no result.
+pub(super) enum Failure {
+    Call(CallError),
+    /// The server does not have the tool any more: in words.
+    Gone(String),
+    /// What calls it panicked.
+    Broken,
+}
+
 /// The arguments as they go to the tool, or what is wrong with them.
 fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, String> {
-    let arguments = arguments.object().map_err(|error| invalid(&entry.public, &error.to_string()))?;
+    let arguments = arguments.object().map_err(|error| error.to_string());
+    arguments.and_then(|arguments| fitted(entry, arguments)).map_err(|what| invalid(&entry.public, &what))
+}
+
+/// The arguments as they go to the tool: they fit its schema, as far as that can be used.
+///
+/// # Errors
+/// What does not fit.
+pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let schema = &*entry.input_schema;
     let check = |arguments: &Value| entry.prepared.check(schema, arguments);
     let sent = Value::Object(arguments);
@@ -136,14 +171,14 @@ fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, St
             // A null that seemed needless is what the schema asks for elsewhere.
             sent
         } else {
-            let explained = || invalid(&entry.public, &mend::explained(schema, &whole, &violation));
+            let explained = || mend::explained(schema, &whole, &violation);
             mended(schema, &whole, &violation, check).ok_or_else(explained)?
         };
     }
     match whole {
         Value::Object(arguments) => Ok(arguments),
         // Nobody takes an object away.
-        _ => Err(invalid(&entry.public, "the arguments are to be a JSON object")),
+        _ => Err("the arguments are to be a JSON object".to_owned()),
     }
 }
 
@@ -184,11 +219,10 @@ fn mended(
     None
 }
 
-fn of_server(entry: &Entry, outcome: Result<ToolResult, CallError>) -> ToolReply {
-    match outcome {
-        Ok(result) => with_message(result.into()),
-        Err(CallError::Tool(result)) => with_message((*result).into()),
-        Err(error) => {
+fn of_error_of_server(entry: &Entry, error: CallError) -> ToolReply {
+    match error {
+        CallError::Tool(result) => with_message((*result).into()),
+        error => {
             let words = of_error(&entry.public, &error);
             let mut reply = ToolReply::from(error);
             reply.message = words;

@@ -27,6 +27,8 @@ pub(crate) struct Entry {
     /// As the server declares it, or as overrides mend it.
     pub(crate) input_schema: Arc<Value>,
     pub(crate) annotations: Annotations,
+    /// Whether the result is in the one-field wrapper that FastMCP and the official Python SDK put around what is no object.
+    pub(crate) wraps: bool,
     pub(crate) handler: Handler,
     /// The schema in the words of providers, once somebody asked for it.
     pub(crate) rewrites: Rewrites,
@@ -86,6 +88,7 @@ impl Entry {
             description: Some(description.into()),
             input_schema: Arc::new(schema),
             annotations: Annotations::default(),
+            wraps: false,
             handler,
             rewrites: Rewrites::default(),
             prepared: Prepared::default(),

@@ -6,6 +6,7 @@ mod ceilings;
 mod contained;
 mod cost;
 mod definitions;
+mod direct;
 mod dispatch;
 mod entry;
 mod error;
@@ -35,6 +36,7 @@ use carried::Carried;
 pub use cost::TOKENIZER;
 pub use cost::{Cost, ToolCost};
 pub use definitions::Definitions;
+pub(crate) use direct::NoResult;
 pub(crate) use entry::{Entry, Function, Handler, Running};
 pub use error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 pub use find::{Deferred, NothingPinned};
@@ -121,8 +123,7 @@ impl Toolset {
     /// The name by which models know a tool of a server.
     #[must_use]
     pub fn name_of(&self, server: &str, tool: &str) -> Option<&str> {
-        let found = self.entries.iter().find(|entry| entry.identity() == (server, tool));
-        found.map(|entry| entry.public.as_str())
+        self.entry_of(server, tool).map(|entry| entry.public.as_str())
     }
 
     /// What servers list that is no tool, or the same one again, and why it is not in the set.
@@ -134,6 +135,10 @@ impl Toolset {
     /// In the order in which models are told of them.
     pub(crate) fn entries(&self) -> &[Arc<Entry>] {
         &self.entries
+    }
+
+    pub(crate) fn entry_of(&self, server: &str, tool: &str) -> Option<&Arc<Entry>> {
+        self.entries.iter().find(|entry| entry.identity() == (server, tool))
     }
 
     pub(crate) fn entry(&self, public: &str) -> Option<&Arc<Entry>> {

@@ -62,6 +62,7 @@ pub(super) fn entry(server: &str, tool: &str, schema: Value, handler: Handler) -
         description: None,
         input_schema: Arc::new(schema),
         annotations: Annotations::default(),
+        wraps: false,
         handler,
         rewrites: Rewrites::default(),
         prepared: Prepared::default(),

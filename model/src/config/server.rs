@@ -10,7 +10,7 @@ use crate::secrets::{ConfigField, quoted};
 use crate::server::{ServerConfig, Transport, is_server_name};
 use crate::{FileError, nearest};
 
-pub(super) const KEYS: [&str; 25] = [
+pub(super) const KEYS: [&str; 26] = [
     "command",
     "args",
     "cwd",
@@ -24,6 +24,7 @@ pub(super) const KEYS: [&str; 25] = [
     "tools",
     "exclude",
     "approve",
+    "remote_use",
     "prefix",
     "types",
     "unknown",
@@ -112,6 +113,7 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.tools = table.read("tools", |node, what| reader.texts(node, what))?;
     server.exclude = table.read("exclude", |node, what| reader.texts(node, what))?.unwrap_or_default();
     server.approve = table.read("approve", |node, what| reader.texts(node, what))?.unwrap_or_default();
+    server.remote_use = table.read("remote_use", |node, what| reader.texts(node, what))?.unwrap_or_default();
     server.prefix = table.read("prefix", |node, what| reader.prefix(node, what))?.unwrap_or_default();
     server.types = table.read("types", |node, what| reader.types(node, what))?.unwrap_or_default();
     server.unknown = table.read("unknown", |node, what| reader.unknown(node, what))?.unwrap_or_default();

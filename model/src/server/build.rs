@@ -15,6 +15,7 @@ impl ServerConfig {
             tools: None,
             exclude: Vec::new(),
             approve: Vec::new(),
+            remote_use: Vec::new(),
             prefix: Prefix::ServerName,
             types: Types::Native,
             unknown: UnknownKeys::Ignore,
@@ -130,6 +131,14 @@ impl ServerConfig {
     #[must_use]
     pub fn approve<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
         self.approve.extend(globs.into_iter().map(Into::into));
+        self
+    }
+
+    /// Lets templates that do not come from a local file call the tools that fit one of these globs. They may call none
+    /// else.
+    #[must_use]
+    pub fn remote_use<S: Into<String>>(mut self, globs: impl IntoIterator<Item = S>) -> Self {
+        self.remote_use.extend(globs.into_iter().map(Into::into));
         self
     }
 

@@ -56,6 +56,7 @@ impl ServerConfig {
         }
         put_list(&mut json, "exclude", &shown.exclude);
         put_list(&mut json, "approve", &shown.approve);
+        put_list(&mut json, "remote_use", &shown.remote_use);
         match &shown.prefix {
             Prefix::ServerName => {}
             Prefix::None => put(&mut json, "prefix", false),

@@ -187,6 +187,9 @@ pub struct ServerConfig {
     pub exclude: Vec<String>,
     /// Globs of the tools whose calls need an approval, which the runtime asks the program for.
     pub approve: Vec<String>,
+    /// Globs of the tools that templates from elsewhere than a local file may call; of `tools` and `exclude` nothing is taken
+    /// back by it. None by default.
+    pub remote_use: Vec<String>,
     /// What the names of the bindings begin with.
     pub prefix: Prefix,
     /// What makes the types of the bindings.
@@ -225,8 +228,21 @@ impl ServerConfig {
         self.tools.as_deref().is_none_or(fits) && !fits(&self.exclude)
     }
 
+    /// Whether templates from elsewhere than a local file may call a tool that is selected: it fits one of `remote_use`.
+    ///
+    /// ```
+    /// use mcp_model::ServerConfig;
+    ///
+    /// let server = ServerConfig::stdio("files", "files-server").remote_use(["list_*"]);
+    /// assert!(server.lets_remote_use("list_files") && !server.lets_remote_use("delete_file"));
+    /// ```
+    #[must_use]
+    pub fn lets_remote_use(&self, tool: &str) -> bool {
+        self.remote_use.iter().any(|pattern| matches_glob(pattern, tool))
+    }
+
     /// The same server, of which is demanded what `other` demands wherever this configuration does not say: `tools`,
-    /// `exclude`, `approve`, `drift`, `pin`, and of a child process `isolation`. Who says how a server is reached need not repeat what was demanded of it.
+    /// `exclude`, `approve`, `remote_use`, `drift`, `pin`, and of a child process `isolation`. Who says how a server is reached need not repeat what was demanded of it.
     ///
     /// ```
     /// use mcp_model::ServerConfig;
@@ -243,7 +259,11 @@ impl ServerConfig {
         if matches!(self.transport, Transport::Stdio { .. }) && self.isolation.is_none() {
             self.isolation = other.isolation.clone().map(|isolation| isolation.led_from(other.folder.as_deref()));
         }
-        for (own, others) in [(&mut self.exclude, &other.exclude), (&mut self.approve, &other.approve)] {
+        for (own, others) in [
+            (&mut self.exclude, &other.exclude),
+            (&mut self.approve, &other.approve),
+            (&mut self.remote_use, &other.remote_use),
+        ] {
             if own.is_empty() {
                 own.clone_from(others);
             }

@@ -18,6 +18,7 @@ impl fmt::Debug for ServerConfig {
             .field("tools", &shown.tools)
             .field("exclude", &shown.exclude)
             .field("approve", &shown.approve)
+            .field("remote_use", &shown.remote_use)
             .field("prefix", &shown.prefix)
             .field("types", &shown.types)
             .field("unknown", &shown.unknown)

@@ -156,6 +156,7 @@ impl ServerConfig {
             tools: self.tools.as_deref().map(|tools| notes("tools", tools)).transpose()?,
             exclude: notes("exclude", &self.exclude)?,
             approve: notes("approve", &self.approve)?,
+            remote_use: notes("remote_use", &self.remote_use)?,
             rust: self.rust.map_texts(|text| change(ConfigField::Note("rust"), text))?,
             description: self
                 .description

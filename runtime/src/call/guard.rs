@@ -23,10 +23,14 @@ pub(crate) trait Guard: Any + Send + Sync {
     /// Whether the configuration lets a program use a tool of this name at all.
     fn selects(&self, tool: &str) -> bool;
 
+    /// Whether the configuration lets a template from elsewhere than a local file use a tool of this name: `remote_use`.
+    fn lets_remote_use(&self, tool: &str) -> bool;
+
     /// The name of the server, whatever a call says.
     fn server(&self) -> &str;
 
-    /// Whether the configuration lets a program use the tool at all: `tools`, `exclude`.
+    /// Whether the configuration lets a program use the tool at all: `tools`, `exclude`, and `remote_use` for whom it is
+    /// meant for.
     fn admit(&self, call: &ToolCall) -> Result<(), CallError>;
 
     /// Asks for the approval that the configuration demands: `approve`.

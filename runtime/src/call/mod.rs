@@ -8,6 +8,7 @@ mod encode;
 mod error;
 mod error_kind;
 mod guard;
+mod input;
 mod offer;
 mod options;
 mod passage;
@@ -34,6 +35,7 @@ pub use error_kind::CallErrorKind;
 #[doc(hidden)]
 pub use guard::Demands;
 pub(crate) use guard::{Checking, Guard};
+pub use input::PassedInput;
 #[doc(hidden)]
 pub use offer::Offer;
 pub use options::CallOptions;
@@ -41,6 +43,7 @@ pub(crate) use passage::{Limit, Passage, Place};
 pub(crate) use progress::Listener;
 pub use progress::{Progress, ProgressStream};
 pub use reply::ToolReply;
+pub(crate) use result::INPUT_REQUIRED;
 pub use result::ToolResult;
 pub use spec::{Annotations, ServerSpec, ToolSpec};
 pub use tool::{Tool, call, call_untyped, parse_arguments, place_of, print_arguments, read_arguments};

@@ -37,6 +37,13 @@ impl Offer {
     pub fn admits(&self, tool: &str) -> bool {
         self.guard().is_none_or(|guard| guard.selects(tool)) && self.admits.iter().all(|admits| admits(tool))
     }
+
+    /// The same of a call that is made for a template from elsewhere than a local file: `remote_use` of the configuration has
+    /// to name the tool as well. What has no configuration lets such calls be made.
+    #[must_use]
+    pub fn admits_remote(&self, tool: &str) -> bool {
+        self.guard().is_none_or(|guard| guard.lets_remote_use(tool)) && self.admits(tool)
+    }
 }
 
 impl fmt::Debug for Offer {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use super::input::PassedInput;
 use super::progress::{Listener, Progress, ProgressStream, listen};
 
 /// Options of one call: its time, its progress, its cancellation, its `_meta`.
@@ -38,6 +39,9 @@ struct Given {
     cancellation: Option<CancellationToken>,
     meta: Option<Arc<Map<String, Value>>>,
     source: Option<Arc<str>>,
+    input: Option<PassedInput>,
+    capabilities: Option<Arc<Value>>,
+    is_remote: bool,
 }
 
 impl CallOptions {
@@ -101,8 +105,9 @@ impl CallOptions {
         self.set(|given| given.cancellation = Some(token))
     }
 
-    /// Adds a key to the call's `_meta`. Keys that the protocol sets (`progressToken`, `io.modelcontextprotocol/..`) make
-    /// the call fail with [`CallError::InvalidArguments`](super::CallError::InvalidArguments).
+    /// Adds a key to the call's `_meta`. Keys that the client sets (`progressToken`, `io.modelcontextprotocol/..`) make
+    /// the call fail with [`CallError::InvalidArguments`](super::CallError::InvalidArguments);
+    /// `io.modelcontextprotocol/logLevel`, by which servers of 2026-07-28 are asked for their log, is the caller's.
     #[must_use]
     pub fn meta(self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.set(|given| {
@@ -122,6 +127,55 @@ impl CallOptions {
     #[must_use]
     pub fn source(self, name: impl Into<String>) -> Self {
         self.set(|given| given.source = Some(name.into().into()))
+    }
+
+    /// Has the caller answer what the server wants to know before it gives a result: what it asks (2026-07-28,
+    /// `input_required`) is the result of the call, as sent, instead of being answered by the handlers of the client. The
+    /// answers go with the next call, beside the same arguments.
+    ///
+    /// Such a result is none of the tool: no cache keeps it, nothing that waits for a success takes it for one, it is not
+    /// checked against the tool's schema, and events tell of
+    /// [`CallOutcome::InputRequired`](crate::events::CallOutcome::InputRequired). A tool that makes a task of the call is
+    /// waited for all the same. Servers of older versions ask while the call is under way, so the handlers of the client
+    /// answer them, and answers that are given with a call of such a server make it fail with
+    /// [`CallError::InvalidArguments`](super::CallError::InvalidArguments).
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_runtime::Client, ask: impl AsyncFn(&serde_json::Value) -> serde_json::Map<String, serde_json::Value>) -> Result<(), mcp_runtime::CallError> {
+    /// use mcp_runtime::{CallOptions, CallTool, PassedInput, ToolCall};
+    ///
+    /// let call = ToolCall::new("trips", "book", Default::default());
+    /// let mut result = client.call_tool(call.clone().with(CallOptions::new().pass_input(PassedInput::new()))).await?;
+    /// while result.needs_input() {
+    ///     let answers = ask(&result.to_json()["inputRequests"]).await;
+    ///     let state = result.extra.get("requestState").and_then(|state| state.as_str());
+    ///     let input = PassedInput::new().responses(answers).state(state.map(str::to_owned));
+    ///     result = client.call_tool(call.clone().with(CallOptions::new().pass_input(input))).await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn pass_input(self, input: PassedInput) -> Self {
+        self.set(|given| given.input = Some(input))
+    }
+
+    /// Declares these client capabilities for this call, instead of those of the client: an object as in the protocol's
+    /// `ClientCapabilities`. It is for calls that are made for somebody else, who may answer other things than this
+    /// program. Only servers of 2026-07-28 hear of it, which are told with every request; older ones are told once for the
+    /// whole connection, by [`ClientOptions::capabilities`](crate::ClientOptions::capabilities), and calls of them are as
+    /// they would be without.
+    #[must_use]
+    pub fn client_capabilities(self, capabilities: impl Into<Value>) -> Self {
+        self.set(|given| given.capabilities = Some(Arc::new(capabilities.into())))
+    }
+
+    /// Marks a call as made for a template that does not come from a local file: the client makes it only where `remote_use`
+    /// of the server's configuration names the tool.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn remote(self) -> Self {
+        self.set(|given| given.is_remote = true)
     }
 
     /// These options, and where one is not set that of `defaults`.
@@ -176,6 +230,31 @@ impl CallOptions {
     pub(crate) fn given_source(&self) -> Option<&str> {
         self.given()?.source.as_deref()
     }
+
+    /// Whether the server, or what governs the call at the client, has to see this very call: what somebody else was
+    /// answered is no answer to it.
+    pub(crate) fn are_for_the_server(&self) -> bool {
+        self.given().is_some_and(|given| {
+            given.progress.is_some()
+                || given.meta.is_some()
+                || given.input.is_some()
+                || given.capabilities.is_some()
+                || given.is_remote
+        })
+    }
+
+    /// What the caller answers, where it does.
+    pub(crate) fn passed_input(&self) -> Option<&PassedInput> {
+        self.given()?.input.as_ref()
+    }
+
+    pub(crate) fn given_capabilities(&self) -> Option<&Value> {
+        self.given()?.capabilities.as_deref()
+    }
+
+    pub(crate) fn is_remote(&self) -> bool {
+        self.given().is_some_and(|given| given.is_remote)
+    }
 }
 
 impl Given {
@@ -195,6 +274,9 @@ impl Given {
             cancellation: self.cancellation.or_else(|| defaults.cancellation.clone()),
             meta,
             source: self.source.or_else(|| defaults.source.clone()),
+            input: self.input.or_else(|| defaults.input.clone()),
+            capabilities: self.capabilities.or_else(|| defaults.capabilities.clone()),
+            is_remote: self.is_remote || defaults.is_remote,
         }
     }
 }
@@ -208,6 +290,9 @@ impl fmt::Debug for CallOptions {
             .field("cancellation", &self.cancellation().is_some())
             .field("meta", &self.given_meta().map(|meta| meta.keys().collect::<Vec<_>>()))
             .field("source", &self.given_source())
+            .field("input", &self.passed_input())
+            .field("client_capabilities", &self.given_capabilities())
+            .field("remote", &self.is_remote())
             .finish()
     }
 }
@@ -231,5 +316,21 @@ mod tests {
     fn debug_does_not_show_what_meta_holds() {
         let shown = format!("{:?}", CallOptions::new().meta("key", "hunter22"));
         assert!(shown.contains("key") && !shown.contains("hunter22"), "{shown}");
+    }
+
+    #[test]
+    fn a_call_that_is_remote_stays_so() {
+        let remote = CallOptions::new().remote();
+        assert!(CallOptions::new().timeout(Duration::ZERO).or(&remote).is_remote());
+        assert!(remote.or(&CallOptions::new().timeout(Duration::ZERO)).is_remote());
+        assert!(!CallOptions::new().is_remote());
+    }
+
+    #[test]
+    fn debug_does_not_show_what_was_answered() {
+        let answers = serde_json::json!({ "who": { "action": "accept", "content": { "pin": "hunter22" } } });
+        let input = PassedInput::new().responses(answers.as_object().cloned()).state("hunter22".to_owned());
+        let shown = format!("{:?}", CallOptions::new().pass_input(input));
+        assert!(shown.contains("who") && !shown.contains("hunter22"), "{shown}");
     }
 }

@@ -9,6 +9,9 @@ use serde_json::{Map, Value};
 use super::{CallError, Content, Tool};
 use crate::observe::redact::{LONGEST_MESSAGE, Redactor};
 
+/// The `resultType` of what is no result yet.
+pub(crate) const INPUT_REQUIRED: &str = "input_required";
+
 /// The result of a call, exactly as the server sent it: its fields are the program's data. `Debug`, and what errors say of
 /// it, is without the secrets of the server's configuration.
 #[derive(Clone, Default, PartialEq)]
@@ -113,6 +116,19 @@ impl ToolResult {
         if self.is_error { Err(CallError::Tool(Box::new(self))) } else { Ok(self) }
     }
 
+    /// Whether this is no result of the tool yet, but what the server wants to know before it gives one (2026-07-28,
+    /// `resultType`: `input_required`): [`extra`](Self::extra) has `inputRequests` and `requestState` as sent. Only calls
+    /// with [`CallOptions::pass_input`](crate::CallOptions::pass_input) get it.
+    #[must_use]
+    pub fn needs_input(&self) -> bool {
+        self.extra.get("resultType").and_then(Value::as_str) == Some(INPUT_REQUIRED)
+    }
+
+    /// Whether the tool did what was asked of it.
+    pub(crate) fn is_success(&self) -> bool {
+        !self.is_error && !self.needs_input()
+    }
+
     /// The text blocks, joined by newlines.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.content.iter().filter_map(Content::as_text).collect();
@@ -158,7 +174,10 @@ impl fmt::Debug for Exact<'_> {
 impl Serialize for ToolResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut fields = serializer.serialize_map(None)?;
-        fields.serialize_entry("content", &self.content)?;
+        // What is no result yet has none.
+        if !(self.content.is_empty() && self.needs_input()) {
+            fields.serialize_entry("content", &self.content)?;
+        }
         if let Some(structured) = &self.structured {
             fields.serialize_entry("structuredContent", structured)?;
         }
@@ -226,6 +245,19 @@ mod tests {
         for odd in [json!({"content": [], "isError": "yes", "_meta": 5}), json!({"content": [], "isError": null})] {
             assert_eq!(ToolResult::from_json("s", "t", odd.clone()).to_json(), odd);
         }
+    }
+
+    #[test]
+    fn what_is_asked_is_no_result_and_prints_as_it_was_sent() {
+        let sent = json!({
+            "resultType": "input_required", "requestState": "opaque",
+            "inputRequests": { "who": { "method": "elicitation/create", "params": { "message": "?" } } },
+        });
+        let asked = ToolResult::from_json("s", "t", sent.clone());
+        assert!(asked.needs_input() && !asked.is_success());
+        assert_eq!(asked.to_json(), sent);
+        let done = ToolResult::from_json("s", "t", json!({ "content": [], "resultType": "complete" }));
+        assert!(!done.needs_input() && done.is_success());
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 mod capture;
 pub(crate) mod changes;
+pub(crate) mod declared;
 pub(crate) mod drift;
+pub(crate) mod notifications;
 pub(crate) mod prompts;
 pub(crate) mod resources;
 pub(crate) mod specs;
@@ -15,6 +17,7 @@ use mcp_model::Snapshot;
 use serde::ser::SerializeMap;
 use serde_json::{Map, Value};
 
+use self::declared::Declared;
 #[cfg(feature = "http")]
 use crate::observe::redact::LONGEST_MESSAGE;
 use crate::session::connection::{Connection, Listing};
@@ -46,23 +49,19 @@ impl Client {
         let connection = self.connection().await?;
         let mut tools = settled_tools(self, &connection).await?;
         tools.sort_by(|a, b| name_of(a).cmp(name_of(b)));
-        let mut handshake = connection.handshake.clone();
-        let mut prompts = declared(self, &connection, Listing::Prompts).await?;
-        let mut resource_templates = declared(self, &connection, Listing::ResourceTemplates).await?;
+        let mut prompts = declared_list(self, &connection, Listing::Prompts).await?;
+        let mut resource_templates = declared_list(self, &connection, Listing::ResourceTemplates).await?;
         // A snapshot is kept with the code: a server that repeats its key must not put it there.
-        let said = tools.iter_mut().chain(&mut prompts).chain(&mut resource_templates).chain([&mut handshake]);
+        let said = tools.iter_mut().chain(&mut prompts).chain(&mut resource_templates);
         said.for_each(|value| connection.link.notes.redactor().description(value));
-        let server_info = handshake
-            .get("serverInfo")
-            .or_else(|| handshake.pointer("/_meta/io.modelcontextprotocol~1serverInfo"))
-            .cloned();
+        let Declared { protocol_version, server_info, capabilities, instructions } = Declared::by(&connection);
         Ok(Snapshot {
             server: Some(self.name().to_owned()),
-            protocol_version: Some(connection.protocol_version.clone()),
+            protocol_version: Some(protocol_version),
             server_info,
-            capabilities: handshake.get("capabilities").cloned(),
+            capabilities,
             client_capabilities: Some(connection.declared.clone()),
-            instructions: handshake.get("instructions").and_then(Value::as_str).map(str::to_owned),
+            instructions,
             tools,
             prompts,
             resource_templates,
@@ -97,6 +96,15 @@ pub(crate) async fn tools(
     Ok(found)
 }
 
+/// One page of tools, without those that may not be offered over this connection.
+#[cfg(feature = "http")]
+pub(crate) fn usable_page(server: &str, connection: &Connection, mut page: Value) -> Value {
+    if let Some(Value::Array(tools)) = page.get_mut("tools") {
+        *tools = without_unusable_headers(server, connection, std::mem::take(tools));
+    }
+    page
+}
+
 /// The protocol forbids offering a tool over HTTP whose header annotations cannot be followed.
 #[cfg(feature = "http")]
 fn without_unusable_headers(server: &str, connection: &Connection, mut tools: Vec<Value>) -> Vec<Value> {
@@ -123,7 +131,7 @@ fn without_unusable_headers(server: &str, connection: &Connection, mut tools: Ve
     tools
 }
 
-pub(crate) async fn declared(
+pub(crate) async fn declared_list(
     client: &Client,
     connection: &Connection,
     listing: Listing,

@@ -9,7 +9,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::declared;
+use super::declared_list;
 use crate::observe::redact::Redactor;
 use crate::session::ask::Ask;
 use crate::session::connection::Listing;
@@ -126,7 +126,7 @@ impl Client {
     /// As [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_prompts_raw(&self) -> Result<Vec<Value>, ConnectError> {
         let connection = self.connection().await?;
-        declared(self, &connection, Listing::Prompts).await
+        declared_list(self, &connection, Listing::Prompts).await
     }
 }
 

@@ -12,7 +12,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::declared;
+use super::declared_list;
 use crate::observe::redact::Redactor;
 use crate::session::ask::Ask;
 use crate::session::connection::{Connection, Listing};
@@ -143,7 +143,7 @@ impl Client {
     /// As [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_resources_raw(&self) -> Result<Vec<Value>, ConnectError> {
         let connection = self.connection().await?;
-        declared(self, &connection, Listing::Resources).await
+        declared_list(self, &connection, Listing::Resources).await
     }
 
     /// The resource templates, each as the server sent it; none where the server does not declare resources.
@@ -152,7 +152,7 @@ impl Client {
     /// As [`list_tools_raw`](Self::list_tools_raw).
     pub async fn list_resource_templates_raw(&self) -> Result<Vec<Value>, ConnectError> {
         let connection = self.connection().await?;
-        declared(self, &connection, Listing::ResourceTemplates).await
+        declared_list(self, &connection, Listing::ResourceTemplates).await
     }
 }
 

@@ -24,6 +24,8 @@ const INVALID_PARAMS: i32 = -32602;
 /// Keys of a request's `_meta` that the protocol has for itself.
 const PROGRESS_TOKEN: &str = "progressToken";
 const RESERVED: &str = "io.modelcontextprotocol/";
+/// Of these what the caller says: how much of its log the server is to send.
+const CALLERS: [&str; 1] = ["io.modelcontextprotocol/logLevel"];
 
 impl CallTool for Client {
     async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
@@ -100,6 +102,13 @@ impl Client {
             return Err(CallError::timeout(self.name(), what, after, Dispatched::No));
         };
         let connection = connection.map_err(|error| self.not_connected(what, error))?;
+        if options.passed_input().is_some_and(|input| !input.is_empty()) && !connection.is_modern() {
+            let message = format!(
+                "answers are passed on with it, and the server speaks {}, of which nothing asks for them; leave them out",
+                connection.protocol_version
+            );
+            return Err(self.invalid(what, message));
+        }
         // The configured time counts from when the connection is there.
         Ok((connection, given.unwrap_or_else(|| self.patience()).until(limit.end)))
     }
@@ -114,16 +123,27 @@ impl Client {
     }
 
     fn check_meta(&self, what: &str, options: &CallOptions) -> Result<(), CallError> {
-        let mut keys = options.given_meta().into_iter().flat_map(Map::keys);
-        let Some(key) = keys.find(|key| *key == PROGRESS_TOKEN || key.starts_with(RESERVED)) else {
-            return Ok(());
-        };
-        Err(CallError::InvalidArguments {
+        if options.given_capabilities().is_some_and(|capabilities| !capabilities.is_object()) {
+            return Err(self.invalid(what, "client capabilities are a JSON object".to_owned()));
+        }
+        let is_reserved =
+            |key: &&String| *key == PROGRESS_TOKEN || (key.starts_with(RESERVED) && !CALLERS.contains(&key.as_str()));
+        match options.given_meta().into_iter().flat_map(Map::keys).find(is_reserved) {
+            Some(key) => {
+                Err(self
+                    .invalid(what, format!("the client itself sets `{key}` in `_meta`; leave it out of the options")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn invalid(&self, what: &str, message: String) -> CallError {
+        CallError::InvalidArguments {
             server: self.name().to_owned(),
             tool: what.to_owned(),
             pointer: String::new(),
-            message: format!("the client itself sets `{key}` in `_meta`; leave it out of the options"),
-        })
+            message,
+        }
     }
 
     /// Makes a call, as a span of its own.

@@ -22,6 +22,10 @@ impl Guard for Client {
         self.config().selects(tool)
     }
 
+    fn lets_remote_use(&self, tool: &str) -> bool {
+        self.config().lets_remote_use(tool)
+    }
+
     fn server(&self) -> &str {
         self.name()
     }
@@ -33,7 +37,7 @@ impl Guard for Client {
     fn admit(&self, call: &ToolCall) -> Result<(), CallError> {
         let config = self.config();
         if config.selects(&call.tool) {
-            return Ok(());
+            return self.admit_remote(call);
         }
         let reason = if config.exclude.iter().any(|pattern| matches_glob(pattern, &call.tool)) {
             "`exclude` of the server's configuration names it"
@@ -62,10 +66,24 @@ impl Client {
     /// already done for the calls that come through it.
     pub(super) async fn check(&self, call: &ToolCall) -> Result<(), CallError> {
         if call.passage.is_guarded_by(self.id()) {
-            return Ok(());
+            // What stands between the stack and this client may have marked the call.
+            return self.admit_remote(call);
         }
         self.admit(call)?;
         self.approved(call).await
+    }
+
+    /// Whether the call may be made for whom it is made for.
+    fn admit_remote(&self, call: &ToolCall) -> Result<(), CallError> {
+        if !call.options.is_remote() || self.config().lets_remote_use(&call.tool) {
+            return Ok(());
+        }
+        Err(CallError::denied(
+            self.name(),
+            &*call.tool,
+            "the template that calls it does not come from a local file, and `remote_use` of the server's configuration does \
+             not name it; name it there if such templates may call it",
+        ))
     }
 
     fn demand(&self) -> Demand {

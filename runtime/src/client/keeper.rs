@@ -15,7 +15,7 @@ use super::lease::Opened;
 use super::options::ClientOptions;
 use super::state::{ConnectionState, Status};
 use crate::catalog::drift::{self, Demand};
-use crate::catalog::{changes, subscriptions};
+use crate::catalog::{changes, notifications, subscriptions};
 use crate::session::deadline::Patience;
 use crate::session::eras::establish;
 use crate::{ConnectError, ConnectErrorKind as Kind};
@@ -94,6 +94,8 @@ impl Keeper {
 
     async fn keep(&mut self) {
         let mut attempt = self.open(self.patience()).await;
+        // A keeper after another one opens a connection after another one.
+        let mut is_another = self.number > 1;
         while let Some(outcome) = attempt {
             let opened = match outcome {
                 Ok(opened) => opened,
@@ -107,7 +109,8 @@ impl Keeper {
                 let _ = service.waiting().await;
             });
             self.report(ConnectionState::Connected, Progress::Open(opened.clone()));
-            let end = self.attend(&opened, &mut serving).await;
+            let end = self.attend(&opened, &mut serving, is_another).await;
+            is_another = true;
             hang_up.cancel();
             self.status.observer.session_ended(since.elapsed(), end == End::Lost);
             self.leaving.retain(|serving| !serving.is_finished());
@@ -126,7 +129,7 @@ impl Keeper {
     }
 
     /// Waits until the connection is of no more use.
-    async fn attend(&mut self, opened: &Opened, serving: &mut JoinHandle<()>) -> End {
+    async fn attend(&mut self, opened: &Opened, serving: &mut JoinHandle<()>, is_another: bool) -> End {
         let patience = self.call_timeout();
         tokio::select! {
             _ = serving => End::Lost,
@@ -138,6 +141,7 @@ impl Keeper {
             }
             never = Box::pin(changes::forward(&opened.connection, &self.status.tools)) => match never {},
             never = Box::pin(subscriptions::keep(&opened.connection, &self.status.resources, patience)) => match never {},
+            never = Box::pin(notifications::keep(&opened.connection, &self.status.notices, is_another)) => match never {},
             never = Box::pin(compare_tools(&self.config, &self.options, &self.status, opened)) => match never {},
         }
     }
@@ -148,7 +152,7 @@ impl Keeper {
             biased;
             _ = told(&mut self.orders, None) => None,
             // Large, and in two places of a task that otherwise only waits.
-            outcome = Box::pin(establish(&self.config, &self.options, patience)) => Some(outcome.map(Opened::new)),
+            outcome = Box::pin(establish(&self.config, &self.options, &self.status.notices, patience)) => Some(outcome.map(Opened::new)),
         }
     }
 

@@ -8,6 +8,7 @@ mod keeper;
 mod lease;
 pub(crate) mod options;
 mod pool;
+mod requesting;
 pub(crate) mod resolve;
 pub(crate) mod secrets;
 mod servers;
@@ -27,6 +28,7 @@ use self::supervisor::Supervisor;
 use crate::catalog::changes::Changes;
 use crate::catalog::drift::Baseline;
 use crate::observe::{Events, Observer};
+use crate::session::notices::Notices;
 use crate::session::subscriptions::Subscriptions;
 
 use crate::session::deadline::Patience;
@@ -259,6 +261,10 @@ impl Client {
 
     pub(crate) fn changes(&self) -> &Changes {
         &self.supervisor.status.tools
+    }
+
+    pub(crate) fn notices(&self) -> &Arc<Notices> {
+        &self.supervisor.status.notices
     }
 
     pub(crate) fn subscriptions(&self) -> &Arc<Subscriptions> {

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 use crate::catalog::changes::Changes;
 use crate::catalog::drift::Told;
 use crate::observe::Observer;
+use crate::session::notices::Notices;
 use crate::session::subscriptions::Subscriptions;
 
 /// What the connection of a [`Client`](crate::Client) is doing.
@@ -65,6 +66,8 @@ pub(super) struct Status {
     pub(super) observer: Arc<Observer>,
     pub(super) tools: Changes,
     pub(super) resources: Arc<Subscriptions>,
+    /// Who hears of what servers tell.
+    pub(super) notices: Arc<Notices>,
     /// What was told of tools that are not those that were bound.
     pub(super) drift: Told,
 }
@@ -77,6 +80,7 @@ impl Status {
             state: watch::Sender::new(state),
             tools: Changes::new(observer.clone()),
             resources: Arc::default(),
+            notices: Arc::default(),
             drift: Told::new(observer.clone()),
             observer,
         }

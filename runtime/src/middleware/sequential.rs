@@ -179,7 +179,7 @@ impl Around for SequentialDependency {
         let new = || Arc::new(Mutex::new(vec![Progress::default(); self.after.len()]));
         let running = Running::begin(self.remembered(&key, new), indices);
         let outcome = below.call(call).await;
-        if outcome.as_ref().is_ok_and(|result| !result.is_error) {
+        if outcome.as_ref().is_ok_and(ToolResult::is_success) {
             running.note(|progress| progress.has_succeeded = true);
             // Nobody else has it: other scopes have taken its place meanwhile, and a later call of this one another place.
             if Arc::strong_count(&running.known) == 1 {

@@ -138,7 +138,7 @@ impl Around for Transaction {
         // Dropped before the turn ends.
         let mut rollback = self.begin(&call)?;
         let outcome = below.call(call).await;
-        if outcome.as_ref().is_ok_and(|result| !result.is_error) {
+        if outcome.as_ref().is_ok_and(ToolResult::is_success) {
             rollback.restore = None;
         }
         outcome

@@ -46,6 +46,9 @@ impl Around for Validate {
         let Some(spec) = call.known() else { return below.call(call).await };
         check_arguments(spec, &mut call)?;
         let answer = below.call(call).await?;
+        if answer.needs_input() {
+            return Ok(answer);
+        }
         match result(spec, &answer) {
             Ok(()) => Ok(answer),
             Err(refusal) => Err(CallError::Decode {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::call::INPUT_REQUIRED;
 use crate::{CallError, CallErrorKind, ConnectionState, Dispatched, ToolCall, ToolResult};
 
 /// What happened, in the words of whoever watches. None of it shows a secret of the configuration, and none of it what
@@ -157,6 +158,9 @@ pub enum CallOutcome {
         /// Whether the server may have acted on it.
         dispatched: Dispatched,
     },
+    /// The server wants to know something before it gives a result, and the caller answers it with another call:
+    /// [`CallOptions::pass_input`](crate::CallOptions::pass_input).
+    InputRequired,
     /// Nobody waited for the end: the future of the call was dropped. Whether the server acted on it is not known.
     Dropped,
 }
@@ -165,6 +169,7 @@ impl CallOutcome {
     pub(super) fn of(outcome: &Result<ToolResult, CallError>) -> Self {
         match outcome {
             Ok(result) if result.is_error => Self::ToolError,
+            Ok(result) if result.needs_input() => Self::InputRequired,
             Ok(_) => Self::Success,
             Err(CallError::Tool(_)) => Self::ToolError,
             Err(error) => Self::Failed { kind: error.kind(), dispatched: error.dispatched() },
@@ -177,6 +182,11 @@ impl CallOutcome {
         matches!(self, Self::Success)
     }
 
+    /// Whether something went wrong.
+    pub(super) const fn is_failure(self) -> bool {
+        !matches!(self, Self::Success | Self::InputRequired)
+    }
+
     /// The outcome as one word of metrics and traces: `success`, `tool_error`, `timeout`, `dropped`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -184,6 +194,7 @@ impl CallOutcome {
             Self::Success => "success",
             Self::ToolError => CallErrorKind::Tool.as_str(),
             Self::Failed { kind, .. } => kind.as_str(),
+            Self::InputRequired => INPUT_REQUIRED,
             Self::Dropped => "dropped",
         }
     }

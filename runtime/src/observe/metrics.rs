@@ -106,7 +106,7 @@ impl Timing {
             let code = if KNOWN_CODES.contains(code) { code.to_string() } else { OTHER.to_owned() };
             labels.push(Label::new("rpc.response.status_code", code.clone()));
             labels.push(Label::new("error.type", code));
-        } else if !outcome.is_success() {
+        } else if outcome.is_failure() {
             labels.push(Label::from_static_parts("error.type", outcome.as_str()));
         }
         histogram!(OPERATION_DURATION, labels).record(begun.elapsed());
@@ -125,7 +125,7 @@ fn labels_of(server: &str, endpoint: &Endpoint) -> Vec<Label> {
 fn tool_label(tool: &str, is_bound: bool, outcome: CallOutcome) -> Label {
     let is_known = is_bound
         || match outcome {
-            CallOutcome::Success | CallOutcome::ToolError => true,
+            CallOutcome::Success | CallOutcome::ToolError | CallOutcome::InputRequired => true,
             CallOutcome::Failed { kind, .. } => kind == CallErrorKind::Tool,
             CallOutcome::Dropped => false,
         };

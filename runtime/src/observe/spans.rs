@@ -121,7 +121,7 @@ impl CallSpan {
         };
         self.span.record("rpc.response.status_code", code.as_deref());
         let outcome = CallOutcome::of(outcome);
-        if !outcome.is_success() {
+        if outcome.is_failure() {
             self.failed(code.as_deref().unwrap_or(outcome.as_str()));
         }
     }

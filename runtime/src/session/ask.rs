@@ -1,8 +1,8 @@
 //! What a server answers in rounds: the calls of tools, prompts, and what resources hold.
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, GetPromptRequest, GetPromptRequestParams, InputResponses,
-    ReadResourceRequest, ReadResourceRequestParams, RequestMetaObject,
+    CallToolRequest, CallToolRequestParams, ClientRequest, CustomRequest, GetMeta, GetPromptRequest,
+    GetPromptRequestParams, InputResponses, ReadResourceRequest, ReadResourceRequestParams, RequestMetaObject,
 };
 use serde_json::{Map, Value};
 
@@ -15,6 +15,12 @@ pub(crate) enum Ask {
     },
     Prompt(GetPromptRequestParams),
     Resource(ReadResourceRequestParams),
+    /// Whatever a program asks in the protocol's own words.
+    Raw {
+        method: &'static str,
+        params: Map<String, Value>,
+        meta: RequestMetaObject,
+    },
 }
 
 impl Ask {
@@ -25,7 +31,7 @@ impl Ask {
     pub(super) fn session(&self) -> Option<u64> {
         match self {
             Self::Tool { session, .. } => *session,
-            Self::Prompt(_) | Self::Resource(_) => None,
+            Self::Prompt(_) | Self::Resource(_) | Self::Raw { .. } => None,
         }
     }
 
@@ -39,12 +45,17 @@ impl Ask {
         Self::Resource(ReadResourceRequestParams::new(uri))
     }
 
+    pub(crate) fn raw(method: &'static str, params: Map<String, Value>) -> Self {
+        Self::Raw { method, params, meta: RequestMetaObject::default() }
+    }
+
     pub(super) fn set_meta(&mut self, meta: &Map<String, Value>) {
         let meta: Option<RequestMetaObject> = serde_json::from_value(Value::Object(meta.clone())).ok();
         match self {
             Self::Tool { params, .. } => params.meta = meta,
             Self::Prompt(params) => params.meta = meta,
             Self::Resource(params) => params.meta = meta,
+            Self::Raw { meta: own, .. } => *own = meta.unwrap_or_default(),
         }
     }
 
@@ -54,6 +65,16 @@ impl Ask {
             Self::Tool { params, .. } => (&mut params.request_state, &mut params.input_responses),
             Self::Prompt(params) => (&mut params.request_state, &mut params.input_responses),
             Self::Resource(params) => (&mut params.request_state, &mut params.input_responses),
+            Self::Raw { params, .. } => {
+                let responses = answers.map(|answers| Value::Object(answers.into_iter().collect()));
+                for (key, value) in [("requestState", state.map(Value::String)), ("inputResponses", responses)] {
+                    match value {
+                        Some(value) => params.insert(key.to_owned(), value),
+                        None => params.remove(key),
+                    };
+                }
+                return;
+            }
         };
         *request_state = state;
         *input_responses = answers;
@@ -64,6 +85,11 @@ impl Ask {
             Self::Tool { params, .. } => ClientRequest::CallToolRequest(CallToolRequest::new(params.clone())),
             Self::Prompt(params) => ClientRequest::GetPromptRequest(GetPromptRequest::new(params.clone())),
             Self::Resource(params) => ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params.clone())),
+            Self::Raw { method, params, meta } => {
+                let mut request = CustomRequest::new(*method, Some(Value::Object(params.clone())));
+                *request.get_meta_mut() = meta.clone();
+                ClientRequest::CustomRequest(request)
+            }
         }
     }
 }

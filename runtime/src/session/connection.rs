@@ -17,6 +17,7 @@ use tokio::sync::{Mutex, watch};
 
 use crate::Dispatched;
 use crate::session::deadline::Patience;
+use crate::session::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
 use crate::session::request::{RequestError, request};
 use crate::session::server_requests::{Answers, Handler};
 use crate::session::subscriptions::Subscriptions;
@@ -180,6 +181,21 @@ impl Connection {
                 self.list_changes.send_modify(|count| *count += 1);
             }
         }
+        Ok(())
+    }
+
+    /// Has a server tell of changes to these lists, where it does on request alone; ends when it stops. What it tells is heard
+    /// where messages arrive.
+    pub(crate) async fn listen_to_lists(&self, changes: &[&str]) -> Result<(), String> {
+        let mut filter = SubscriptionFilter::builder();
+        if changes.contains(&PROMPTS_CHANGED) {
+            filter = filter.prompts_list_changed();
+        }
+        if changes.contains(&RESOURCES_CHANGED) {
+            filter = filter.resources_list_changed();
+        }
+        let mut subscription = self.peer.listen(filter.build()).await.map_err(|error| error.to_string())?;
+        while subscription.next().await.map_err(|error| error.to_string())?.is_some() {}
         Ok(())
     }
 

@@ -21,6 +21,7 @@ use crate::observe::redact::Redactor;
 use crate::session::connection::Connection;
 use crate::session::deadline::Deadline;
 use crate::session::failure::Failure as RequestFailure;
+use crate::session::notices::Notices;
 use crate::session::server_requests::{Answers, Handler};
 #[cfg(feature = "stdio")]
 use crate::transport::duplex::Streams;
@@ -48,6 +49,7 @@ struct Failure {
 pub(crate) async fn establish(
     config: &ServerConfig,
     options: &ClientOptions,
+    notices: &Arc<Notices>,
     patience: Duration,
 ) -> Result<Connection, ConnectError> {
     let deadline = Deadline::after(patience);
@@ -72,7 +74,8 @@ pub(crate) async fn establish(
         return Err(ConnectError::new(&config.name, Kind::Timeout, message));
     };
     let Resolved { config, redactor } = resolved?;
-    let attempt = |era| Box::pin(attempt(&config, options, hint.clone(), &redactor, era, deadline, patience));
+    let time = (deadline, patience);
+    let attempt = |era| Box::pin(attempt((&config, options), notices, hint.clone(), &redactor, era, time));
     match (modern, options.opens_one_transport()) {
         (true, false) => discover_first(attempt, patience / 2).await,
         (true, true) => in_turn(attempt, [Era::Discover, Era::Initialize]).await,
@@ -128,13 +131,12 @@ where
 }
 
 async fn attempt(
-    config: &ServerConfig,
-    options: &ClientOptions,
+    (config, options): (&ServerConfig, &ClientOptions),
+    notices: &Arc<Notices>,
     hint: Option<ProtocolVersion>,
     redactor: &Redactor,
     era: Era,
-    until: Deadline,
-    patience: Duration,
+    (until, patience): (Deadline, Duration),
 ) -> Result<Connection, Failure> {
     #[cfg_attr(
         not(any(feature = "auth", feature = "cassette")),
@@ -147,6 +149,7 @@ async fn attempt(
         streams: options.streams().cloned(),
         ..Link::new(config, redactor, options.call_timeout(config.timeout))
     };
+    link.ledger.heard_by(notices.clone());
     #[cfg(feature = "cassette")]
     if let Some(cassette) = options.inserted_cassette() {
         link.player = cassette.player();

@@ -20,6 +20,7 @@ use crate::session::deadline::Deadline;
 use crate::session::failure::Failure;
 pub(crate) use crate::session::limits::Limits;
 use crate::session::list_news::ListNews;
+use crate::session::notices::Notices;
 use crate::session::raw::{self, UNREADABLE};
 use crate::session::silence::{Silence, TIMEOUTS_WITHOUT_A_SIGN};
 use crate::session::ticket::{State, Ticket};
@@ -55,6 +56,7 @@ pub(crate) struct Ledger {
     redactor: Redactor,
     witness: OnceLock<Arc<dyn Witness>>,
     pub(crate) list_news: ListNews,
+    notices: OnceLock<Arc<Notices>>,
     book: Mutex<Book>,
 }
 
@@ -77,14 +79,19 @@ struct Book {
 
 impl Ledger {
     pub(crate) fn new(limits: Limits, timeout: Duration, redactor: Redactor) -> Arc<Self> {
-        let (witness, list_news, book) = Default::default();
-        Arc::new(Self { limits, timeout, redactor, witness, list_news, book })
+        let (witness, list_news, notices, book) = Default::default();
+        Arc::new(Self { limits, timeout, redactor, witness, list_news, notices, book })
     }
 
     /// Has a witness see what passes from now on; there is one at most.
     #[cfg_attr(not(feature = "cassette"), allow(dead_code))]
     pub(crate) fn witnessed_by(&self, witness: Arc<dyn Witness>) {
         let _ = self.witness.set(witness);
+    }
+
+    /// Has whoever listens hear what the server tells.
+    pub(crate) fn heard_by(&self, notices: Arc<Notices>) {
+        let _ = self.notices.set(notices);
     }
 
     /// Takes in a request of about `size` bytes.
@@ -232,6 +239,9 @@ impl Ledger {
             let listener = params.and_then(|params| book.note_progress(params));
             drop(book);
             self.list_news.hear(&fields);
+            if let Some(notices) = self.notices.get() {
+                notices.hear(&fields, &self.redactor);
+            }
             if let Some(witness) = self.witness.get() {
                 witness.said(&fields);
             }

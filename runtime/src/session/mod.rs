@@ -10,6 +10,7 @@ pub(crate) mod failure;
 pub(crate) mod ledger;
 mod limits;
 pub(crate) mod list_news;
+pub(crate) mod notices;
 pub(crate) mod raw;
 pub(crate) mod request;
 mod rounds;

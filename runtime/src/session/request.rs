@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rmcp::model::{
     CancelledNotificationParam, ClientJsonRpcMessage, ClientRequest, ErrorData, GetExtensions, GetMeta, ProgressToken,
-    ServerResult,
+    RequestMetaObject, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use serde_json::{Map, Value};
@@ -74,11 +74,13 @@ pub(crate) struct Terms {
     pub(crate) questions: Option<Questions>,
     /// The one session that it may go to, where it is for no other.
     pub(crate) session: Option<u64>,
+    /// What it says of whom it is made for, where that is not this client.
+    pub(crate) stamp: Option<RequestMetaObject>,
 }
 
 impl From<Patience> for Terms {
     fn from(patience: Patience) -> Self {
-        Self { patience, listener: None, cancellation: None, questions: None, session: None }
+        Self { patience, listener: None, cancellation: None, questions: None, session: None, stamp: None }
     }
 }
 
@@ -90,7 +92,7 @@ pub(crate) async fn request(
     mut request: ClientRequest,
     terms: impl Into<Terms>,
 ) -> Result<Value, RequestError> {
-    let Terms { patience, listener, cancellation, questions, session } = terms.into();
+    let Terms { patience, listener, cancellation, questions, session, stamp } = terms.into();
     let ticket = ledger.admit(size_of(&request), patience.first, listener).map_err(RequestError::Failed)?;
     ticket.is_for(session);
     request.extensions_mut().insert(ticket.clone());
@@ -99,7 +101,7 @@ pub(crate) async fn request(
     let outcome = tokio::select! {
         biased;
         () = cancelled(cancellation.as_ref()) => Err(RequestError::Cancelled(pending.give_up())),
-        answer = pending.answer(request, run_out(&ticket, patience, questions)) => answer,
+        answer = pending.answer(request, stamp, run_out(&ticket, patience, questions)) => answer,
     };
     if is_call {
         note_request(ticket.id());
@@ -115,7 +117,8 @@ pub(crate) async fn request_directly(
     mut request: ClientRequest,
     terms: Terms,
 ) -> Option<Result<Value, RequestError>> {
-    let Terms { patience, listener, cancellation, questions, session } = terms;
+    // What it says is in the request already.
+    let Terms { patience, listener, cancellation, questions, session, stamp: _ } = terms;
     let ticket = match ledger.admit(size_of(&request), patience.first, listener) {
         Ok(ticket) => ticket,
         Err(failure) => return Some(Err(RequestError::Failed(failure))),
@@ -166,10 +169,13 @@ impl Pending<'_> {
     async fn answer(
         &self,
         request: ClientRequest,
+        stamp: Option<RequestMetaObject>,
         time_is_up: impl Future<Output = ()>,
     ) -> Result<Value, RequestError> {
         let mut time_is_up = pin!(time_is_up);
-        let sending = self.peer.send_request_with_option(request, PeerRequestOptions::no_options());
+        let mut options = PeerRequestOptions::no_options();
+        options.meta = stamp;
+        let sending = self.peer.send_request_with_option(request, options);
         let mut handle = tokio::select! {
             biased;
             sent = sending => match sent {

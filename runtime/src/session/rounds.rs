@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rmcp::model::{
     CancelTaskParams, CancelTaskRequest, ClientRequest, ErrorCode, ErrorData, GetMeta, GetTaskParams, GetTaskRequest,
-    InputResponses, UpdateTaskParams, UpdateTaskRequest,
+    InputResponses, RequestMetaObject, UpdateTaskParams, UpdateTaskRequest,
 };
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -13,9 +13,11 @@ use super::ask::Ask;
 use super::connection::Connection;
 use super::deadline::{Deadline, Patience};
 use super::request::{RequestError, Terms, cancelled, request, request_directly};
+use crate::call::INPUT_REQUIRED;
 use crate::client::handlers::Unanswered;
 use crate::{CallOptions, Dispatched};
 
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const MAX_INPUT_ROUNDS: usize = 10;
 const PAUSE_BEFORE_ASKING_AGAIN: Duration = Duration::from_millis(100);
 /// How often a task is asked for where the server does not say, and at most.
@@ -40,6 +42,12 @@ impl Connection {
         if let Some(meta) = options.given_meta() {
             ask.set_meta(meta);
         }
+        let passed = options.passed_input();
+        // Of an older server, which asks nothing of the kind, whoever has answers has been told.
+        if let Some(input) = passed.filter(|input| self.is_modern() && !input.is_empty()) {
+            let responses = input.responses.clone().map(|responses| responses.into_iter().collect());
+            ask.go_on(input.state.clone(), responses);
+        }
         let mut time = Time { patience, for_answers: self.answers.longest_in_all() };
         for round in 0..MAX_INPUT_ROUNDS {
             let mut result = self
@@ -50,7 +58,8 @@ impl Connection {
                 return Err(RequestError::invalid("the result is no object"));
             }
             match result.get("resultType").and_then(Value::as_str).filter(|_| self.is_modern()) {
-                Some("input_required") => {}
+                Some(INPUT_REQUIRED) if passed.is_some() => return Ok(result),
+                Some(INPUT_REQUIRED) => {}
                 Some("task") => return Box::pin(self.finished(result, options, time)).await,
                 _ => return Ok(result),
             }
@@ -78,9 +87,13 @@ impl Connection {
             // Where results carry the questions, it is known whose they are.
             questions: (!self.is_modern()).then(|| self.answers.questions()),
             session,
+            stamp: self.own_stamp(options),
         };
         if let (Some(direct), ClientRequest::CallToolRequest(_)) = (self.link.direct.get(), &request) {
             request.get_meta_mut().extend(self.stamp.clone());
+            if let Some(own) = self.own_stamp(options) {
+                request.get_meta_mut().extend(own);
+            }
             let answer = request_directly(direct.as_ref(), &self.peer, &self.link.ledger, request, terms()).await;
             if let Some(answer) = answer {
                 return answer;
@@ -89,6 +102,14 @@ impl Connection {
         }
         // What seldom happens lies elsewhere, or the futures of all calls are several times as long.
         Box::pin(self::request(&self.peer, &self.link.ledger, request, terms())).await
+    }
+
+    /// What a request says of whom it is made for, where that is not this client.
+    fn own_stamp(&self, options: &CallOptions) -> Option<RequestMetaObject> {
+        let capabilities = options.given_capabilities().filter(|_| self.is_modern())?;
+        let mut own = RequestMetaObject::default();
+        own.insert(CLIENT_CAPABILITIES.to_owned(), capabilities.clone());
+        Some(own)
     }
 
     /// The answers to what the server asks; the time that they take does not count.
@@ -150,7 +171,7 @@ impl Connection {
                     Some("cancelled") => {
                         return Err(RequestError::invalid("the server cancelled the task that it made of it"));
                     }
-                    Some("input_required") => {
+                    Some(INPUT_REQUIRED) => {
                         let asked = task.get_mut("inputRequests").map(Value::take);
                         let asked = asked.and_then(|asked| unanswered(asked, &mut answered));
                         if asked.is_some()

@@ -55,7 +55,9 @@ pub struct Piece {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PieceKind {
-    /// Text as it stands, `{% raw %}` and what `[[[[` stands for included.
+    /// Text as it stands, `{% raw %}` and what `[[[[` stands for included. The `-` of a statement or an expression takes
+    /// white space of the text right beside it alone: where a comment or a raw block ends its reach, an empty text stands
+    /// in between.
     Text(String),
     /// `{{ .. }}`, with its braces.
     Expression(String),

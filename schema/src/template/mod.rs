@@ -1,10 +1,23 @@
 //! Templates whose actions call tools: their language, and whether what they say of tools is so.
 //!
 //! A template is text of minijinja with slots between `[[` and `]]`. [`Template::parse`] reads it once, without a server and
-//! without the values; what a tool answers is never read as a template.
+//! without the values; what a tool answers is never read as a template. [`Tools::check`] says what of its actions does not
+//! fit the tools that there are: the same where a crate is built and where a template runs.
 
 mod ast;
+mod blocks;
+mod check;
+mod code;
+mod cursor;
+mod fault;
+mod parse;
+mod slot;
+mod slots;
+mod text;
+mod value;
 
 pub use ast::{
     Action, Argument, Completion, Fault, OnError, Part, Piece, PieceKind, Place, Segment, Target, Template, Term, Text,
 };
+pub use check::{Takes, Tool, Tools};
+pub use slots::{Slot, SlotKind, Slots};

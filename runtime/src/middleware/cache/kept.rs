@@ -173,7 +173,7 @@ impl Lead {
         let tell = kept.flights.remove(&flight).flatten();
         let of = kept.of(flight.0.server());
         if let Ok(result) = outcome
-            && !result.is_error
+            && result.is_success()
             && of.writing == 0
             && of.generation == generation
         {

@@ -31,7 +31,8 @@ const ENTRIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 /// seen after the time to live at the latest, as is a write that takes effect after its call has ended in a timeout or was
 /// dropped.
 ///
-/// Calls that want to hear of progress or have `_meta` of their own always go to the server, and are not kept. What the
+/// Calls that want to hear of progress, have `_meta` or client capabilities of their own, pass on what the server asks, or are
+/// made for a template from elsewhere always go to the server, and are not kept. What the
 /// program attached to a call does not tell it from another: where results are different for each user, take a cache for each.
 ///
 /// ```
@@ -168,7 +169,7 @@ impl Around for Cache {
             let _writing = self.kept.write(&call.server);
             return below.call(call).await;
         }
-        let has_wishes = call.options.listener().is_some() || call.options.given_meta().is_some();
+        let has_wishes = call.options.are_for_the_server();
         if has_wishes { below.call(call).await } else { self.read(call, below).await }
     }
 }

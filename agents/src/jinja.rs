@@ -1,0 +1,23 @@
+//! minijinja, as all text here is made with it.
+
+use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
+
+use crate::text::line;
+
+/// How many instructions one text may take: no loop of one that anybody would read comes near.
+pub(crate) const FUEL: u64 = 1_000_000;
+
+/// Templates read nothing but what they are given: no files, no other templates, and no text of a value.
+pub(crate) fn environment() -> Environment<'static> {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_fuel(Some(FUEL));
+    environment
+}
+
+/// minijinja's own words, without the template around them.
+pub(crate) fn in_words(error: &Error) -> String {
+    let kind = error.kind();
+    line(&error.detail().map_or_else(|| kind.to_string(), |detail| format!("{kind}: {detail}")))
+}

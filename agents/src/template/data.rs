@@ -1,0 +1,242 @@
+//! JSON in templates: walked as data, printed as JSON, and never read as a template.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use minijinja::value::{Enumerator, Object, ObjectRepr, Value, ValueKind};
+use serde_json::{Number, Value as Json};
+
+/// As deep as `serde_json` reads text.
+pub(super) const DEEPEST: usize = 128;
+
+/// A list or an object. minijinja's own would lose the order of keys, and print as Python does.
+#[derive(Debug)]
+struct Data {
+    form: Form,
+    /// The text that it was read from, and prints as.
+    text: Option<Arc<str>>,
+}
+
+#[derive(Debug)]
+enum Form {
+    List(Vec<Value>),
+    Object { members: Vec<(Arc<str>, Value)>, places: BTreeMap<Arc<str>, usize> },
+}
+
+/// Why a value of a template is none of JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoJson {
+    Undefined,
+    /// Functions, namespaces, bytes, numbers that JSON does not have.
+    Other(&'static str),
+}
+
+impl Data {
+    fn of(form: Form, text: Option<Arc<str>>) -> Value {
+        Value::from_object(Self { form, text })
+    }
+}
+
+/// A value of JSON; none where it is deeper than anybody reads it.
+pub(super) fn of_json(json: Json) -> Option<Value> {
+    within(json, DEEPEST)
+}
+
+fn within(json: Json, depth: usize) -> Option<Value> {
+    Some(match json {
+        Json::Null => Value::from(()),
+        Json::Bool(is_so) => Value::from(is_so),
+        Json::Number(number) => of_number(&number),
+        Json::String(text) => Value::from(text),
+        Json::Array(_) | Json::Object(_) => Data::of(form(json, depth)?, None),
+    })
+}
+
+/// The form of a list or an object.
+fn form(json: Json, depth: usize) -> Option<Form> {
+    let depth = depth.checked_sub(1)?;
+    match json {
+        Json::Array(items) => items.into_iter().map(|item| within(item, depth)).collect::<Option<_>>().map(Form::List),
+        Json::Object(members) => {
+            let members = members.into_iter().map(|(key, value)| Some((Arc::from(key), within(value, depth)?)));
+            let members: Vec<(Arc<str>, Value)> = members.collect::<Option<_>>()?;
+            let places = members.iter().enumerate().map(|(place, (key, _))| (key.clone(), place)).collect();
+            Some(Form::Object { members, places })
+        }
+        _ => None,
+    }
+}
+
+fn of_number(number: &Number) -> Value {
+    match (number.as_i64(), number.as_u64()) {
+        (Some(integer), _) => Value::from(integer),
+        (None, Some(integer)) => Value::from(integer),
+        // A number of JSON is one of these three.
+        (None, None) => Value::from(number.as_f64().unwrap_or_default()),
+    }
+}
+
+/// A text. That of a JSON object or list can be walked as such, and prints as it came.
+pub(super) fn of_text(text: String) -> Value {
+    let may_be_walked = text.trim_start().starts_with(['{', '[']);
+    let json = may_be_walked.then(|| serde_json::from_str(&text).ok()).flatten();
+    match json.and_then(|json| form(json, DEEPEST)) {
+        Some(form) => Data::of(form, Some(text.into())),
+        None => Value::from(text),
+    }
+}
+
+/// The value as JSON. What was read from a text is the text again, or `as_data` what the text says.
+pub(super) fn to_json(value: &Value, as_data: bool) -> Result<Json, NoJson> {
+    json_within(value, as_data, DEEPEST)
+}
+
+fn json_within(value: &Value, as_data: bool, depth: usize) -> Result<Json, NoJson> {
+    let within = |value: &Value| {
+        let depth = depth.checked_sub(1).ok_or(NoJson::Other("a value that is too deep"))?;
+        json_within(value, as_data, depth)
+    };
+    if let Some(data) = value.downcast_object_ref::<Data>() {
+        return match (&data.text, &data.form) {
+            (Some(text), _) if !as_data => Ok(Json::String(text.to_string())),
+            (_, Form::List(items)) => items.iter().map(within).collect(),
+            (_, Form::Object { members, .. }) => {
+                members.iter().map(|(key, value)| Ok((key.to_string(), within(value)?))).collect()
+            }
+        };
+    }
+    match value.kind() {
+        ValueKind::Undefined => Err(NoJson::Undefined),
+        ValueKind::None => Ok(Json::Null),
+        ValueKind::Bool => Ok(Json::Bool(value.is_true())),
+        ValueKind::Number => number(value).map(Json::Number).ok_or(NoJson::Other("a number that JSON does not have")),
+        ValueKind::String => Ok(Json::String(value.as_str().unwrap_or_default().to_owned())),
+        ValueKind::Seq | ValueKind::Iterable => {
+            let items = value.try_iter().map_err(|_| NoJson::Other("what cannot be listed"))?;
+            items.map(|item| within(&item)).collect()
+        }
+        ValueKind::Map => {
+            let keys = value.try_iter().map_err(|_| NoJson::Other("what cannot be listed"))?;
+            let member = |key: Value| {
+                let member = value.get_item(&key).map_err(|_| NoJson::Undefined)?;
+                Ok((key.to_string(), within(&member)?))
+            };
+            keys.map(member).collect()
+        }
+        ValueKind::Bytes => Err(NoJson::Other("bytes")),
+        _ => Err(NoJson::Other("a function or the like")),
+    }
+}
+
+fn number(value: &Value) -> Option<Number> {
+    if value.is_integer() {
+        return match value.as_i64() {
+            Some(integer) => Some(integer.into()),
+            None => u64::try_from(value.clone()).ok().map(Number::from),
+        };
+    }
+    f64::try_from(value.clone()).ok().and_then(Number::from_f64)
+}
+
+/// Whether something in it was read from a text.
+pub(super) fn holds_text(value: &Value) -> bool {
+    fn within(value: &Value, depth: usize) -> bool {
+        let Some(data) = value.downcast_object_ref::<Data>() else { return false };
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        data.text.is_some()
+            || match &data.form {
+                Form::List(items) => items.iter().any(|item| within(item, depth)),
+                Form::Object { members, .. } => members.iter().any(|(_, member)| within(member, depth)),
+            }
+    }
+    within(value, DEEPEST)
+}
+
+/// The value as it is printed: texts as they are, all else as JSON.
+///
+/// # Errors
+/// Where there is none.
+pub(super) fn printed(value: &Value) -> Result<String, NoJson> {
+    if let Some(text) = value.as_str() {
+        return Ok(text.to_owned());
+    }
+    match to_json(value, false) {
+        Ok(Json::String(text)) => Ok(text),
+        Ok(json) => Ok(json.to_string()),
+        Err(NoJson::Undefined) => Err(NoJson::Undefined),
+        // As minijinja shows a function, a namespace, infinity.
+        Err(NoJson::Other(_)) => Ok(value.to_string()),
+    }
+}
+
+impl Object for Data {
+    fn repr(self: &Arc<Self>) -> ObjectRepr {
+        match self.form {
+            Form::List(_) => ObjectRepr::Seq,
+            Form::Object { .. } => ObjectRepr::Map,
+        }
+    }
+
+    fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
+        match &self.form {
+            Form::List(items) => items.get(key.as_usize()?).cloned(),
+            Form::Object { members, places } => members.get(*places.get(key.as_str()?)?).map(|(_, value)| value.clone()),
+        }
+    }
+
+    fn enumerate(self: &Arc<Self>) -> Enumerator {
+        match &self.form {
+            Form::List(items) => Enumerator::Seq(items.len()),
+            Form::Object { members, .. } => {
+                let keys: Vec<Value> = members.iter().map(|(key, _)| Value::from(key)).collect();
+                Enumerator::Values(keys)
+            }
+        }
+    }
+
+    fn render(self: &Arc<Self>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.text, to_json(&Value::from_dyn_object(self.clone()), false)) {
+            (Some(text), _) => f.write_str(text),
+            (None, Ok(json)) => write!(f, "{json}"),
+            (None, Err(_)) => Err(fmt::Error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_comes_back_as_it_was() {
+        let text = r#"{"z":1,"a":[5.0,-3,18446744073709551615,1e300,true,null,"x",{}],"m":{"":[[]]}}"#;
+        let json: Json = serde_json::from_str(text).unwrap();
+        let value = of_json(json.clone()).unwrap();
+        assert_eq!(to_json(&value, false), Ok(json));
+        assert_eq!(printed(&value).unwrap(), text);
+        assert_eq!(value.to_string(), text);
+        assert!(!holds_text(&value));
+    }
+
+    #[test]
+    fn text_of_json_is_walked_and_prints_as_it_came() {
+        let text = "[ {\"n\": 1} ]\n";
+        let value = of_text(text.to_owned());
+        assert_eq!(printed(&value).unwrap(), text);
+        assert_eq!(value.get_item_by_index(0).unwrap().get_attr("n").unwrap(), Value::from(1));
+        assert_eq!(to_json(&value, false), Ok(json!(text)));
+        assert_eq!(to_json(&value, true), Ok(json!([{"n": 1}])));
+        for plain in ["{not", "5", "\"x\"", "", "[1,"] {
+            assert_eq!(of_text(plain.to_owned()), Value::from(plain));
+        }
+    }
+
+    #[test]
+    fn what_is_deep_is_refused() {
+        let deep = (0..1000).fold(json!(1), |inner, _| Json::Array(vec![inner]));
+        assert!(of_json(deep).is_none());
+    }
+}

@@ -1,0 +1,151 @@
+//! Why there is no text of a template.
+
+use std::error::Error;
+use std::fmt;
+
+use mcp_model::printable;
+use mcp_runtime::CallError;
+use mcp_schema::template::{Fault, Place};
+
+/// All that is wrong with a template, or the one thing that ended its run. Shown, each has the template's name, line and
+/// column: `prompts/triage.md:3:5: ..`. No value of a variable is in it, and no secret.
+#[derive(Clone, Debug)]
+pub struct TemplateError {
+    template: String,
+    problems: Vec<TemplateProblem>,
+}
+
+/// One thing that is wrong with a template.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TemplateProblem {
+    /// What, for a program.
+    pub kind: TemplateErrorKind,
+    /// Where in the template's text.
+    pub place: Option<Place>,
+    /// The action that it is about, as the template calls it: `@mcp`.
+    pub action: Option<String>,
+    /// The server of the action's tool.
+    pub server: Option<String>,
+    /// The wire name of the action's tool.
+    pub tool: Option<String>,
+    /// What, for a person.
+    pub message: String,
+}
+
+/// What can be wrong with a template.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum TemplateErrorKind {
+    /// The file cannot be read.
+    Unreadable,
+    /// The text is no template.
+    Syntax,
+    /// A name, or a part of a value, is not there.
+    Undefined,
+    /// An expression fails with these values.
+    Evaluation,
+    /// A variable that was given is no JSON.
+    Variable,
+    /// There is no such tool, or none that the template may call.
+    UnknownTool,
+    /// The template came from elsewhere than a local file, and may not call the tool.
+    RemoteUse,
+    /// The arguments do not fit the tool. Nothing was sent.
+    Arguments,
+    /// The call failed.
+    Call(Box<CallError>),
+    /// What calls the tool broke down; whether the call had an effect is unknown.
+    Broken,
+    /// Nobody fills a completion slot, or whoever does failed.
+    Completion,
+    /// It takes too much: of instructions, calls, text or time.
+    Limit,
+}
+
+impl TemplateError {
+    pub(super) fn new(template: &str, problems: Vec<TemplateProblem>) -> Self {
+        Self { template: template.to_owned(), problems }
+    }
+
+    pub(super) fn syntax(template: &str, faults: Vec<Fault>) -> Self {
+        let problem = |fault: Fault| TemplateProblem::new(TemplateErrorKind::Syntax, fault.place, fault.message);
+        Self::new(template, faults.into_iter().map(problem).collect())
+    }
+
+    /// The template's name.
+    #[must_use]
+    pub fn template(&self) -> &str {
+        &self.template
+    }
+
+    /// What is wrong, in the order of the text; never none.
+    #[must_use]
+    pub fn problems(&self) -> &[TemplateProblem] {
+        &self.problems
+    }
+}
+
+impl TemplateProblem {
+    pub(super) fn new(kind: TemplateErrorKind, place: Place, message: impl Into<String>) -> Self {
+        Self { place: Some(place), ..Self::of_all(kind, message) }
+    }
+
+    /// One that is about no place.
+    pub(super) fn of_all(kind: TemplateErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, place: None, action: None, server: None, tool: None, message: message.into() }
+    }
+
+    pub(super) fn of_action(self, action: &str) -> Self {
+        Self { action: Some(action.to_owned()), ..self }
+    }
+
+    pub(super) fn of_tool(self, (server, tool): (&str, &str)) -> Self {
+        Self { server: Some(server.to_owned()), tool: Some(tool.to_owned()), ..self }
+    }
+
+    pub(super) fn alone(self, template: &str) -> TemplateError {
+        TemplateError::new(template, vec![self])
+    }
+}
+
+impl fmt::Display for TemplateProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Place { line, column }) = self.place {
+            write!(f, "{line}:{column}: ")?;
+        }
+        if let Some(action) = &self.action {
+            write!(f, "`{}`: ", printable(action))?;
+        }
+        f.write_str(&printable(&self.message))
+    }
+}
+
+impl fmt::Display for TemplateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = printable(&self.template);
+        let one = |f: &mut fmt::Formatter<'_>, problem: &TemplateProblem| {
+            let gap = if problem.place.is_some() { ":" } else { ": " };
+            write!(f, "{name}{gap}{problem}")
+        };
+        match self.problems.as_slice() {
+            [only] => one(f, only),
+            all => {
+                write!(f, "{name}: {} things are wrong", all.len())?;
+                all.iter().try_for_each(|problem| {
+                    f.write_str("\n- ")?;
+                    one(f, problem)
+                })
+            }
+        }
+    }
+}
+
+impl Error for TemplateError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match &self.problems.first()?.kind {
+            TemplateErrorKind::Call(error) => Some(&**error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Slots as they are run: what of them is the same each time, and what has to be evaluated.
+
+use mcp_schema::template::{Action, Argument, Completion, OnError, Part, Place, Target, Term, Text};
+use minijinja::Value;
+use serde_json::{Map, Value as Json};
+
+use super::data::{self, NoJson};
+use super::source::static_text;
+
+/// A slot of a template.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) place: Place,
+    /// What the result is called.
+    pub(super) variable: Text,
+    /// The same where it is a name that templates can use, and always the same.
+    pub(super) name: Option<String>,
+    /// Whether the result is printed at its place.
+    pub(super) prints: bool,
+    pub(super) kind: Kind,
+    /// What is evaluated for it, in the order in which [`filled`](Self::filled) wants it.
+    pub(super) dynamics: Vec<Dynamic>,
+}
+
+#[derive(Debug)]
+pub(super) enum Kind {
+    Action { target: Target, arguments: Vec<Argument>, on_error: OnError },
+    Completion { kind: Option<String>, options: Vec<Argument> },
+}
+
+/// An expression of minijinja in a slot.
+#[derive(Debug)]
+pub(super) struct Dynamic {
+    pub(super) place: Place,
+    pub(super) code: String,
+}
+
+/// A slot with its values.
+#[derive(Debug)]
+pub(super) struct Filled {
+    /// What the result is called.
+    pub(super) variable: String,
+    /// The arguments, or options.
+    pub(super) values: Map<String, Json>,
+    /// The same with what texts of JSON say in their place, where there are such.
+    pub(super) walked: Option<Map<String, Json>>,
+    /// What stands for the result of a call that fails.
+    pub(super) default: Option<Json>,
+}
+
+/// What could not be filled in, by its number among the dynamics.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unfilled {
+    pub(super) dynamic: usize,
+    pub(super) why: NoJson,
+}
+
+impl Slot {
+    pub(super) fn of_action(place: Place, action: &Action) -> Self {
+        let default = match &action.on_error {
+            OnError::Default(term) => Some(term),
+            _ => None,
+        };
+        let variable = action.variable.clone().unwrap_or_else(|| Text::literal(called(&action.target)));
+        let kind = Kind::Action {
+            target: action.target.clone(),
+            arguments: action.arguments.clone(),
+            on_error: action.on_error.clone(),
+        };
+        Self::new(place, variable, action.variable.is_none(), kind, &action.arguments, default)
+    }
+
+    pub(super) fn of_completion(place: Place, completion: &Completion) -> Self {
+        let kind = Kind::Completion { kind: completion.kind.clone(), options: completion.options.clone() };
+        Self::new(place, completion.variable.clone(), true, kind, &completion.options, None)
+    }
+
+    fn new(
+        place: Place,
+        variable: Text,
+        prints: bool,
+        kind: Kind,
+        arguments: &[Argument],
+        default: Option<&Term>,
+    ) -> Self {
+        let mut dynamics = Vec::new();
+        of_text(&variable, place, &mut dynamics);
+        arguments.iter().for_each(|argument| of_term(&argument.value, argument.place, &mut dynamics));
+        default.into_iter().for_each(|default| of_term(default, place, &mut dynamics));
+        let name = static_text(&variable).filter(|name| is_name(name));
+        Self { place, variable, name, prints, kind, dynamics }
+    }
+
+    /// What the template calls the action; a completion has its name.
+    pub(super) fn action(&self) -> String {
+        match &self.kind {
+            Kind::Action { target, .. } => format!("@{}", called(target)),
+            Kind::Completion { .. } => static_text(&self.variable).unwrap_or_default(),
+        }
+    }
+
+    /// The slot with the values of its dynamics.
+    pub(super) fn filled(&self, values: &[Value]) -> Result<Filled, Unfilled> {
+        let (arguments, default) = match &self.kind {
+            Kind::Action { arguments, on_error: OnError::Default(default), .. } => (arguments, Some(default)),
+            Kind::Action { arguments, .. } | Kind::Completion { options: arguments, .. } => (arguments, None),
+        };
+        let fill = |as_data: bool| {
+            let mut filling = Filling { values, at: 0, as_data };
+            let variable = filling.text(&self.variable)?;
+            let arguments = arguments.iter().map(|argument| Ok((argument.name.clone(), filling.term(&argument.value)?)));
+            let arguments = arguments.collect::<Result<Map<String, Json>, Unfilled>>()?;
+            let default = default.map(|default| filling.term(default)).transpose()?;
+            Ok((variable, arguments, default))
+        };
+        let (variable, arguments, default) = fill(false)?;
+        let walked = values.iter().any(data::holds_text).then(|| fill(true)).transpose()?;
+        Ok(Filled { variable, values: arguments, walked: walked.map(|(_, arguments, _)| arguments), default })
+    }
+}
+
+/// What an action is called by its template.
+fn called(target: &Target) -> &str {
+    match target {
+        Target::Prefixed(name) => name,
+        _ => "mcp",
+    }
+}
+
+/// Values put where their expressions stand.
+struct Filling<'v> {
+    values: &'v [Value],
+    at: usize,
+    as_data: bool,
+}
+
+impl Filling<'_> {
+    fn term(&mut self, term: &Term) -> Result<Json, Unfilled> {
+        Ok(match term {
+            Term::Literal(literal) => literal.clone(),
+            Term::Text(text) => Json::String(self.text(text)?),
+            Term::Variable(_) => {
+                let as_data = self.as_data;
+                self.next(|value| data::to_json(value, as_data))?
+            }
+            Term::List(items) => items.iter().map(|item| self.term(item)).collect::<Result<_, _>>()?,
+            Term::Object(members) => {
+                let members = members.iter().map(|(key, member)| Ok((key.clone(), self.term(member)?)));
+                Json::Object(members.collect::<Result<_, _>>()?)
+            }
+            // The language has no other terms.
+            _ => Json::Null,
+        })
+    }
+
+    fn text(&mut self, text: &Text) -> Result<String, Unfilled> {
+        let mut whole = String::new();
+        for part in &text.parts {
+            match part {
+                Part::Literal(literal) => whole.push_str(literal),
+                _ => whole.push_str(&self.next(data::printed)?),
+            }
+        }
+        Ok(whole)
+    }
+
+    fn next<T>(&mut self, read: impl FnOnce(&Value) -> Result<T, NoJson>) -> Result<T, Unfilled> {
+        let dynamic = self.at;
+        self.at += 1;
+        let value = self.values.get(dynamic).ok_or(NoJson::Undefined);
+        value.and_then(read).map_err(|why| Unfilled { dynamic, why })
+    }
+}
+
+fn of_text(text: &Text, place: Place, dynamics: &mut Vec<Dynamic>) {
+    dynamics.extend(text.parts.iter().filter_map(|part| match part {
+        Part::Expression(code) => Some(Dynamic { place, code: code.clone() }),
+        _ => None,
+    }));
+}
+
+fn of_term(term: &Term, place: Place, dynamics: &mut Vec<Dynamic>) {
+    match term {
+        Term::Text(text) => of_text(text, place, dynamics),
+        Term::Variable(code) => dynamics.push(Dynamic { place, code: code.clone() }),
+        Term::List(items) => items.iter().for_each(|item| of_term(item, place, dynamics)),
+        Term::Object(members) => members.iter().for_each(|(_, member)| of_term(member, place, dynamics)),
+        _ => {}
+    }
+}
+
+/// Names of the language that no variable has.
+const KEYWORDS: [&str; 22] = [
+    "and", "elif", "else", "endfor", "endif", "endset", "false", "False", "for", "if", "in", "is", "loop", "none", "None",
+    "not", "or", "recursive", "self", "set", "true", "True",
+];
+
+/// Whether templates can use a variable of this name.
+pub(super) fn is_name(name: &str) -> bool {
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !KEYWORDS.contains(&name)
+}

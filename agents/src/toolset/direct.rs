@@ -1,0 +1,77 @@
+//! One call for the program itself, which wants the result as it came.
+
+use mcp_model::parse_leniently;
+use mcp_runtime::{CallError, CallOptions, ToolResult};
+use mcp_schema::WRAPPER_FIELD;
+use serde_json::{Map, Value};
+
+use super::dispatch::{Failure, fitted};
+use super::function::answered;
+use super::{Entry, Handler, Toolset};
+
+/// Why a call has no result.
+#[derive(Debug)]
+pub(crate) enum NoResult {
+    /// The arguments do not fit, and nothing was sent.
+    Arguments(String),
+    /// The call failed.
+    Call(CallError),
+    /// What calls the tool broke down; whether it had an effect is unknown.
+    Broken,
+}
+
+impl Toolset {
+    /// Calls a tool with arguments that were checked as [`dispatch`](Self::dispatch) checks them.
+    ///
+    /// # Errors
+    /// Whatever keeps it from a result, `isError` among that.
+    pub(crate) async fn result_of(
+        &self,
+        entry: &Entry,
+        arguments: Map<String, Value>,
+        options: CallOptions,
+    ) -> Result<ToolResult, NoResult> {
+        let arguments = fitted(entry, arguments).map_err(NoResult::Arguments)?;
+        let (caller, live) = match &entry.handler {
+            Handler::Function(function) => {
+                let result = answered(&**function, entry.identity(), &entry.public, arguments).await;
+                return result.success().map_err(NoResult::Call);
+            }
+            Handler::Layered(caller) => (caller, None),
+            Handler::Server { caller, live, .. } => (caller, live.as_ref()),
+            // It has no result, but words for a model.
+            Handler::Reply(_) => return Err(NoResult::Call(CallError::tool_not_found(&*entry.server, &*entry.tool))),
+        };
+        let result = self.carried_out(entry, caller, live, arguments, options).await;
+        result.and_then(|result| result.success().map_err(Failure::Call)).map_err(|failure| match failure {
+            Failure::Call(error) => NoResult::Call(error),
+            Failure::Gone(_) => NoResult::Call(CallError::tool_not_found(&*entry.server, &*entry.tool)),
+            Failure::Broken => NoResult::Broken,
+        })
+    }
+}
+
+impl Entry {
+    /// Whether programs may call it: what answers models with words alone has no result.
+    pub(crate) fn has_results(&self) -> bool {
+        !matches!(self.handler, Handler::Reply(_))
+    }
+
+    /// Whether the program runs it itself.
+    pub(crate) fn is_function(&self) -> bool {
+        !matches!(self.handler, Handler::Server { .. })
+    }
+
+    /// What the tool gave: structured content, without the wrapper that servers put around what is no object; else none.
+    pub(crate) fn value_of(&self, result: &ToolResult) -> Option<Value> {
+        let structured = result.structured().filter(|structured| !structured.is_null())?;
+        let inner = structured.get(WRAPPER_FIELD).filter(|_| self.wraps);
+        Some(inner.unwrap_or(structured).clone())
+    }
+}
+
+/// Whether the outputSchema of a tool, as text, is that of a wrapper.
+pub(super) fn text_wraps(output_schema: &str) -> bool {
+    let may_wrap = output_schema.contains(WRAPPER_FIELD);
+    may_wrap && parse_leniently(output_schema).is_ok_and(|read| mcp_schema::wraps_result(&read.value))
+}

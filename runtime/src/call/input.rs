@@ -1,0 +1,57 @@
+//! What a caller answers itself of what a server asks.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+/// The answers of a caller that passes on what a server asks, for [`CallOptions::pass_input`](super::CallOptions::pass_input):
+/// none with the first call, and with the next ones those to what the last result asked.
+///
+/// ```
+/// use mcp_runtime::PassedInput;
+/// use serde_json::json;
+///
+/// let answers = json!({ "name": { "action": "accept", "content": { "name": "Ada" } } });
+/// let input = PassedInput::new().responses(answers.as_object().cloned()).state("opaque".to_owned());
+/// # let _ = input;
+/// ```
+#[derive(Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct PassedInput {
+    /// `inputResponses`: by the keys of `inputRequests` what was answered, as the protocol has it.
+    pub responses: Option<Map<String, Value>>,
+    /// `requestState`, as the server sent it.
+    pub state: Option<String>,
+}
+
+impl PassedInput {
+    /// Nothing is answered yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { responses: None, state: None }
+    }
+
+    /// Sets the answers, by the keys of `inputRequests`.
+    #[must_use]
+    pub fn responses(self, responses: impl Into<Option<Map<String, Value>>>) -> Self {
+        Self { responses: responses.into(), ..self }
+    }
+
+    /// Sets the `requestState` that came with the questions.
+    #[must_use]
+    pub fn state(self, state: impl Into<Option<String>>) -> Self {
+        Self { state: state.into(), ..self }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.responses.is_none() && self.state.is_none()
+    }
+}
+
+/// Without what was answered, which may be a secret.
+impl fmt::Debug for PassedInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let answered = self.responses.as_ref().map(|answers| answers.keys().collect::<Vec<_>>());
+        f.debug_struct("PassedInput").field("responses", &answered).field("state", &self.state.is_some()).finish()
+    }
+}

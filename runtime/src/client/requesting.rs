@@ -1,0 +1,89 @@
+//! Requests in the protocol's own words, for programs that pass on what others ask.
+
+use serde_json::{Map, Value};
+
+use super::Client;
+use crate::session::ask::Ask;
+use crate::{CallError, CallOptions};
+
+/// What may be asked: it lists, reads, completes, or says what is to be told. What calls a tool is governed, and has a door of
+/// its own; handshakes, tasks and streams are the client's.
+const METHODS: [&str; 11] = [
+    "completion/complete",
+    "logging/setLevel",
+    "ping",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
+    "tools/list",
+];
+
+impl Client {
+    /// Makes a request in the protocol's own words, and gives its `result` as the server sent it: one page of a list, a prompt,
+    /// what a resource holds, a completion. It is for programs that stand between others and the server; those that use a
+    /// server have methods for each of these. Options and what can fail are as with calls. `_meta` of the parameters is like
+    /// [`CallOptions::meta`], and with [`CallOptions::pass_input`] what the server asks in answer to `prompts/get` or
+    /// `resources/read` is given as the result.
+    ///
+    /// What a server was told by `logging/setLevel` or `resources/subscribe`, it forgets with the connection:
+    /// [`subscribe`](Self::subscribe) sees to the latter.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::CallError> {
+    /// use mcp_runtime::CallOptions;
+    /// use serde_json::json;
+    ///
+    /// let params = json!({
+    ///     "ref": { "type": "ref/prompt", "name": "review" },
+    ///     "argument": { "name": "language", "value": "ru" },
+    /// });
+    /// let params = params.as_object().cloned().unwrap_or_default();
+    /// let completed = client.request("completion/complete", params, CallOptions::new()).await?;
+    /// println!("{}", completed["completion"]["values"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`CallError::InvalidArguments`] for methods that are not about listing, reading, prompts, completion, subscriptions
+    /// or log levels: `tools/call` is what [`call_tool`](crate::CallTool::call_tool) is for. [`CallError::Rpc`] with whatever
+    /// error the server answered, and else as calls fail; the method stands in the place of the tool.
+    pub async fn request(
+        &self,
+        method: &str,
+        mut params: Map<String, Value>,
+        options: CallOptions,
+    ) -> Result<Value, CallError> {
+        let Some(method) = METHODS.into_iter().find(|known| *known == method) else {
+            let message = match method {
+                "tools/call" => "a tool is called by `CallTool::call_tool`, which governs it".to_owned(),
+                _ => format!("no request of this method can be made so; those that can are {}", METHODS.join(", ")),
+            };
+            return Err(self.invalid(&method.chars().take(100).collect::<String>(), message));
+        };
+        let options = with_meta_of(&mut params, options);
+        let (connection, patience) = self.ready(method, &options).await?;
+        match connection.ask(Ask::raw(method, params), &options, patience).await {
+            #[cfg(feature = "http")]
+            Ok(result) if method == "tools/list" => Ok(crate::catalog::usable_page(self.name(), &connection, result)),
+            Ok(result) => Ok(result),
+            Err(error) => Err(self.call_error(&connection, method, patience.timeout, error)),
+        }
+    }
+}
+
+/// The options with what stands in `_meta` of parameters, which loses it.
+fn with_meta_of(params: &mut Map<String, Value>, options: CallOptions) -> CallOptions {
+    match params.remove("_meta") {
+        Some(Value::Object(meta)) => meta.into_iter().fold(options, |options, (key, value)| options.meta(key, value)),
+        Some(odd) => {
+            params.insert("_meta".to_owned(), odd);
+            options
+        }
+        None => options,
+    }
+}

@@ -1,0 +1,76 @@
+//! What the server of a client tells whoever listens, over all its connections.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value};
+use tokio::sync::{broadcast, watch};
+
+use crate::observe::redact::Redactor;
+
+/// How many notifications a listener may be behind.
+const UNREAD: usize = 1024;
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+pub(crate) const PROMPTS_CHANGED: &str = "notifications/prompts/list_changed";
+pub(crate) const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
+/// Of tools [`ToolChanges`](crate::ToolChanges) tells, and of the rest those who made the requests that it is about.
+const HEARD: [&str; 4] =
+    ["notifications/message", PROMPTS_CHANGED, RESOURCES_CHANGED, "notifications/resources/updated"];
+
+/// One notification.
+#[derive(Debug)]
+pub(crate) struct Notice {
+    pub(crate) method: &'static str,
+    pub(crate) params: Map<String, Value>,
+}
+
+/// Who listens to what the server of one client tells.
+#[derive(Default)]
+pub(crate) struct Notices {
+    /// Has room of its own, so that it is there only where somebody listens.
+    ears: OnceLock<broadcast::Sender<Arc<Notice>>>,
+    is_wanted: watch::Sender<bool>,
+}
+
+impl Notices {
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Arc<Notice>> {
+        let heard = self.ears.get_or_init(|| broadcast::Sender::new(UNREAD)).subscribe();
+        self.is_wanted.send_if_modified(|is_wanted| !std::mem::replace(is_wanted, true));
+        heard
+    }
+
+    /// Waits until somebody listens.
+    pub(crate) async fn wanted(&self) {
+        let _ = self.is_wanted.subscribe().wait_for(|is_wanted| *is_wanted).await;
+    }
+
+    fn ears(&self) -> Option<&broadcast::Sender<Arc<Notice>>> {
+        self.ears.get().filter(|ears| ears.receiver_count() > 0)
+    }
+
+    /// Passes on what a message of the server tells, without what is secret, and what belongs to the connection alone.
+    pub(super) fn hear(&self, fields: &Map<String, Value>, redactor: &Redactor) {
+        let Some(ears) = self.ears().filter(|_| !fields.contains_key("id")) else { return };
+        let method = fields.get("method").and_then(Value::as_str);
+        let Some(method) = HEARD.into_iter().find(|known| Some(*known) == method) else { return };
+        let mut params = fields.get("params").cloned().unwrap_or_default();
+        redactor.value(&mut params);
+        let Value::Object(mut params) = params else {
+            let _ = ears.send(Arc::new(Notice { method, params: Map::new() }));
+            return;
+        };
+        if let Some(Value::Object(meta)) = params.get_mut("_meta") {
+            meta.remove(SUBSCRIPTION);
+            if meta.is_empty() {
+                params.remove("_meta");
+            }
+        }
+        let _ = ears.send(Arc::new(Notice { method, params }));
+    }
+
+    /// Says that a list may be another: nobody told of it for a while.
+    pub(crate) fn note(&self, method: &'static str) {
+        if let Some(ears) = self.ears() {
+            let _ = ears.send(Arc::new(Notice { method, params: Map::new() }));
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The statements of minijinja that open and close blocks.
+
+use super::ast::{Fault, Place};
+use super::code::is_word;
+use super::fault::meant;
+
+/// More than minijinja goes into.
+const DEEPEST: usize = 64;
+
+const OPENING: [&str; 8] = ["if", "for", "with", "set", "autoescape", "filter", "macro", "call"];
+/// What is in these is rendered when somebody asks, or more than once: no place for what is run once.
+const FORBIDDING: [&str; 4] = ["set", "filter", "macro", "call"];
+const COMBINING: [&str; 5] = ["include", "extends", "import", "from", "block"];
+const OTHERS: [&str; 5] = ["else", "elif", "do", "break", "continue"];
+
+/// What a statement does to the blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    Opens(&'static str),
+    Closes,
+    None,
+}
+
+/// What a statement, without its braces, does to the blocks around it.
+pub(super) fn effect(inner: &str) -> Effect {
+    let word = keyword(inner);
+    if word.strip_prefix("end").is_some_and(|name| OPENING.contains(&name)) {
+        return Effect::Closes;
+    }
+    match OPENING.into_iter().find(|name| *name == word) {
+        Some("set") if assigns(inner) => Effect::None,
+        Some(name) => Effect::Opens(name),
+        None => Effect::None,
+    }
+}
+
+/// The statement's first word.
+pub(super) fn keyword(inner: &str) -> &str {
+    let inner = inner.trim_start();
+    inner.get(..inner.find(|c: char| !is_word(c)).unwrap_or(inner.len())).unwrap_or_default()
+}
+
+/// Whether there is a `=` outside of brackets and texts: `{% set x = 1 %}` has no end.
+fn assigns(inner: &str) -> bool {
+    let (mut depth, mut quote, mut escaped, mut before) = (0_usize, None, false, 0);
+    let mut bytes = inner.bytes().peekable();
+    while let Some(byte) = bytes.next() {
+        match (quote, byte) {
+            (Some(_), _) if escaped => escaped = false,
+            (Some(_), b'\\') => escaped = true,
+            (Some(open), _) if open == byte => quote = None,
+            (Some(_), _) => {}
+            (None, b'"' | b'\'') => quote = Some(byte),
+            (None, b'(' | b'[' | b'{') => depth += 1,
+            (None, b')' | b']' | b'}') => depth = depth.saturating_sub(1),
+            (None, b'=') if depth == 0 => {
+                return bytes.peek() != Some(&b'=') && !matches!(before, b'=' | b'!' | b'<' | b'>');
+            }
+            (None, _) => {}
+        }
+        before = byte;
+    }
+    false
+}
+
+#[derive(Debug)]
+struct Open {
+    name: &'static str,
+    place: Place,
+}
+
+/// The blocks that are open at a place of the text.
+#[derive(Debug, Default)]
+pub(super) struct Blocks(Vec<Open>);
+
+impl Blocks {
+    /// Takes note of a statement, without its braces.
+    pub(super) fn statement(&mut self, inner: &str, place: Place) -> Result<(), Fault> {
+        let word = keyword(inner);
+        let is_alone = inner.trim() == word;
+        match effect(inner) {
+            Effect::Opens(name) => {
+                if self.0.len() >= DEEPEST {
+                    return Err(Fault::new(
+                        place,
+                        format!("blocks are more than {DEEPEST} deep: take some of them apart"),
+                    ));
+                }
+                self.0.push(Open { name, place });
+                Ok(())
+            }
+            Effect::Closes if !is_alone => Err(Fault::new(place, format!("nothing may follow `{word}`"))),
+            Effect::Closes => self.close(word, place),
+            Effect::None => self.other(word, is_alone, place),
+        }
+    }
+
+    fn close(&mut self, word: &str, place: Place) -> Result<(), Fault> {
+        let name = word.strip_prefix("end").unwrap_or(word);
+        let Some(at) = self.0.iter().rposition(|open| open.name == name) else {
+            return Err(Fault::new(place, format!("`{{% {word} %}}` closes nothing: {}", self.innermost())));
+        };
+        let left = self.0.split_off(at);
+        left.get(1..).unwrap_or_default().last().map_or(Ok(()), |open| {
+            let (name, opened) = (open.name, open.place);
+            Err(Fault::new(
+                place,
+                format!("`{{% {word} %}}` stands where `{{% {name} %}}` of line {} is still open: write `{{% end{name} %}}` before it", opened.line),
+            ))
+        })
+    }
+
+    fn other(&self, word: &str, is_alone: bool, place: Place) -> Result<(), Fault> {
+        let fault = |message: String| Err(Fault::new(place, message));
+        let innermost = self.0.last().map(|open| open.name);
+        match word {
+            "else" if !matches!(innermost, Some("if" | "for")) => {
+                fault(format!("`{{% else %}}` belongs into `{{% if %}}` or `{{% for %}}`: {}", self.innermost()))
+            }
+            "else" if !is_alone => fault("nothing may follow `else`; `elif` takes a condition".to_owned()),
+            "elif" if innermost != Some("if") => {
+                fault(format!("`{{% elif %}}` belongs into `{{% if %}}`: {}", self.innermost()))
+            }
+            "break" | "continue" if self.0.iter().all(|open| open.name != "for") => {
+                fault(format!("`{{% {word} %}}` belongs into `{{% for %}}`"))
+            }
+            "raw" => fault("nothing may follow `raw`".to_owned()),
+            "endraw" => fault("`{% endraw %}` closes nothing: no `{% raw %}` is open".to_owned()),
+            _ if COMBINING.contains(&word) || word == "endblock" => fault(format!(
+                "`{{% {word} %}}` is not known here: a template is one text, so write what it means in its place"
+            )),
+            "" => fault("a statement is expected between `{%` and `%}`".to_owned()),
+            _ if OPENING.contains(&word) || OTHERS.contains(&word) => Ok(()),
+            _ => {
+                let closing: Vec<String> = OPENING.iter().map(|name| format!("end{name}")).collect();
+                let known = OPENING
+                    .into_iter()
+                    .chain(OTHERS)
+                    .chain(["raw", "endraw"])
+                    .chain(closing.iter().map(String::as_str));
+                fault(format!("`{word}` is no statement{}", meant(word, known)))
+            }
+        }
+    }
+
+    fn innermost(&self) -> String {
+        self.0.last().map_or_else(
+            || "no block is open".to_owned(),
+            |open| format!("`{{% {} %}}` of line {} is open", open.name, open.place.line),
+        )
+    }
+
+    /// A block that no slot may stand in.
+    pub(super) fn forbidding(&self) -> Option<(&'static str, Place)> {
+        self.0.iter().find(|open| FORBIDDING.contains(&open.name)).map(|open| (open.name, open.place))
+    }
+
+    /// The innermost block that is open.
+    pub(super) fn last(&self) -> Option<(&'static str, Place)> {
+        self.0.last().map(|open| (open.name, open.place))
+    }
+
+    /// What is left open at the end.
+    pub(super) fn left(&self) -> impl Iterator<Item = Fault> {
+        self.0.iter().map(|Open { name, place }| {
+            Fault::new(*place, format!("`{{% {name} %}}` is not closed: write `{{% end{name} %}}`"))
+        })
+    }
+}

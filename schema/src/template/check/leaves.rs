@@ -1,0 +1,75 @@
+//! What can stand at a place of a tool's arguments: shapes without the names and choices around them.
+
+use std::collections::HashSet;
+
+use crate::shape::{Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
+
+/// More choices than anything real has.
+const MOST: usize = 10_000;
+
+/// The shapes of one tool's arguments.
+#[derive(Debug)]
+pub(super) struct Arguments {
+    pub(super) shapes: Shapes,
+    pub(super) root: ShapeId,
+}
+
+impl Arguments {
+    /// Each shape that a value at one of these places can have, unions and names taken apart.
+    pub(super) fn leaves(&self, slots: &[Slot]) -> Vec<ShapeId> {
+        let mut leaves = Vec::new();
+        let mut seen = HashSet::new();
+        let mut open: Vec<ShapeId> = slots.iter().rev().map(|slot| slot.shape).collect();
+        while let Some(id) = open.pop() {
+            if seen.len() > MOST || !seen.insert(id) {
+                continue;
+            }
+            match self.shapes.get(id) {
+                Shape::Named(inner) => open.push(inner.shape),
+                Shape::Union(union) => open.extend(union.branches.iter().rev().map(|branch| branch.shape)),
+                _ => leaves.push(id),
+            }
+        }
+        leaves
+    }
+
+    /// What the whole of the arguments can be.
+    pub(super) fn whole(&self) -> Slot {
+        Slot { shape: self.root, nullable: false }
+    }
+
+    /// What a member of an object at one of these places can be. `None` where anything can be there.
+    pub(super) fn members(&self, slots: &[Slot], key: &str) -> Option<Vec<Slot>> {
+        let mut members = Vec::new();
+        for id in self.leaves(slots) {
+            match self.shapes.get(id) {
+                Shape::Struct(object) => match (field(object, key), object.unknown) {
+                    (Some(slot), _) | (None, Unknown::Keep(slot)) => members.push(slot),
+                    (None, Unknown::Ignore | Unknown::Deny) => {}
+                },
+                Shape::Map(slot) => members.push(*slot),
+                Shape::Anything | Shape::AnyOf(_) | Shape::FreeMap | Shape::Opaque => return None,
+                _ => {}
+            }
+        }
+        Some(members)
+    }
+
+    /// What the item of a list at one of these places can be. `None` where anything can be there.
+    pub(super) fn items(&self, slots: &[Slot], index: usize) -> Option<Vec<Slot>> {
+        let mut items = Vec::new();
+        for id in self.leaves(slots) {
+            match self.shapes.get(id) {
+                Shape::List(slot) => items.push(*slot),
+                Shape::Tuple(slots) => items.extend(slots.get(index)),
+                Shape::Anything | Shape::AnyOf(_) | Shape::Opaque => return None,
+                _ => {}
+            }
+        }
+        Some(items)
+    }
+}
+
+pub(super) fn field(object: &StructShape, key: &str) -> Option<Slot> {
+    object.fields.iter().find(|field| field.wire == key).map(|field| field.slot)
+}

@@ -1,0 +1,185 @@
+//! The tools that templates may name.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use super::leaves::Arguments;
+use crate::diagnostics::Reporter;
+use crate::document::Document;
+use crate::role::Role;
+use crate::template::ast::{Action, Fault, Place, Target, Template};
+use crate::template::fault::{Faults, meant};
+use crate::template::slots::SlotKind;
+
+/// The tools that actions may call, by server and by prefixed name.
+///
+/// ```
+/// use mcp_schema::template::{Template, Tools};
+///
+/// let schema = serde_json::json!({"type": "object", "properties": {"owner": {"type": "string"}}, "required": ["owner"]});
+/// let mut tools = Tools::new();
+/// tools.add("github", "list_repos", "github_list_repos", &schema);
+///
+/// let template = Template::parse("[[@github_list_repos|ownr=\"rust-lang\"]]")?;
+/// let said: Vec<String> = tools.check(&template).iter().map(ToString::to_string).collect();
+/// assert_eq!(said, [
+///     "1:1: `github_list_repos` needs `owner`: a text",
+///     "1:22: `github_list_repos` takes no `ownr`; did you mean `owner`?",
+/// ]);
+/// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Tools {
+    tools: Vec<Tool>,
+    /// By server, then by the name on it.
+    servers: BTreeMap<String, BTreeMap<String, usize>>,
+    prefixed: BTreeMap<String, Vec<usize>>,
+}
+
+/// A tool that actions may call.
+#[derive(Debug)]
+pub struct Tool {
+    server: String,
+    name: String,
+    prefixed: String,
+    schema: Value,
+    /// Read when it is first asked for.
+    arguments: OnceLock<Arguments>,
+}
+
+impl Tools {
+    /// None at all.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A server, whether it has tools or not.
+    pub fn add_server(&mut self, server: &str) {
+        self.servers.entry(server.to_owned()).or_default();
+    }
+
+    /// A tool: the server's configured name, the tool's name on it, the name that bindings and toolsets have for it, and its
+    /// `inputSchema`. Of two tools with the same name on one server the first counts.
+    pub fn add(&mut self, server: &str, name: &str, prefixed: &str, input_schema: &Value) {
+        let tools = self.servers.entry(server.to_owned()).or_default();
+        if tools.contains_key(name) {
+            return;
+        }
+        let place = self.tools.len();
+        tools.insert(name.to_owned(), place);
+        self.prefixed.entry(prefixed.to_owned()).or_default().push(place);
+        self.tools.push(Tool {
+            server: server.to_owned(),
+            name: name.to_owned(),
+            prefixed: prefixed.to_owned(),
+            schema: input_schema.clone(),
+            arguments: OnceLock::new(),
+        });
+    }
+
+    /// A tool by its server and its name there.
+    #[must_use]
+    pub fn named(&self, server: &str, name: &str) -> Option<&Tool> {
+        self.tools.get(*self.servers.get(server)?.get(name)?)
+    }
+
+    /// The tool that an action calls.
+    ///
+    /// # Errors
+    /// Why there is none: a message without a place.
+    pub fn find(&self, action: &Action) -> Result<&Tool, String> {
+        match &action.target {
+            Target::Tool { server, tool } => {
+                let Some(tools) = self.servers.get(server) else {
+                    let names = self.servers.keys().map(String::as_str);
+                    return Err(format!("there is no server `{server}`{}", meant(server, names)));
+                };
+                tools.get(tool).and_then(|place| self.tools.get(*place)).ok_or_else(|| {
+                    let names = tools.keys().map(String::as_str);
+                    format!("server `{server}` has no tool `{tool}`{}", meant(tool, names))
+                })
+            }
+            Target::Prefixed(name) => {
+                let found = self.prefixed.get(name).map(Vec::as_slice).unwrap_or_default();
+                match found {
+                    [place] => self.tools.get(*place).ok_or_else(String::new),
+                    [] => Err(self.unknown(name)),
+                    _ => {
+                        let tools = found.iter().filter_map(|place| self.tools.get(*place));
+                        let places: Vec<String> =
+                            tools.map(|tool| format!("server=\"{}\", tool=\"{}\"", tool.server, tool.name)).collect();
+                        Err(format!("several tools are called `{name}`: write `@mcp` with {}", places.join(" or ")))
+                    }
+                }
+            }
+        }
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let nearest = meant(name, self.prefixed.keys().map(String::as_str));
+        // Somebody who writes the tool's own name is not far off.
+        let same = self.tools.iter().find(|tool| tool.name == name);
+        match same {
+            Some(tool) if nearest.is_empty() => format!("there is no tool `{name}`; did you mean `{}`?", tool.prefixed),
+            _ => format!("there is no tool `{name}`{nearest}"),
+        }
+    }
+
+    /// What is wrong with the actions of a template, in the order of its text: tools and arguments that there are not,
+    /// arguments that are missing, and values that the tool takes none of. At most twenty.
+    ///
+    /// What is known only when the template runs is not judged, unless no value could fit.
+    #[must_use]
+    pub fn check(&self, template: &Template) -> Vec<Fault> {
+        let mut faults = Faults::default();
+        for slot in template.slots() {
+            if faults.is_full() {
+                break;
+            }
+            if let SlotKind::Action(action) = slot.kind {
+                self.check_action(action, slot.place).into_iter().for_each(|fault| faults.say(fault));
+            }
+        }
+        faults.finish()
+    }
+
+    /// As [`check`](Self::check), for one action that stands at a place.
+    #[must_use]
+    pub fn check_action(&self, action: &Action, place: Place) -> Vec<Fault> {
+        match self.find(action) {
+            Ok(tool) => tool.check(action, place),
+            Err(message) => vec![Fault::new(place, message)],
+        }
+    }
+}
+
+impl Tool {
+    /// The server's configured name.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The tool's name on the server.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name that bindings and toolsets have for it.
+    #[must_use]
+    pub fn prefixed(&self) -> &str {
+        &self.prefixed
+    }
+
+    pub(super) fn arguments(&self) -> &Arguments {
+        self.arguments.get_or_init(|| {
+            let mut unheard = Reporter::new(&self.name, 0, "/inputSchema");
+            let Document { shapes, root, .. } = Document::read(&self.schema, Role::Input, &mut unheard);
+            Arguments { shapes, root }
+        })
+    }
+}

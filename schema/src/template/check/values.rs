@@ -1,0 +1,172 @@
+//! What a variable at a place of the arguments is in Rust, and evaluated values as the schema wants them.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::accepts::takes;
+use super::leaves::Arguments;
+use super::tools::Tool;
+use crate::normalize::Kinds;
+use crate::shape::{Shape, ShapeId, Slot};
+use crate::template::ast::{Action, Argument, Term};
+
+/// What a variable is that is passed to an argument, in Rust.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Takes {
+    /// `String`
+    Text,
+    /// `i64`
+    I64,
+    /// `u64`
+    U64,
+    /// `f64`
+    F64,
+    /// `bool`
+    Bool,
+    /// Any JSON value: lists, objects, and what can be one thing or another.
+    Json,
+}
+
+impl Tool {
+    /// What a variable is that is the whole value of an argument. [`Takes::Json`] for arguments that the tool does not declare.
+    ///
+    /// ```
+    /// use mcp_schema::template::{Takes, Tools};
+    ///
+    /// let schema = serde_json::json!({"type": "object", "properties": {"limit": {"type": "integer", "minimum": 0}}});
+    /// let mut tools = Tools::new();
+    /// tools.add("github", "list_commits", "github_list_commits", &schema);
+    /// let tool = tools.named("github", "list_commits").expect("it is there");
+    /// assert_eq!(tool.takes("limit"), Takes::U64);
+    /// ```
+    #[must_use]
+    pub fn takes(&self, argument: &str) -> Takes {
+        let arguments = self.arguments();
+        arguments.taken(arguments.members(&[arguments.whole()], argument).as_deref())
+    }
+
+    /// The variables and expressions that are a value of the action by themselves, also in lists and objects, each with what
+    /// it has to be there: in the order of the text.
+    #[must_use]
+    pub fn passed<'a>(&self, action: &'a Action) -> Vec<(&'a str, Takes)> {
+        let arguments = self.arguments();
+        let mut passed = Vec::new();
+        for Argument { name, value, .. } in &action.arguments {
+            arguments.passed(value, arguments.members(&[arguments.whole()], name).as_deref(), &mut passed);
+        }
+        passed
+    }
+
+    /// The value that an argument came to, as the schema wants it.
+    ///
+    /// A text with expressions in it is a string. Where the schema takes none, and takes the number or the boolean that the
+    /// string is the exact JSON spelling of, it becomes that: `limit="{{ n }}"`. Everything else stays as it is.
+    ///
+    /// ```
+    /// use mcp_schema::template::{SlotKind, Template, Tools};
+    ///
+    /// let schema = serde_json::json!({"type": "object", "properties": {"limit": {"type": "integer"}}});
+    /// let mut tools = Tools::new();
+    /// tools.add("github", "list_commits", "github_list_commits", &schema);
+    /// let template = Template::parse("[[@github_list_commits|limit=\"{{ n }}\"]]")?;
+    /// let Some(SlotKind::Action(action)) = template.slots().next().map(|slot| slot.kind) else { panic!("an action") };
+    /// let tool = tools.find(action).expect("it is there");
+    /// assert_eq!(tool.fitted(&action.arguments[0], "10".into()), 10);
+    /// assert_eq!(tool.fitted(&action.arguments[0], "ten".into()), "ten");
+    /// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+    /// ```
+    #[must_use]
+    pub fn fitted(&self, argument: &Argument, value: Value) -> Value {
+        let arguments = self.arguments();
+        match arguments.members(&[arguments.whole()], &argument.name) {
+            Some(slots) => arguments.fitted(&argument.value, value, &slots),
+            None => value,
+        }
+    }
+}
+
+impl Arguments {
+    /// `None`: anything.
+    fn taken(&self, slots: Option<&[Slot]>) -> Takes {
+        let leaves = slots.map(|slots| self.leaves(slots)).unwrap_or_default();
+        let taken: HashSet<Takes> = leaves.iter().map(|id| taken(self.shapes.get(*id))).collect();
+        let mut taken = taken.into_iter();
+        match (taken.next(), taken.next()) {
+            (Some(only), None) => only,
+            _ => Takes::Json,
+        }
+    }
+
+    fn passed<'a>(&self, term: &'a Term, slots: Option<&[Slot]>, passed: &mut Vec<(&'a str, Takes)>) {
+        match term {
+            Term::Variable(code) => passed.push((code, self.taken(slots))),
+            Term::List(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.passed(item, slots.and_then(|slots| self.items(slots, index)).as_deref(), passed);
+                }
+            }
+            Term::Object(fields) => {
+                for (key, value) in fields {
+                    self.passed(value, slots.and_then(|slots| self.members(slots, key)).as_deref(), passed);
+                }
+            }
+            Term::Literal(_) | Term::Text(_) => {}
+        }
+    }
+
+    fn fitted(&self, term: &Term, value: Value, slots: &[Slot]) -> Value {
+        match (term, value) {
+            (Term::Text(text), Value::String(spelling)) if text.plain().is_none() => self.respelled(spelling, slots),
+            (Term::List(terms), Value::Array(items)) if terms.len() == items.len() => {
+                let items =
+                    terms.iter().zip(items).enumerate().map(|(index, (term, item))| match self.items(slots, index) {
+                        Some(slots) => self.fitted(term, item, &slots),
+                        None => item,
+                    });
+                items.collect()
+            }
+            (Term::Object(fields), Value::Object(mut members)) => {
+                for (key, term) in fields {
+                    if let (Some(member), Some(slots)) = (members.get_mut(key), self.members(slots, key)) {
+                        *member = self.fitted(term, member.take(), &slots);
+                    }
+                }
+                Value::Object(members)
+            }
+            (_, value) => value,
+        }
+    }
+
+    fn respelled(&self, spelling: String, slots: &[Slot]) -> Value {
+        let leaves = self.leaves(slots);
+        if leaves.iter().any(|id| self.takes_text(*id)) {
+            return Value::String(spelling);
+        }
+        let parsed = serde_json::from_str::<Value>(&spelling);
+        let is_exact = |value: &Value| (value.is_number() || value.is_boolean()) && value.to_string().as_str() == spelling.as_str();
+        let is_taken = |value: &Value| leaves.iter().any(|id| takes(self.shapes.get(*id), value));
+        parsed.ok().filter(is_exact).filter(is_taken).unwrap_or(Value::String(spelling))
+    }
+
+    fn takes_text(&self, id: ShapeId) -> bool {
+        match self.shapes.get(id) {
+            Shape::Text | Shape::TextEnum(_) | Shape::Anything | Shape::Opaque => true,
+            Shape::AnyOf(kinds) => kinds.has(Kinds::STRING),
+            Shape::LiteralEnum(values) => values.iter().any(Value::is_string),
+            _ => false,
+        }
+    }
+}
+
+fn taken(shape: &Shape) -> Takes {
+    match shape {
+        Shape::Text | Shape::TextEnum(_) => Takes::Text,
+        Shape::I64 => Takes::I64,
+        Shape::U64 => Takes::U64,
+        Shape::Number => Takes::F64,
+        Shape::Boolean => Takes::Bool,
+        _ => Takes::Json,
+    }
+}

@@ -1,0 +1,162 @@
+//! Code of minijinja: where it ends, and whether its characters are some of minijinja's.
+
+use super::ast::Fault;
+use super::cursor::Cursor;
+
+/// What stands between an opening and a closing brace.
+pub(super) struct Code<'t> {
+    /// Without the signs that control white space.
+    pub(super) inner: &'t str,
+    /// `-` or `+` before the end.
+    pub(super) end_sign: Option<u8>,
+}
+
+/// What `{{` and `{%` begin ends here: `}}`, `%}`, as minijinja sees it, past texts and brackets. The cursor stands behind
+/// what opened it. Where it does not end, the cursor is at the end of the text.
+pub(super) fn code<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>, end: &str) -> Result<Code<'t>, Fault> {
+    let opener = opened.rest().get(..2).unwrap_or_default();
+    let unclosed = || opened.fault(format!("`{opener}` is not closed: write `{end}`"));
+    let start = cursor.offset();
+    let mut brackets = Vec::new();
+    let mut fault = None;
+    loop {
+        let Some(byte) = cursor.byte(0) else { return Err(fault.unwrap_or_else(unclosed)) };
+        if brackets.is_empty() {
+            let sign = matches!(byte, b'-' | b'+') && cursor.rest().get(1..).is_some_and(|rest| rest.starts_with(end));
+            if sign || cursor.is_at(end) {
+                let inner = cursor.since(start);
+                cursor.advance(end.len() + usize::from(sign));
+                return fault.map_or(Ok(Code { inner, end_sign: sign.then_some(byte) }), Err);
+            }
+        }
+        if let Err(first) = token(cursor, &mut brackets) {
+            let Some(first) = first else { return Err(fault.unwrap_or_else(unclosed)) };
+            fault.get_or_insert(first);
+        }
+    }
+}
+
+/// An expression in an argument: up to a comma, or a bracket that it has not opened.
+pub(super) fn expression<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Result<&'t str, Fault> {
+    let start = cursor.offset();
+    let mut brackets = Vec::new();
+    while let Some(byte) = cursor.byte(0) {
+        if brackets.is_empty() {
+            match byte {
+                b',' | b']' | b')' | b'}' => break,
+                b'=' if cursor.byte(1) == Some(b'=') => {
+                    cursor.advance(2);
+                    continue;
+                }
+                b'!' | b'<' | b'>' if cursor.byte(1) == Some(b'=') => {
+                    cursor.advance(2);
+                    continue;
+                }
+                b'=' => return Err(cursor.fault("a comma is missing before this argument, or `==` is meant")),
+                _ => {}
+            }
+        }
+        token(cursor, &mut brackets).map_err(|fault| fault.unwrap_or_else(|| unclosed(slot)))?;
+    }
+    if cursor.is_at_end() {
+        return Err(unclosed(slot));
+    }
+    Ok(cursor.since(start).trim_end())
+}
+
+/// What to say of a slot that goes on to the end of the text.
+pub(super) fn unclosed(slot: &Cursor<'_>) -> Fault {
+    slot.fault("`[[` is not closed: write `]]`, or `[[[[` for the characters `[[`")
+}
+
+/// Passes one token. `None` as the error: a text in it does not end.
+fn token(cursor: &mut Cursor<'_>, brackets: &mut Vec<u8>) -> Result<(), Option<Fault>> {
+    let Some(byte) = cursor.byte(0) else { return Ok(()) };
+    match byte {
+        b'"' | b'\'' => return text(cursor, byte).then_some(()).ok_or(None),
+        b'[' if looks_like_slot(cursor.rest()) => {
+            let fault = cursor.fault(
+                "a slot cannot stand here: put it into the text, and its variable here; a list in a list is written `[ [..] ]`",
+            );
+            brackets.push(b']');
+            cursor.advance(1);
+            return Err(Some(fault));
+        }
+        b'[' => brackets.push(b']'),
+        b'(' => brackets.push(b')'),
+        b'{' => brackets.push(b'}'),
+        b']' | b')' | b'}' if brackets.last() == Some(&byte) => drop(brackets.pop()),
+        b']' | b')' | b'}' => {
+            let wanted = brackets.last().map_or_else(String::new, |wanted| format!(": `{}` is open", opening(*wanted)));
+            let fault = cursor.fault(format!("`{}` closes nothing here{wanted}", char::from(byte)));
+            cursor.advance(1);
+            return Err(Some(fault));
+        }
+        b'!' if cursor.byte(1) != Some(b'=') => return Err(Some(unexpected(cursor))),
+        _ if byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"_+-*/%.,:~|=><!".contains(&byte) => {}
+        _ => return Err(Some(unexpected(cursor))),
+    }
+    cursor.advance(1);
+    Ok(())
+}
+
+fn unexpected(cursor: &mut Cursor<'_>) -> Fault {
+    let fault = cursor.fault(format!("{} has no meaning in an expression", cursor.seen()));
+    cursor.skip_char();
+    fault
+}
+
+fn opening(closing: u8) -> char {
+    match closing {
+        b']' => '[',
+        b')' => '(',
+        _ => '{',
+    }
+}
+
+/// Passes a text with its quotes; `false` where it does not end.
+fn text(cursor: &mut Cursor<'_>, quote: u8) -> bool {
+    let rest = cursor.rest();
+    let mut escaped = true; // The quote itself.
+    for (index, byte) in rest.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            _ if byte == quote => {
+                cursor.advance(index + 1);
+                return true;
+            }
+            _ => {}
+        }
+    }
+    cursor.advance(rest.len());
+    false
+}
+
+/// Whether `[[` here is what the template's text has for a slot, rather than a list that begins with a list.
+pub(super) fn looks_like_slot(text: &str) -> bool {
+    let Some(body) = text.strip_prefix("[[").map(str::trim_start) else { return false };
+    let length = body.find(|c: char| !is_word(c)).unwrap_or(body.len());
+    let Some((name, after)) = body.split_at_checked(length) else { return false };
+    let after = after.trim_start();
+    body.starts_with('@')
+        || (name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && (after.starts_with("]]") || after.starts_with(':') || after.starts_with('|')))
+}
+
+pub(super) fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// Whether minijinja takes this for the name of a variable.
+pub(super) fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_word) && !is_reserved(name)
+}
+
+/// Words of minijinja that name no variable.
+pub(super) fn is_reserved(name: &str) -> bool {
+    let words = [
+        "true", "True", "false", "False", "none", "None", "loop", "self", "not", "and", "or", "in", "is", "if", "else",
+    ];
+    words.contains(&name)
+}

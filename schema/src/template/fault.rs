@@ -1,0 +1,145 @@
+//! Saying what is wrong with a template.
+
+use std::fmt;
+
+use super::ast::{Fault, Place};
+
+/// As much of a line as is shown, in characters, and how much of that before the place.
+const WIDTH: usize = 100;
+const BEFORE: usize = 40;
+/// More of them help nobody.
+const MOST: usize = 20;
+
+/// `3:5`
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.line, self.column)
+    }
+}
+
+/// `3:5: the message`, safe to show.
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.place, mcp_model::printable(&self.message))
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl Fault {
+    /// Says something about a place.
+    #[must_use]
+    pub fn new(place: Place, message: impl Into<String>) -> Self {
+        Self { place, message: message.into() }
+    }
+
+    /// The fault as a compiler would show it: the file, the place in it, and its line with carets below.
+    ///
+    /// ```
+    /// use mcp_schema::template::Template;
+    ///
+    /// let text = "Open issues:\n[[@github_list_issues|state=\"open\"]\n";
+    /// let faults = Template::parse(text).unwrap_err();
+    /// assert_eq!(faults[0].rendered("prompts/triage.md", text), "\
+    /// prompts/triage.md:2:35: `]]` or `,` and the next argument is expected here, not `]`
+    ///   |
+    /// 2 | [[@github_list_issues|state=\"open\"]
+    ///   |                                   ^");
+    /// ```
+    #[must_use]
+    pub fn rendered(&self, file: &str, text: &str) -> String {
+        let line = self.place.line;
+        let head = format!("{}:{self}", mcp_model::printable(file));
+        let margin = " ".repeat(line.to_string().len());
+        match excerpt(text, self.place) {
+            Some((excerpt, caret)) => format!("{head}\n{margin} |\n{line} | {excerpt}\n{margin} | {caret}"),
+            None => head,
+        }
+    }
+}
+
+/// The line, or the part of it around the place, and carets under what begins there.
+fn excerpt(text: &str, place: Place) -> Option<(String, String)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let line = text.split('\n').nth(place.line.checked_sub(1)?)?;
+    let at = place.column.checked_sub(1)?;
+    let from = if line.chars().nth(WIDTH).is_some() { at.saturating_sub(BEFORE) } else { 0 };
+    // A line can be as long as the text.
+    let shown: Vec<char> = line.chars().skip(from).take(WIDTH).collect();
+    let printed = |part: &[char]| mcp_model::printable(&part.iter().collect::<String>());
+    let (before, rest) = shown.split_at_checked(at - from)?;
+    let opener = rest.iter().take_while(|c| matches!(c, '[' | '{' | '%' | '@')).count();
+    let word = rest.iter().skip(opener).take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.')).count();
+    let marked = rest.get(..opener + word).unwrap_or_default();
+    let caret = format!("{}{}", " ".repeat(columns(&printed(before))), "^".repeat(columns(&printed(marked)).max(1)));
+    let whole: String = shown.iter().collect();
+    Some((mcp_model::printable(whole.trim_end_matches('\r')), caret))
+}
+
+fn columns(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Collects what is wrong, up to where it helps.
+#[derive(Debug, Default)]
+pub(super) struct Faults(Vec<Fault>);
+
+impl Faults {
+    pub(super) fn say(&mut self, fault: Fault) {
+        if !self.is_full() && !self.0.contains(&fault) {
+            self.0.push(fault);
+        }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() >= MOST
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// In the order of the text.
+    pub(super) fn finish(mut self) -> Vec<Fault> {
+        self.0.sort_by_key(|fault| fault.place);
+        self.0
+    }
+}
+
+/// Names that somebody may have meant, as the end of a message; nothing where there are none.
+pub(super) fn meant<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let nearest = mcp_model::nearest(name, candidates);
+    if nearest.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = nearest.iter().map(|name| format!("`{name}`")).collect();
+    format!("; did you mean {}?", names.join(" or "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(text: &str, line: usize, column: usize) -> String {
+        Fault::new(Place { line, column }, "it is wrong").rendered("a.md", text)
+    }
+
+    #[test]
+    fn faults_are_shown_with_their_line() {
+        let shown = "a.md:2:4: it is wrong\n  |\n2 | é [[@x|y]]\n  |   ^^^^";
+        assert_eq!(rendered("a\né [[@x|y]]\r\nb", 2, 3), shown.replace("2:4", "2:3"));
+        assert_eq!(rendered("a", 7, 1), "a.md:7:1: it is wrong");
+        assert_eq!(
+            rendered("a\u{1b}b\u{202e}", 1, 3),
+            "a.md:1:3: it is wrong\n  |\n1 | a\\u{1b}b\\u{202e}\n  |        ^"
+        );
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_the_place() {
+        let text = format!("{}[[@key|{}", "x".repeat(500), "y".repeat(500));
+        let shown = rendered(&text, 1, 501);
+        assert!(shown.contains(&format!("| {}[[@key|", "x".repeat(BEFORE))), "{shown}");
+        assert!(shown.lines().all(|line| line.chars().count() < WIDTH + 10), "{shown}");
+    }
+}

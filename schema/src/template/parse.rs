@@ -1,0 +1,377 @@
+//! From text to pieces.
+
+use super::ast::{Fault, Piece, PieceKind, Place, Segment, Template};
+use super::blocks::Blocks;
+use super::code::{Code, code, looks_like_slot};
+use super::cursor::Cursor;
+use super::fault::Faults;
+use super::slot::slot;
+
+/// Statements, expressions and slots together.
+const MOST_PIECES: usize = 100_000;
+/// Tags of other languages for templates, which would mean something there and nothing here.
+const FOREIGN_TAGS: [&str; 6] = ["include", "system", "user", "assistant", "together", "obliviate"];
+
+impl Template {
+    /// Reads a template.
+    ///
+    /// A byte order mark at its beginning is dropped; everything else of its text stays as it is, line ends too.
+    ///
+    /// ```
+    /// use mcp_schema::template::{PieceKind, Template};
+    ///
+    /// let template = Template::parse("[[@github_list_issues:issues|state=\"open\"]]Sort these: {{ issues }}\n[[summary]]")?;
+    /// let pieces = &template.segments[0].pieces;
+    /// assert!(matches!(&pieces[0].kind, PieceKind::Action(action) if action.arguments[0].name == "state"));
+    /// assert_eq!(pieces[1].kind, PieceKind::Text("Sort these: ".to_owned()));
+    ///
+    /// let faults = Template::parse("Hello\n  [[@github_list_issues|\"open\"]]").unwrap_err();
+    /// assert_eq!(faults[0].to_string(), "2:25: every value needs its name: write `key=value`");
+    /// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// What is wrong, in the order of the text: at least one fault, and at most twenty.
+    pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
+        let mut parser = Parser::new(text.strip_prefix('\u{feff}').unwrap_or(text));
+        parser.run();
+        if parser.faults.is_empty() { Ok(Self { segments: parser.segments }) } else { Err(parser.faults.finish()) }
+    }
+}
+
+struct Parser<'t> {
+    cursor: Cursor<'t>,
+    segments: Vec<Segment>,
+    begins: Place,
+    pieces: Vec<Piece>,
+    text: Run,
+    blocks: Blocks,
+    faults: Faults,
+    count: usize,
+    /// Whether there may be `]]` after the cursor: it is looked for once.
+    has_ends: bool,
+}
+
+/// Text that is not a piece yet.
+#[derive(Default)]
+struct Run {
+    text: String,
+    begins: Option<Place>,
+    /// Whether a comment stands before it: what takes white space there does not reach beyond.
+    follows_comment: bool,
+}
+
+impl<'t> Parser<'t> {
+    fn new(text: &'t str) -> Self {
+        let cursor = Cursor::new(text);
+        Self {
+            cursor,
+            segments: Vec::new(),
+            begins: cursor.place(),
+            pieces: Vec::new(),
+            text: Run::default(),
+            blocks: Blocks::default(),
+            faults: Faults::default(),
+            count: 0,
+            has_ends: true,
+        }
+    }
+
+    fn run(&mut self) {
+        while !self.cursor.is_at_end() && !self.faults.is_full() {
+            let rest = self.cursor.rest();
+            let special = rest.bytes().position(|byte| matches!(byte, b'{' | b'[' | b'<')).unwrap_or(rest.len());
+            if special > 0 {
+                self.take_text(special);
+                continue;
+            }
+            let two = (self.cursor.byte(0), self.cursor.byte(1));
+            let result = match two {
+                (Some(b'{'), Some(b'{')) => self.expression(),
+                (Some(b'{'), Some(b'%')) => self.statement(),
+                (Some(b'{'), Some(b'#')) => self.comment(),
+                (Some(b'['), Some(b'[')) if self.cursor.is_at("[[[[") => {
+                    self.add_text("[[");
+                    self.cursor.advance(4);
+                    Ok(())
+                }
+                (Some(b'['), Some(b'[')) => self.slot(),
+                (Some(b'<'), Some(b'/' | b'a'..=b'z' | b'A'..=b'Z')) => self.tag(),
+                _ => {
+                    self.take_text(1);
+                    Ok(())
+                }
+            };
+            if let Err(fault) = result {
+                self.faults.say(fault);
+            }
+            if self.count > MOST_PIECES {
+                let message =
+                    format!("there are more than {MOST_PIECES} statements, expressions and slots: split the template");
+                self.faults.say(self.cursor.fault(message));
+                break;
+            }
+        }
+        // What could not be read may have closed them.
+        if self.faults.is_empty() {
+            self.blocks.left().for_each(|fault| self.faults.say(fault));
+        }
+        self.end_segment(None);
+    }
+
+    fn take_text(&mut self, bytes: usize) {
+        let place = self.cursor.place();
+        let text = self.cursor.advance(bytes);
+        self.text.begins.get_or_insert(place);
+        self.text.text.push_str(text);
+    }
+
+    fn add_text(&mut self, text: &str) {
+        self.text.begins.get_or_insert(self.cursor.place());
+        self.text.text.push_str(text);
+    }
+
+    fn flush(&mut self) {
+        let run = std::mem::take(&mut self.text);
+        if let (Some(place), true) = (run.begins, run.follows_comment || !run.text.is_empty()) {
+            self.pieces.push(Piece { place, kind: PieceKind::Text(run.text) });
+        }
+    }
+
+    fn piece(&mut self, place: Place, kind: PieceKind) {
+        self.flush();
+        self.count += 1;
+        self.pieces.push(Piece { place, kind });
+    }
+
+    fn end_segment(&mut self, name: Option<String>) {
+        self.flush();
+        let place = std::mem::replace(&mut self.begins, self.cursor.place());
+        self.segments.push(Segment { name, place, pieces: std::mem::take(&mut self.pieces) });
+    }
+
+    /// Passes braces and what is between them; the cursor stands at the first.
+    fn code(&mut self, end: &str) -> Result<Code<'t>, Fault> {
+        let opened = self.cursor;
+        self.cursor.advance(2);
+        if matches!(self.cursor.byte(0), Some(b'-' | b'+')) {
+            self.cursor.advance(1);
+        }
+        code(&mut self.cursor, &opened, end)
+    }
+
+    fn expression(&mut self) -> Result<(), Fault> {
+        let opened = self.cursor;
+        let code = self.code("}}")?;
+        if code.inner.trim().is_empty() {
+            return Err(opened
+                .fault("an expression is expected between `{{` and `}}`; for these characters write `{{ '{{' }}`"));
+        }
+        self.piece(opened.place(), PieceKind::Expression(self.cursor.since(opened.offset()).to_owned()));
+        Ok(())
+    }
+
+    fn statement(&mut self) -> Result<(), Fault> {
+        let opened = self.cursor;
+        if let Some(tag) = basic_tag(opened.rest(), "raw") {
+            return self.raw(&tag);
+        }
+        let code = self.code("%}")?;
+        self.blocks.statement(code.inner, opened.place())?;
+        self.piece(opened.place(), PieceKind::Statement(self.cursor.since(opened.offset()).to_owned()));
+        Ok(())
+    }
+
+    /// `{% raw %}..{% endraw %}`: a piece of its own, so that signs of its neighbours do not reach into it.
+    fn raw(&mut self, tag: &BasicTag) -> Result<(), Fault> {
+        let opened = self.cursor;
+        if tag.trims_before {
+            self.trim_end();
+        }
+        self.cursor.advance(tag.length);
+        let rest = self.cursor.rest();
+        let mut from = 0;
+        while let Some(at) = rest.get(from..).and_then(|rest| rest.find("{%")).map(|at| from + at) {
+            if let Some(end) = rest.get(at..).and_then(|rest| basic_tag(rest, "endraw")) {
+                let mut inside = rest.get(..at).unwrap_or_default();
+                if tag.trims_after {
+                    inside = inside.trim_start();
+                }
+                if end.trims_before {
+                    inside = inside.trim_end();
+                }
+                self.untouchable(opened.place(), inside);
+                self.cursor.advance(at + end.length);
+                if end.trims_after {
+                    self.cursor.skip_space();
+                }
+                return Ok(());
+            }
+            from = at + 2;
+        }
+        self.cursor.advance(rest.len());
+        Err(opened.fault("`{% raw %}` is not closed: write `{% endraw %}`"))
+    }
+
+    fn untouchable(&mut self, place: Place, text: &str) {
+        self.flush();
+        self.count += 1;
+        let barrier = || Piece { place, kind: PieceKind::Text(String::new()) };
+        let is_space = |c: Option<char>| c.is_some_and(char::is_whitespace);
+        if is_space(text.chars().next()) {
+            self.pieces.push(barrier());
+        }
+        if !text.is_empty() {
+            self.pieces.push(Piece { place, kind: PieceKind::Text(text.to_owned()) });
+        }
+        if is_space(text.chars().next_back()) {
+            self.pieces.push(barrier());
+        }
+    }
+
+    fn comment(&mut self) -> Result<(), Fault> {
+        let opened = self.cursor;
+        self.cursor.advance(2);
+        let sign = matches!(self.cursor.byte(0), Some(b'-' | b'+'));
+        if self.cursor.byte(0) == Some(b'-') {
+            self.trim_end();
+        }
+        self.cursor.advance(usize::from(sign));
+        let rest = self.cursor.rest();
+        let Some(end) = rest.find("#}") else {
+            self.cursor.advance(rest.len());
+            return Err(opened.fault("`{#` is not closed: write `#}`"));
+        };
+        let inside = rest.get(..end).unwrap_or_default();
+        let mut slots = inside.match_indices("[[").filter(|(at, _)| inside.get(*at..).is_some_and(looks_like_slot));
+        let fault = slots.next().map(|(at, _)| {
+            let mut cursor = self.cursor;
+            cursor.advance(at);
+            cursor.fault("a slot cannot stand in a comment: remove it, or write `[[[[`")
+        });
+        self.cursor.advance(end + 2);
+        let is_bare = self.text.text.is_empty() && !self.text.follows_comment;
+        self.flush();
+        if is_bare {
+            self.pieces.push(Piece { place: opened.place(), kind: PieceKind::Text(String::new()) });
+        }
+        self.text = Run { begins: Some(opened.place()), follows_comment: true, text: String::new() };
+        self.count += 1;
+        if inside.ends_with('-') {
+            self.cursor.skip_space();
+        }
+        fault.map_or(Ok(()), Err)
+    }
+
+    /// `-` at the beginning of a comment or a raw block: the white space before it goes.
+    fn trim_end(&mut self) {
+        let kept = self.text.text.trim_end().len();
+        self.text.text.truncate(kept);
+    }
+
+    fn slot(&mut self) -> Result<(), Fault> {
+        let opened = self.cursor;
+        let kind = slot(&mut self.cursor).inspect_err(|_| self.skip_slot())?;
+        if let Some((name, place)) = self.blocks.forbidding() {
+            return Err(opened.fault(format!(
+                "a slot cannot stand in `{{% {name} %}}` of line {}: it would run when that is used; put it before",
+                place.line
+            )));
+        }
+        self.piece(opened.place(), kind);
+        Ok(())
+    }
+
+    /// Goes on behind a slot that could not be read: behind its end, or to where the next begins.
+    fn skip_slot(&mut self) {
+        let rest = self.cursor.rest();
+        if !self.has_ends {
+            return;
+        }
+        let Some(end) = rest.find("]]") else {
+            self.has_ends = false;
+            return;
+        };
+        let inside = rest.get(..end).unwrap_or_default();
+        let next = inside.match_indices("[[").find(|(at, _)| rest.get(*at..).is_some_and(looks_like_slot));
+        let length = next.map_or_else(
+            || end + rest.get(end..).map_or(0, |rest| rest.bytes().take_while(|byte| *byte == b']').count()),
+            |(at, _)| at,
+        );
+        self.cursor.advance(length);
+    }
+
+    fn tag(&mut self) -> Result<(), Fault> {
+        let opened = self.cursor;
+        let body = opened.rest().get(1..).unwrap_or_default();
+        let (is_end, body) = body.strip_prefix('/').map_or((false, body), |body| (true, body));
+        let name = body.get(..body.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').unwrap_or(0));
+        let name = name.unwrap_or_default();
+        let after = body.get(name.len()..).unwrap_or_default();
+        let is_tag = after.starts_with('>') || after.starts_with("/>") || after.starts_with(char::is_whitespace);
+        if name == "checkpoint" && !is_end && after.starts_with('>') {
+            self.cursor.advance("<checkpoint>".len());
+            return self.checkpoint(&opened);
+        }
+        let fault = if is_tag && name.eq_ignore_ascii_case("checkpoint") {
+            if is_end {
+                Some("`</checkpoint>` closes nothing here: write `<checkpoint>`, or `<checkpoint>Name</checkpoint>` on one line".to_owned())
+            } else {
+                Some("a checkpoint is written `<checkpoint>`, or `<checkpoint>Name</checkpoint>`".to_owned())
+            }
+        } else if is_tag && !is_end && FOREIGN_TAGS.contains(&name) {
+            let plain = format!("for the characters write `{{% raw %}}<{name}>{{% endraw %}}`");
+            Some(match name {
+                "include" => format!("`<include>` is not known here: a template is one text; {plain}"),
+                "obliviate" => format!("`<obliviate>` is not known here: write `<checkpoint>`; {plain}"),
+                _ => format!("`<{name}>` is not known here: a template is the text of one message; {plain}"),
+            })
+        } else {
+            None
+        };
+        self.take_text(1);
+        fault.map_or(Ok(()), |message| Err(opened.fault(message)))
+    }
+
+    /// The cursor stands behind `<checkpoint>`.
+    fn checkpoint(&mut self, opened: &Cursor<'t>) -> Result<(), Fault> {
+        let rest = self.cursor.rest();
+        let length = rest.bytes().position(|byte| matches!(byte, b'<' | b'\n' | b'\r')).unwrap_or(rest.len());
+        let name = rest.get(..length).unwrap_or_default();
+        let end = "</checkpoint>";
+        let is_named = rest.get(length..).is_some_and(|rest| rest.starts_with(end));
+        // The text up to here belongs to the segment, and so to what is faulty of it.
+        if is_named {
+            self.cursor.advance(length + end.len());
+        }
+        self.end_segment(is_named.then(|| name.trim().to_owned()).filter(|name| !name.is_empty()));
+        if is_named && ["[[", "{{", "{%", "{#"].iter().any(|opener| name.contains(opener)) {
+            return Err(
+                opened.fault("the name of a checkpoint stands as it is: no expression and no slot can be in it")
+            );
+        }
+        self.blocks.last().map_or(Ok(()), |(name, place)| {
+            Err(opened.fault(format!(
+                "a checkpoint cannot stand in `{{% {name} %}}` of line {}: close it before",
+                place.line
+            )))
+        })
+    }
+}
+
+/// `{% raw %}` and `{% endraw %}`, which minijinja knows without reading what is around them.
+struct BasicTag {
+    length: usize,
+    trims_before: bool,
+    trims_after: bool,
+}
+
+fn basic_tag(text: &str, name: &str) -> Option<BasicTag> {
+    let body = text.strip_prefix("{%")?;
+    let signed = body.strip_prefix(['-', '+']);
+    let trims_before = body.starts_with('-');
+    let body = signed.unwrap_or(body).trim_ascii_start().strip_prefix(name)?.trim_ascii_start();
+    let trims_after = body.starts_with('-');
+    let rest = body.strip_prefix(['-', '+']).unwrap_or(body).strip_prefix("%}")?;
+    Some(BasicTag { length: text.len() - rest.len(), trims_before, trims_after })
+}

@@ -1,0 +1,226 @@
+//! What stands between `[[` and `]]`.
+
+use std::collections::HashSet;
+
+use super::ast::{Action, Argument, Completion, Fault, OnError, PieceKind, Target, Text};
+use super::code::{is_reserved, is_variable, is_word, unclosed};
+use super::cursor::Cursor;
+use super::fault::meant;
+use super::text::name;
+use super::value::{expected, key, term};
+
+const ON_ERROR: [&str; 3] = ["propagate", "empty", "default"];
+
+/// A slot; the cursor stands at its brackets, and behind them afterwards, or where it is not understood.
+pub(super) fn slot(cursor: &mut Cursor<'_>) -> Result<PieceKind, Fault> {
+    let opened = *cursor;
+    cursor.advance(2);
+    cursor.skip_space();
+    if cursor.is_at_end() {
+        return Err(unclosed(&opened));
+    }
+    if cursor.is_at("@") {
+        cursor.advance(1);
+        action(cursor, &opened).map(PieceKind::Action)
+    } else {
+        completion(cursor, &opened).map(PieceKind::Completion)
+    }
+}
+
+fn action<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Action, Fault> {
+    let at = *cursor;
+    let called = cursor.take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/'));
+    if called.is_empty() {
+        return Err(expected(cursor, opened, "the name of a tool, or `mcp`,"));
+    }
+    cursor.skip_space();
+    let variable = if cursor.eat(":") { Some(variable(cursor, opened)?) } else { None };
+    let is_generic = called == "mcp";
+    if is_generic && variable.is_none() {
+        return Err(at.fault("the result needs a name: write `[[@mcp:name|server=\"..\", tool=\"..\"]]`"));
+    }
+    let (mut server, mut tool, mut on_error) = (None, None, None);
+    let arguments = options(cursor, opened, |cursor, word| {
+        match word {
+            "server" if is_generic => once(&mut server, literal(cursor, word)?),
+            "tool" if is_generic => once(&mut tool, literal(cursor, word)?),
+            "on_error" => once(&mut on_error, failure(cursor, opened)?),
+            _ => return Ok(Ours::No),
+        }
+        .map(|()| Ours::Yes)
+        .map_err(|()| cursor.fault(format!("`{word}` is given twice")))
+    })?;
+    let target = if is_generic {
+        let missing = |word: &str| at.fault(format!("`@mcp` needs `{word}=\"..\"`"));
+        Target::Tool { server: server.ok_or_else(|| missing("server"))?, tool: tool.ok_or_else(|| missing("tool"))? }
+    } else {
+        Target::Prefixed(called.to_owned())
+    };
+    Ok(Action { target, variable, arguments, on_error: on_error.unwrap_or_default() })
+}
+
+fn once<T>(place: &mut Option<T>, value: T) -> Result<(), ()> {
+    place.replace(value).map_or(Ok(()), |_| Err(()))
+}
+
+fn completion<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Completion, Fault> {
+    if matches!(cursor.byte(0), Some(b'!' | b'?')) {
+        return Err(cursor.fault("`!` and `?` before a kind are not known here: write `[[kind:name]]`"));
+    }
+    if !cursor.char().is_some_and(|c| is_word(c) && !c.is_ascii_digit()) && !cursor.is_at("{{") {
+        return Err(cursor.fault(format!(
+            "a slot begins with `@` and a tool, or with a name, not with {}; for the characters `[[` write `[[[[`",
+            cursor.seen()
+        )));
+    }
+    let at = *cursor;
+    let first = name(cursor)?;
+    unquantified(cursor)?;
+    cursor.skip_space();
+    let (kind, variable) = if cursor.eat(":") {
+        let kind = first
+            .plain()
+            .map(str::to_owned)
+            .ok_or_else(|| at.fault("a kind stands as it is: no expression can be in it"))?;
+        (Some(kind), variable(cursor, opened)?)
+    } else {
+        (None, checked(first, &at)?)
+    };
+    unquantified(cursor)?;
+    let options = options(cursor, opened, |cursor, word| match word {
+        "on_error" => Err(cursor.fault("`on_error` is for actions: a completion that fails ends the template")),
+        _ => Ok(Ours::No),
+    })?;
+    Ok(Completion { kind, variable, options })
+}
+
+fn unquantified(cursor: &Cursor<'_>) -> Result<(), Fault> {
+    match cursor.byte(0) {
+        Some(b'*' | b'+' | b'?' | b'{') => {
+            Err(cursor.fault("quantifiers are not known here: ask for a list in `json:name`"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the result is called.
+fn variable<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Text, Fault> {
+    cursor.skip_space();
+    let at = *cursor;
+    let text = name(cursor)?;
+    if text.parts.is_empty() {
+        return Err(expected(cursor, opened, "the name of the result"));
+    }
+    checked(text, &at)
+}
+
+fn checked(text: Text, at: &Cursor<'_>) -> Result<Text, Fault> {
+    match text.plain() {
+        Some(name) if is_reserved(name) => Err(at.fault(format!("`{name}` is a word of minijinja: take another name"))),
+        Some(name) if !is_variable(name) => {
+            Err(at.fault(format!("`{name}` is no name: it has to begin with a letter")))
+        }
+        _ => Ok(text),
+    }
+}
+
+/// Whether a key is one of the language itself.
+enum Ours {
+    Yes,
+    No,
+}
+
+/// What stands behind `|`, up to the end of the slot. `ours` is asked for keys without quotes, at their values.
+fn options<'t>(
+    cursor: &mut Cursor<'t>,
+    opened: &Cursor<'t>,
+    mut ours: impl FnMut(&mut Cursor<'t>, &str) -> Result<Ours, Fault>,
+) -> Result<Vec<Argument>, Fault> {
+    cursor.skip_space();
+    let mut arguments: Vec<Argument> = Vec::new();
+    if cursor.eat("]]") {
+        return Ok(arguments);
+    }
+    if !cursor.eat("|") {
+        let what = "`|` or `]]`";
+        return Err(expected(cursor, opened, what));
+    }
+    let mut known = HashSet::new();
+    loop {
+        cursor.skip_space();
+        if cursor.eat("]]") {
+            return Ok(arguments);
+        }
+        let at = *cursor;
+        let (name, is_quoted) = option_key(cursor, opened)?;
+        cursor.skip_space();
+        if !cursor.eat("=") {
+            return Err(positional(cursor, opened, &at));
+        }
+        cursor.skip_space();
+        let is_ours = !is_quoted && matches!(ours(cursor, &name)?, Ours::Yes);
+        if !is_ours {
+            if !known.insert(name.clone()) {
+                return Err(at.fault(format!("`{name}` is given twice")));
+            }
+            arguments.push(Argument { place: at.place(), name, value: term(cursor, opened, 0)? });
+        }
+        cursor.skip_space();
+        if !cursor.eat(",") && !cursor.is_at("]]") {
+            return Err(expected(cursor, opened, "`]]` or `,` and the next argument"));
+        }
+    }
+}
+
+fn option_key(cursor: &mut Cursor<'_>, opened: &Cursor<'_>) -> Result<(String, bool), Fault> {
+    if cursor.is_at("\"") {
+        return Ok((key(cursor)?, true));
+    }
+    let at = *cursor;
+    let word = cursor.take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$'));
+    let begins = word.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'));
+    match word {
+        _ if begins => Ok((word.to_owned(), false)),
+        "" if !matches!(cursor.byte(0), Some(b'[' | b'{' | b'(' | b'\'')) => {
+            Err(expected(cursor, opened, "`key=value`"))
+        }
+        _ => Err(positional(cursor, opened, &at)),
+    }
+}
+
+fn positional(cursor: &Cursor<'_>, opened: &Cursor<'_>, at: &Cursor<'_>) -> Fault {
+    if cursor.is_at_end() {
+        return unclosed(opened);
+    }
+    at.fault("every value needs its name: write `key=value`")
+}
+
+/// A text that is known before anything runs.
+fn literal(cursor: &mut Cursor<'_>, word: &str) -> Result<String, Fault> {
+    let fault =
+        cursor.fault(format!("`{word}` stands between double quotes, as it is: it is checked before anything runs"));
+    if !cursor.is_at("\"") {
+        return Err(fault);
+    }
+    key(cursor).and_then(|text| if text.is_empty() { Err(fault) } else { Ok(text) })
+}
+
+fn failure<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<OnError, Fault> {
+    let at = *cursor;
+    match cursor.take_while(is_word) {
+        "propagate" => Ok(OnError::Propagate),
+        "empty" => Ok(OnError::Empty),
+        "default" => {
+            cursor.skip_space();
+            if !cursor.eat("(") {
+                return Err(expected(cursor, opened, "`(`, a value and `)`"));
+            }
+            cursor.skip_space();
+            let value = term(cursor, opened, 0)?;
+            cursor.skip_space();
+            if cursor.eat(")") { Ok(OnError::Default(value)) } else { Err(expected(cursor, opened, "`)`")) }
+        }
+        "" if cursor.is_at_end() => Err(unclosed(opened)),
+        word => Err(at.fault(format!("`on_error` is `propagate`, `empty` or `default(..)`{}", meant(word, ON_ERROR)))),
+    }
+}

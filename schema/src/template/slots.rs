@@ -1,0 +1,177 @@
+//! What a template has to be filled in, and the names that it gives.
+
+use std::collections::BTreeSet;
+
+use super::ast::{Action, Completion, Part, Piece, PieceKind, Place, Target, Template, Text};
+use super::blocks::{Effect, effect};
+
+/// An action or a completion, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Slot<'t> {
+    /// Where it begins.
+    pub place: Place,
+    /// Its segment, from 0.
+    pub segment: usize,
+    /// How many blocks of statements are around it.
+    pub depth: usize,
+    /// Whether one of them is a loop, so that it may run more than once.
+    pub in_loop: bool,
+    /// What it is.
+    pub kind: SlotKind<'t>,
+}
+
+/// What a slot is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SlotKind<'t> {
+    /// A call of a tool.
+    Action(&'t Action),
+    /// What somebody else fills.
+    Completion(&'t Completion),
+}
+
+/// The slots of a template, in the order of its text.
+#[derive(Clone, Debug)]
+pub struct Slots<'t> {
+    template: &'t Template,
+    segment: usize,
+    piece: usize,
+    /// Whether each block that is open is a loop.
+    open: Vec<bool>,
+}
+
+impl Template {
+    /// Its actions and completions, in the order of the text.
+    ///
+    /// ```
+    /// use mcp_schema::template::Template;
+    ///
+    /// let template = Template::parse("{% for n in numbers %}[[@github_get_issue:issue_{{n}}|number=n]]{% endfor %}[[sum]]")?;
+    /// let around: Vec<_> = template.slots().map(|slot| (slot.depth, slot.in_loop)).collect();
+    /// assert_eq!(around, [(1, true), (0, false)]);
+    /// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+    /// ```
+    #[must_use]
+    pub fn slots(&self) -> Slots<'_> {
+        Slots { template: self, segment: 0, piece: 0, open: Vec::new() }
+    }
+
+    /// The names that its results have, as far as they are known before it runs: those without expressions in them.
+    ///
+    /// ```
+    /// use mcp_schema::template::Template;
+    ///
+    /// let template = Template::parse("[[@time_now]] [[@mcp:page_{{n}}|server=\"web\", tool=\"get\"]] [[json:facts]]")?;
+    /// assert_eq!(template.names().into_iter().collect::<Vec<_>>(), ["facts", "time_now"]);
+    /// assert!(template.may_give("page_7") && !template.may_give("page"));
+    /// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+    /// ```
+    #[must_use]
+    pub fn names(&self) -> BTreeSet<&str> {
+        self.slots().filter_map(|slot| slot.kind.name()).collect()
+    }
+
+    /// Whether a result can have this name: one of [`names`](Self::names), or what may come of a name with expressions in it.
+    #[must_use]
+    pub fn may_give(&self, name: &str) -> bool {
+        self.slots().any(|slot| match slot.kind {
+            SlotKind::Action(Action { variable: Some(text), .. })
+            | SlotKind::Completion(Completion { variable: text, .. }) => text.may_be(name),
+            SlotKind::Action(action) => action.name() == Some(name),
+        })
+    }
+}
+
+impl<'t> Iterator for Slots<'t> {
+    type Item = Slot<'t>;
+
+    fn next(&mut self) -> Option<Slot<'t>> {
+        loop {
+            let segment = self.template.segments.get(self.segment)?;
+            let Some(Piece { place, kind, .. }) = segment.pieces.get(self.piece) else {
+                self.segment += 1;
+                self.piece = 0;
+                self.open.clear();
+                continue;
+            };
+            self.piece += 1;
+            let kind = match kind {
+                PieceKind::Action(action) => SlotKind::Action(action),
+                PieceKind::Completion(completion) => SlotKind::Completion(completion),
+                PieceKind::Statement(statement) => {
+                    let inner = statement.get(2..statement.len().saturating_sub(2)).unwrap_or_default();
+                    let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner);
+                    match effect(inner.strip_suffix(['-', '+']).unwrap_or(inner)) {
+                        Effect::Opens(name) => self.open.push(name == "for"),
+                        Effect::Closes => drop(self.open.pop()),
+                        Effect::None => {}
+                    }
+                    continue;
+                }
+                PieceKind::Text(_) | PieceKind::Expression(_) => continue,
+            };
+            let (depth, in_loop) = (self.open.len(), self.open.contains(&true));
+            return Some(Slot { place: *place, segment: self.segment, depth, in_loop, kind });
+        }
+    }
+}
+
+impl<'t> SlotKind<'t> {
+    /// What the result is called, where that is known before anything runs.
+    #[must_use]
+    pub fn name(self) -> Option<&'t str> {
+        match self {
+            Self::Action(action) => action.name(),
+            Self::Completion(completion) => completion.variable.plain(),
+        }
+    }
+}
+
+impl Action {
+    /// What the result is called, where that is known before anything runs: the variable, or else the action itself.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match (&self.variable, &self.target) {
+            (Some(text), _) => text.plain(),
+            (None, Target::Prefixed(name)) => Some(name),
+            (None, Target::Tool { .. }) => None,
+        }
+    }
+}
+
+impl Text {
+    /// What it says, where no expression is in it.
+    #[must_use]
+    pub fn plain(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [] => Some(""),
+            [Part::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Whether it can come out as this, whatever its expressions say.
+    #[must_use]
+    pub fn may_be(&self, text: &str) -> bool {
+        let mut rest = text;
+        let mut is_free = false;
+        let mut parts = self.parts.iter().peekable();
+        while let Some(part) = parts.next() {
+            let Part::Literal(literal) = part else {
+                is_free = true;
+                continue;
+            };
+            let found = match (is_free, parts.peek()) {
+                // The last one: it has to stand at the end.
+                (true, None) => return rest.ends_with(literal.as_str()),
+                (true, Some(_)) => rest.find(literal.as_str()),
+                (false, _) => rest.starts_with(literal.as_str()).then_some(0),
+            };
+            let Some(at) = found else { return false };
+            rest = rest.get(at + literal.len()..).unwrap_or_default();
+            is_free = false;
+        }
+        is_free || rest.is_empty()
+    }
+}

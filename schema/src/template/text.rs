@@ -1,0 +1,134 @@
+//! Texts between quotes, and names with expressions in them.
+
+use super::ast::{Fault, Part, Text};
+use super::code::{code, is_word};
+use super::cursor::Cursor;
+
+/// A text; the cursor stands at its quote.
+pub(super) fn quoted(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
+    let opened = *cursor;
+    cursor.advance(1);
+    let mut text = Parts::default();
+    loop {
+        let unclosed =
+            || opened.fault("the text is not closed on its line: write `\"`, and `\\n` for a line end in it");
+        match cursor.byte(0) {
+            None | Some(b'\n' | b'\r') => return Err(unclosed()),
+            Some(b'"') => {
+                cursor.advance(1);
+                return Ok(text.finish());
+            }
+            Some(b'\\') => text.literal.push(escape(cursor)?),
+            Some(b'{') if cursor.byte(1) == Some(b'{') => text.expression(part(cursor)?),
+            Some(b'{') if cursor.byte(1) == Some(b'%') => {
+                return Err(cursor.fault(
+                    "a text holds no statements: write `{{ a if x else b }}`, or `{\\u0025` for these two characters",
+                ));
+            }
+            Some(byte) if byte < 0x20 => {
+                return Err(cursor.fault(format!("the character is written `\\u{byte:04x}` in a text")));
+            }
+            Some(b'{') => text.literal.push_str(cursor.advance(1)),
+            Some(_) => text.literal.push_str(cursor.take_while(|c| !matches!(c, '"' | '\\' | '{' | '\0'..='\x1f'))),
+        }
+    }
+}
+
+/// The name of a result: words, and expressions in between.
+pub(super) fn name(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
+    let mut text = Parts::default();
+    loop {
+        let word = cursor.take_while(is_word);
+        text.literal.push_str(word);
+        if cursor.is_at("{{") {
+            text.expression(part(cursor)?);
+        } else if word.is_empty() {
+            return Ok(text.finish());
+        }
+    }
+}
+
+/// `{{ .. }}` in a text.
+fn part(cursor: &mut Cursor<'_>) -> Result<String, Fault> {
+    let opened = *cursor;
+    cursor.advance(2);
+    let is_signed = matches!(cursor.byte(0), Some(b'-' | b'+'));
+    let code = code(cursor, &opened, "}}")?;
+    if is_signed || code.end_sign.is_some() {
+        return Err(
+            opened.fault("white space is not controlled in a text: write `{{ .. }}` without `-` and `+` at its ends")
+        );
+    }
+    let inner = code.inner.trim();
+    if inner.is_empty() {
+        return Err(opened.fault("an expression is expected between `{{` and `}}`"));
+    }
+    Ok(inner.to_owned())
+}
+
+#[derive(Default)]
+struct Parts {
+    parts: Vec<Part>,
+    literal: String,
+}
+
+impl Parts {
+    fn expression(&mut self, code: String) {
+        self.flush();
+        self.parts.push(Part::Expression(code));
+    }
+
+    fn flush(&mut self) {
+        if !self.literal.is_empty() {
+            self.parts.push(Part::Literal(std::mem::take(&mut self.literal)));
+        }
+    }
+
+    fn finish(mut self) -> Text {
+        self.flush();
+        Text { parts: self.parts }
+    }
+}
+
+/// An escape of JSON (RFC 8259, section 7).
+fn escape(cursor: &mut Cursor<'_>) -> Result<char, Fault> {
+    let at = *cursor;
+    cursor.advance(1);
+    let plain = match cursor.byte(0) {
+        Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'u') => {
+            cursor.advance(1);
+            return code_point(cursor).ok_or_else(|| {
+                at.fault(
+                    "`\\u` is followed by four hexadecimal digits, and by a second such escape for one half of a pair",
+                )
+            });
+        }
+        _ => return Err(at.fault("this is no escape of JSON: a backslash is written `\\\\`")),
+    };
+    cursor.advance(1);
+    Ok(plain)
+}
+
+fn code_point(cursor: &mut Cursor<'_>) -> Option<char> {
+    let first = digits(cursor)?;
+    if !(0xd800..0xdc00).contains(&first) {
+        return char::from_u32(first);
+    }
+    let second = cursor.eat("\\u").then(|| digits(cursor))??;
+    (0xdc00..0xe000)
+        .contains(&second)
+        .then(|| char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)))?
+}
+
+fn digits(cursor: &mut Cursor<'_>) -> Option<u32> {
+    let digits = cursor.rest().get(..4).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
+    let value = u32::from_str_radix(digits, 16).ok()?;
+    cursor.advance(4);
+    Some(value)
+}

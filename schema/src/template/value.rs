@@ -1,0 +1,161 @@
+//! Values that are written down.
+
+use serde_json::Value;
+
+use super::ast::{Fault, Term};
+use super::code::{expression, is_word, unclosed};
+use super::cursor::Cursor;
+use super::text::quoted;
+
+/// Lists and objects in each other.
+const DEEPEST: usize = 64;
+
+/// A value, up to what stands behind it.
+pub(super) fn term<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>, depth: usize) -> Result<Term, Fault> {
+    if depth > DEEPEST {
+        return Err(cursor.fault(format!("lists and objects are more than {DEEPEST} deep")));
+    }
+    let value = match cursor.byte(0) {
+        None => return Err(unclosed(slot)),
+        Some(b'"') => Term::Text(quoted(cursor)?),
+        Some(b'[') => list(cursor, slot, depth)?,
+        Some(b'{') if cursor.byte(1) == Some(b'{') => {
+            return Err(
+                cursor.fault("no braces around a variable: write `key=name`, or `key=\"{{ name }}\"` for its text")
+            );
+        }
+        Some(b'{') => object(cursor, slot, depth)?,
+        Some(b'0'..=b'9' | b'-' | b'+' | b'.') => number(cursor)?,
+        Some(b'\'') => return Err(cursor.fault("texts stand between double quotes")),
+        Some(_) => return variable(cursor, slot),
+    };
+    let after = *cursor;
+    cursor.skip_space();
+    match cursor.byte(0) {
+        Some(b'|' | b'~' | b'+' | b'-' | b'*' | b'/' | b'%' | b'.' | b'<' | b'>' | b'=' | b'!') => Err(cursor.fault(
+            "an expression cannot begin with a value: write it between `(` and `)`, or as `{{ .. }}` in a text",
+        )),
+        _ => {
+            *cursor = after;
+            Ok(value)
+        }
+    }
+}
+
+fn variable<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Result<Term, Fault> {
+    let start = *cursor;
+    let code = expression(cursor, slot)?;
+    Ok(match code {
+        "" => return Err(start.fault(format!("a value is expected here, not {}", start.seen()))),
+        // What minijinja calls them as well.
+        "true" | "True" => Term::Literal(Value::Bool(true)),
+        "false" | "False" => Term::Literal(Value::Bool(false)),
+        "null" | "none" | "None" => Term::Literal(Value::Null),
+        _ => Term::Variable(code.to_owned()),
+    })
+}
+
+/// A number of JSON (RFC 8259, section 6).
+fn number(cursor: &mut Cursor<'_>) -> Result<Term, Fault> {
+    let start = *cursor;
+    let rest = cursor.rest();
+    let is_part = |(index, byte): (usize, u8)| {
+        let before = index.checked_sub(1).and_then(|index| rest.as_bytes().get(index));
+        let signs_exponent = matches!(byte, b'-' | b'+') && matches!(before, Some(b'e' | b'E'));
+        byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_') || signs_exponent || index == 0
+    };
+    let length = rest.bytes().enumerate().take_while(|place| is_part(*place)).count();
+    let digits = cursor.advance(length);
+    let fault = |what: &str| Err(start.fault(format!("`{}` is {what}", mcp_model::printable(digits))));
+    // In JSON that is a double.
+    if digits == "-0" {
+        return Ok(Term::Literal(Value::from(0)));
+    }
+    match serde_json::from_str::<Value>(digits) {
+        Ok(Value::Number(number)) => {
+            let is_whole = !digits.contains(['.', 'e', 'E']);
+            if is_whole && !number.is_i64() && !number.is_u64() {
+                return fault(
+                    "beyond 64 bits, and would not be sent as it is written: write it as a text, or with an exponent",
+                );
+            }
+            if number.as_f64().is_none_or(f64::is_infinite) {
+                return fault("larger than any number of 64 bits");
+            }
+            Ok(Term::Literal(Value::Number(number)))
+        }
+        _ => fault("no number of JSON: `-1`, `0.5`, `1e9` are; a text stands between double quotes"),
+    }
+}
+
+fn list<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>, depth: usize) -> Result<Term, Fault> {
+    let mut items = Vec::new();
+    members(cursor, slot, "]", |cursor| {
+        items.push(term(cursor, slot, depth + 1)?);
+        Ok(())
+    })?;
+    Ok(Term::List(items))
+}
+
+fn object<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>, depth: usize) -> Result<Term, Fault> {
+    let mut fields: Vec<(String, Term)> = Vec::new();
+    let mut known = std::collections::HashSet::new();
+    members(cursor, slot, "}", |cursor| {
+        let at = *cursor;
+        if cursor.byte(0) != Some(b'"') {
+            return Err(cursor.fault(format!("a key between double quotes is expected here, not {}", cursor.seen())));
+        }
+        let key = key(cursor)?;
+        if !known.insert(key.clone()) {
+            return Err(at.fault(format!("`{key}` is given twice")));
+        }
+        cursor.skip_space();
+        if !cursor.eat(":") {
+            return Err(expected(cursor, slot, "`:`"));
+        }
+        cursor.skip_space();
+        fields.push((key, term(cursor, slot, depth + 1)?));
+        Ok(())
+    })?;
+    Ok(Term::Object(fields))
+}
+
+/// What stands between two brackets, with commas in between, and after the last where somebody likes one there.
+fn members<'t>(
+    cursor: &mut Cursor<'t>,
+    slot: &Cursor<'t>,
+    end: &str,
+    mut member: impl FnMut(&mut Cursor<'t>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    cursor.advance(1);
+    loop {
+        cursor.skip_space();
+        if cursor.eat(end) {
+            return Ok(());
+        }
+        member(cursor)?;
+        cursor.skip_space();
+        if !cursor.eat(",") && !cursor.is_at(end) {
+            return Err(expected(cursor, slot, &format!("`,` or `{end}`")));
+        }
+    }
+}
+
+/// A text that stands for itself.
+pub(super) fn key(cursor: &mut Cursor<'_>) -> Result<String, Fault> {
+    let at = *cursor;
+    let text = quoted(cursor)?;
+    text.plain().map(str::to_owned).ok_or_else(|| at.fault("a key stands as it is: no expression can be in it"))
+}
+
+/// What to say where something else stands than what has to.
+pub(super) fn expected(cursor: &Cursor<'_>, slot: &Cursor<'_>, what: &str) -> Fault {
+    if cursor.is_at_end() {
+        return unclosed(slot);
+    }
+    let word = cursor.rest();
+    let length = word.find(|c| !is_word(c)).unwrap_or(word.len()).min(40);
+    let seen =
+        word.get(..length).filter(|word| !word.is_empty()).map_or_else(|| cursor.seen(), |word| format!("`{word}`"));
+    cursor.fault(format!("{what} is expected here, not {seen}"))
+}
