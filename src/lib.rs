@@ -11,10 +11,10 @@ pub use mcp_agents as agents;
 pub use mcp_model as model;
 pub use mcp_runtime::*;
 
-#[cfg(feature = "macros")]
-pub use mcp_macros::mcp_tools;
 #[cfg(all(feature = "macros", feature = "agents"))]
 pub use mcp_macros::mcp_template;
+#[cfg(feature = "macros")]
+pub use mcp_macros::mcp_tools;
 
 /// Includes the bindings that `mcp_codegen::build_script::Builder` generated for a server.
 ///

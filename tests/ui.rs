@@ -132,7 +132,10 @@ fn overrides_that_do_not_fit_are_explained() {
 
 /// What is wrong with a template of that name.
 const TEMPLATES: &[(&str, &str)] = &[
-    ("unknown_tool", "# Triage\n\n[[@mcp:issues|server=\"github\", tool=\"lst_issues\", owner=\"rust-lang\", repo=\"rust\"]]\n"),
+    (
+        "unknown_tool",
+        "# Triage\n\n[[@mcp:issues|server=\"github\", tool=\"lst_issues\", owner=\"rust-lang\", repo=\"rust\"]]\n",
+    ),
     ("unknown_name", "[[@github_list_isues:issues|owner=\"rust-lang\", repo=\"rust\"]]\n{{ issues }}\n"),
     (
         "unknown_argument",
@@ -141,7 +144,10 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("wrong_literal", "[[@github_list_issues:issues|\n  owner=\"rust-lang\",\n  repo=\"rust\",\n  page=\"two\"]]\n"),
     ("missing_required", "Issues:\n  [[@github_list_issues:issues|owner=\"rust-lang\"]]\n"),
     ("open_bracket", "# Triage\n\n[[@github_list_issues:issues|owner=\"rust-lang\", repo=\"rust\"\n\nThanks.\n"),
-    ("undefined_server", "[[@mcp:issues|server=\"gitub\", tool=\"list_issues\", owner=\"rust-lang\", repo=\"rust\"]]\n"),
+    (
+        "undefined_server",
+        "[[@mcp:issues|server=\"gitub\", tool=\"list_issues\", owner=\"rust-lang\", repo=\"rust\"]]\n",
+    ),
     ("no_snapshot", "[[@mcp:x|server=\"unsynced\", tool=\"list_issues\"]]\n"),
     ("left_out", "[[@narrow_list_issues:issues|owner=\"rust-lang\", repo=\"rust\"]]\n"),
     ("open_block", "{% for issue in issues %}\n{{ issue }}\n"),

@@ -38,9 +38,12 @@ struct Project(tempfile::TempDir);
 impl Project {
     fn new(template: &str) -> Self {
         let project = Self(tempfile::tempdir().unwrap());
-        for (name, text) in
-            [("mcp.toml", CONFIG), ("mcp/github.json", GITHUB), ("mcp/files.json", FILES), ("prompts/triage.md", template)]
-        {
+        for (name, text) in [
+            ("mcp.toml", CONFIG),
+            ("mcp/github.json", GITHUB),
+            ("mcp/files.json", FILES),
+            ("prompts/triage.md", template),
+        ] {
             project.write(name, text);
         }
         project
@@ -130,7 +133,8 @@ fn options_name_module_library_and_snapshots() {
     let expanded = project.expand(input);
     assert!(expanded.contains("pub mod daily") && !expanded.contains("mcp_bindgen"), "{expanded}");
     assert!(expanded.contains("my :: lib :: ServerSpec") && expanded.contains("/lists/other.json"), "{expanded}");
-    let idle = project.expand(quote!("prompts/triage.md", snapshots = { other = "lists/other.json", third = "x.json" }));
+    let idle =
+        project.expand(quote!("prompts/triage.md", snapshots = { other = "lists/other.json", third = "x.json" }));
     assert!(idle.contains("calls no tool of `third`"), "{idle}");
 }
 
@@ -174,7 +178,8 @@ fn everything_that_is_wrong_is_said_at_once() {
 #[test]
 fn a_name_of_two_servers_is_refused() {
     let snapshot = Snapshot::parse(FILES).unwrap();
-    let options = [Options::new("one").prefix(mcp_model::Prefix::None), Options::new("two").prefix(mcp_model::Prefix::None)];
+    let options =
+        [Options::new("one").prefix(mcp_model::Prefix::None), Options::new("two").prefix(mcp_model::Prefix::None)];
     let servers: Vec<KnownServer<'_>> = options.iter().map(|options| KnownServer::new(&snapshot, options)).collect();
     let script = Script::parse("[[@read:x|path=\"a\"]]").unwrap();
     let faults = script.check(&servers, &[]).unwrap_err();

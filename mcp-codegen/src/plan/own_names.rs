@@ -78,9 +78,9 @@ impl OwnNames {
 impl Options {
     /// Whether the name of a handler begins as those of this server do.
     pub(crate) fn leads(&self, handler: &str) -> bool {
-        OwnNames::new(self).prefix.is_none_or(|prefix| {
-            handler.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.starts_with('_'))
-        })
+        OwnNames::new(self)
+            .prefix
+            .is_none_or(|prefix| handler.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.starts_with('_')))
     }
 }
 

@@ -33,8 +33,7 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
         let message = "CARGO_MANIFEST_DIR is not set: mcp_template! reads the files of a cargo package";
         return Err(syn::Error::new(Span::call_site(), message));
     };
-    let project =
-        Project::open_in_build(&manifest_dir, Door::Macro).map_err(|error| syn::Error::new(place, error))?;
+    let project = Project::open_in_build(&manifest_dir, Door::Macro).map_err(|error| syn::Error::new(place, error))?;
     let file = TemplateFile::read(&manifest_dir, &input.path)?;
     let script = Script::parse(&file.text).map_err(|faults| file.errors(&faults))?;
     let sources = Sources::read(&project, &input, &script);
@@ -42,7 +41,9 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     let known: Vec<KnownServer<'_>> =
         sources.read.values().map(|source| KnownServer::new(&source.snapshot, &source.options)).collect();
     let missing = sources.faults(&script);
-    let unread: Vec<&str> = sources.failed.keys().map(String::as_str).collect();
+    let failed = sources.failed.keys().map(String::as_str);
+    let unread: Vec<&str> =
+        failed.filter(|server| project.options(server, true).is_ok_and(|options| script.may_call(&options))).collect();
     let checked = match script.check(&known, &unread) {
         Ok(checked) if missing.is_empty() => checked,
         outcome => {
@@ -90,7 +91,8 @@ impl TemplateFile {
         let path = manifest_dir.join(literal.value());
         let shown = relative(manifest_dir, &path);
         let text = mcp_model::read_text(&path).map_err(|error| {
-            let error = if path.exists() { FileError { path: Some(shown.clone()), ..error } } else { missing(&path, &shown) };
+            let error =
+                if path.exists() { FileError { path: Some(shown.clone()), ..error } } else { missing(&path, &shown) };
             syn::Error::new(literal.span(), error)
         })?;
         // One spelling on every system: it is in the documentation, and in errors at run time.

@@ -22,7 +22,9 @@ const OPTIONS: [&str; 3] = ["mod", "snapshots", "crate"];
 impl Parse for TemplateInput {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         if !input.peek(LitStr) {
-            return Err(input.error("a template is named by its path from the folder of Cargo.toml: `\"prompts/triage.md\"`"));
+            return Err(
+                input.error("a template is named by its path from the folder of Cargo.toml: `\"prompts/triage.md\"`")
+            );
         }
         let mut parsed = Self { path: input.parse()?, module: None, snapshots: Vec::new(), crate_path: None };
         let mut seen: Vec<String> = Vec::new();

@@ -169,9 +169,7 @@ fn run(module: &Module<'_>, callers: &[Caller<'_>], private: &TokenStream) -> To
     let types: Vec<&Ident> = callers.iter().map(|caller| &caller.type_name).collect();
     let fields: Vec<&Ident> = callers.iter().map(|caller| &caller.field).collect();
     let constants: Vec<&Ident> = callers.iter().map(|caller| &caller.constant).collect();
-    let generics = (!types.is_empty()).then(|| {
-        quote!(<#(#types: #krate::CallTool + #private::Clone + 'static),*>)
-    });
+    let generics = (!types.is_empty()).then(|| quote!(<#(#types: #krate::CallTool + #private::Clone + 'static),*>));
     let arguments = (!types.is_empty()).then(|| quote!(<#(#types),*>));
     let clients = if callers.is_empty() { quote!(_clients) } else { quote!(clients) };
     let completer = module.completes.then(|| quote!(completer: &impl #krate::agents::Completer,));

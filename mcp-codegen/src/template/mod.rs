@@ -30,8 +30,8 @@ use std::collections::BTreeSet;
 
 pub use calls::{Checked, KnownServer};
 pub(crate) use emit::{Module, module};
-pub use mcp_schema::template::{Fault, Place};
 use mcp_schema::template::{Action, SlotKind, Target, Template};
+pub use mcp_schema::template::{Fault, Place};
 pub use shown::located;
 
 use crate::options::Options;

@@ -145,7 +145,9 @@ impl Arguments {
             return Value::String(spelling);
         }
         let parsed = serde_json::from_str::<Value>(&spelling);
-        let is_exact = |value: &Value| (value.is_number() || value.is_boolean()) && value.to_string().as_str() == spelling.as_str();
+        let is_exact = |value: &Value| {
+            (value.is_number() || value.is_boolean()) && value.to_string().as_str() == spelling.as_str()
+        };
         let is_taken = |value: &Value| leaves.iter().any(|id| takes(self.shapes.get(*id), value));
         parsed.ok().filter(is_exact).filter(is_taken).unwrap_or(Value::String(spelling))
     }
