@@ -121,7 +121,7 @@ fn a_template_without_calls_is_a_function_too() {
     assert!(expanded.contains("pub struct Clients {") && expanded.contains("_clients : & Clients"), "{expanded}");
     assert!(!expanded.contains("completer"), "{expanded}");
     let completed = expand("Hello, [[name]]!");
-    assert!(completed.contains("completer : & impl :: mcp_bindgen :: agents :: Completer"), "{completed}");
+    assert!(completed.contains("completer : impl :: mcp_bindgen :: agents :: Completer"), "{completed}");
     assert!(completed.contains("pub struct Vars { }"), "{completed}");
 }
 
@@ -199,4 +199,16 @@ fn hostile_text_becomes_neither_code_nor_a_terminal_escape() {
     let faults = Script::parse("\u{1b}[31m [[@x").unwrap_err();
     let shown = located(&faults[0], Path::new("a.md"), "\u{1b}[31m [[@x");
     assert!(!shown.contains('\u{1b}') && shown.contains("\\u{1b}"), "{shown}");
+}
+
+#[test]
+fn what_a_template_does_without_is_an_option() {
+    let expanded = expand(
+        "{% if note is defined %}{{ note }}{% endif %}{{ tone|default(\"dry\") }}{% set x = 1 %}<checkpoint>{{ x }}",
+    );
+    for field in ["note", "tone"] {
+        let option = format!("pub {field} : :: mcp_bindgen :: agents :: __private :: Option <");
+        assert!(expanded.contains(&option), "{expanded}");
+    }
+    assert!(!expanded.contains("pub x :") && expanded.contains("__private :: Default"), "{expanded}");
 }

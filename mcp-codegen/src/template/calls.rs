@@ -93,6 +93,8 @@ pub(super) struct UsedServer<'s> {
 pub(super) struct Field {
     pub(super) name: String,
     pub(super) takes: Takes,
+    /// Whether it need not be given.
+    pub(super) is_optional: bool,
     /// The arguments that it is, each with its tool.
     arguments: BTreeSet<(String, String)>,
 }
@@ -148,7 +150,7 @@ impl Script {
         });
         let mut servers: Vec<UsedServer<'s>> = used.collect();
         servers.sort_by(|one, other| one.options.server.cmp(&other.options.server));
-        Ok(Checked { servers, fields: self.variables().map(|name| uses.field(name)).collect() })
+        Ok(Checked { servers, fields: self.variables().map(|name| uses.field(name, self.is_optional(name))).collect() })
     }
 }
 
@@ -206,12 +208,12 @@ impl Uses {
         }
     }
 
-    fn field(&mut self, name: &str) -> Field {
+    fn field(&mut self, name: &str, is_optional: bool) -> Field {
         let taken: Vec<Takes> = self.takes.remove(name).into_iter().flatten().collect();
         let takes = match taken.as_slice() {
             [takes] => *takes,
             _ => Takes::Json,
         };
-        Field { name: name.to_owned(), takes, arguments: self.arguments.remove(name).unwrap_or_default() }
+        Field { name: name.to_owned(), takes, is_optional, arguments: self.arguments.remove(name).unwrap_or_default() }
     }
 }

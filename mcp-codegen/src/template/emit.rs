@@ -92,24 +92,26 @@ impl Caller<'_> {
     }
 }
 
-fn vars(fields: &[Field], private: &TokenStream) -> TokenStream {
+/// The identifiers of the variables, in their order.
+fn field_idents(fields: &[Field]) -> Vec<Ident> {
     let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
-    let idents: Vec<Ident> = identifiers(Style::Snake, &names, &[], "var").iter().map(|name| ident(name)).collect();
-    let types = fields.iter().map(|field| type_of(field.takes, private));
+    identifiers(Style::Snake, &names, &[], "var").iter().map(|name| ident(name)).collect()
+}
+
+fn vars(fields: &[Field], private: &TokenStream) -> TokenStream {
+    let idents = field_idents(fields);
+    let types = fields.iter().map(|field| match (type_of(field.takes, private), field.is_optional) {
+        (taken, false) => taken,
+        (taken, true) => quote!(#private::Option<#taken>),
+    });
     let said = fields.iter().map(|field| docs::lines(vec![field.said()]));
-    let derive_default = fields.is_empty().then(|| quote!(#[derive(#private::Default)]));
+    let derive_default = fields.iter().all(|field| field.is_optional).then(|| quote!(#[derive(#private::Default)]));
     quote! {
         /// What the template is given.
         #[derive(#private::Clone, #private::Debug, #private::PartialEq)]
         #derive_default
         pub struct Vars {
             #(#said pub #idents: #types,)*
-        }
-
-        impl Vars {
-            fn into_variables(self) -> #private::Variables {
-                #private::Variables::new()#(.with(#names, self.#idents))*
-            }
         }
     }
 }
@@ -165,29 +167,53 @@ fn clients(callers: &[Caller<'_>], krate: &TokenStream, private: &TokenStream) -
 }
 
 fn run(module: &Module<'_>, callers: &[Caller<'_>], private: &TokenStream) -> TokenStream {
-    let Module { path, crate_path: krate, .. } = module;
+    let Module { path, crate_path: krate, checked, .. } = module;
     let types: Vec<&Ident> = callers.iter().map(|caller| &caller.type_name).collect();
     let fields: Vec<&Ident> = callers.iter().map(|caller| &caller.field).collect();
     let constants: Vec<&Ident> = callers.iter().map(|caller| &caller.constant).collect();
     let generics = (!types.is_empty()).then(|| quote!(<#(#types: #krate::CallTool + #private::Clone + 'static),*>));
     let arguments = (!types.is_empty()).then(|| quote!(<#(#types),*>));
+    let idents = field_idents(&checked.fields);
+    let given = checked.fields.iter().zip(&idents).map(|(field, ident)| {
+        let (name, setter) = (&field.name, if field.is_optional { quote!(with_some) } else { quote!(with) });
+        quote!(let run = #private::#setter(run, #name, vars.#ident);)
+    });
     let clients = if callers.is_empty() { quote!(_clients) } else { quote!(clients) };
-    let completer = module.completes.then(|| quote!(completer: &impl #krate::agents::Completer,));
-    let fills = if module.completes { quote!(completer) } else { quote!(&#private::NothingToFill) };
-    let said = if module.completes { " `completer` fills the slots." } else { "" };
-    let doc = docs::lines(vec![format!("Runs the template: its actions, and what its text makes of them.{said}")]);
+    let vars = if idents.is_empty() { quote!(_vars) } else { quote!(vars) };
+    let completer = module.completes.then(|| quote!(completer: impl #krate::agents::Completer + 'static,));
+    let (passed, completed) = match module.completes {
+        true => (quote!(, completer), quote!(.completer(completer))),
+        false => (TokenStream::new(), TokenStream::new()),
+    };
+    let fills = if module.completes { " `completer` fills its slots." } else { "" };
+    let run_doc = docs::lines(vec![format!("Runs the template: its actions, and what its text makes of them.{fills}")]);
     quote! {
-        #doc
+        #run_doc
         ///
         /// # Errors
-        /// Where a call fails and the template has nothing to say of it, or where a value is not what it takes.
+        /// Where a call fails and the template has nothing to say of it, or a value is not what it takes: with the line.
         pub async fn run #generics (
-            #clients: &Clients #arguments,
+            clients: &Clients #arguments,
             vars: Vars,
             #completer
-        ) -> #private::Result<#krate::agents::Rendered, #krate::agents::TemplateError> {
-            let tools = #private::tools()#(.bindings(#constants, #private::Clone::clone(&clients.#fields)))*;
-            #private::run(#path, TEMPLATE, tools, vars.into_variables(), #fills).await
+        ) -> #private::Result<#krate::agents::RenderedTemplate, #krate::agents::TemplateError> {
+            prepare(clients, vars #passed)?.await
+        }
+
+        /// The run of the template, for limits of its own: `prepare(..)?.timeout(..).await`.
+        ///
+        /// # Errors
+        /// Where the tools of the clients cannot be one set.
+        pub fn prepare #generics (
+            #clients: &Clients #arguments,
+            #vars: Vars,
+            #completer
+        ) -> #private::Result<#krate::agents::TemplateRun, #krate::agents::TemplateError> {
+            let tools = #krate::agents::Toolset::builder()
+                #(.bindings(#constants, #private::Clone::clone(&clients.#fields)))*;
+            let run = #private::run(#path, TEMPLATE, tools)?;
+            #(#given)*
+            #private::Ok(run #completed)
         }
     }
 }

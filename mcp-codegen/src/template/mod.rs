@@ -26,11 +26,11 @@ mod emit;
 mod shown;
 mod syntax;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 pub use calls::{Checked, KnownServer};
 pub(crate) use emit::{Module, module};
-use mcp_schema::template::{Action, SlotKind, Target, Template};
+use mcp_schema::template::{Action, SlotKind, Target, Template, Wanted};
 pub use mcp_schema::template::{Fault, Place};
 pub use shown::located;
 
@@ -40,7 +40,7 @@ use crate::options::Options;
 #[derive(Clone, Debug)]
 pub struct Script {
     template: Template,
-    undeclared: BTreeSet<String>,
+    wanted: BTreeMap<String, Wanted>,
 }
 
 impl Script {
@@ -50,13 +50,19 @@ impl Script {
     /// Everything that is wrong with it by itself, in the order of the text.
     pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
         let template = Template::parse(text)?;
-        let undeclared = syntax::undeclared(&template).map_err(sorted)?;
-        Ok(Self { template, undeclared })
+        let wanted = syntax::undeclared(&template).map_err(sorted)?;
+        Ok(Self { template, wanted })
     }
 
     /// The variables that it uses and does not give itself.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
-        self.undeclared.iter().map(String::as_str)
+        self.wanted.keys().map(String::as_str)
+    }
+
+    /// Whether it does without a variable that it uses: it asks whether the variable is there, or has something in its place.
+    #[must_use]
+    pub fn is_optional(&self, variable: &str) -> bool {
+        self.wanted.get(variable).is_some_and(|wanted| wanted.is_optional)
     }
 
     /// The servers that actions name, each with the place where it is named first.

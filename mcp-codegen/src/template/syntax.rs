@@ -1,31 +1,33 @@
 //! What minijinja makes of a template: whether its statements and expressions are right, and which variables they use.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_model::printable;
-use mcp_schema::template::{
-    Action, Argument, Completion, Fault, OnError, Part, Piece, PieceKind, Place, Segment, Template, Term, Text,
-};
+use mcp_schema::template::{Fault, PieceKind, Place, Segment, Template, Wanted};
 use minijinja::{Environment, Error};
 
 /// The variables that a template uses and does not give itself, or what is wrong with its minijinja.
-pub(super) fn undeclared(template: &Template) -> Result<BTreeSet<String>, Vec<Fault>> {
+pub(super) fn undeclared(template: &Template) -> Result<BTreeMap<String, Wanted>, Vec<Fault>> {
     let environment = Environment::new();
-    let mut reader = Reader { environment: &environment, faults: Vec::new() };
-    let mut used = BTreeSet::new();
+    let mut faults = Vec::new();
+    let mut whole = Source::default();
     for segment in &template.segments {
-        let source = reader.source(segment);
-        match environment.template_from_str(&source.text) {
-            Ok(template) => used.extend(template.undeclared_variables(false)),
-            Err(error) => reader.faults.push(Fault::new(source.place(&error, segment.place), in_words(&error))),
+        let source = Source::of(segment, &environment, &mut faults);
+        if let Err(error) = environment.template_from_str(&source.text) {
+            faults.push(Fault::new(source.place(&error, segment.place), in_words(&error)));
         }
+        // What one segment sets is there in those after it.
+        whole.text.push_str(&source.text);
     }
-    if !reader.faults.is_empty() {
-        return Err(reader.faults);
+    if !faults.is_empty() {
+        return Err(faults);
     }
+    // Each segment has compiled, and so does all of it.
+    let read = environment.template_from_str(&whole.text);
+    let mut used = read.map(|read| read.undeclared_variables(false)).unwrap_or_default();
     let globals: BTreeSet<String> = environment.globals().map(|(name, _)| name.to_owned()).collect();
-    used.retain(|name| !globals.contains(name) && !template.may_give(name));
-    Ok(used)
+    used.retain(|name| !globals.contains(name));
+    Ok(template.wanted(used))
 }
 
 /// A segment in minijinja's language alone, without its text: of a slot, the expressions in it are left.
@@ -52,74 +54,25 @@ impl Source {
     }
 }
 
-struct Reader<'e> {
-    environment: &'e Environment<'e>,
-    faults: Vec<Fault>,
-}
-
-impl Reader<'_> {
-    fn source(&mut self, segment: &Segment) -> Source {
-        let mut source = Source::default();
+impl Source {
+    /// A segment; what is wrong with expressions of slots is added to the faults.
+    fn of(segment: &Segment, environment: &Environment<'_>, faults: &mut Vec<Fault>) -> Self {
+        let mut source = Self::default();
         for piece in &segment.pieces {
-            self.piece(piece, &mut source);
-        }
-        source
-    }
-
-    fn piece(&mut self, piece: &Piece, source: &mut Source) {
-        match &piece.kind {
-            PieceKind::Expression(code) | PieceKind::Statement(code) => source.push(code, piece.place),
-            PieceKind::Action(action) => self.action(action, piece.place, source),
-            PieceKind::Completion(completion) => self.completion(completion, piece.place, source),
-            _ => {}
-        }
-    }
-
-    fn action(&mut self, action: &Action, place: Place, source: &mut Source) {
-        if let Some(variable) = &action.variable {
-            self.text(variable, place, source);
-        }
-        self.arguments(&action.arguments, source);
-        if let OnError::Default(term) = &action.on_error {
-            self.term(term, place, source);
-        }
-    }
-
-    fn completion(&mut self, completion: &Completion, place: Place, source: &mut Source) {
-        self.text(&completion.variable, place, source);
-        self.arguments(&completion.options, source);
-    }
-
-    fn arguments(&mut self, arguments: &[Argument], source: &mut Source) {
-        for argument in arguments {
-            self.term(&argument.value, argument.place, source);
-        }
-    }
-
-    fn term(&mut self, term: &Term, place: Place, source: &mut Source) {
-        match term {
-            Term::Text(text) => self.text(text, place, source),
-            Term::Variable(expression) => self.expression(expression, place, source),
-            Term::List(items) => items.iter().for_each(|item| self.term(item, place, source)),
-            Term::Object(members) => members.iter().for_each(|(_, member)| self.term(member, place, source)),
-            _ => {}
-        }
-    }
-
-    fn text(&mut self, text: &Text, place: Place, source: &mut Source) {
-        for part in &text.parts {
-            if let Part::Expression(expression) = part {
-                self.expression(expression, place, source);
+            let in_slot = !matches!(piece.kind, PieceKind::Expression(_) | PieceKind::Statement(_));
+            for (place, code) in piece.codes() {
+                if !in_slot {
+                    source.push(code, place);
+                    continue;
+                }
+                // By itself first, so that none can close the braces around it.
+                match environment.compile_expression(code) {
+                    Ok(_) => source.push(&format!("{{{{ ({code}) }}}}"), place),
+                    Err(error) => faults.push(Fault::new(place, in_words(&error))),
+                }
             }
         }
-    }
-
-    /// An expression by itself, so that none can close the braces around it.
-    fn expression(&mut self, expression: &str, place: Place, source: &mut Source) {
-        match self.environment.compile_expression(expression) {
-            Ok(_) => source.push(&format!("{{{{ ({expression}) }}}}"), place),
-            Err(error) => self.faults.push(Fault::new(place, in_words(&error))),
-        }
+        source
     }
 }
 
