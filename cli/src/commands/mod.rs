@@ -1,12 +1,16 @@
 //! One module a command.
 
+mod assignments;
 mod call;
+mod called_servers;
 mod check;
 mod expand;
 mod faults;
 mod list;
+mod run;
 mod shapes;
 mod source;
+mod specs;
 mod sync;
 
 use std::future::Future;
@@ -27,6 +31,10 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::Call(call) => {
             let tool_arguments = call::tool_arguments(&call.args)?;
             until_interrupted(call::run(config, &call, tool_arguments, output))
+        }
+        Command::Run(run) => {
+            let input = run::Input::read(&run)?;
+            until_interrupted(run::run(config, &run, input, output))
         }
     }
 }

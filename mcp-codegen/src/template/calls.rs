@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_model::{Snapshot, printable};
 use mcp_schema::diagnostics::{Diagnostics, Listed};
-use mcp_schema::template::{Action, Fault, Takes, Target, Term, Tool, Tools};
+use mcp_schema::template::{Action, Fault, Place, Takes, Target, Term, Tool, Tools};
 
 use super::Script;
 use crate::emit::docs;
@@ -27,7 +27,8 @@ impl<'s> KnownServer<'s> {
     }
 
     /// Whether bindings have such a name for one of the tools.
-    pub(crate) fn has(&self, prefixed: &str) -> bool {
+    #[must_use]
+    pub fn has(&self, prefixed: &str) -> bool {
         self.plan.prefixed().contains(&prefixed)
     }
 
@@ -151,6 +152,23 @@ impl Script {
         let mut servers: Vec<UsedServer<'s>> = used.collect();
         servers.sort_by(|one, other| one.options.server.cmp(&other.options.server));
         Ok(Checked { servers, fields: self.variables().map(|name| uses.field(name, self.is_optional(name))).collect() })
+    }
+}
+
+impl Script {
+    /// The server and the tool of every action, with its place, as far as there is such a tool.
+    pub fn called<'s>(&'s self, servers: &'s [KnownServer<'_>]) -> Vec<(&'s str, &'s str, Place)> {
+        let found = |target: &'s Target| match target {
+            Target::Tool { server, tool } => Some((server.as_str(), tool.as_str())),
+            Target::Prefixed(name) => servers.iter().find_map(|known| {
+                let named = known.plan.tools.iter().zip(known.plan.prefixed());
+                let (tool, _) = named.into_iter().find(|(_, prefixed)| prefixed == name)?;
+                Some((known.options.server.as_str(), tool.wire))
+            }),
+            _ => None,
+        };
+        let actions = self.actions();
+        actions.filter_map(|(place, action)| found(&action.target).map(|(server, tool)| (server, tool, place))).collect()
     }
 }
 
