@@ -84,6 +84,7 @@ pub use hosted::{
 };
 pub use provider::{Answered, Answers, Arguments, ModelCall, Provider, UnreadableArguments};
 pub use sections::*;
+pub use template::{Completer, CompletionRequest, RenderedTemplate, Template, TemplateError, TemplateRun};
 #[cfg(feature = "tokens")]
 pub use toolset::TOKENIZER;
 pub use toolset::{

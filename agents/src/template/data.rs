@@ -181,7 +181,9 @@ impl Object for Data {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         match &self.form {
             Form::List(items) => items.get(key.as_usize()?).cloned(),
-            Form::Object { members, places } => members.get(*places.get(key.as_str()?)?).map(|(_, value)| value.clone()),
+            Form::Object { members, places } => {
+                members.get(*places.get(key.as_str()?)?).map(|(_, value)| value.clone())
+            }
         }
     }
 

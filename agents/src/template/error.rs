@@ -5,7 +5,7 @@ use std::fmt;
 
 use mcp_model::printable;
 use mcp_runtime::CallError;
-use mcp_schema::template::{Fault, Place};
+use mcp_schema::template::Place;
 
 /// All that is wrong with a template, or the one thing that ended its run. Shown, each has the template's name, line and
 /// column: `prompts/triage.md:3:5: ..`. No value of a variable is in it, and no secret.
@@ -66,11 +66,6 @@ pub enum TemplateErrorKind {
 impl TemplateError {
     pub(super) fn new(template: &str, problems: Vec<TemplateProblem>) -> Self {
         Self { template: template.to_owned(), problems }
-    }
-
-    pub(super) fn syntax(template: &str, faults: Vec<Fault>) -> Self {
-        let problem = |fault: Fault| TemplateProblem::new(TemplateErrorKind::Syntax, fault.place, fault.message);
-        Self::new(template, faults.into_iter().map(problem).collect())
     }
 
     /// The template's name.

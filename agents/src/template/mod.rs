@@ -1,1 +1,265 @@
 //! Templates whose actions call tools, run.
+//!
+//! A [`Template`] is text of minijinja with slots between `[[` and `]]`. Actions call tools of a [`Toolset`], and what they
+//! answer becomes a variable; completion slots are filled by whoever runs the template, with a model as a rule.
+//!
+//! ```text
+//! [[@github_list_issues:issues|owner="rust-lang", repo=repo, state="open"]]
+//! Open issues:
+//! {% for issue in issues %}- {{ issue.title }}
+//! {% endfor %}
+//! Which of them comes first? [[first]]
+//! ```
+//!
+//! - `[[@name:variable|key=value]]` calls a tool by the name that the set has for it, `[[@mcp:variable|server="github",
+//!   tool="list_issues", key=value]]` by its wire names. With a variable nothing is printed at its place; without one the
+//!   result is called like the action, and printed there.
+//! - Values are JSON, texts in which `{{ expressions }}` may stand, and variables with paths: `issue.labels[0].name`.
+//!   `on_error=empty` and `on_error=default(..)` say what stands for the result of a call that fails.
+//! - `[[name]]` and `[[kind:name|key=value]]` are filled by the [`Completer`].
+//! - `<checkpoint>` separates segments: a completer sees the text since the last one. Variables stay.
+//!
+//! # How a segment is run
+//!
+//! First its actions, then its text. All actions that have what they need run side by side, up to 16 at once, wherever in
+//! the segment they stand; then those that need their results; and so on. Those of tools that say of themselves that they are
+//! not read-only go one after another in the order of the text. What has to come after something that it does not use belongs
+//! behind a checkpoint. A completion is asked for when all actions before it have run that can, and the text before it is
+//! there. In loops a slot runs once for each turn, and its variable is that turn's; after the loop it is the last one's.
+//!
+//! A result is what a typed handler would give, as JSON: structured content, without the wrapper that some servers put around
+//! what is no object, and else the text. Text of a JSON object or list can be walked like one. Results, answers and variables
+//! are data: they print as they are, values other than texts as JSON, and nothing in them is ever read as a template.
+//!
+//! What is not there is an error, with the line: a name that neither the template nor whoever runs it gives is one before
+//! anything is called.
+
+mod calls;
+mod completer;
+mod data;
+mod error;
+mod names;
+mod pass;
+mod rendered;
+mod run;
+mod segment;
+mod slot;
+mod source;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use minijinja::Environment;
+
+pub use completer::{Completer, CompletionRequest};
+pub use error::{TemplateError, TemplateErrorKind, TemplateProblem};
+pub use mcp_schema::template::Place;
+use mcp_schema::template::{Fault, Template as Parsed};
+use names::Wanted;
+pub use rendered::{RenderedSegment, RenderedTemplate, TemplateCall};
+pub use run::TemplateRun;
+use slot::{Kind, Slot};
+use source::{Compiled, RESERVED, Source};
+
+use crate::Toolset;
+use crate::jinja;
+use calls::Callable;
+
+/// A template, read once; see the [module](self). Clones are cheap.
+///
+/// ```
+/// use mcp_agents::{Template, Toolset};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct FindOrder { number: u64 }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let toolset = Toolset::builder()
+///     .function("find_order", "Finds an order.", async |find: FindOrder| Ok::<_, String>(format!("order {}", find.number)))
+///     .build()?;
+/// let template = Template::new("order.md", "[[@find_order:order|number=number]]{{ customer }} asks about {{ order }}.")?;
+/// assert_eq!(template.variables().collect::<Vec<_>>(), ["customer", "number"]);
+/// template.check(&toolset)?; // tools, arguments, literals: before anything runs
+///
+/// let rendered = template.run(&toolset).with("customer", "Ada").with("number", 7).await?;
+/// assert_eq!(rendered.text(), "Ada asks about order 7.");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Template {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    name: String,
+    is_remote: bool,
+    parsed: Parsed,
+    slots: Arc<[Slot]>,
+    segments: Vec<Compiled>,
+    wanted: BTreeMap<String, Wanted>,
+    /// Holds the code of all segments.
+    environment: Environment<'static>,
+}
+
+impl Template {
+    /// Reads a template of the program's own: `Template::new("triage.md", include_str!("../prompts/triage.md"))`. The name
+    /// stands in errors.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the text, each with its line.
+    pub fn new(name: impl Into<String>, text: &str) -> Result<Self, TemplateError> {
+        Self::read(name.into(), text, false)
+    }
+
+    /// Reads a template from a local file; its path is its name. It is read at once, without going on with other work
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or is no UTF-8, and as for [`new`](Self::new).
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, TemplateError> {
+        let name = path.as_ref().to_string_lossy().into_owned();
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::new(name, &text),
+            Err(error) => {
+                let message = format!("the template cannot be read: {error}");
+                Err(TemplateProblem::of_all(TemplateErrorKind::Unreadable, message).alone(&name))
+            }
+        }
+    }
+
+    /// Reads a template that does not come from a local file: somebody else's, or a server's. It may call those tools alone
+    /// that `remote_use` of their server's configuration names, which by default are none; and no
+    /// [function](crate::ToolsetBuilder::function) of the program, nor a tool that anything but a client calls, but for those
+    /// that [`TemplateRun::allow`] names.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn remote(name: impl Into<String>, text: &str) -> Result<Self, TemplateError> {
+        Self::read(name.into(), text, true)
+    }
+
+    fn read(name: String, text: &str, is_remote: bool) -> Result<Self, TemplateError> {
+        let of_syntax = |faults: Vec<(Place, String)>| {
+            let problem = |(place, message)| TemplateProblem::new(TemplateErrorKind::Syntax, place, message);
+            TemplateError::new(&name, faults.into_iter().map(problem).collect())
+        };
+        let parsed = Parsed::parse(text).map_err(|faults| {
+            of_syntax(faults.into_iter().map(|Fault { place, message, .. }| (place, message)).collect())
+        })?;
+        let mut slots = Vec::new();
+        let segments: Vec<Compiled> = parsed.segments.iter().map(|segment| Compiled::of(segment, &mut slots)).collect();
+        let mut environment = segment::environment();
+        let mut faults: Vec<(Place, String)> = names::codes(&parsed, &slots)
+            .filter(|(_, code)| code.contains(RESERVED))
+            .map(|(place, _)| (place, format!("no name begins with `{RESERVED}`; choose another")))
+            .collect();
+        for slot in &mut slots {
+            let mut needs = Vec::new();
+            for dynamic in &slot.dynamics {
+                match environment.compile_expression(&dynamic.code) {
+                    Ok(expression) => needs.extend(expression.undeclared_variables(false)),
+                    Err(error) => {
+                        let code = dynamic.code.trim();
+                        faults.push((dynamic.place, format!("`{code}` is no expression: {}", jinja::in_words(&error))));
+                    }
+                }
+            }
+            needs.sort();
+            needs.dedup();
+            slot.needs = needs;
+        }
+        if faults.is_empty() {
+            for (number, segment) in segments.iter().enumerate() {
+                for (source, name) in [(&segment.whole, whole(number)), (&segment.collecting, collecting(number))] {
+                    if let Err(error) = environment.add_template_owned(name, source.code.clone()) {
+                        let place = source.place(error.line()).unwrap_or(Place { line: 1, column: 1 });
+                        faults.push((place, jinja::in_words(&error)));
+                        break;
+                    }
+                }
+            }
+        }
+        if !faults.is_empty() {
+            faults.sort();
+            faults.dedup();
+            return Err(of_syntax(faults));
+        }
+        let wanted = wanted(&parsed, &slots, &segments, &environment);
+        let inner = Inner { name, is_remote, parsed, slots: slots.into(), segments, wanted, environment };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The name that stands in errors.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.name
+    }
+
+    /// The variables that whoever runs the template has to give, in the order of the alphabet.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.inner.wanted.iter().filter(|(_, wanted)| !wanted.is_optional).map(|(name, _)| name.as_str())
+    }
+
+    /// The variables that may be given, and that the template does without: it asks whether they are there
+    /// (`{% if x is defined %}`), or has something in their place (`{{ x|default("..") }}`).
+    pub fn optional_variables(&self) -> impl Iterator<Item = &str> {
+        self.inner.wanted.iter().filter(|(_, wanted)| wanted.is_optional).map(|(name, _)| name.as_str())
+    }
+
+    /// Whether somebody has to fill completion slots.
+    #[must_use]
+    pub fn has_completions(&self) -> bool {
+        self.inner.slots.iter().any(|slot| matches!(slot.kind, Kind::Completion { .. }))
+    }
+
+    /// Checks what the actions say of tools against the tools of a set: names, arguments, the types of literals. Nothing is
+    /// called. [`run`](Self::run) does the same before it begins.
+    ///
+    /// # Errors
+    /// Everything that does not fit, each with its line and what was probably meant.
+    pub fn check(&self, toolset: &Toolset) -> Result<(), TemplateError> {
+        Callable::of(self, toolset, &[]).map(drop)
+    }
+
+    /// Runs the template with the tools of a set, once it is awaited.
+    pub fn run(&self, toolset: &Toolset) -> TemplateRun {
+        TemplateRun::new(self.clone(), toolset.clone())
+    }
+}
+
+/// The names of the code of a segment.
+fn whole(segment: usize) -> String {
+    format!("{segment}")
+}
+
+fn collecting(segment: usize) -> String {
+    format!("{segment} collecting")
+}
+
+fn wanted(
+    parsed: &Parsed,
+    slots: &[Slot],
+    segments: &[Compiled],
+    environment: &Environment<'_>,
+) -> BTreeMap<String, Wanted> {
+    // What one segment sets is there in those after it.
+    let mut all = Source::default();
+    segments.iter().for_each(|segment| all.append(&segment.whole));
+    let is_global = |name: &String| environment.globals().any(|(global, _)| global == name);
+    let undeclared = environment.template_from_str(&all.code).map(|all| all.undeclared_variables(false));
+    // Each segment has compiled, and so do all of them.
+    let undeclared = undeclared.unwrap_or_default().into_iter().filter(|name| !is_global(name));
+    names::wanted(parsed, slots, undeclared)
+}
+
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Template").field("name", &self.inner.name).finish_non_exhaustive()
+    }
+}

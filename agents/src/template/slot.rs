@@ -5,14 +5,13 @@ use minijinja::Value;
 use serde_json::{Map, Value as Json};
 
 use super::data::{self, NoJson};
-use super::source::static_text;
 
 /// A slot of a template.
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) place: Place,
-    /// What the result is called.
-    pub(super) variable: Text,
+    /// What the result is called: nothing where it has the action's name.
+    variable: Option<Text>,
     /// The same where it is a name that templates can use, and always the same.
     pub(super) name: Option<String>,
     /// Whether the result is printed at its place.
@@ -20,6 +19,8 @@ pub(super) struct Slot {
     pub(super) kind: Kind,
     /// What is evaluated for it, in the order in which [`filled`](Self::filled) wants it.
     pub(super) dynamics: Vec<Dynamic>,
+    /// The names in these that have to be there.
+    pub(super) needs: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -61,41 +62,50 @@ impl Slot {
             OnError::Default(term) => Some(term),
             _ => None,
         };
-        let variable = action.variable.clone().unwrap_or_else(|| Text::literal(called(&action.target)));
         let kind = Kind::Action {
             target: action.target.clone(),
             arguments: action.arguments.clone(),
             on_error: action.on_error.clone(),
         };
-        Self::new(place, variable, action.variable.is_none(), kind, &action.arguments, default)
+        Self::new(place, action.variable.clone(), action.name(), kind, &action.arguments, default)
     }
 
     pub(super) fn of_completion(place: Place, completion: &Completion) -> Self {
         let kind = Kind::Completion { kind: completion.kind.clone(), options: completion.options.clone() };
-        Self::new(place, completion.variable.clone(), true, kind, &completion.options, None)
+        Self {
+            prints: true,
+            ..Self::new(
+                place,
+                Some(completion.variable.clone()),
+                completion.variable.plain(),
+                kind,
+                &completion.options,
+                None,
+            )
+        }
     }
 
     fn new(
         place: Place,
-        variable: Text,
-        prints: bool,
+        variable: Option<Text>,
+        name: Option<&str>,
         kind: Kind,
         arguments: &[Argument],
         default: Option<&Term>,
     ) -> Self {
         let mut dynamics = Vec::new();
-        of_text(&variable, place, &mut dynamics);
+        variable.iter().for_each(|variable| of_text(variable, place, &mut dynamics));
         arguments.iter().for_each(|argument| of_term(&argument.value, argument.place, &mut dynamics));
         default.into_iter().for_each(|default| of_term(default, place, &mut dynamics));
-        let name = static_text(&variable).filter(|name| is_name(name));
-        Self { place, variable, name, prints, kind, dynamics }
+        let name = name.filter(|name| is_name(name)).map(str::to_owned);
+        Self { place, prints: variable.is_none(), variable, name, kind, dynamics, needs: Vec::new() }
     }
 
     /// What the template calls the action; a completion has its name.
     pub(super) fn action(&self) -> String {
         match &self.kind {
             Kind::Action { target, .. } => format!("@{}", called(target)),
-            Kind::Completion { .. } => static_text(&self.variable).unwrap_or_default(),
+            Kind::Completion { .. } => self.name.clone().unwrap_or_default(),
         }
     }
 
@@ -107,8 +117,13 @@ impl Slot {
         };
         let fill = |as_data: bool| {
             let mut filling = Filling { values, at: 0, as_data };
-            let variable = filling.text(&self.variable)?;
-            let arguments = arguments.iter().map(|argument| Ok((argument.name.clone(), filling.term(&argument.value)?)));
+            let variable = match (&self.variable, &self.kind) {
+                (Some(variable), _) => filling.text(variable)?,
+                (None, Kind::Action { target, .. }) => called(target).to_owned(),
+                (None, Kind::Completion { .. }) => String::new(),
+            };
+            let arguments =
+                arguments.iter().map(|argument| Ok((argument.name.clone(), filling.term(&argument.value)?)));
             let arguments = arguments.collect::<Result<Map<String, Json>, Unfilled>>()?;
             let default = default.map(|default| filling.term(default)).transpose()?;
             Ok((variable, arguments, default))
@@ -191,8 +206,28 @@ fn of_term(term: &Term, place: Place, dynamics: &mut Vec<Dynamic>) {
 
 /// Names of the language that no variable has.
 const KEYWORDS: [&str; 22] = [
-    "and", "elif", "else", "endfor", "endif", "endset", "false", "False", "for", "if", "in", "is", "loop", "none", "None",
-    "not", "or", "recursive", "self", "set", "true", "True",
+    "and",
+    "elif",
+    "else",
+    "endfor",
+    "endif",
+    "endset",
+    "false",
+    "False",
+    "for",
+    "if",
+    "in",
+    "is",
+    "loop",
+    "none",
+    "None",
+    "not",
+    "or",
+    "recursive",
+    "self",
+    "set",
+    "true",
+    "True",
 ];
 
 /// Whether templates can use a variable of this name.

@@ -1,9 +1,7 @@
 //! The texts that minijinja runs for a segment. None of the template's text is in them: text comes in by its number, so that
 //! it is what it is whatever it looks like, and each piece of code stands in lines of its own, so that a line says which.
 
-use std::ops::Range;
-
-use mcp_schema::template::{Part, Piece, PieceKind, Place, Segment, Text};
+use mcp_schema::template::{Piece, PieceKind, Place, Segment};
 use minijinja::Value;
 
 use super::slot::{Dynamic, Slot};
@@ -61,14 +59,11 @@ pub(super) struct Compiled {
     pub(super) whole: Source,
     /// The text, by numbers.
     pub(super) texts: Value,
-    /// The slots with these numbers are this segment's.
-    pub(super) slots: Range<usize>,
 }
 
 impl Compiled {
     /// Slots are added to those of the segments before.
     pub(super) fn of(segment: &Segment, slots: &mut Vec<Slot>) -> Self {
-        let first = slots.len();
         let (mut collecting, mut whole, mut texts) = (Source::default(), Source::default(), Vec::new());
         // What is within `{% set x %}` is text that becomes a value, which slots may use.
         let mut captured = 0_usize;
@@ -79,7 +74,7 @@ impl Compiled {
                     let text = trimmed(text, before, segment.pieces.get(at + 1));
                     let number = texts.len();
                     texts.push(Value::from(text));
-                    let mut print = |source: &mut Source| {
+                    let print = |source: &mut Source| {
                         source.code.push_str("{{");
                         source.push(piece.place, &format!("{TEXT}[{number}]}}}}"));
                     };
@@ -124,7 +119,7 @@ impl Compiled {
                 run(&mut whole, slot, number);
             }
         }
-        Self { collecting, whole, texts: Value::from(texts), slots: first..slots.len() }
+        Self { collecting, whole, texts: Value::from(texts) }
     }
 }
 
@@ -174,8 +169,11 @@ fn inner(code: &str) -> &str {
 
 /// Text as the code beside it leaves it: `-%}` and `{%-` take space away.
 fn trimmed<'t>(text: &'t str, before: Option<&Piece>, after: Option<&Piece>) -> &'t str {
-    let takes_after = before.is_some_and(|piece| says(piece, |code| code.get(..code.len().saturating_sub(2)).is_some_and(|code| code.ends_with('-'))));
-    let takes_before = after.is_some_and(|piece| says(piece, |code| code.get(2..).is_some_and(|code| code.starts_with('-'))));
+    let takes_after = before.is_some_and(|piece| {
+        says(piece, |code| code.get(..code.len().saturating_sub(2)).is_some_and(|code| code.ends_with('-')))
+    });
+    let takes_before =
+        after.is_some_and(|piece| says(piece, |code| code.get(2..).is_some_and(|code| code.starts_with('-'))));
     let text = if takes_after { text.trim_start() } else { text };
     if takes_before { text.trim_end() } else { text }
 }
@@ -192,13 +190,4 @@ fn opens_block(statement: &str) -> bool {
     let targets = statement.trim_start().strip_prefix("set").unwrap_or_default();
     let is_target = |c: char| c.is_alphanumeric() || c.is_whitespace() || matches!(c, '_' | ',' | '.' | '(' | ')');
     !targets.trim_start_matches(is_target).starts_with('=')
-}
-
-/// The name of a text that has no expression in it.
-pub(super) fn static_text(text: &Text) -> Option<String> {
-    let literal = |part: &Part| match part {
-        Part::Literal(literal) => Some(literal.clone()),
-        _ => None,
-    };
-    text.parts.iter().map(literal).collect()
 }

@@ -57,9 +57,13 @@ impl Entry {
         !matches!(self.handler, Handler::Reply(_))
     }
 
-    /// Whether the program runs it itself.
-    pub(crate) fn is_function(&self) -> bool {
-        !matches!(self.handler, Handler::Server { .. })
+    /// Whether the configuration of its server lets a template that is no local file call it; none where no client, and so no
+    /// configuration, has a say in that.
+    pub(crate) fn lets_remote_use(&self) -> Option<bool> {
+        match &self.handler {
+            Handler::Server { caller, live: Some(_), .. } => Some(caller.offer_dyn().admits_remote(&self.tool)),
+            _ => None,
+        }
     }
 
     /// What the tool gave: structured content, without the wrapper that servers put around what is no object; else none.

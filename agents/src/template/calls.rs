@@ -1,0 +1,245 @@
+//! The tools that a template's actions call, and the calls.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures_util::future::join;
+use futures_util::stream::{self, StreamExt};
+use mcp_model::matches_glob;
+use mcp_runtime::CallOptions;
+use mcp_schema::template::{OnError, SlotKind, Target, Tools};
+use minijinja::Value;
+use serde_json::{Map, Value as Json};
+
+use super::data;
+use super::error::{TemplateError, TemplateErrorKind, TemplateProblem};
+use super::pass::Due;
+use super::rendered::TemplateCall;
+use super::slot::{Kind, Slot};
+use super::{Inner, Template};
+use crate::Toolset;
+use crate::toolset::{Entry, NoResult};
+
+/// Who makes the calls, for whoever watches.
+const SOURCE: &str = "template";
+/// How many calls of one template are under way at once.
+const MOST_AT_ONCE: usize = 16;
+
+/// The tools that the actions of a template may call.
+pub(super) struct Callable {
+    toolset: Toolset,
+    tools: Tools,
+    /// By the numbers of slots.
+    entries: BTreeMap<usize, Arc<Entry>>,
+}
+
+/// What came of a call: the value, or what ends the template.
+pub(super) type Outcome = Result<(Value, TemplateCall), TemplateProblem>;
+
+impl Callable {
+    /// Finds and checks them; `allowed` are globs over functions that a template from elsewhere may call.
+    pub(super) fn of(template: &Template, toolset: &Toolset, allowed: &[String]) -> Result<Self, TemplateError> {
+        let inner = &*template.inner;
+        let tools = listed(inner, toolset);
+        let (mut entries, mut problems) = (BTreeMap::new(), Vec::new());
+        let slots = inner.parsed.slots().zip(inner.slots.iter()).enumerate();
+        for (number, (parsed, slot)) in slots {
+            let SlotKind::Action(action) = parsed.kind else { continue };
+            let of_action = |problem: TemplateProblem| problem.of_action(&slot.action());
+            let found = tools.find(action);
+            let entry = found.and_then(|tool| {
+                let entry = toolset.entry_of(tool.server(), tool.name());
+                entry.ok_or_else(|| format!("there is no tool `{}`", tool.name()))
+            });
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(message) => {
+                    problems.push(of_action(TemplateProblem::new(TemplateErrorKind::UnknownTool, slot.place, message)));
+                    continue;
+                }
+            };
+            if inner.is_remote && !is_allowed(entry, allowed) {
+                let message = refusal(entry);
+                let problem = TemplateProblem::new(TemplateErrorKind::RemoteUse, slot.place, message);
+                problems.push(of_action(problem).of_tool(entry.identity()));
+                continue;
+            }
+            for fault in tools.check_action(action, slot.place) {
+                let problem = TemplateProblem::new(TemplateErrorKind::Arguments, fault.place, fault.message);
+                problems.push(of_action(problem).of_tool(entry.identity()));
+            }
+            entries.insert(number, entry.clone());
+        }
+        if problems.is_empty() {
+            Ok(Self { toolset: toolset.clone(), tools, entries })
+        } else {
+            Err(TemplateError::new(&inner.name, problems))
+        }
+    }
+
+    /// Makes calls, side by side but for those that change something, and gives their outcomes in the same order. Once one
+    /// has failed for good, no other is begun.
+    pub(super) async fn call(&self, template: &Template, due: &[Due]) -> Vec<Option<Outcome>> {
+        let inner = &*template.inner;
+        let has_failed = AtomicBool::new(false);
+        let (mut ordered, mut others) = (Vec::new(), Vec::new());
+        for (place, due) in due.iter().enumerate() {
+            let called = self.entries.get(&due.key.slot).zip(inner.slots.get(due.key.slot));
+            let Some((entry, slot)) = called else { continue };
+            let changes = entry.annotations.read_only == Some(false);
+            let has_failed = &has_failed;
+            let call = async move {
+                if has_failed.load(Ordering::Relaxed) {
+                    return (place, None);
+                }
+                let outcome = self.call_one(inner, entry, slot, due).await;
+                if outcome.is_err() {
+                    has_failed.store(true, Ordering::Relaxed);
+                }
+                (place, Some(outcome))
+            };
+            if changes { ordered.push(call) } else { others.push(call) }
+        }
+        let one_by_one = stream::iter(ordered).buffered(1).collect::<Vec<_>>();
+        let side_by_side = stream::iter(others).buffer_unordered(MOST_AT_ONCE).collect::<Vec<_>>();
+        let (one_by_one, side_by_side) = join(one_by_one, side_by_side).await;
+        let mut outcomes: Vec<Option<Outcome>> = due.iter().map(|_| None).collect();
+        for (place, outcome) in one_by_one.into_iter().chain(side_by_side) {
+            if let Some(place) = outcomes.get_mut(place) {
+                *place = outcome;
+            }
+        }
+        outcomes
+    }
+
+    async fn call_one(&self, inner: &Inner, entry: &Arc<Entry>, slot: &Slot, due: &Due) -> Outcome {
+        let options = CallOptions::new().source(SOURCE);
+        let options = if inner.is_remote { options.remote() } else { options };
+        let mut arguments = self.respelled(slot, entry, &due.filled.values);
+        let result = match self.toolset.result_of(entry, arguments.clone(), options.clone()).await {
+            // A text of JSON was given to a parameter that takes what it says.
+            Err(NoResult::Arguments(what)) => match &due.filled.walked {
+                None => Err(NoResult::Arguments(what)),
+                Some(walked) => {
+                    let again = self.respelled(slot, entry, walked);
+                    match self.toolset.result_of(entry, again.clone(), options).await {
+                        Err(NoResult::Arguments(_)) => Err(NoResult::Arguments(what)),
+                        other => {
+                            arguments = again;
+                            other
+                        }
+                    }
+                }
+            },
+            other => other,
+        };
+        let (server, tool) = entry.identity();
+        let call = |failure: Option<String>| TemplateCall {
+            place: slot.place,
+            action: slot.action(),
+            variable: due.filled.variable.clone(),
+            server: server.to_owned(),
+            tool: tool.to_owned(),
+            arguments,
+            failure,
+        };
+        let problem = match result {
+            Ok(result) => {
+                let value = match entry.value_of(&result) {
+                    Some(value) => data::of_json(value),
+                    None if result.content.iter().all(|block| block.as_text().is_some()) => {
+                        Some(data::of_text(result.text()))
+                    }
+                    None => {
+                        let text = result.text();
+                        if text.is_empty() {
+                            data::of_json(result.to_json().get_mut("content").map(Json::take).unwrap_or_default())
+                        } else {
+                            Some(data::of_text(text))
+                        }
+                    }
+                };
+                match value {
+                    Some(value) => return Ok((value, call(None))),
+                    None => (TemplateErrorKind::Evaluation, "the result is too deep to be used".to_owned()),
+                }
+            }
+            Err(NoResult::Arguments(what)) => {
+                (TemplateErrorKind::Arguments, format!("the arguments do not fit: {what}. Nothing was sent"))
+            }
+            Err(NoResult::Call(error)) => {
+                let message = error.to_string();
+                (TemplateErrorKind::Call(Box::new(error)), message)
+            }
+            Err(NoResult::Broken) => {
+                let message = "what calls the tool broke down; whether the call had an effect is unknown";
+                (TemplateErrorKind::Broken, message.to_owned())
+            }
+        };
+        let (kind, message) = problem;
+        let value = match &slot.kind {
+            Kind::Action { on_error: OnError::Empty, .. } => Some(Value::from("")),
+            Kind::Action { on_error: OnError::Default(_), .. } => due.filled.default.clone().and_then(data::of_json),
+            _ => None,
+        };
+        match value {
+            Some(value) => Ok((value, call(Some(message)))),
+            None => {
+                Err(TemplateProblem::new(kind, slot.place, message).of_action(&slot.action()).of_tool(entry.identity()))
+            }
+        }
+    }
+
+    /// Texts with expressions in them as the numbers and booleans that the tool takes in their place.
+    fn respelled(&self, slot: &Slot, entry: &Entry, values: &Map<String, Json>) -> Map<String, Json> {
+        let mut values = values.clone();
+        let (server, tool) = entry.identity();
+        if let (Kind::Action { arguments, .. }, Some(tool)) = (&slot.kind, self.tools.named(server, tool)) {
+            for argument in arguments {
+                if let Some(value) = values.get_mut(&argument.name) {
+                    *value = tool.fitted(argument, value.take());
+                }
+            }
+        }
+        values
+    }
+}
+
+/// The tools of a set; the schemas of those alone that the template names.
+fn listed(inner: &Inner, toolset: &Toolset) -> Tools {
+    let mut tools = Tools::new();
+    let targets = inner.slots.iter().filter_map(|slot| match &slot.kind {
+        Kind::Action { target, .. } => Some(target),
+        Kind::Completion { .. } => None,
+    });
+    let targets: Vec<&Target> = targets.collect();
+    for entry in toolset.entries().iter().filter(|entry| entry.has_results()) {
+        let (server, tool) = entry.identity();
+        let is_named = targets.iter().any(|target| match target {
+            Target::Tool { server: named, tool: wire } => (named.as_str(), wire.as_str()) == (server, tool),
+            Target::Prefixed(name) => *name == entry.public,
+            _ => false,
+        });
+        let schema = if is_named { &*entry.input_schema } else { &Json::Null };
+        tools.add(server, tool, &entry.public, schema);
+    }
+    tools
+}
+
+/// Whether a template from elsewhere may call a tool, as far as that is known before.
+fn is_allowed(entry: &Entry, allowed: &[String]) -> bool {
+    let (server, tool) = entry.identity();
+    let whole = format!("{server}/{tool}");
+    let is_named = || allowed.iter().any(|glob| *glob == whole || matches_glob(glob, &whole));
+    entry.lets_remote_use().unwrap_or_else(is_named)
+}
+
+fn refusal(entry: &Entry) -> String {
+    let (server, tool) = entry.identity();
+    let why = match entry.lets_remote_use() {
+        Some(_) => format!("name it in `remote_use` of server `{server}`"),
+        None => format!("allow `{server}/{tool}` with `TemplateRun::allow`"),
+    };
+    format!("a template that is no local file may not call `{tool}` of `{server}`; to let it, {why}")
+}
