@@ -23,7 +23,9 @@ pub(super) fn values(option: &str, assignments: &[String]) -> Result<Map<String,
 fn parsed<'a>(option: &str, assignment: &'a str) -> Result<(&'a str, Value), Failure> {
     let Some((left, right)) = assignment.split_once('=') else {
         let message = format!("`{option} {}` gives no value", printable(assignment));
-        return Err(Failure::usage(format!("{message}\n  = help: write `{option} NAME=TEXT` or `{option} NAME:=JSON`")));
+        return Err(Failure::usage(format!(
+            "{message}\n  = help: write `{option} NAME=TEXT` or `{option} NAME:=JSON`"
+        )));
     };
     let (name, is_json) = left.strip_suffix(':').map_or((left, false), |name| (name, true));
     if !is_name(name) {

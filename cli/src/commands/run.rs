@@ -7,8 +7,8 @@ use mcp_agents::template::{TemplateErrorKind, TemplateProblem};
 use mcp_agents::{CompletionRequest, RenderedTemplate, Template, TemplateError, Toolset};
 use mcp_codegen::template::{Checked, Fault, Place, Script, located};
 use mcp_model::{Config, nearest, printable, read_text};
-use mcp_runtime::middleware::ApprovalAnswer;
 use mcp_runtime::ClientOptions;
+use mcp_runtime::middleware::ApprovalAnswer;
 use serde_json::{Map, Value, json};
 
 use super::called_servers::CalledServers;
@@ -86,7 +86,9 @@ async fn with_servers(
     let checked = match script.check(&known, &[]) {
         Ok(checked) => checked,
         Err(found) => {
-            faults.extend(found.into_iter().filter(|fault| !servers.faults.iter().any(|other| other.place == fault.place)));
+            faults.extend(
+                found.into_iter().filter(|fault| !servers.faults.iter().any(|other| other.place == fault.place)),
+            );
             faults.sort_by_key(|fault| fault.place);
             return refuse(&input, &faults, arguments.check, output);
         }
@@ -185,7 +187,9 @@ fn refuse(input: &Input, faults: &[Fault], is_checked: bool, output: &mut Output
         output.error(&located(fault, &input.path, &input.text));
     }
     if is_checked && output.json() {
-        output.data_json(&json!({ "template": input.path, "faults": faults.iter().map(fault_json).collect::<Value>() }))?;
+        output.data_json(
+            &json!({ "template": input.path, "faults": faults.iter().map(fault_json).collect::<Value>() }),
+        )?;
     }
     Ok(Exit::Failed)
 }

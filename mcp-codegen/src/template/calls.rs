@@ -168,7 +168,9 @@ impl Script {
             _ => None,
         };
         let actions = self.actions();
-        actions.filter_map(|(place, action)| found(&action.target).map(|(server, tool)| (server, tool, place))).collect()
+        actions
+            .filter_map(|(place, action)| found(&action.target).map(|(server, tool)| (server, tool, place)))
+            .collect()
     }
 }
 
