@@ -84,7 +84,7 @@ impl Compiled {
                     }
                 }
                 PieceKind::Expression(code) => {
-                    let code = format!("{}\n}}}}", inner(code));
+                    let code = format!("{} }}}}", inner(code));
                     let print = |source: &mut Source| {
                         source.code.push_str("{{");
                         source.push(piece.place, &code);
@@ -103,7 +103,7 @@ impl Compiled {
                     };
                     for source in [&mut whole, &mut collecting] {
                         source.code.push_str("{%");
-                        source.push(piece.place, &format!("{inner}\n%}}"));
+                        source.push(piece.place, &format!("{inner} %}}"));
                     }
                 }
                 PieceKind::Action(action) => slots.push(Slot::of_action(piece.place, action)),
@@ -155,7 +155,7 @@ fn run(source: &mut Source, slot: &Slot, number: usize) {
 fn call(source: &mut Source, slot: &Slot, number: usize) {
     source.push(slot.place, &format!("{SLOT}({number}, ["));
     for Dynamic { place, code } in &slot.dynamics {
-        source.push(*place, &format!("({code}\n),"));
+        source.push(*place, &format!("({code} ),"));
     }
     source.push(slot.place, "])");
 }

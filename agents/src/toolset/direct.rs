@@ -1,6 +1,7 @@
 //! One call for the program itself, which wants the result as it came.
 
 use mcp_model::parse_leniently;
+use mcp_runtime::validate::Violation;
 use mcp_runtime::{CallError, CallOptions, ToolResult};
 use mcp_schema::WRAPPER_FIELD;
 use serde_json::{Map, Value};
@@ -12,7 +13,7 @@ use super::{Entry, Handler, Toolset};
 /// Why a call has no result.
 #[derive(Debug)]
 pub(crate) enum NoResult {
-    /// The arguments do not fit, and nothing was sent.
+    /// The arguments do not fit, and nothing was sent: why, without their values.
     Arguments(String),
     /// The call failed.
     Call(CallError),
@@ -31,7 +32,7 @@ impl Toolset {
         arguments: Map<String, Value>,
         options: CallOptions,
     ) -> Result<ToolResult, NoResult> {
-        let arguments = fitted(entry, arguments).map_err(NoResult::Arguments)?;
+        let arguments = fitted(entry, arguments).map_err(|misfit| NoResult::Arguments(in_words(&misfit.violation)))?;
         let (caller, live) = match &entry.handler {
             Handler::Function(function) => {
                 let result = answered(&**function, entry.identity(), &entry.public, arguments).await;
@@ -71,6 +72,13 @@ impl Entry {
         let structured = result.structured().filter(|structured| !structured.is_null())?;
         let inner = structured.get(WRAPPER_FIELD).filter(|_| self.wraps);
         Some(inner.unwrap_or(structured).clone())
+    }
+}
+
+fn in_words(Violation { pointer, keyword, message, .. }: &Violation) -> String {
+    match pointer.as_str() {
+        "" => format!("{message} (`{keyword}`)"),
+        pointer => format!("{message} at `{pointer}` (`{keyword}`)"),
     }
 }
 

@@ -150,17 +150,26 @@ pub(super) enum Failure {
     Broken,
 }
 
+/// Arguments that do not fit, and why.
+pub(super) struct Misfit {
+    arguments: Value,
+    pub(super) violation: Violation,
+}
+
 /// The arguments as they go to the tool, or what is wrong with them.
 fn readied(entry: &Entry, arguments: Arguments) -> Result<Map<String, Value>, String> {
-    let arguments = arguments.object().map_err(|error| error.to_string());
-    arguments.and_then(|arguments| fitted(entry, arguments)).map_err(|what| invalid(&entry.public, &what))
+    let arguments = arguments.object().map_err(|error| invalid(&entry.public, &error.to_string()))?;
+    fitted(entry, arguments).map_err(|misfit| {
+        let Misfit { arguments, violation } = *misfit;
+        invalid(&entry.public, &mend::explained(&entry.input_schema, &arguments, &violation))
+    })
 }
 
 /// The arguments as they go to the tool: they fit its schema, as far as that can be used.
 ///
 /// # Errors
 /// What does not fit.
-pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Value>, String> {
+pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map<String, Value>, Box<Misfit>> {
     let schema = &*entry.input_schema;
     let check = |arguments: &Value| entry.prepared.check(schema, arguments);
     let sent = Value::Object(arguments);
@@ -171,14 +180,16 @@ pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map
             // A null that seemed needless is what the schema asks for elsewhere.
             sent
         } else {
-            let explained = || mend::explained(schema, &whole, &violation);
-            mended(schema, &whole, &violation, check).ok_or_else(explained)?
+            match mended(schema, &whole, &violation, check) {
+                Some(mended) => mended,
+                None => return Err(Box::new(Misfit { arguments: whole, violation })),
+            }
         };
     }
     match whole {
         Value::Object(arguments) => Ok(arguments),
         // Nobody takes an object away.
-        _ => Err("the arguments are to be a JSON object".to_owned()),
+        _ => Ok(Map::new()),
     }
 }
 
