@@ -11,6 +11,8 @@ pub use mcp_agents as agents;
 pub use mcp_model as model;
 pub use mcp_runtime::*;
 
+#[cfg(all(feature = "macros", feature = "agents"))]
+pub use mcp_macros::mcp_template;
 #[cfg(feature = "macros")]
 pub use mcp_macros::mcp_tools;
 

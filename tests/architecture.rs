@@ -80,6 +80,23 @@ fn the_macro_stays_light() -> Fallible<()> {
     assert!(crates.len() <= MACRO_CRATES_AT_MOST, "{} crates: {crates:?}", crates.len());
     let heavy = found(&crates, &TOO_HEAVY_FOR_A_MACRO);
     assert!(heavy.is_empty(), "too heavy for a macro: {heavy:?}");
+    let with_templates = tree_with("mcp-bindgen-macros", "templates")?.third_party;
+    println!("mcp-bindgen-macros with templates: {} third-party crates", with_templates.len());
+    let more: Vec<&String> = with_templates.difference(&crates).collect();
+    assert_eq!(more, ["minijinja"], "what templates cost");
+    assert!(with_templates.len() <= MACRO_CRATES_AT_MOST, "{} crates: {with_templates:?}", with_templates.len());
+    Ok(())
+}
+
+#[test]
+fn templates_come_to_the_macro_with_agents() -> Fallible<()> {
+    assert!(!tree_of("mcp-bindgen")?.third_party.contains("minijinja"), "the defaults read templates");
+    let reads = |features: &[&str]| -> Fallible<bool> {
+        let arguments = ["tree", "--offline", "--edges", "normal", "-p", "mcp-bindgen", "--invert", "minijinja"];
+        Ok(cargo(&[&arguments[..], features].concat())?.contains("mcp-codegen"))
+    };
+    assert!(reads(&["--features", "agents"])?, "agents and macros, and no templates");
+    assert!(!reads(&["--no-default-features", "--features", "agents"])?, "templates without the macros");
     Ok(())
 }
 

@@ -90,7 +90,7 @@ const RUNTIME: &[&str] = &[
 ];
 
 /// What the facade adds to them.
-const FACADE: &[&str] = &["agents", "include_bindings", "mcp_tools", "model"];
+const FACADE: &[&str] = &["agents", "include_bindings", "mcp_template", "mcp_tools", "model"];
 
 /// What is at the root and hidden, beside macros: the language puts those there.
 const HIDDEN: &[&str] = &["__private"];

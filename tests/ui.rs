@@ -130,10 +130,61 @@ fn overrides_that_do_not_fit_are_explained() {
     assert_eq!(count, files.len() / 2, "every server has its case");
 }
 
+/// What is wrong with a template of that name.
+const TEMPLATES: &[(&str, &str)] = &[
+    (
+        "unknown_tool",
+        "# Triage\n\n[[@mcp:issues|server=\"github\", tool=\"lst_issues\", owner=\"rust-lang\", repo=\"rust\"]]\n",
+    ),
+    ("unknown_name", "[[@github_list_isues:issues|owner=\"rust-lang\", repo=\"rust\"]]\n{{ issues }}\n"),
+    (
+        "unknown_argument",
+        "{% for name in names %}\n- [[@github_list_issues:issues|owner=\"rust-lang\", repo=name, lables=[\"bug\"]]]\n{% endfor %}\n",
+    ),
+    ("wrong_literal", "[[@github_list_issues:issues|\n  owner=\"rust-lang\",\n  repo=\"rust\",\n  page=\"two\"]]\n"),
+    ("missing_required", "Issues:\n  [[@github_list_issues:issues|owner=\"rust-lang\"]]\n"),
+    ("open_bracket", "# Triage\n\n[[@github_list_issues:issues|owner=\"rust-lang\", repo=\"rust\"\n\nThanks.\n"),
+    (
+        "undefined_server",
+        "[[@mcp:issues|server=\"gitub\", tool=\"list_issues\", owner=\"rust-lang\", repo=\"rust\"]]\n",
+    ),
+    ("no_snapshot", "[[@mcp:x|server=\"unsynced\", tool=\"list_issues\"]]\n"),
+    ("left_out", "[[@narrow_list_issues:issues|owner=\"rust-lang\", repo=\"rust\"]]\n"),
+    ("open_block", "{% for issue in issues %}\n{{ issue }}\n"),
+    ("wrong_expression", "Hello,\n\n  {{ name | }}\n"),
+    (
+        "several",
+        "[[@github_list_issues:a|owner=1, repo=\"rust\"]]\n[[@github_list_isues:b|owner=\"rust-lang\"]]\n[[@github_list_issues:c|owner=\"rust-lang\", repo=\"rust\", stat=\"open\"]]\n",
+    ),
+    ("fine", "Hello, {{ name }}.\n"),
+];
+
+const TEMPLATE_CONFIG: &str = r#"
+[servers]
+github = { command = "server" }
+narrow = { command = "server", exclude = ["list_*"] }
+unsynced = { command = "server" }
+"#;
+
+#[test]
+fn templates_that_do_not_fit_are_explained() {
+    let github = fixture("snapshots/github.json");
+    let mut files = vec![
+        ("mcp.toml".to_owned(), TEMPLATE_CONFIG.to_owned()),
+        ("mcp/github.json".to_owned(), github.clone()),
+        ("mcp/narrow.json".to_owned(), github),
+    ];
+    files.extend(TEMPLATES.iter().map(|(name, text)| (format!("prompts/{name}.md"), (*text).to_owned())));
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let count = explains_with("templated", "tests/ui/templates", &files, "agents");
+    println!("{count} mistakes in templates");
+    assert!(count > TEMPLATES.len(), "every template has its case, and there are others: {count}");
+}
+
 #[test]
 fn no_message_shows_where_the_crate_is() {
     let mut count = 0;
-    for folder in ["tests/ui", "tests/ui/unconfigured", "tests/ui/overrides"] {
+    for folder in ["tests/ui", "tests/ui/unconfigured", "tests/ui/overrides", "tests/ui/templates"] {
         for path in files_of(folder, "stderr") {
             let text = fs::read_to_string(&path).expect("the message can be read");
             for place in [env!("CARGO_MANIFEST_DIR"), "/target/", "/tmp/", "/home/"] {
@@ -148,8 +199,14 @@ fn no_message_shows_where_the_crate_is() {
 /// Builds every case of a folder, in a crate with these files, and compares what rustc says of it with the text beside it.
 /// Gives the number of cases.
 fn explains(name: &'static str, folder: &str, files: &[(&str, &str)]) -> usize {
+    explains_with(name, folder, files, "default")
+}
+
+/// The same with a feature of the library.
+fn explains_with(name: &'static str, folder: &str, files: &[(&str, &str)], feature: &str) -> usize {
     let cases = files_of(folder, "rs");
-    let mut tables = format!("[dependencies]\nmcp-bindgen = {}\n", dependency("."));
+    let library = dependency(".").replace(" }", &format!(", features = [{feature:?}] }}"));
+    let mut tables = format!("[dependencies]\nmcp-bindgen = {library}\n");
     for case in &cases {
         let _ = write!(tables, "[[bin]]\nname = {:?}\npath = \"{folder}/{}\"\n", stem(case), file_name(case));
     }

@@ -84,6 +84,12 @@ pub mod template;
 mod text;
 mod toolset;
 
+/// What only generated code needs. It changes whenever generated code does, and no program should name it.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::template::generated::*;
+}
+
 pub use hosted::{
     HostedApproval, HostedDeclarations, HostedNote, HostedNoteKind, HostedServers, NotHosted, NotHostedReason,
 };

@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Expand(Expand),
     /// Call a tool.
     Call(Call),
+    /// Run a template: text whose actions call tools.
+    Run(Run),
     /// Serve the tools of servers again as one MCP server, over stdin and stdout or over HTTP.
     Serve(Serve),
 }
@@ -266,6 +268,31 @@ pub(crate) struct Serve {
 fn address(text: &str) -> Result<SocketAddr, String> {
     let port = text.parse().map(|port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     port.or_else(|_| text.parse()).map_err(|_| "an address with a port, such as 127.0.0.1:8080, or a port".to_owned())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The template, or `-` for stdin. What comes from stdin is no file of this machine: it may only call the tools that
+    /// `remote_use` of their server names.
+    pub(crate) template: String,
+    /// A variable that the template uses, as text, or as JSON (`NAME:=JSON`).
+    #[arg(long = "set", value_name = "NAME=TEXT", allow_hyphen_values = true)]
+    pub(crate) variables: Vec<String>,
+    /// What a completion slot is filled with, as text, or as JSON (`NAME:=JSON`).
+    #[arg(long = "fill", value_name = "NAME=TEXT", allow_hyphen_values = true)]
+    pub(crate) fillings: Vec<String>,
+    /// Only check that the template is right and fits the tools; nothing is called, and no server with a snapshot asked.
+    #[arg(long, conflicts_with_all = ["variables", "fillings", "yes", "timeout"])]
+    pub(crate) check: bool,
+    /// Take the template for one that is no file of this machine, as with `-`.
+    #[arg(long)]
+    pub(crate) remote: bool,
+    /// How long to wait for the answer of each call: `500ms`, `30s`, `2m`.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Approve the calls of tools that the configuration wants approved.
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

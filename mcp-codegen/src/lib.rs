@@ -23,6 +23,8 @@ mod plan;
 pub mod project;
 mod rules;
 mod rust_path;
+#[cfg(feature = "templates")]
+pub mod template;
 mod typify;
 
 pub use bindings::{Bindings, Coverage, OfferBinding, OverrideBinding, ToolBinding};

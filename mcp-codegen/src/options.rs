@@ -183,6 +183,12 @@ impl Options {
         }
     }
 
+    /// The same for every tool that the server has.
+    #[cfg(feature = "templates")]
+    pub(crate) fn everything(&self) -> Self {
+        Self { tools: Vec::new(), exclude: Vec::new(), ..self.clone() }
+    }
+
     pub(crate) fn selects(&self, tool: &str) -> bool {
         self.lists(tool) && !matches(&self.exclude, tool)
     }

@@ -34,3 +34,30 @@ pub fn mcp_tools(input: TokenStream) -> TokenStream {
     let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     mcp_codegen::project::expand_macro(input.into(), manifest_dir).into()
 }
+
+/// Binds a template: its actions are checked against the snapshots of the servers, and it becomes a function.
+///
+/// ```text
+/// mcp_template!("prompts/triage.md");                     // pub mod triage { .. }
+/// mcp_template!("prompts/triage.md", mod = daily);
+/// mcp_template!("prompts/triage.md", snapshots = { github = "schemas/github.json" });
+/// mcp_template!("prompts/triage.md", crate = my_crate::mcp_bindgen);
+/// ```
+///
+/// The path is relative to the folder of `Cargo.toml`. What the template says of tools has to be so: which there are, by the
+/// names that bindings have for them, as `tools` and `exclude` of the configuration leave them; which arguments they take
+/// and demand, and of which types. Each fault is an error at the literal, with its place in the template. The module has
+///
+/// - `TEMPLATE`, the text,
+/// - `Vars`, with a field for every variable that the template uses and does not give itself, of the type of the argument
+///   that it is passed to as it is, or any JSON value,
+/// - `Clients`, with a field for every server that is called: a client, layers around one, or a stand-in,
+/// - `run(&clients, vars)`, which takes a `Completer` as well where the template has completion slots.
+///
+/// It reads the files that `mcp_tools!` reads, and the template; changing one of them rebuilds the crate.
+#[cfg(feature = "templates")]
+#[proc_macro]
+pub fn mcp_template(input: TokenStream) -> TokenStream {
+    let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    mcp_codegen::project::expand_template(input.into(), manifest_dir).into()
+}

@@ -38,6 +38,7 @@ mod calls;
 mod completer;
 mod data;
 mod error;
+pub(crate) mod generated;
 mod names;
 mod pass;
 mod rendered;

@@ -1,7 +1,9 @@
 //! One module a command.
 
 mod add;
+mod assignments;
 mod call;
+mod called_servers;
 mod check;
 mod diff;
 mod doctor;
@@ -9,9 +11,11 @@ mod expand;
 mod faults;
 mod init;
 mod list;
+mod run;
 mod serve;
 mod shapes;
 mod source;
+mod specs;
 mod sync;
 mod tell;
 
@@ -38,6 +42,10 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::Call(call) => {
             let tool_arguments = call::tool_arguments(&call.args)?;
             until_interrupted(call::run(config, &call, tool_arguments, output))
+        }
+        Command::Run(run) => {
+            let input = run::Input::read(&run)?;
+            until_interrupted(run::run(config, &run, input, output))
         }
         Command::Serve(serve) => serve::run(config, &serve, output),
     }

@@ -40,7 +40,7 @@ impl Bound {
 }
 
 /// All that does not fit, as one failure.
-fn misfits(faults: Vec<FileError>) -> Failure {
+pub(super) fn misfits(faults: Vec<FileError>) -> Failure {
     let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
     Failure::new(faults.join("\nerror: "))
 }
@@ -69,7 +69,8 @@ pub(crate) fn read(
     Ok(servers.iter().map(|server| of_server(&config, &server.name, file)).collect())
 }
 
-fn of_server(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
+/// The snapshot of a server, whose configuration can be obeyed.
+pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
     let path = config.snapshot_path(server);
     if !path.exists() {
         let error = FileError::new(format!("server `{server}` has no snapshot"))

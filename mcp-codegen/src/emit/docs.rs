@@ -63,7 +63,7 @@ impl Docs {
     }
 }
 
-pub(super) fn lines(lines: Vec<String>) -> Docs {
+pub(crate) fn lines(lines: Vec<String>) -> Docs {
     Docs { lines, is_deprecated: false }
 }
 
@@ -73,7 +73,7 @@ pub(super) fn literal(text: &str) -> Docs {
 }
 
 /// Text as inline code.
-pub(super) fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let text: String = text.chars().map(|char| if char == '`' { '\'' } else { char }).collect();
     let text: String =
         text.chars().flat_map(char::escape_debug).filter(|char| *char != '`').take(MOST_VALUE_CHARS).collect();

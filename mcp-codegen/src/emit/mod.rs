@@ -1,7 +1,7 @@
 //! Stage 5: tokens. Generated code names only the library, through one glob import, and is clean under rustc's and
 //! clippy's default lints.
 
-mod docs;
+pub(crate) mod docs;
 mod enums;
 mod module;
 mod offers;
@@ -12,6 +12,8 @@ mod types;
 mod unions;
 
 pub(crate) use module::module;
+#[cfg(feature = "templates")]
+pub(crate) use module::server_spec;
 
 use proc_macro2::TokenStream;
 

@@ -22,17 +22,7 @@ pub(crate) fn module(
     let private = &options.private_path();
     let module = &plan.module;
     let doc = docs::lines(vec![format!("The MCP server {}.", docs::code(&plan.server))]);
-    let name = &plan.server;
-    let config = options.config.as_ref().map(|config| {
-        let config = config.to_string();
-        quote!(.config(#config))
-    });
-    let folder = options.folder.as_ref().map(|folder| quote!(.folder(#folder)));
-    let version = snapshot.protocol_version.as_ref().map(|version| quote!(.protocol_version(#version)));
-    let capabilities = snapshot.client_capabilities.as_ref().map(|capabilities| {
-        let capabilities = capabilities.to_string();
-        quote!(.client_capabilities(#capabilities))
-    });
+    let server = server_spec(snapshot, options);
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
     let mended = if snapshot.overridden.is_empty() { "" } else { " and overrides mend it" };
     let tools_doc = docs::lines(vec![format!("Every bound tool, as the server declared it{mended}.")]);
@@ -45,7 +35,7 @@ pub(crate) fn module(
             use #private::prelude::*;
 
             /// The server, and how to reach it.
-            pub const SERVER: ServerSpec = ServerSpec::new(#name) #config #folder #version #capabilities .tools(TOOLS);
+            pub const SERVER: ServerSpec = #server;
 
             #tools_doc
             pub const TOOLS: &[ToolSpec] = &[#(*<#params as Tool>::SPEC),*];
@@ -73,6 +63,22 @@ pub(crate) fn module(
     };
     tokens.append(Group::new(Delimiter::Brace, items));
     tokens
+}
+
+/// The specification of a server, whose tools are `TOOLS`.
+pub(crate) fn server_spec(snapshot: &mcp_model::Snapshot, options: &Options) -> TokenStream {
+    let name = &options.server;
+    let config = options.config.as_ref().map(|config| {
+        let config = config.to_string();
+        quote!(.config(#config))
+    });
+    let folder = options.folder.as_ref().map(|folder| quote!(.folder(#folder)));
+    let version = snapshot.protocol_version.as_ref().map(|version| quote!(.protocol_version(#version)));
+    let capabilities = snapshot.client_capabilities.as_ref().map(|capabilities| {
+        let capabilities = capabilities.to_string();
+        quote!(.client_capabilities(#capabilities))
+    });
+    quote!(ServerSpec::new(#name) #config #folder #version #capabilities .tools(TOOLS))
 }
 
 /// The type parameter of the client type, unless that has the name itself.

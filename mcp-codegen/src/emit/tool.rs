@@ -55,7 +55,8 @@ impl ToolPlan<'_> {
         }
     }
 
-    fn spec(&self, prefixed: &str) -> TokenStream {
+    /// The specification of the tool.
+    pub(crate) fn spec(&self, prefixed: &str) -> TokenStream {
         let wire = self.wire;
         let input = json_literal(self.input_schema);
         let prefixed = (prefixed != wire).then(|| quote!(.prefixed(#prefixed)));

@@ -74,6 +74,16 @@ impl OwnNames {
     }
 }
 
+#[cfg(feature = "templates")]
+impl Options {
+    /// Whether the name of a handler begins as those of this server do.
+    pub(crate) fn leads(&self, handler: &str) -> bool {
+        OwnNames::new(self)
+            .prefix
+            .is_none_or(|prefix| handler.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.starts_with('_')))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -58,17 +58,12 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
         sources.iter().flat_map(|(server, source)| source.warnings.iter().map(|warning| warn(server.span(), warning)));
     let warnings = warnings.chain(of_sources);
     let files = project.config_path().into_iter().chain(sources.iter().flat_map(|(_, source)| source.files()));
-    let variable = project.depends_on_variable().then(|| {
-        quote!(
-            const _: fn() -> ::core::option::Option<&'static str> = || ::core::option_env!(#VARIABLE);
-        )
-    });
-    let tracked = files.map(|path| track(&manifest_dir, path)).chain(variable);
+    let tracked = files.map(|path| track(&manifest_dir, path)).chain(track_variable(&project));
     Ok(quote!(#(#tracked)* #(#warnings)* #(#modules)*))
 }
 
 /// What comes of every item, or all the errors in one.
-fn each<'i, I, T>(items: &'i [I], make: impl Fn(&'i I) -> syn::Result<T>) -> syn::Result<Vec<T>> {
+pub(super) fn each<'i, I, T>(items: &'i [I], make: impl Fn(&'i I) -> syn::Result<T>) -> syn::Result<Vec<T>> {
     let mut made = Vec::new();
     let mut errors: Option<syn::Error> = None;
     for item in items {
@@ -152,7 +147,7 @@ fn module(project: &Project, server: &LitStr, source: &Source) -> syn::Result<To
 
 /// Makes rustc warn. A macro cannot on stable, but the use of a deprecated item does. `deny(warnings)` does not turn it
 /// into an error, as a build must not fail for it; `allow(deprecated)` on a module around the macro silences it.
-fn warn(span: Span, warning: &str) -> TokenStream {
+pub(super) fn warn(span: Span, warning: &str) -> TokenStream {
     let name = Ident::new("configuration", span);
     quote_spanned! { span=>
         #[warn(warnings)]
@@ -167,9 +162,18 @@ fn warn(span: Span, warning: &str) -> TokenStream {
 
 /// Makes cargo rebuild the crate when a file changes, without a path of this machine in the tokens. The closure is never
 /// called and leaves nothing behind; the value of a constant would be in the crate's metadata, with all that the file says.
-fn track(manifest_dir: &Path, path: &Path) -> TokenStream {
+pub(super) fn track(manifest_dir: &Path, path: &Path) -> TokenStream {
     let path = in_manifest_dir(&relative(manifest_dir, path));
     quote!(
         const _: fn() -> &'static [u8] = || ::core::include_bytes!(#path);
     )
+}
+
+/// The same where the variable that asks for live servers changes.
+pub(super) fn track_variable(project: &Project) -> Option<TokenStream> {
+    project.depends_on_variable().then(|| {
+        quote!(
+            const _: fn() -> ::core::option::Option<&'static str> = || ::core::option_env!(#VARIABLE);
+        )
+    })
 }

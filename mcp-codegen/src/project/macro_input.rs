@@ -74,10 +74,7 @@ impl MacroInput {
     fn option(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
         let name = key.to_string();
         if !OPTIONS.contains(&name.as_str()) {
-            let near = mcp_model::nearest(&name, OPTIONS);
-            let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            let known = OPTIONS.join("`, `");
-            return Err(syn::Error::new(key.span(), format!("unknown option `{name}`{hint} (known: `{known}`)")));
+            return Err(unknown_option(key, &OPTIONS));
         }
         input.parse::<Token![=]>()?;
         match name.as_str() {
@@ -88,13 +85,7 @@ impl MacroInput {
                 }
             }
             "exclude" => self.exclude = list(input, "expected a list of patterns: `exclude = [\"delete_*\"]`")?,
-            "mod" => {
-                let module = input.call(Ident::parse_any)?;
-                if !is_module_name(&module.to_string()) {
-                    return Err(syn::Error::new(module.span(), format!("no module can be called `{module}`")));
-                }
-                self.module = Some(module);
-            }
+            "mod" => self.module = Some(module(input)?),
             "prefix" if input.peek(LitBool) => {
                 let flag: LitBool = input.parse()?;
                 if flag.value() {
@@ -132,6 +123,24 @@ impl MacroInput {
     }
 }
 
+/// The error of an option that there is not.
+pub(super) fn unknown_option(key: &Ident, known: &[&str]) -> syn::Error {
+    let name = key.to_string();
+    let near = mcp_model::nearest(&name, known.iter().copied());
+    let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let known = known.join("`, `");
+    syn::Error::new(key.span(), format!("unknown option `{name}`{hint} (known: `{known}`)"))
+}
+
+/// The name of a module.
+pub(super) fn module(input: ParseStream<'_>) -> syn::Result<Ident> {
+    let module = input.call(Ident::parse_any)?;
+    if !is_module_name(&module.to_string()) {
+        return Err(syn::Error::new(module.span(), format!("no module can be called `{module}`")));
+    }
+    Ok(module)
+}
+
 fn list(input: ParseStream<'_>, expected: &str) -> syn::Result<Vec<LitStr>> {
     if !input.peek(syn::token::Bracket) {
         return Err(input.error(expected));
@@ -142,7 +151,7 @@ fn list(input: ParseStream<'_>, expected: &str) -> syn::Result<Vec<LitStr>> {
 }
 
 /// A table as in `mcp.toml`: keys are strings, or words.
-fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<Rule>> {
+pub(super) fn table(input: ParseStream<'_>, example: &str) -> syn::Result<Vec<Rule>> {
     if !input.peek(syn::token::Brace) {
         return Err(input.error(format!("expected a table: `{example}`")));
     }
@@ -183,7 +192,7 @@ fn word<T: Copy>(key: &Ident, input: ParseStream<'_>, known: &[(&str, T)]) -> sy
 }
 
 /// A module path; `syn::Path` would need the parser of types.
-fn path(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+pub(super) fn path(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let mut tokens = TokenStream::new();
     if input.peek(Token![::]) {
         input.parse::<Token![::]>()?.to_tokens(&mut tokens);

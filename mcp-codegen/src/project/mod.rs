@@ -5,6 +5,10 @@
 mod live_source;
 mod macro_door;
 mod macro_input;
+#[cfg(feature = "templates")]
+mod template_door;
+#[cfg(feature = "templates")]
+mod template_input;
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +16,8 @@ use mcp_model::{Config, ConfigWarning, FileError, Overrides, Snapshot, Types};
 
 use crate::paths::relative;
 pub use macro_door::expand_macro;
+#[cfg(feature = "templates")]
+pub use template_door::expand_template;
 
 use crate::bindings::Bindings;
 use crate::live::{Door, Live};
@@ -110,6 +116,19 @@ impl Project {
     /// The names of the configured servers.
     pub fn servers(&self) -> impl Iterator<Item = &str> {
         self.config.iter().flat_map(|config| config.servers.keys()).map(String::as_str)
+    }
+
+    /// The names of the servers that may be bound: without a configuration, of those that have a snapshot.
+    #[cfg(feature = "templates")]
+    fn possible_servers(&self) -> Vec<String> {
+        if self.config.is_some() {
+            return self.servers().map(str::to_owned).collect();
+        }
+        let files = std::fs::read_dir(self.manifest_dir.join("mcp")).into_iter().flatten().flatten();
+        let names = files.filter_map(|file| file.file_name().to_str()?.strip_suffix(".json").map(str::to_owned));
+        let mut names: Vec<String> = names.filter(|name| mcp_model::is_server_name(name)).collect();
+        names.sort();
+        names
     }
 
     /// Whether diagnostics with a code are errors.

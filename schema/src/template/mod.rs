@@ -15,9 +15,11 @@ mod slot;
 mod slots;
 mod text;
 mod value;
+mod wanted;
 
 pub use ast::{
     Action, Argument, Completion, Fault, OnError, Part, Piece, PieceKind, Place, Segment, Target, Template, Term, Text,
 };
 pub use check::{Takes, Tool, Tools};
 pub use slots::{Slot, SlotKind, Slots};
+pub use wanted::Wanted;

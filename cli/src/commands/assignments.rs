@@ -1,0 +1,81 @@
+//! Values on the command line: `NAME=TEXT` and `NAME:=JSON`.
+
+use mcp_model::printable;
+use serde_json::{Map, Value};
+
+use crate::exit::Failure;
+
+/// The values of an option that may be given several times.
+///
+/// # Errors
+/// Where one is no assignment, or gives a name a second time.
+pub(super) fn values(option: &str, assignments: &[String]) -> Result<Map<String, Value>, Failure> {
+    let mut values = Map::new();
+    for assignment in assignments {
+        let (name, value) = parsed(option, assignment)?;
+        if values.insert(name.to_owned(), value).is_some() {
+            return Err(Failure::usage(format!("`{option}` gives `{name}` twice")));
+        }
+    }
+    Ok(values)
+}
+
+fn parsed<'a>(option: &str, assignment: &'a str) -> Result<(&'a str, Value), Failure> {
+    let Some((left, right)) = assignment.split_once('=') else {
+        let message = format!("`{option} {}` gives no value", printable(assignment));
+        return Err(Failure::usage(format!(
+            "{message}\n  = help: write `{option} NAME=TEXT` or `{option} NAME:=JSON`"
+        )));
+    };
+    let (name, is_json) = left.strip_suffix(':').map_or((left, false), |name| (name, true));
+    if !is_name(name) {
+        let message = format!("`{}` in `{option}` is no name of a variable", printable(name));
+        return Err(Failure::usage(format!("{message}\n  = help: names are letters, digits and `_`")));
+    }
+    if !is_json {
+        return Ok((name, Value::from(right)));
+    }
+    let value = serde_json::from_str(right).map_err(|error| {
+        let message = format!("the value of `{name}` in `{option}` is not JSON: {error}");
+        Failure::usage(format!("{message}\n  = help: `{option} {name}=TEXT` takes text as it is"))
+    })?;
+    Ok((name, value))
+}
+
+fn is_name(name: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    name.chars().all(is_word) && name.starts_with(|c: char| !c.is_numeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(assignments: &[&str]) -> Result<Map<String, Value>, String> {
+        let assignments: Vec<String> = assignments.iter().map(|text| (*text).to_owned()).collect();
+        values("--set", &assignments).map_err(|failure| failure.message)
+    }
+
+    #[test]
+    fn text_is_text_and_json_is_json() {
+        let values = read(&["a=5", "b:=5", "c==", "d:={\"x\": \"y=z\"}", "e="]);
+        assert_eq!(values.map(Value::Object), Ok(json!({"a": "5", "b": 5, "c": "=", "d": {"x": "y=z"}, "e": ""})));
+    }
+
+    #[test]
+    fn what_is_no_assignment_is_refused() {
+        for (assignments, said) in [
+            (&["a"][..], "gives no value"),
+            (&["=a"], "no name"),
+            (&["1a=b"], "no name"),
+            (&["a b=c"], "no name"),
+            (&["a:=b"], "not JSON"),
+            (&["a=1", "a:=1"], "twice"),
+        ] {
+            let error = read(assignments).err().unwrap_or_default();
+            assert!(error.contains(said), "{assignments:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The servers that a template may call, and what they offer.
+
+use std::collections::BTreeMap;
+
+use mcp_codegen::template::{Fault, KnownServer, Script};
+use mcp_codegen::{Options, apply_overrides};
+use mcp_model::{Config, Overrides, ServerConfig, Snapshot};
+use mcp_runtime::{Client, ClientOptions};
+
+use super::source;
+use crate::exit::Failure;
+use crate::live;
+use crate::output::Output;
+use crate::project;
+
+/// A server, as far as a template needs it.
+pub(super) struct CalledServer {
+    pub(super) server: ServerConfig,
+    pub(super) options: Options,
+    /// The snapshot, or what the server says where there is none; as its overrides have it.
+    pub(super) snapshot: Snapshot,
+    pub(super) client: Client,
+}
+
+/// Servers by their names.
+pub(super) struct CalledServers<'c> {
+    config: &'c Config,
+    make: &'c dyn Fn() -> ClientOptions,
+    timeout: Option<std::time::Duration>,
+    pub(super) found: BTreeMap<String, CalledServer>,
+    /// For each action that names a server which there is not.
+    pub(super) faults: Vec<Fault>,
+}
+
+impl<'c> CalledServers<'c> {
+    /// Those that the script names, and those whose tools may have the names that it has. A server is asked only where it
+    /// has no snapshot and no other has the tool.
+    pub(super) async fn find(
+        config: &'c Config,
+        script: &Script,
+        make: &'c dyn Fn() -> ClientOptions,
+        timeout: Option<std::time::Duration>,
+        output: &mut Output,
+    ) -> Result<Self, Failure> {
+        let mut servers = Self { config, make, timeout, found: BTreeMap::new(), faults: Vec::new() };
+        for (name, place) in script.servers() {
+            match config.server(name) {
+                Ok(_) => servers.add(name, true, output).await?,
+                Err(error) => {
+                    let help = error.help.map(|help| format!("; {help}")).unwrap_or_default();
+                    servers.faults.push(Fault::new(place, format!("{}{help}", error.message)));
+                }
+            }
+        }
+        let all: Vec<&String> = config.servers.keys().collect();
+        let may_have = |name: &str| project::options(config, name, None).is_ok_and(|options| script.may_call(&options));
+        let (likely, others): (Vec<&String>, Vec<&String>) = all.into_iter().partition(|name| may_have(name));
+        for (names, asks) in [(&likely, false), (&likely, true), (&others, false)] {
+            for name in names {
+                if servers.have_all(script) {
+                    return Ok(servers);
+                }
+                servers.add(name, asks, output).await?;
+            }
+        }
+        Ok(servers)
+    }
+
+    async fn add(&mut self, name: &str, asks: bool, output: &mut Output) -> Result<(), Failure> {
+        if self.found.contains_key(name) {
+            return Ok(());
+        }
+        let path = self.config.snapshot_path(name);
+        let mut server = self.config.server(name)?.clone();
+        let mut options = (self.make)();
+        if let Some(timeout) = self.timeout {
+            // It is for the answers: connecting has its own.
+            server.timeout = Some(timeout);
+            options = options.max_total_timeout(timeout);
+        }
+        let (client, snapshot, bindings) = if path.exists() {
+            let bound = source::of_server(self.config, name, None)?;
+            let known = Snapshot::load(&path)?;
+            (Client::for_snapshot(self.config, &server, Some(&known), options), bound.snapshot, bound.options)
+        } else if asks {
+            output.status("Asking", &format!("{name} what it offers"));
+            let client = Client::for_snapshot(self.config, &server, None, options);
+            let snapshot = client.snapshot().await.map_err(|error| live::failure(error, &server))?;
+            let snapshot = match Overrides::load_beside(&path)? {
+                Some(overrides) => apply_overrides(&snapshot, &overrides).map_err(source::misfits)?,
+                None => snapshot,
+            };
+            (client, snapshot, project::options(self.config, name, None)?)
+        } else {
+            return Ok(());
+        };
+        self.found.insert(name.to_owned(), CalledServer { server, options: bindings, snapshot, client });
+        Ok(())
+    }
+
+    /// What is known of them.
+    pub(super) fn known(&self) -> Vec<KnownServer<'_>> {
+        self.found.values().map(|found| KnownServer::new(&found.snapshot, &found.options)).collect()
+    }
+
+    fn have_all(&self, script: &Script) -> bool {
+        let known = self.known();
+        script.prefixed().all(|name| known.iter().any(|server| server.has(name)))
+    }
+
+    /// Closes what was opened.
+    pub(super) async fn close(&self) {
+        for found in self.found.values() {
+            found.client.close().await;
+        }
+    }
+}

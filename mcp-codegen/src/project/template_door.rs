@@ -1,0 +1,232 @@
+//! `mcp_template!`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use mcp_model::{FileError, nearest};
+use mcp_schema::template::Fault;
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::quote;
+use syn::LitStr;
+
+use super::macro_door::{each, track, track_variable, warn};
+use super::template_input::TemplateInput;
+use super::{Project, Source};
+use crate::live::Door;
+use crate::names::{Style, ident};
+use crate::paths::relative;
+use crate::template::{Checked, KnownServer, Module, Script, located, module};
+
+/// Expands `mcp_template!`: the whole of the proc macro.
+///
+/// `manifest_dir` is `CARGO_MANIFEST_DIR` of the crate that is being compiled. Every error is a `compile_error!` at the
+/// literal that it is about, and names the place in the template.
+#[must_use]
+pub fn expand_template(input: TokenStream, manifest_dir: Option<PathBuf>) -> TokenStream {
+    expand(input, manifest_dir).unwrap_or_else(|error| error.to_compile_error())
+}
+
+fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<TokenStream> {
+    let input: TemplateInput = syn::parse2(input)?;
+    let place = input.path.span();
+    let Some(manifest_dir) = manifest_dir else {
+        let message = "CARGO_MANIFEST_DIR is not set: mcp_template! reads the files of a cargo package";
+        return Err(syn::Error::new(Span::call_site(), message));
+    };
+    let project = Project::open_in_build(&manifest_dir, Door::Macro).map_err(|error| syn::Error::new(place, error))?;
+    let file = TemplateFile::read(&manifest_dir, &input.path)?;
+    let script = Script::parse(&file.text).map_err(|faults| file.errors(&faults))?;
+    let sources = Sources::read(&project, &input, &script);
+    sources.check_named(&input)?;
+    let known: Vec<KnownServer<'_>> =
+        sources.read.values().map(|source| KnownServer::new(&source.snapshot, &source.options)).collect();
+    let missing = sources.faults(&script);
+    let failed = sources.failed.keys().map(String::as_str);
+    let unread: Vec<&str> =
+        failed.filter(|server| project.options(server, true).is_ok_and(|options| script.may_call(&options))).collect();
+    let checked = match script.check(&known, &unread) {
+        Ok(checked) if missing.is_empty() => checked,
+        outcome => {
+            // What is wrong with a server is said once for each action that calls it, and nothing else of them.
+            let mut faults = outcome.err().unwrap_or_default();
+            faults.retain(|fault| !missing.iter().any(|other| other.place == fault.place));
+            faults.extend(missing);
+            faults.sort_by_key(|fault| fault.place);
+            return Err(file.errors(&faults));
+        }
+    };
+    sources.check_denied(&project, &checked, place)?;
+    let name = input.module.unwrap_or_else(|| file.module());
+    let crate_path = input.crate_path.unwrap_or_else(|| quote!(::mcp_bindgen));
+    let tokens = module(&Module {
+        ident: name,
+        path: &file.shown,
+        text: &file.text,
+        checked: &checked,
+        completes: script.completes(),
+        crate_path: &crate_path,
+    });
+    let used: Vec<&str> = checked.servers().collect();
+    let warnings = project.warnings(&used);
+    let of_sources = sources.read.values().flat_map(|source| source.warnings.iter().cloned());
+    let warnings: Vec<TokenStream> = warnings.into_iter().chain(of_sources).map(|text| warn(place, &text)).collect();
+    let files = sources.read.values().flat_map(Source::files);
+    let files = std::iter::once(file.path.as_path()).chain(project.config_path()).chain(files);
+    let tracked: Vec<TokenStream> =
+        files.map(|path| track(&manifest_dir, path)).chain(track_variable(&project)).collect();
+    Ok(quote!(#(#tracked)* #(#warnings)* #tokens))
+}
+
+/// The template's file.
+struct TemplateFile {
+    literal: Span,
+    path: PathBuf,
+    /// Its name in messages and documentation.
+    shown: String,
+    text: String,
+}
+
+impl TemplateFile {
+    fn read(manifest_dir: &Path, literal: &LitStr) -> syn::Result<Self> {
+        let path = manifest_dir.join(literal.value());
+        let shown = relative(manifest_dir, &path);
+        let text = mcp_model::read_text(&path).map_err(|error| {
+            let error =
+                if path.exists() { FileError { path: Some(shown.clone()), ..error } } else { missing(&path, &shown) };
+            syn::Error::new(literal.span(), error)
+        })?;
+        // One spelling on every system: it is in the documentation, and in errors at run time.
+        let parts: Vec<_> = shown.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+        let shown = if shown.is_absolute() { shown.display().to_string() } else { parts.join("/") };
+        Ok(Self { literal: literal.span(), path, shown, text })
+    }
+
+    /// The module that it is, after its name.
+    fn module(&self) -> Ident {
+        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        ident(&Style::Snake.apply(&stem))
+    }
+
+    /// All of them, at the literal.
+    fn errors(&self, faults: &[Fault]) -> syn::Error {
+        let errors = faults.iter().map(|fault| {
+            let shown = located(fault, Path::new(&self.shown), &self.text);
+            syn::Error::new(self.literal, shown)
+        });
+        errors
+            .reduce(|mut all, one| {
+                all.combine(one);
+                all
+            })
+            .unwrap_or_else(|| syn::Error::new(self.literal, "the template cannot be read"))
+    }
+}
+
+/// The error of a file that is not there, with those beside it that may be meant.
+fn missing(path: &Path, shown: &Path) -> FileError {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    let beside: Vec<String> =
+        beside.into_iter().flatten().flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let near = nearest(&name, beside.iter().map(String::as_str));
+    let help = match near.first() {
+        Some(near) => {
+            let near = shown.with_file_name(near);
+            format!("did you mean `{}`? the path begins at Cargo.toml's folder", near.display())
+        }
+        None => "the path begins at Cargo.toml's folder".to_owned(),
+    };
+    FileError::new(format!("there is no template {}", shown.display())).with_help(help)
+}
+
+/// The servers that a template may call, as far as it takes to know which it does.
+struct Sources {
+    read: BTreeMap<String, Source>,
+    failed: BTreeMap<String, FileError>,
+}
+
+impl Sources {
+    fn read(project: &Project, input: &TemplateInput, script: &Script) -> Self {
+        let mut sources = Self { read: BTreeMap::new(), failed: BTreeMap::new() };
+        for (server, _) in script.servers() {
+            sources.add(project, input, server);
+        }
+        let mut servers = project.possible_servers();
+        servers.extend(input.snapshots.iter().map(|snapshot| snapshot.key.clone()));
+        // First those whose tools are called by such names: a snapshot that is read is a file that the crate hangs on.
+        let (likely, others): (Vec<_>, Vec<_>) = servers.into_iter().partition(|server| {
+            let is_given = input.snapshots.iter().any(|snapshot| snapshot.key == *server);
+            project.options(server, is_given).is_ok_and(|options| script.may_call(&options))
+        });
+        for servers in [likely, others] {
+            if sources.have_all(script) {
+                break;
+            }
+            for server in servers {
+                sources.add(project, input, &server);
+            }
+        }
+        sources
+    }
+
+    fn add(&mut self, project: &Project, input: &TemplateInput, server: &str) {
+        if self.read.contains_key(server) || self.failed.contains_key(server) {
+            return;
+        }
+        let path = input.snapshots.iter().find(|snapshot| snapshot.key == server);
+        let source = project.read(server, path.map(|path| path.value.as_str()));
+        match source.and_then(|source| source.check_configured(project).map(|()| source)) {
+            Ok(source) => drop(self.read.insert(server.to_owned(), source)),
+            Err(error) => drop(self.failed.insert(server.to_owned(), error)),
+        }
+    }
+
+    /// Whether every name with a prefix is some tool's.
+    fn have_all(&self, script: &Script) -> bool {
+        let known: Vec<KnownServer<'_>> =
+            self.read.values().map(|source| KnownServer::new(&source.snapshot, &source.options)).collect();
+        script.prefixed().all(|name| known.iter().any(|server| server.has(name)))
+    }
+
+    /// A fault for each action of a server that is named and could not be read.
+    fn faults(&self, script: &Script) -> Vec<Fault> {
+        let named = script.calls_of(|server| self.failed.get(server));
+        named.map(|(place, error)| Fault::new(place, one_line(error))).collect()
+    }
+
+    /// The error of a snapshot that is given for a server that is not called.
+    fn check_named(&self, input: &TemplateInput) -> syn::Result<()> {
+        each(&input.snapshots, |snapshot| match self.failed.get(&snapshot.key) {
+            Some(error) => Err(syn::Error::new(snapshot.span(), error)),
+            None if self.read.contains_key(&snapshot.key) => Ok(()),
+            None => {
+                let message = format!("the template calls no tool of `{}`", mcp_model::printable(&snapshot.key));
+                Err(syn::Error::new(snapshot.span(), message))
+            }
+        })
+        .map(drop)
+    }
+
+    /// The diagnostics of the tools that are called, where the configuration makes errors of them.
+    fn check_denied(&self, project: &Project, checked: &Checked<'_>, place: Span) -> syn::Result<()> {
+        let servers: Vec<&Source> = self.read.values().collect();
+        each(&servers, |source| {
+            let denied = source.denied(project, &checked.diagnostics(source.options.server_name()));
+            if denied.is_empty() { Ok(()) } else { Err(syn::Error::new(place, denied.join("\n"))) }
+        })
+        .map(drop)
+    }
+}
+
+/// An error about a file as part of one about another.
+fn one_line(error: &FileError) -> String {
+    let mut text = error.message.clone();
+    if let Some(path) = &error.path {
+        let position = error.position.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default();
+        text.push_str(&format!(" (in {}{position})", path.display()));
+    }
+    if let Some(help) = &error.help {
+        text.push_str(&format!("; {help}"));
+    }
+    text
+}

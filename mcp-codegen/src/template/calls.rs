@@ -1,0 +1,239 @@
+//! The tools that a template calls, and what it passes them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_model::{Snapshot, printable};
+use mcp_schema::diagnostics::{Diagnostics, Listed};
+use mcp_schema::template::{Action, Fault, Place, Takes, Target, Term, Tool, Tools};
+
+use super::Script;
+use crate::emit::docs;
+use crate::options::Options;
+use crate::plan::{Plan, ToolPlan};
+
+/// A server whose tools a template may call.
+#[derive(Debug)]
+pub struct KnownServer<'s> {
+    snapshot: &'s Snapshot,
+    options: &'s Options,
+    plan: Plan<'s>,
+}
+
+impl<'s> KnownServer<'s> {
+    /// The tools of a snapshot, as the options leave and name them.
+    #[must_use]
+    pub fn new(snapshot: &'s Snapshot, options: &'s Options) -> Self {
+        Self { snapshot, options, plan: Plan::new(snapshot, options) }
+    }
+
+    /// Whether bindings have such a name for one of the tools.
+    #[must_use]
+    pub fn has(&self, prefixed: &str) -> bool {
+        self.plan.prefixed().contains(&prefixed)
+    }
+
+    fn tool(&self, wire: &str) -> Option<(&ToolPlan<'s>, &str)> {
+        let named = self.plan.tools.iter().zip(self.plan.prefixed());
+        named.into_iter().find(|(tool, _)| tool.wire == wire)
+    }
+
+    fn add_to(&self, tools: &mut Tools) {
+        tools.add_server(&self.options.server);
+        for (tool, prefixed) in self.plan.tools.iter().zip(self.plan.prefixed()) {
+            tools.add(&self.options.server, tool.wire, prefixed, tool.input_schema);
+        }
+    }
+
+    /// What is to be said of a tool that the server has, and that the configuration leaves out.
+    fn left_out(&self, target: &Target) -> Option<String> {
+        let name = match target {
+            Target::Tool { server, tool } if *server == self.options.server => {
+                let names = self.snapshot.tools.iter().filter_map(|tool| tool.get("name")?.as_str());
+                names.into_iter().find(|name| name == tool)?.to_owned()
+            }
+            Target::Prefixed(prefixed) => {
+                let everything = self.options.everything();
+                let whole = Plan::new(self.snapshot, &everything);
+                let named = whole.tools.iter().zip(whole.prefixed());
+                named.into_iter().find(|(_, name)| name == prefixed)?.0.wire.to_owned()
+            }
+            _ => return None,
+        };
+        let server = &self.options.server;
+        let key = if self.options.lists(&name) { "exclude" } else { "tools" };
+        (!self.options.selects(&name)).then(|| {
+            format!(
+                "tool `{}` of server `{server}` is left out by `{key}` in the configuration; change that, or call another",
+                printable(&name)
+            )
+        })
+    }
+}
+
+/// A template that fits the tools that it calls.
+#[derive(Debug)]
+pub struct Checked<'s> {
+    /// Sorted by their names.
+    pub(super) servers: Vec<UsedServer<'s>>,
+    /// Sorted by their names.
+    pub(super) fields: Vec<Field>,
+}
+
+/// A server that is called, and those of its tools that are.
+#[derive(Debug)]
+pub(super) struct UsedServer<'s> {
+    pub(super) known: &'s KnownServer<'s>,
+    pub(super) snapshot: &'s Snapshot,
+    pub(super) options: &'s Options,
+    /// Each with its prefixed name, sorted by their names.
+    pub(super) tools: Vec<(&'s ToolPlan<'s>, &'s str)>,
+}
+
+/// A variable that the template is given.
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) takes: Takes,
+    /// Whether it need not be given.
+    pub(super) is_optional: bool,
+    /// The arguments that it is, each with its tool.
+    arguments: BTreeSet<(String, String)>,
+}
+
+impl Field {
+    pub(super) fn said(&self) -> String {
+        let arguments: Vec<String> = self
+            .arguments
+            .iter()
+            .map(|(tool, argument)| format!("{} of {}", docs::code(argument), docs::code(tool)))
+            .collect();
+        let name = docs::code(&self.name);
+        if arguments.is_empty() {
+            return format!("The variable {name}.");
+        }
+        format!("The variable {name}: {}.", arguments.join(", "))
+    }
+}
+
+impl Script {
+    /// Checks every action against the tools that there are. `unread` names servers that could not be looked at: one of
+    /// them may have a tool that is missed.
+    ///
+    /// # Errors
+    /// Everything that does not fit, in the order of the text.
+    pub fn check<'s>(&self, servers: &'s [KnownServer<'s>], unread: &[&str]) -> Result<Checked<'s>, Vec<Fault>> {
+        let mut tools = Tools::new();
+        servers.iter().for_each(|server| server.add_to(&mut tools));
+        let mut faults = Vec::new();
+        let mut called: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let mut uses = Uses::default();
+        for (place, action) in self.actions() {
+            match tools.find(action) {
+                Ok(tool) => {
+                    faults.extend(tools.check_action(action, place));
+                    called.entry(tool.server()).or_default().insert(tool.name());
+                    uses.add(tool, action);
+                }
+                Err(message) => {
+                    let left_out = servers.iter().find_map(|server| server.left_out(&action.target));
+                    let message = left_out.unwrap_or_else(|| format!("{message}{}", unlooked_at(action, unread)));
+                    faults.push(Fault::new(place, message));
+                }
+            }
+        }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let used = servers.iter().filter_map(|known| {
+            let tools = called.get(known.options.server.as_str())?;
+            let tools = tools.iter().filter_map(|tool| known.tool(tool)).collect();
+            Some(UsedServer { known, snapshot: known.snapshot, options: known.options, tools })
+        });
+        let mut servers: Vec<UsedServer<'s>> = used.collect();
+        servers.sort_by(|one, other| one.options.server.cmp(&other.options.server));
+        Ok(Checked { servers, fields: self.variables().map(|name| uses.field(name, self.is_optional(name))).collect() })
+    }
+}
+
+impl Script {
+    /// The server and the tool of every action, with its place, as far as there is such a tool.
+    pub fn called<'s>(&'s self, servers: &'s [KnownServer<'_>]) -> Vec<(&'s str, &'s str, Place)> {
+        let found = |target: &'s Target| match target {
+            Target::Tool { server, tool } => Some((server.as_str(), tool.as_str())),
+            Target::Prefixed(name) => servers.iter().find_map(|known| {
+                let named = known.plan.tools.iter().zip(known.plan.prefixed());
+                let (tool, _) = named.into_iter().find(|(_, prefixed)| prefixed == name)?;
+                Some((known.options.server.as_str(), tool.wire))
+            }),
+            _ => None,
+        };
+        let actions = self.actions();
+        actions
+            .filter_map(|(place, action)| found(&action.target).map(|(server, tool)| (server, tool, place)))
+            .collect()
+    }
+}
+
+impl Checked<'_> {
+    /// The names of the servers whose tools are called, sorted.
+    pub fn servers(&self) -> impl Iterator<Item = &str> {
+        self.servers.iter().map(|server| server.options.server.as_str())
+    }
+
+    /// The tools of a server that are called, by their wire names, sorted.
+    pub fn tools<'c>(&'c self, server: &'c str) -> impl Iterator<Item = &'c str> {
+        let used = self.servers.iter().filter(move |used| used.options.server == server);
+        used.flat_map(|used| used.tools.iter().map(|(tool, _)| tool.wire))
+    }
+
+    /// What there is to say of the tools of a server that are called.
+    pub(crate) fn diagnostics(&self, server: &str) -> Diagnostics {
+        let Some(used) = self.servers.iter().find(|used| used.options.server == server) else {
+            return Diagnostics::default();
+        };
+        let is_called = |name: &str| used.tools.iter().any(|(tool, _)| tool.wire == name);
+        let all = used.known.plan.diagnostics.iter();
+        all.filter(|said| said.listed == Listed::Tool && is_called(&said.tool)).cloned().collect()
+    }
+}
+
+/// That a tool may be one of a server that could not be looked at.
+fn unlooked_at(action: &Action, unread: &[&str]) -> String {
+    match (&action.target, unread) {
+        (Target::Prefixed(_), [_, ..]) => {
+            let servers = unread.join("`, `");
+            format!("; there is no snapshot of `{servers}` to look at: run `mcp-bindgen sync`")
+        }
+        _ => String::new(),
+    }
+}
+
+/// What is passed to tools as it is.
+#[derive(Default)]
+struct Uses {
+    takes: BTreeMap<String, BTreeSet<Takes>>,
+    arguments: BTreeMap<String, BTreeSet<(String, String)>>,
+}
+
+impl Uses {
+    fn add(&mut self, tool: &Tool, action: &Action) {
+        for (code, takes) in tool.passed(action) {
+            self.takes.entry(code.trim().to_owned()).or_default().insert(takes);
+        }
+        for argument in &action.arguments {
+            if let Term::Variable(code) = &argument.value {
+                let as_argument = (tool.name().to_owned(), argument.name.clone());
+                self.arguments.entry(code.trim().to_owned()).or_default().insert(as_argument);
+            }
+        }
+    }
+
+    fn field(&mut self, name: &str, is_optional: bool) -> Field {
+        let taken: Vec<Takes> = self.takes.remove(name).into_iter().flatten().collect();
+        let takes = match taken.as_slice() {
+            [takes] => *takes,
+            _ => Takes::Json,
+        };
+        Field { name: name.to_owned(), takes, is_optional, arguments: self.arguments.remove(name).unwrap_or_default() }
+    }
+}

@@ -1,0 +1,145 @@
+//! Templates whose actions are checked against snapshots, before anything runs.
+//!
+//! ```
+//! use mcp_codegen::Options;
+//! use mcp_codegen::template::{KnownServer, Script};
+//! use mcp_model::Snapshot;
+//!
+//! let list = r#"{"tools": [{"name": "list_commits", "inputSchema": {
+//!     "type": "object", "properties": {"owner": {"type": "string"}, "limit": {"type": "integer"}}, "required": ["owner"]
+//! }}]}"#;
+//! let (snapshot, options) = (Snapshot::parse(list)?, Options::new("github"));
+//! let servers = [KnownServer::new(&snapshot, &options)];
+//!
+//! let script = Script::parse("[[@github_list_commits:commits|owner=owner]] {{ commits }}").unwrap_or_else(|_| unreachable!());
+//! assert_eq!(script.variables().collect::<Vec<_>>(), ["owner"]);
+//! assert!(script.check(&servers, &[]).is_ok());
+//!
+//! let script = Script::parse("[[@github_list_commits:commits|owner=owner, limt=3]]").unwrap_or_else(|_| unreachable!());
+//! let faults = script.check(&servers, &[]).err().unwrap_or_default();
+//! assert!(faults[0].message.contains("did you mean `limit`?"), "{faults:?}");
+//! # Ok::<(), mcp_model::FileError>(())
+//! ```
+
+mod calls;
+mod emit;
+mod shown;
+mod syntax;
+
+use std::collections::BTreeMap;
+
+pub use calls::{Checked, KnownServer};
+pub(crate) use emit::{Module, module};
+use mcp_schema::template::{Action, SlotKind, Target, Template, Wanted};
+pub use mcp_schema::template::{Fault, Place};
+pub use shown::located;
+
+use crate::options::Options;
+
+/// A template that was read: its minijinja is right, and its slots are.
+#[derive(Clone, Debug)]
+pub struct Script {
+    template: Template,
+    wanted: BTreeMap<String, Wanted>,
+}
+
+impl Script {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it by itself, in the order of the text.
+    pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
+        let template = Template::parse(text)?;
+        let wanted = syntax::undeclared(&template).map_err(sorted)?;
+        Ok(Self { template, wanted })
+    }
+
+    /// The variables that it uses and does not give itself.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.wanted.keys().map(String::as_str)
+    }
+
+    /// Whether it does without a variable that it uses: it asks whether the variable is there, or has something in its place.
+    #[must_use]
+    pub fn is_optional(&self, variable: &str) -> bool {
+        self.wanted.get(variable).is_some_and(|wanted| wanted.is_optional)
+    }
+
+    /// The servers that actions name, each with the place where it is named first.
+    #[must_use]
+    pub fn servers(&self) -> Vec<(&str, Place)> {
+        let mut servers: Vec<(&str, Place)> = Vec::new();
+        for (place, action) in self.actions() {
+            if let Target::Tool { server, .. } = &action.target
+                && !servers.iter().any(|(known, _)| known == server)
+            {
+                servers.push((server, place));
+            }
+        }
+        servers
+    }
+
+    /// Whether an action calls a tool by a name that may be one of this server's.
+    #[must_use]
+    pub fn may_call(&self, options: &Options) -> bool {
+        self.prefixed().any(|name| options.leads(name))
+    }
+
+    /// The names with prefixes by which actions call tools.
+    pub fn prefixed(&self) -> impl Iterator<Item = &str> {
+        self.actions().filter_map(|(_, action)| match &action.target {
+            Target::Prefixed(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
+    /// Whether it has slots that somebody has to fill.
+    #[must_use]
+    pub fn completes(&self) -> bool {
+        self.completions().next().is_some()
+    }
+
+    /// The slots that somebody has to fill, each with its place and its name; none where part of the name is an expression.
+    pub fn completions(&self) -> impl Iterator<Item = (Place, Option<&str>)> {
+        self.template.slots().filter_map(|slot| match slot.kind {
+            SlotKind::Completion(_) => Some((slot.place, slot.kind.name())),
+            _ => None,
+        })
+    }
+
+    /// Whether a slot that somebody has to fill can have this name.
+    #[must_use]
+    pub fn may_complete(&self, name: &str) -> bool {
+        self.template.slots().any(|slot| match slot.kind {
+            SlotKind::Completion(completion) => completion.variable.may_be(name),
+            _ => false,
+        })
+    }
+
+    /// Whether it calls tools.
+    #[must_use]
+    pub fn calls(&self) -> bool {
+        self.actions().next().is_some()
+    }
+
+    /// The place of every action that names a server with which something is.
+    pub(crate) fn calls_of<T>(&self, wrong: impl Fn(&str) -> Option<T>) -> impl Iterator<Item = (Place, T)> {
+        self.actions().filter_map(move |(place, action)| match &action.target {
+            Target::Tool { server, .. } => Some((place, wrong(server)?)),
+            _ => None,
+        })
+    }
+
+    fn actions(&self) -> impl Iterator<Item = (Place, &Action)> {
+        self.template.slots().filter_map(|slot| match slot.kind {
+            SlotKind::Action(action) => Some((slot.place, action)),
+            _ => None,
+        })
+    }
+}
+
+/// In the order of the text.
+fn sorted(mut faults: Vec<Fault>) -> Vec<Fault> {
+    faults.sort_by_key(|fault| fault.place);
+    faults
+}

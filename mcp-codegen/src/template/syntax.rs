@@ -1,0 +1,85 @@
+//! What minijinja makes of a template: whether its statements and expressions are right, and which variables they use.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_model::printable;
+use mcp_schema::template::{Fault, PieceKind, Place, Segment, Template, Wanted};
+use minijinja::{Environment, Error};
+
+/// The variables that a template uses and does not give itself, or what is wrong with its minijinja.
+pub(super) fn undeclared(template: &Template) -> Result<BTreeMap<String, Wanted>, Vec<Fault>> {
+    let environment = Environment::new();
+    let mut faults = Vec::new();
+    let mut whole = Source::default();
+    for segment in &template.segments {
+        let source = Source::of(segment, &environment, &mut faults);
+        if let Err(error) = environment.template_from_str(&source.text) {
+            faults.push(Fault::new(source.place(&error, segment.place), in_words(&error)));
+        }
+        // What one segment sets is there in those after it.
+        whole.text.push_str(&source.text);
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    // Each segment has compiled, and so does all of it.
+    let read = environment.template_from_str(&whole.text);
+    let mut used = read.map(|read| read.undeclared_variables(false)).unwrap_or_default();
+    let globals: BTreeSet<String> = environment.globals().map(|(name, _)| name.to_owned()).collect();
+    used.retain(|name| !globals.contains(name));
+    Ok(template.wanted(used))
+}
+
+/// A segment in minijinja's language alone, without its text: of a slot, the expressions in it are left.
+#[derive(Default)]
+struct Source {
+    text: String,
+    /// Where each line of it comes from.
+    lines: Vec<Place>,
+}
+
+impl Source {
+    fn push(&mut self, code: &str, place: Place) {
+        for (below, line) in code.split('\n').enumerate() {
+            self.text.push_str(line);
+            self.text.push('\n');
+            self.lines.push(if below == 0 { place } else { Place { line: place.line + below, column: 1 } });
+        }
+    }
+
+    fn place(&self, error: &Error, otherwise: Place) -> Place {
+        // What is left open is found behind the last line.
+        let line = error.line().and_then(|line| self.lines.get(line.checked_sub(1)?));
+        line.or(self.lines.last()).copied().unwrap_or(otherwise)
+    }
+}
+
+impl Source {
+    /// A segment; what is wrong with expressions of slots is added to the faults.
+    fn of(segment: &Segment, environment: &Environment<'_>, faults: &mut Vec<Fault>) -> Self {
+        let mut source = Self::default();
+        for piece in &segment.pieces {
+            let in_slot = !matches!(piece.kind, PieceKind::Expression(_) | PieceKind::Statement(_));
+            for (place, code) in piece.codes() {
+                if !in_slot {
+                    source.push(code, place);
+                    continue;
+                }
+                // By itself first, so that none can close the braces around it.
+                match environment.compile_expression(code) {
+                    Ok(_) => source.push(&format!("{{{{ ({code}) }}}}"), place),
+                    Err(error) => faults.push(Fault::new(place, in_words(&error))),
+                }
+            }
+        }
+        source
+    }
+}
+
+/// minijinja's own words; the place is the template's.
+fn in_words(error: &Error) -> String {
+    match error.detail() {
+        Some(detail) => format!("{}: {}", error.kind(), printable(detail)),
+        None => error.kind().to_string(),
+    }
+}

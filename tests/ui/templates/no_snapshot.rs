@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_template!("prompts/no_snapshot.md");
+
+fn main() {}

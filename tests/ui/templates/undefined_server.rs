@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_template!("prompts/undefined_server.md");
+
+fn main() {}

@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_template!("prompts/unknown_tool.md");
+
+fn main() {}

@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_template!("prompts/wrong_expression.md");
+
+fn main() {}

@@ -1,0 +1,3 @@
+mcp_bindgen::mcp_template!("prompts/wrong_literal.md");
+
+fn main() {}
