@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
 
 use super::attached::{Attached, Kind, News};
@@ -44,8 +44,8 @@ pub(super) struct Scope {
     style: NameStyle,
     tools_by_name: Mutex<Index>,
     prompts_by_name: Mutex<Index>,
-    /// What listens to servers; it ends with the scope.
-    _listening: JoinSet<()>,
+    /// What listens to servers and asks them; it ends with the scope.
+    tasks: Mutex<JoinSet<()>>,
 }
 
 impl Scope {
@@ -61,7 +61,7 @@ impl Scope {
             style,
             tools_by_name: Mutex::default(),
             prompts_by_name: Mutex::default(),
-            _listening: listening,
+            tasks: Mutex::new(listening),
         }
     }
 
@@ -70,13 +70,18 @@ impl Scope {
         let asked = self.upstreams.iter().filter(|attached| kind != Kind::Tools || attached.known(kind).is_none());
         let listings = asked.map(|attached| {
             let own = attached.clone();
-            // On a task of its own, which goes on where nobody waits any more.
-            let listing = tokio::spawn(async move {
+            let (done, is_done) = oneshot::channel::<()>();
+            let listing = async move {
                 // What fails is said where it does.
                 let _ = if kind == Kind::Tools { own.tools().await } else { own.listed_anew(kind).await };
-            });
+                drop(done);
+            };
+            // On a task of its own, which goes on where nobody waits any more, and no longer than the scope.
+            let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            while tasks.try_join_next().is_some() {}
+            tasks.spawn(listing);
             async move {
-                if tokio::time::timeout(PATIENCE_FOR_LISTS, listing).await.is_err() {
+                if tokio::time::timeout(PATIENCE_FOR_LISTS, is_done).await.is_err() {
                     tracing::warn!(server = &*attached.name, "it takes long to say what it has, and is served without");
                 }
             }

@@ -84,6 +84,7 @@ async fn what_a_client_gives_up_the_server_is_told_of() {
 }
 
 #[tokio::test]
+#[ignore = "takes 5 seconds: so long rmcp lets calls end whose client has closed its end of the stream"]
 async fn a_client_that_vanishes_leaves_nothing_behind() {
     let server = Server::new("s", &["never"], |_, _, _| {});
     let proxy = proxy(&[&server]);
@@ -98,6 +99,22 @@ async fn a_client_that_vanishes_leaves_nothing_behind() {
     client.close().await;
     until(|| server.closed.load(Ordering::SeqCst) == 1).await;
     assert_eq!(server.opened.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn who_gives_up_while_a_server_is_silent_leaves_nothing_behind_either() {
+    let server = Server::new("s", &[], |_, _, _| {}).silent();
+    let proxy = proxy(&[&server]);
+    let client = legacy(&proxy);
+    let listing = tokio::spawn({
+        let client = client.clone();
+        async move { client.list_tools_raw().await }
+    });
+    until(|| server.opened.load(Ordering::SeqCst) == 1).await;
+    listing.abort();
+    let _ = listing.await;
+    client.close().await;
+    until(|| server.closed.load(Ordering::SeqCst) == 1).await;
 }
 
 #[tokio::test]
@@ -119,6 +136,7 @@ async fn sessions_have_connections_of_their_own_and_requests_without_one_share_o
 }
 
 #[tokio::test]
+#[ignore = "takes 3 seconds: a thousand calls"]
 async fn many_clients_are_never_mixed_up() {
     const CLIENTS: usize = 32;
     const CALLS: usize = 32;

@@ -145,6 +145,11 @@ impl Server {
         Self { era: MODERN, ..self }
     }
 
+    /// One that never says anything.
+    pub(super) fn silent(self) -> Self {
+        Self { era: "silent", ..self }
+    }
+
     pub(super) fn offering(self, capabilities: Value) -> Self {
         Self { capabilities, ..self }
     }
@@ -161,7 +166,7 @@ impl Server {
     fn answer(&self, message: &Value, out: &Out) {
         let is_modern = self.era == MODERN;
         match message["method"].as_str().unwrap_or_default() {
-            _ if message.get("id").is_none() => {}
+            _ if message.get("id").is_none() || self.era == "silent" => {}
             // An answer.
             "" => (self.answers)(self, message, out),
             "initialize" if is_modern => out.send(json!({
