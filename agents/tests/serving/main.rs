@@ -6,4 +6,5 @@ mod access;
 mod balanced;
 mod crowd;
 mod hostile;
+mod secrets;
 mod support;
