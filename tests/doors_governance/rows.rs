@@ -70,7 +70,7 @@ fn row(name: &'static str, demands: Value, steps: Vec<Step>) -> Row {
         bound: Bound::AsItIs,
         approver: Approver::Nobody,
         is_remote: false,
-        layers: around(|client| Stack::new(client)),
+        layers: around(Stack::new),
         steps,
         after: Box::new(|_| {}),
     }
