@@ -1,5 +1,5 @@
-//! What agents need of MCP servers: tools as models take them, calls that always answer, and prompts whose sections declare
-//! the servers that they need.
+//! What agents need of MCP servers: tools as models take them, calls that always answer, prompts whose sections declare
+//! the servers that they need, and templates whose actions call tools.
 //!
 //! Programs use this crate through `mcp-bindgen`, with its feature `agents`.
 //!
@@ -62,6 +62,11 @@
 //! around them. One that is shown as a summary costs little; what it declares is neither started nor told of before the model
 //! opens it. [`Prompt::render`] gives the text of a turn, and [`RenderedPrompt::toolset`] the tools that are there with it.
 //! [`McpSection`] makes a section of whatever a server lists.
+//!
+//! # Templates
+//!
+//! A [`Template`] is text whose actions call tools of a toolset, side by side where they can, and whose open places a
+//! [`Completer`] fills. It is checked against the tools before anything runs; see [`template`].
 //!
 //! # Hosted servers
 //!

@@ -35,7 +35,7 @@ pub(super) struct Callable {
 }
 
 /// What came of a call: the value, or what ends the template.
-pub(super) type Outcome = Result<(Value, TemplateCall), TemplateProblem>;
+pub(super) type Outcome = Result<(Value, TemplateCall), Box<TemplateProblem>>;
 
 impl Callable {
     /// Finds and checks them; `allowed` are globs over functions that a template from elsewhere may call.
@@ -165,16 +165,17 @@ impl Callable {
                     None => (TemplateErrorKind::Evaluation, "the result is too deep to be used".to_owned()),
                 }
             }
-            Err(NoResult::Arguments(what)) => {
-                (TemplateErrorKind::Arguments, format!("the arguments do not fit: {what}. Nothing was sent"))
-            }
+            Err(NoResult::Arguments(what)) => (
+                TemplateErrorKind::Arguments,
+                format!("the arguments of `{tool}` do not fit: {what}. Nothing was sent"),
+            ),
             Err(NoResult::Call(error)) => {
                 let message = error.to_string();
                 (TemplateErrorKind::Call(Box::new(error)), message)
             }
             Err(NoResult::Broken) => {
-                let message = "what calls the tool broke down; whether the call had an effect is unknown";
-                (TemplateErrorKind::Broken, message.to_owned())
+                let message = format!("what calls `{tool}` broke down; whether the call had an effect is unknown");
+                (TemplateErrorKind::Broken, message)
             }
         };
         let (kind, message) = problem;
@@ -186,7 +187,8 @@ impl Callable {
         match value {
             Some(value) => Ok((value, call(Some(message)))),
             None => {
-                Err(TemplateProblem::new(kind, slot.place, message).of_action(&slot.action()).of_tool(entry.identity()))
+                let problem = TemplateProblem::new(kind, slot.place, message);
+                Err(Box::new(problem.of_action(&slot.action()).of_tool(entry.identity())))
             }
         }
     }

@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn json_comes_back_as_it_was() {
-        let text = r#"{"z":1,"a":[5.0,-3,18446744073709551615,1e300,true,null,"x",{}],"m":{"":[[]]}}"#;
+        let text = r#"{"z":1,"a":[5.0,-3,18446744073709551615,1e+300,true,null,"x",{}],"m":{"":[[]]}}"#;
         let json: Json = serde_json::from_str(text).unwrap();
         let value = of_json(json.clone()).unwrap();
         assert_eq!(to_json(&value, false), Ok(json));

@@ -109,9 +109,6 @@ impl fmt::Display for TemplateProblem {
         if let Some(Place { line, column }) = self.place {
             write!(f, "{line}:{column}: ")?;
         }
-        if let Some(action) = &self.action {
-            write!(f, "`{}`: ", printable(action))?;
-        }
         f.write_str(&printable(&self.message))
     }
 }

@@ -248,7 +248,7 @@ struct Running<'r> {
 }
 
 impl Running<'_> {
-    async fn segment(&mut self, number: usize) -> Result<RenderedSegment, TemplateProblem> {
+    async fn segment(&mut self, number: usize) -> Result<RenderedSegment, Box<TemplateProblem>> {
         let template = self.run.template.clone();
         let inner = &*template.inner;
         let mut known = Arc::new(Known::new());
@@ -275,10 +275,10 @@ impl Running<'_> {
                     match slot {
                         Some(Kind::Completion { kind, .. }) => {
                             let value = self.complete(&due, kind.as_deref(), text).await?;
-                            self.learned(vec![(due, value)], &mut known, &mut visible);
+                            self.learned(vec![(*due, value)], &mut known, &mut visible);
                         }
                         // One that does without something that never came.
-                        _ => self.call(vec![due], &mut known, &mut visible).await?,
+                        _ => self.call(vec![*due], &mut known, &mut visible).await?,
                     }
                 }
             }
@@ -290,7 +290,7 @@ impl Running<'_> {
         due: Vec<Due>,
         known: &mut Arc<Known>,
         visible: &mut BTreeMap<String, Value>,
-    ) -> Result<(), TemplateProblem> {
+    ) -> Result<(), Box<TemplateProblem>> {
         let most = self.run.most_calls;
         if self.calls.len() + due.len() > most {
             let message = format!("the template makes more than {most} calls; see `TemplateRun::most_calls`");
@@ -309,7 +309,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    async fn complete(&mut self, due: &Due, kind: Option<&str>, prompt: String) -> Result<Value, TemplateProblem> {
+    async fn complete(&mut self, due: &Due, kind: Option<&str>, prompt: String) -> Result<Value, Box<TemplateProblem>> {
         let inner = &*self.run.template.inner;
         let most = self.run.most_completions;
         if self.completions >= most {
@@ -318,7 +318,7 @@ impl Running<'_> {
         }
         self.completions += 1;
         let place = inner.slots.get(due.key.slot).map(|slot| slot.place).unwrap_or(super::Place { line: 1, column: 1 });
-        let failed = |message: String| TemplateProblem::new(TemplateErrorKind::Completion, place, message);
+        let failed = |message: String| Box::new(TemplateProblem::new(TemplateErrorKind::Completion, place, message));
         let name = due.filled.variable.clone();
         // It was asked for before anything ran.
         let Some(completer) = &self.run.completer else { return Err(failed("nobody fills this slot".to_owned())) };
@@ -339,12 +339,13 @@ impl Running<'_> {
         value.ok_or_else(|| failed(format!("the answer to `{name}` is too deep to be used")))
     }
 
-    fn limit(&self, due: &[Due], message: String) -> TemplateProblem {
+    fn limit(&self, due: &[Due], message: String) -> Box<TemplateProblem> {
+        let kind = TemplateErrorKind::Limit;
         let slots = &self.run.template.inner.slots;
-        match due.first().and_then(|due| slots.get(due.key.slot)) {
-            Some(slot) => TemplateProblem::new(TemplateErrorKind::Limit, slot.place, message),
-            None => TemplateProblem::of_all(TemplateErrorKind::Limit, message),
-        }
+        Box::new(match due.first().and_then(|due| slots.get(due.key.slot)) {
+            Some(slot) => TemplateProblem::new(kind, slot.place, message),
+            None => TemplateProblem::of_all(kind, message),
+        })
     }
 
     /// Values that were not there. What was there before under the same name stays until the segment is done: each slot has

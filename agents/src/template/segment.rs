@@ -18,7 +18,7 @@ pub(super) enum Came {
     /// The text, what slots gave by their variables, and what the template has set itself.
     Text { text: String, passed: Vec<(String, Value)>, set: Vec<(String, Value)> },
     /// A slot has no value yet; the text before it.
-    Due(Due, String),
+    Due(Box<Due>, String),
 }
 
 /// Values print as they are: texts as texts, all else as JSON.
@@ -55,7 +55,7 @@ pub(super) fn collect(
     variables: &BTreeMap<String, Value>,
     known: &Arc<Known>,
     most_text: usize,
-) -> Result<Vec<Due>, TemplateProblem> {
+) -> Result<Vec<Due>, Box<TemplateProblem>> {
     let Some(compiled) = inner.segments.get(segment) else { return Ok(Vec::new()) };
     let pass = Pass::new(Mode::Collect, inner.slots.clone(), known.clone(), most_text);
     let code = environment.get_template(&collecting(segment));
@@ -77,7 +77,7 @@ pub(super) fn render(
     variables: &BTreeMap<String, Value>,
     known: &Arc<Known>,
     most_text: usize,
-) -> Result<Came, TemplateProblem> {
+) -> Result<Came, Box<TemplateProblem>> {
     let nothing = || Came::Text { text: String::new(), passed: Vec::new(), set: Vec::new() };
     let Some(compiled) = inner.segments.get(segment) else { return Ok(nothing()) };
     let pass = Pass::new(Mode::Render, inner.slots.clone(), known.clone(), most_text);
@@ -94,7 +94,7 @@ pub(super) fn render(
     match rendered {
         Ok(set) => Ok(Came::Text { text, passed: std::mem::take(&mut seen.passed), set }),
         Err(error) => match seen.due.pop() {
-            Some(due) => Ok(Came::Due(due, text)),
+            Some(due) => Ok(Came::Due(Box::new(due), text)),
             None => {
                 drop(seen);
                 Err(problem(&error, compiled.whole.place(error.line()), &pass))
@@ -114,7 +114,7 @@ fn context(compiled: &Compiled, variables: &BTreeMap<String, Value>, pass: &Arc<
     Value::from(all.collect::<BTreeMap<String, Value>>())
 }
 
-fn problem(error: &Error, place: Option<Place>, pass: &Pass) -> TemplateProblem {
+fn problem(error: &Error, place: Option<Place>, pass: &Pass) -> Box<TemplateProblem> {
     let kind = match error.kind() {
         ErrorKind::UndefinedError => TemplateErrorKind::Undefined,
         ErrorKind::OutOfFuel | ErrorKind::WriteFailure => TemplateErrorKind::Limit,
@@ -130,5 +130,5 @@ fn problem(error: &Error, place: Option<Place>, pass: &Pass) -> TemplateProblem 
         (None, ErrorKind::WriteFailure) => (place, "the template makes too much text".to_owned()),
         (None, _) => (place, jinja::in_words(error)),
     };
-    TemplateProblem::new(kind, place, message)
+    Box::new(TemplateProblem::new(kind, place, message))
 }
