@@ -11,6 +11,16 @@ pub use mcp_agents as agents;
 pub use mcp_model as model;
 pub use mcp_runtime::*;
 
+/// ```no_run
+/// mcp_bindgen::mcp_template!("tests/templates/sums.md");
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let clients = sums::Clients::connect().await?; // or `sums::Clients { fixture }`
+/// let rendered = sums::run(&clients, sums::Vars { a: 1, greeting: "Sum".into(), note: None }).await?;
+/// println!("{}", rendered.text());
+/// # Ok(())
+/// # }
+/// ```
 #[cfg(all(feature = "macros", feature = "agents"))]
 pub use mcp_macros::mcp_template;
 #[cfg(feature = "macros")]

@@ -18,6 +18,9 @@ pub(super) fn of_called(snapshot: &Snapshot, options: &Options, called: &[&str])
     Box::leak(Box::new(ServerSpec::new(kept(options.server_name())).tools(Vec::leak(tools))))
 }
 
+/// Sets a hint about behaviour.
+type Hint = fn(ToolSpec, bool) -> ToolSpec;
+
 fn tool(snapshot: &Snapshot, binding: &ToolBinding) -> Option<ToolSpec> {
     let tool = snapshot.tools.get(binding.index)?;
     let text = |key: &str| tool.get(key).and_then(Value::as_str);
@@ -33,7 +36,7 @@ fn tool(snapshot: &Snapshot, binding: &ToolBinding) -> Option<ToolSpec> {
     if let Some(output) = output_schema(tool) {
         spec = spec.output_schema(kept(&output));
     }
-    let setters: [(&str, fn(ToolSpec, bool) -> ToolSpec); 4] = [
+    let setters: [(&str, Hint); 4] = [
         ("readOnlyHint", ToolSpec::read_only),
         ("destructiveHint", ToolSpec::destructive),
         ("idempotentHint", ToolSpec::idempotent),
