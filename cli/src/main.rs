@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod diagnostics;
 mod exit;
+mod flags;
 mod live;
 mod output;
 mod project;

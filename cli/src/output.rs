@@ -18,7 +18,10 @@ pub(crate) struct Output {
     data: Box<dyn Write>,
     remarks: Box<dyn Write>,
     data_on_terminal: bool,
+    remarks_on_terminal: bool,
     colours: bool,
+    /// Whether the last line of the remarks is one that goes away again.
+    has_transient: bool,
 }
 
 impl Output {
@@ -27,6 +30,8 @@ impl Output {
         Self {
             format,
             data_on_terminal: io::stdout().is_terminal(),
+            remarks_on_terminal: io::stderr().is_terminal(),
+            has_transient: false,
             colours: io::stderr().is_terminal() && !no_colour,
             data: Box::new(io::stdout()),
             remarks: Box::new(io::stderr()),
@@ -56,7 +61,26 @@ impl Output {
         self.remark(colour, severity, &format!(": {}", lines_printable(text)));
     }
 
+    /// Whether somebody watches the remarks as they come.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.remarks_on_terminal
+    }
+
+    /// A line that the next one takes the place of; only for who watches.
+    pub(crate) fn transient(&mut self, text: &str) {
+        self.end_transient();
+        self.has_transient = write!(self.remarks, "{}", printable(text)).is_ok();
+        let _ = self.remarks.flush();
+    }
+
+    pub(crate) fn end_transient(&mut self) {
+        if std::mem::take(&mut self.has_transient) {
+            let _ = write!(self.remarks, "\r\x1b[K");
+        }
+    }
+
     fn remark(&mut self, colour: &str, head: &str, rest: &str) {
+        self.end_transient();
         // A remark that nobody can read is not worth failing for.
         let _ = if self.colours {
             writeln!(self.remarks, "{colour}{head}{PLAIN}{rest}")

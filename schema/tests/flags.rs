@@ -121,7 +121,7 @@ fn the_schema_types_every_word_and_nothing_is_guessed() {
         &flags,
         &["--text:=hello"],
         FlagFaultKind::Json,
-        "`hello` of `--text:=` is not JSON: expected value at line 1 column 1\n  = help: write `--text=hello` for text",
+        "`hello` of `--text` is not JSON: expected value at line 1 column 1\n  = help: write `--text=hello` for text",
     );
 }
 
@@ -226,7 +226,7 @@ fn short_forms_are_for_names_that_only_one_property_has() {
     let said = "`--target-id` could mean `--targetId` or `--target_id`\n  = help: write the exact name, and \
                 `--NAME=false` for `false`";
     refuses(&flags, &["--target-id", "x"], FlagFaultKind::Ambiguous, said);
-    let near = "the tool has no property `perPag`\n  = help: did you mean `--perPage`?";
+    let near = "the tool has no property `perPag`\n  = help: did you mean `--per-page`?";
     refuses(&flags, &["--perPag=1"], FlagFaultKind::Unknown, near);
     let faults = parse(&flags, &["--perPag", "1", "--nothing-like-it", "stray", "--targetId"]).unwrap_err();
     let kinds: Vec<FlagFaultKind> = faults.iter().map(|fault| fault.kind).collect();
@@ -342,7 +342,7 @@ fn the_base_is_overridden_place_by_place_and_nothing_else_is_sent() {
     assert_eq!(faults[0].to_string(), unknown);
     for (given, said) in [
         (&["--args", "[1]"][..], "the arguments of a tool are a JSON object"),
-        (&["--args", "{"], "`{` of `--args:=` is not JSON"),
+        (&["--args", "{"], "`{` of `--args` is not JSON"),
         (&["--args"], "`--args` needs a JSON object"),
         (&["--args", "{}", "--args", "{}"], "`--args` is given twice"),
         (&["--args", "-"], "`@-` of `--args` is not JSON"),

@@ -24,10 +24,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::List(list) if list.shapes => shapes::run(config, &list.source, output),
         Command::List(list) => list::run(config, &list.source, output),
         Command::Expand(expand) => expand::run(config, &expand, output),
-        Command::Call(call) => {
-            let tool_arguments = call::tool_arguments(&call.args)?;
-            until_interrupted(call::run(config, &call, tool_arguments, output))
-        }
+        Command::Call(call) => until_interrupted(call::run(config, call, output)),
     }
 }
 

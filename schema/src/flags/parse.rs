@@ -262,10 +262,7 @@ impl Parser<'_> {
         match exact(read.as_deref().map_or(text, without_mark)) {
             Ok(value) => Some(value),
             Err(error) => {
-                let message = match read {
-                    Some(_) => format!("`{}` of `{flag}` is not JSON: {error}", shortened(text)),
-                    None => format!("`{}` of `{flag}:=` is not JSON: {error}", shortened(text)),
-                };
+                let message = format!("`{}` of `{flag}` is not JSON: {error}", shortened(text));
                 let is_word = !text.is_empty() && text.chars().all(|character| character.is_alphanumeric());
                 let help = is_word.then(|| format!("write `{flag}={text}` for text"));
                 self.fault(FlagFaultKind::Json, flag, message, help);

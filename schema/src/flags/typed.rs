@@ -30,7 +30,10 @@ pub(super) fn typed(view: &View<'_>, text: &str) -> Result<Value, Unfit> {
         match exact(text) {
             Ok(value) if fits(view, &value, takes_text) => return Ok(value),
             Ok(_) => {}
-            Err(error) => help = Some(error),
+            Err(error) if text.starts_with(|first: char| first.is_ascii_digit() || "-[{".contains(first)) => {
+                help = Some(error);
+            }
+            Err(_) => {}
         }
     }
     if takes_text {
