@@ -1,6 +1,8 @@
 //! The suite of flags: every sample value of every tool printed as flags and read back, in the shortest form, and in the
 //! one of JSON that each property has under the name that help gives it.
 
+mod program;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -14,33 +16,43 @@ use mcp_schema::Role;
 use mcp_schema::flags::{Flags, OwnOption};
 use serde_json::{Map, Value};
 
-const USAGE: &str = "usage: mcp-flags --corpus DIR [--only LIST] [--show COUNT]
+const USAGE: &str = "usage: mcp-flags --corpus DIR [--only LIST] [--show COUNT] [--program FILE]
   --only LIST   only the lists whose name matches this glob
-  --show COUNT  how many failures are printed (default 10)";
+  --show COUNT  how many failures are printed (default 10)
+  --program FILE  the command line, which then says of every tool of 20 lists what it would send";
+
+/// So many lists go through the program.
+const PROGRAM_LISTS: usize = 20;
 
 /// The options that the command line keeps for itself.
 const OWN: [&str; 10] =
     ["format", "config", "color", "quiet", "verbose", "dry-run", "timeout", "yes", "help", "interactive"];
 
+fn own_options() -> [OwnOption; 10] {
+    OWN.map(OwnOption::new)
+}
+
 struct Arguments {
     corpus: PathBuf,
     only: Option<String>,
     show: usize,
+    program: Option<PathBuf>,
 }
 
 impl Arguments {
     fn parse(mut given: impl Iterator<Item = String>) -> Fallible<Self> {
-        let (mut corpus, mut only, mut show) = (None, None, 10);
+        let (mut corpus, mut only, mut show, mut program) = (None, None, 10, None);
         while let Some(option) = given.next() {
             let value = given.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"))?;
             match option.as_str() {
                 "--corpus" => corpus = Some(PathBuf::from(value)),
                 "--only" => only = Some(value),
+                "--program" => program = Some(std::fs::canonicalize(value)?),
                 "--show" => show = value.parse().map_err(|error| format!("--show: {error}"))?,
                 _ => return Err(format!("unknown option {option}\n{USAGE}").into()),
             }
         }
-        Ok(Self { corpus: corpus.ok_or_else(|| format!("--corpus is missing\n{USAGE}"))?, only, show })
+        Ok(Self { corpus: corpus.ok_or_else(|| format!("--corpus is missing\n{USAGE}"))?, only, show, program })
     }
 }
 
@@ -54,6 +66,9 @@ struct Report {
     /// By the form that a word has: how many.
     forms: BTreeMap<&'static str, usize>,
     forced: usize,
+    /// Calls of the program, and of how many lists.
+    called: usize,
+    called_lists: usize,
     failures: Vec<String>,
     show: usize,
 }
@@ -73,10 +88,13 @@ impl Report {
         }
         writeln!(text, "{} values written as JSON for each property, by the names of the help", self.forced)?;
         writeln!(text, "{} tools, {} of them without JSON in any flag", self.tools, self.plain_tools)?;
+        if self.called > 0 {
+            writeln!(text, "{} tools of {} lists called through the program", self.called, self.called_lists)?;
+        }
         for failure in &self.failures {
             writeln!(text, "FAILED {failure}")?;
         }
-        writeln!(text, "{} passed, {} failed", self.values - self.failed, self.failed)?;
+        writeln!(text, "{} passed, {} failed", (self.values + self.called).saturating_sub(self.failed), self.failed)?;
         Ok(text)
     }
 }
@@ -95,8 +113,12 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Fallible<bool> {
     let selects = |name: &str| arguments.only.as_ref().is_none_or(|pattern| matches_glob(pattern, name));
     let mut report = Report { show: arguments.show, ..Report::default() };
-    for list in lists_with_samples(&arguments.corpus, selects)? {
-        judge(&list, &mut report)?;
+    let lists = lists_with_samples(&arguments.corpus, selects)?;
+    for list in &lists {
+        judge(list, &mut report)?;
+    }
+    if let Some(program) = &arguments.program {
+        program::judge(program, &lists, PROGRAM_LISTS, &arguments.corpus, &mut report)?;
     }
     if report.values == 0 {
         return Err("there are no sample values".into());
@@ -106,16 +128,10 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
 }
 
 fn judge(list: &List, report: &mut Report) -> Fallible<()> {
-    let mut samples: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
-    for line in &list.samples {
-        let read = Samples::parse(line)?;
-        if read.role == Role::Input {
-            samples.entry(read.index).or_default().extend(read.valid);
-        }
-    }
+    let samples = samples(list)?;
     for index in 0..list.snapshot.tools.len() {
         let schema = list.schema(index, Role::Input).cloned().unwrap_or_default();
-        let flags = Flags::new(&schema, OWN.map(OwnOption::new));
+        let flags = Flags::new(&schema, own_options());
         report.tools += 1;
         let mut is_plain = true;
         for value in samples.get(&index).into_iter().flatten() {
@@ -141,6 +157,30 @@ fn judge(list: &List, report: &mut Report) -> Fallible<()> {
         report.plain_tools += usize::from(is_plain);
     }
     Ok(())
+}
+
+/// The valid sample values of each tool.
+fn samples(list: &List) -> Fallible<BTreeMap<usize, Vec<Value>>> {
+    let mut samples: BTreeMap<usize, Vec<Value>> = BTreeMap::new();
+    for line in &list.samples {
+        let read = Samples::parse(line)?;
+        if read.role == Role::Input {
+            samples.entry(read.index).or_default().extend(read.valid);
+        }
+    }
+    Ok(samples)
+}
+
+/// Of each tool the longest of its sample values that can be used.
+fn longest_values(list: &List, can_use: impl Fn(&str) -> bool) -> Fallible<Vec<(usize, Map<String, Value>)>> {
+    let mut longest = Vec::new();
+    for (index, values) in samples(list)? {
+        let usable = values.into_iter().map(|value| (value.to_string(), value)).filter(|(text, _)| can_use(text));
+        if let Some((_, Value::Object(arguments))) = usable.max_by_key(|(text, _)| text.len()) {
+            longest.push((index, arguments));
+        }
+    }
+    Ok(longest)
 }
 
 fn read_back(flags: &Flags, words: &[String]) -> Result<Map<String, Value>, String> {
