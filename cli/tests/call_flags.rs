@@ -117,8 +117,7 @@ fn our_own_options_win_before_the_tool_and_behind_it() {
     refuses(
         &project,
         &["--color", "red"],
-        "error: `--color` is an option of this program, and no property\n  = help: `--arg color=VALUE` sets the tool's property `color`\n\
-         error: `red` belongs to no flag\n  = help: write `--NAME VALUE`",
+        "error: `--color red` is kept for this program, and no property\n  = help: `--arg color=VALUE` sets the tool's property `color`",
     );
     for wrong in [&["--format", "csv"][..], &["--timeout", "soon"], &["--timeout"], &["--yes=1"]] {
         let run = call(&project, wrong).exits_with(2);
@@ -172,7 +171,7 @@ fn what_the_schema_refuses_is_never_sent() {
 #[test]
 fn help_of_a_tool_needs_no_server_and_fits_the_terminal() {
     let project = with_tool(&json!({
-        "owner": {"type": "string", "description": "Whose\n::error::it is\u{1b}[31m,\u{202e} and more words than one line of forty columns has"},
+        "owner": {"type": "string", "description": "Whose account it is, said at lengthlengthlength:\n::error::it is\u{1b}[31m,\u{202e} and more words than one line of forty columns has"},
         "perPage": {"type": "integer", "default": 30}, "labels": {"type": "array", "items": {"enum": ["bug", "ui"]}},
         "draft": {"type": "boolean"}, "format": {"enum": ["a", "b"]}, "by": {"type": "object", "properties": {"id": {"type": "integer"}}},
     }));
@@ -184,7 +183,7 @@ fn help_of_a_tool_needs_no_server_and_fits_the_terminal() {
     let expected = "s/t\n\n\
         Usage: mcp-bindgen call s t [--NAME\n    VALUE]...\n\n\
         Optional:\n  \
-          --owner <STRING>\n          Whose ::error::it\n          is\\u{1b}[31m,\\u{202e} and more\n          words than one line of forty\n          columns has\n  \
+          --owner <STRING>\n          Whose account it is, said at\n          lengthlengthlength:\n          \\::error::it\n          is\\u{1b}[31m,\\u{202e} and more\n          words than one line of forty\n          columns has\n  \
           --perPage <INTEGER>, --per-page\n          [default: 30]\n  \
           --labels <STRING>...\n          [possible values: bug, ui]\n  \
           --draft, --no-draft\n  \
@@ -215,7 +214,7 @@ fn help_of_hostile_tools_says_nothing_to_the_terminal() {
             let run = project.run(&["call", "s", "--", name, "--help"]).exits_with(0);
             let odd = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c);
             assert!(!run.stdout.contains(odd) && !run.stderr.contains(odd), "{name}");
-            assert!(run.stdout.lines().all(|line| !line.starts_with("::")), "{name}");
+            assert!(run.stdout.lines().all(|line| !line.trim_start().starts_with("::")), "{name}");
             tools += 1;
         }
     }

@@ -211,6 +211,8 @@ fn dots_lead_into_objects_and_maps_and_exact_names_come_first() {
     refuses(&flags, &["--shape.kind", "square"], FlagFaultKind::Missing, "`--shape.side <NUMBER>` is required");
     refuses(&flags, &["--a:={}", "--a.on"], FlagFaultKind::Twice, "`a.on` is given twice, here by `--a.on`");
     refuses(&flags, &["--a.on", "--a:={}"], FlagFaultKind::Twice, "`a` is given twice, here by `--a`");
+    let listed: Vec<&str> = flags.list().iter().map(|flag| flag.name.as_str()).collect();
+    assert_eq!(listed.iter().filter(|name| **name == "--a.b.c").count(), 1, "{listed:?}");
     let near = "the tool has no property `a.perpage`\n  = help: did you mean `--a.perPage`?";
     refuses(&flags, &["--a.perpage", "1"], FlagFaultKind::Unknown, near);
 }
@@ -249,7 +251,7 @@ fn our_own_options_win_and_every_property_has_another_way() {
         &flags,
         &["--color", "red"],
         FlagFaultKind::Own,
-        "`--color red` is an option of this program, and no property\n  = help: `--arg color=VALUE` sets the tool's property `color`",
+        "`--color red` is kept for this program, and no property\n  = help: `--arg color=VALUE` sets the tool's property `color`",
     );
     refuses(
         &flags,
@@ -406,6 +408,19 @@ fn arguments_that_are_a_union_have_the_flags_of_each_way() {
     gives(&flags, &["--by", "name", "--name", "5"], json!({"by": "name", "name": "5"}));
     refuses(&flags, &["--by", "id"], FlagFaultKind::Missing, "`--id <INTEGER>` is required");
     refuses(&flags, &[], FlagFaultKind::Missing, "`--by <STRING>` is required");
+}
+
+#[test]
+fn tools_with_very_many_properties_have_flags_in_time() {
+    let properties: Map<String, Value> =
+        (0..20_000).map(|index| (format!("theProperty_{index}"), json!({"type": "boolean"}))).collect();
+    let flags = of(properties.into());
+    assert_eq!(flags.list().len(), 1000, "no more are listed");
+    gives(
+        &flags,
+        &["--the-property-19999", "--no-theProperty_7"],
+        json!({"theProperty_19999": true, "theProperty_7": false}),
+    );
 }
 
 #[test]

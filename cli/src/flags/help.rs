@@ -11,13 +11,13 @@ const INDENT: &str = "          ";
 const LONGEST_DESCRIPTION: usize = 600;
 const MOST_VALUES: usize = 20;
 
-/// The help of a tool. All that it shows of the server's is made harmless, and no line begins with it.
+/// The help of a tool. All that it shows of the server's is made harmless.
 pub(crate) fn help(server: &str, tool: &str, described: &Value, flags: &Flags) -> String {
     let width = help_width();
     let mut lines = Vec::new();
     let said = described.get("description").and_then(Value::as_str).unwrap_or_default();
     let about = format!("{server}/{}: {}", printable(tool), one_line(said));
-    lines.extend(wrapped(about.trim_end_matches([':', ' ']), width.saturating_sub(2)).iter().enumerate().map(indented));
+    lines.extend(wrapped(about.trim_end_matches([':', ' ']), width));
     lines.push(String::new());
     lines.extend(wrapped(&usage(server, tool, flags), width.saturating_sub(4)).iter().enumerate().map(
         |(index, line)| {
@@ -43,12 +43,14 @@ pub(crate) fn help(server: &str, tool: &str, described: &Value, flags: &Flags) -
     }
     lines.push(String::new());
     lines.extend(wrapped(&more, width));
-    lines.join("\n")
+    lines.iter().map(|line| inert(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// A stranger's text must not stand at the beginning of a line, where some read commands.
-fn indented((index, line): (usize, &String)) -> String {
-    if index == 0 { line.clone() } else { format!("  {line}") }
+/// CI systems obey lines that begin like a command, also where they are indented.
+fn inert(line: &str) -> String {
+    let text = line.trim_start();
+    let (indent, _) = line.split_at(line.len() - text.len());
+    if text.starts_with("::") || text.starts_with("##[") { format!("{indent}\\{text}") } else { line.to_owned() }
 }
 
 fn usage(server: &str, tool: &str, flags: &Flags) -> String {

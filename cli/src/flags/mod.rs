@@ -14,17 +14,19 @@ pub(crate) use help::help;
 pub(crate) use shell::command_line;
 pub(crate) use width::{cut, terminal_width};
 
-/// Names that the program keeps for itself before it has such options, so that one that is added later changes no script.
-const RESERVED: [&str; 4] = ["color", "quiet", "verbose", "interactive"];
+/// Names that the program keeps for itself before it has such options, so that one that is added later changes no script; and
+/// whether a value follows.
+const RESERVED: [(&str, bool); 4] = [("color", true), ("quiet", false), ("verbose", false), ("interactive", false)];
 const RESERVED_LETTERS: [char; 3] = ['q', 'v', 'i'];
 
 /// The options that no property of a tool can have.
 pub(crate) fn own_options() -> Vec<OwnOption> {
     let command = Behind::command();
     let mut own: Vec<OwnOption> = command.get_arguments().filter_map(own_option).collect();
-    for name in RESERVED {
+    for (name, takes_value) in RESERVED {
         if !own.iter().any(|option| option.long.as_deref() == Some(name)) {
-            own.push(OwnOption::new(name).reserved());
+            let option = OwnOption::new(name).reserved();
+            own.push(if takes_value { option.takes_value() } else { option });
         }
     }
     for letter in RESERVED_LETTERS {

@@ -69,13 +69,23 @@ impl Flags {
 
     fn describe_below(&self, schemas: &Schemas<'_>, view: &View<'_>, above: &Above, flags: &mut Vec<Flag>) {
         let required = view.required(|_| None);
-        for name in view.properties() {
+        let properties = view.properties();
+        // Among so many names, other forms of one are not looked for.
+        let has_forms = properties.len() <= MOST_FLAGS;
+        if !has_forms && !above.path.is_empty() {
+            return;
+        }
+        for name in properties {
             let Some(place) = view.property(name).filter(|_| flags.len() < MOST_FLAGS) else { continue };
             let mut path = above.path.clone();
             path.push(name.to_owned());
             let is_required = above.is_required && required.contains(&name);
             let inner = place.view(&self.shapes);
-            let mut flag = self.flag(&path, &inner, is_required);
+            // The exact name of another property may hide what is inside an object.
+            if path.len() > 1 && !self.leads_to(&path.join("."), &path) {
+                continue;
+            }
+            let mut flag = self.flag(&path, &inner, is_required, has_forms);
             let described = view.objects.iter().flat_map(|object| &object.declared.fields);
             let described = described.filter(|field| field.wire == name).flat_map(|field| &field.schemas);
             for source in described.flat_map(|schema| schemas.described_by(*schema)) {
@@ -104,24 +114,25 @@ impl Flags {
         }
         let mut path = above.path.clone();
         path.push("KEY".to_owned());
-        flags.push(self.flag(&path, &place.view(&self.shapes), false));
+        flags.push(self.flag(&path, &place.view(&self.shapes), false, false));
     }
 
-    fn flag(&self, path: &[String], view: &View<'_>, is_required: bool) -> Flag {
+    fn leads_to(&self, name: &str, path: &[String]) -> bool {
+        matches!(self.meaning(name), Meaning::Property(found) if found.path == path)
+    }
+
+    fn flag(&self, path: &[String], view: &View<'_>, is_required: bool, has_forms: bool) -> Flag {
         let joined = path.join(".");
         let is_own = self.is_own(&joined);
         let name = if is_own { format!("--arg {joined}") } else { format!("--{joined}") };
         let mut also = Vec::new();
-        let means_this = |meaning: Meaning| match meaning {
-            Meaning::Property(found) | Meaning::Negated(found) => found.path == path,
-            Meaning::Ambiguous(_) | Meaning::Unknown => false,
-        };
-        if let Some(last) = path.last()
+        if has_forms
+            && let Some(last) = path.last()
             && let Some(form) = kebab(last)
         {
             let parents = path.iter().rev().skip(1).rev().cloned();
             let form = parents.chain([form]).collect::<Vec<_>>().join(".");
-            if !self.is_own(&form) && means_this(self.meaning(&form)) {
+            if !self.is_own(&form) && self.leads_to(&form, path) {
                 also.push(format!("--{form}"));
             }
         }
@@ -129,7 +140,7 @@ impl Flags {
         let item = view.item(0).view(&self.shapes);
         let taken = if repeats { &item } else { view };
         let is_switch = view.is_switch();
-        if is_switch && !is_own {
+        if is_switch && !is_own && has_forms {
             let negated = format!("no-{joined}");
             if !self.is_own(&negated) && matches!(self.meaning(&negated), Meaning::Negated(found) if found.path == path)
             {

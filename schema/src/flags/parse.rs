@@ -106,7 +106,10 @@ impl Parser<'_> {
             Word::Flag { name, given, meaning } => self.meant(&format!("--{name}"), name, given, meaning, true),
             Word::Own { words, name, .. } => {
                 let has_property = self.flags.root_view().property(name).is_some();
-                let message = format!("`{}` is an option of this program, and no property", words.join(" "));
+                let is_reserved = self.flags.is_reserved(name);
+                let what = if is_reserved { "is kept for this program" } else { "is an option of this program" };
+                let message = format!("`{}` {what}, and no property", words.join(" "));
+                let has_property = has_property && words.first().is_some_and(|word| word.starts_with("--"));
                 let help = has_property.then(|| format!("`--arg {name}=VALUE` sets the tool's property `{name}`"));
                 self.fault(FlagFaultKind::Own, words.first().copied().unwrap_or_default(), message, help);
             }

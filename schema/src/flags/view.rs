@@ -178,11 +178,7 @@ impl<'s> View<'s> {
     /// The declared properties, each once, in the order of their declaration.
     pub(super) fn properties(&self) -> Vec<&'s str> {
         let mut seen = HashSet::new();
-        let declared = self.objects.iter().flat_map(|object| {
-            let tag = object.tag.as_ref().map(|(name, _)| *name);
-            tag.into_iter().chain(object.declared.fields.iter().map(|field| field.wire.as_str()))
-        });
-        declared.filter(|name| seen.insert(*name)).collect()
+        self.declared().filter(|name| seen.insert(*name)).collect()
     }
 
     /// A declared property.
@@ -202,13 +198,29 @@ impl<'s> View<'s> {
         (!place.is_nothing()).then_some(place)
     }
 
-    /// The property of this name, or the only one whose kebab form it is.
+    fn declared(&self) -> impl Iterator<Item = &'s str> {
+        self.objects.iter().flat_map(|object| {
+            let tag = object.tag.as_ref().map(|(name, _)| *name);
+            tag.into_iter().chain(object.declared.fields.iter().map(|field| field.wire.as_str()))
+        })
+    }
+
+    /// The property of this name, or those whose kebab form it is.
     pub(super) fn named(&self, name: &str) -> Vec<&'s str> {
-        let properties = self.properties();
-        if let Some(exact) = properties.iter().find(|property| **property == name) {
+        if let Some(exact) = self.declared().find(|property| *property == name) {
             return vec![exact];
         }
-        properties.into_iter().filter(|property| kebab(property).as_deref() == Some(name)).collect()
+        // Of many properties few can have it.
+        let begins =
+            |text: &str| text.bytes().next().map(|first| if first == b'_' { b'-' } else { first.to_ascii_lowercase() });
+        let may_have = |property: &&str| property.len() <= name.len() && begins(property) == begins(name);
+        let mut named: Vec<&str> = Vec::new();
+        for property in self.declared().filter(may_have) {
+            if kebab(property).as_deref() == Some(name) && !named.contains(&property) {
+                named.push(property);
+            }
+        }
+        named
     }
 
     /// What may stand under a key that is not declared; `None` where there may be none.

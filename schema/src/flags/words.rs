@@ -214,7 +214,7 @@ impl Flags {
         matches!(name, "args" | "arg") || self.own.iter().any(|own| own.long.as_deref() == Some(name))
     }
 
-    fn is_reserved(&self, name: &str) -> bool {
+    pub(super) fn is_reserved(&self, name: &str) -> bool {
         self.own.iter().any(|own| {
             let is_it = own.long.as_deref() == Some(name) || own.short.is_some_and(|letter| name == letter.to_string());
             is_it && own.is_reserved

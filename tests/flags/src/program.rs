@@ -26,7 +26,8 @@ pub(crate) fn judge(program: &Path, lists: &[List], count: usize, corpus: &Path,
         write("mcp.toml", b"[servers.s]\ncommand = \"./no-such-program\"\n")?;
         write("mcp/s.json", &std::fs::read(corpus.join(format!("lists/{}.json", list.name)))?)?;
         let mut seen = HashSet::new();
-        for (index, value) in crate::longest_values(list, |json| json.len() < LONGEST_WORD && !json.contains("\\u0000"))?
+        for (index, value) in
+            crate::longest_values(list, |json| json.len() < LONGEST_WORD && !json.contains("\\u0000"))?
         {
             let tool = list.tool_name(index);
             // Of two tools of one name the first is called.
