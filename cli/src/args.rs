@@ -113,6 +113,9 @@ pub(crate) struct CallOptions {
     /// Approve the call of a tool that the configuration wants approved.
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Ask on the terminal for each argument that is not given.
+    #[arg(short = 'i')]
+    pub(crate) interactive: bool,
     /// Print the request, and send nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -12,6 +12,7 @@ use std::process::Stdio;
 
 use common::Project;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::{Value, json};
 
 /// Runs the program at a terminal: once it shows `before`, it reads `answer`. What stood on the terminal, and the exit code.
 fn at_terminal(project: &Project, arguments: &[&str], before: &str, answer: &str) -> (String, Option<i32>) {
@@ -72,4 +73,34 @@ fn progress_is_shown_on_one_line_that_goes_away() {
     let gone = "\r\u{1b}[K";
     let expected = format!("    Progress 1/3{gone}    Progress 2/3{gone}    Progress 3/3{gone}counted to 3\n");
     assert_eq!((shown.as_str(), exit), (expected.as_str(), Some(0)));
+}
+
+#[test]
+fn each_argument_is_asked_for_until_the_answer_fits() {
+    let project = Project::empty();
+    project.write("mcp.toml", "[servers.s]\ncommand = \"./no-such-program\"\n");
+    let tool = json!({"name": "t", "inputSchema": {"type": "object", "properties": {
+        "owner": {"type": "string", "description": "Whose.\u{1b}[31m"}, "count": {"type": "integer"}, "given": {"type": "string"},
+        "labels": {"type": "array", "items": {"type": "string"}}, "draft": {"type": "boolean"}, "format": {"enum": ["a", "b"]},
+        "left": {"type": ["string", "null"]}, "none": {"type": "string"}}, "required": ["owner"]}});
+    project.write("mcp/s.json", &json!({ "tools": [tool] }).to_string());
+    let words = ["call", "s", "t", "--given", "x", "-i", "--dry-run"];
+    let answers = "\nrust lang\nmany\n5\none\n--two\n\ntrue\nc\na\n:=null\n\n";
+    let (shown, exit) = at_terminal(&project, &words, "owner (<STRING>, required): ", answers);
+    assert_eq!(exit, Some(0), "{shown}");
+    for said in [
+        "  it is required\n",
+        "  `many` is no value of `--count`, which takes an integer\n",
+        "draft (true|false): ",
+        "  `c` is no value of `--arg format`, which takes one of `a`, `b`\n",
+        "  Whose.\\u{1b}[31m\n",
+    ] {
+        assert!(shown.contains(said), "{said}\n{shown}");
+    }
+    assert!(!shown.contains("given ("), "what is given is not asked for: {shown}");
+    let request = &shown[shown.find("{\n").expect("the request")..];
+    let request: Value = serde_json::from_str(request).unwrap();
+    let expected = json!({"given": "x", "owner": "rust lang", "count": 5, "labels": ["one", "--two"], "draft": true, "format": "a", "left": null});
+    assert_eq!(request["params"]["arguments"], expected);
+    project.run(&words).exits_with(2).says("`-i` asks at a terminal, and there is none");
 }

@@ -272,6 +272,14 @@ fn our_own_options_win_and_every_property_has_another_way() {
         &["--arg", "\"z:\":=\"a\"", "--arg", "-o=x", "--arg", "\"\\\"q\"=1"],
         json!({"z:": "a", "-o": "x", "\"q": "1"}),
     );
+    for flag in flags.list() {
+        let value = json!([null, 1]);
+        let word = flag.with_json(&value.to_string());
+        let read = parse(&flags, &[&word]).unwrap();
+        assert_eq!((read.len(), &read[&flag.path[0]]), (1, &value), "{word}");
+        assert_eq!(flags.given(&[word]), [flag.path.as_slice()]);
+    }
+    assert_eq!(flags.list().len(), 12);
     refuses(
         &flags,
         &["--arg", "format"],

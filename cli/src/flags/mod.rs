@@ -16,8 +16,8 @@ pub(crate) use width::{cut, terminal_width};
 
 /// Names that the program keeps for itself before it has such options, so that one that is added later changes no script; and
 /// whether a value follows.
-const RESERVED: [(&str, bool); 4] = [("color", true), ("quiet", false), ("verbose", false), ("interactive", false)];
-const RESERVED_LETTERS: [char; 3] = ['q', 'v', 'i'];
+const RESERVED: [(&str, bool); 3] = [("color", true), ("quiet", false), ("verbose", false)];
+const RESERVED_LETTERS: [char; 2] = ['q', 'v'];
 
 /// The options that no property of a tool can have.
 pub(crate) fn own_options() -> Vec<OwnOption> {
@@ -63,8 +63,7 @@ mod tests {
     fn the_names_that_are_kept_are_few() {
         let mut names: Vec<String> = own_options().into_iter().filter_map(|option| option.long).collect();
         names.sort();
-        let kept =
-            ["color", "config", "dry-run", "format", "help", "interactive", "quiet", "timeout", "verbose", "yes"];
+        let kept = ["color", "config", "dry-run", "format", "help", "quiet", "timeout", "verbose", "yes"];
         assert_eq!(names, kept, "each takes a flag away from the tools that have a property of that name");
     }
 }

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::Flags;
-use super::names::{Meaning, kebab};
+use super::kebab::kebab;
+use super::names::Meaning;
+use super::print::Name;
 use super::view::{Place, View};
 use crate::normalize::Schemas;
 use crate::shape::{ShapeId, Slot};
@@ -39,6 +41,25 @@ pub struct Flag {
 }
 
 impl Flag {
+    /// The one word that gives the property this text: `--owner=rust-lang`.
+    #[must_use]
+    pub fn with_text(&self, text: &str) -> String {
+        format!("{}={text}", self.as_word())
+    }
+
+    /// The one word that gives the property this JSON: `--labels:=[]`.
+    #[must_use]
+    pub fn with_json(&self, json: &str) -> String {
+        format!("{}:={json}", self.as_word())
+    }
+
+    fn as_word(&self) -> String {
+        match self.name.strip_prefix("--arg ") {
+            Some(name) => format!("--arg={name}"),
+            None => self.name.clone(),
+        }
+    }
+
     /// How the flag is written, with what follows it: `--owner <STRING>`, `--draft`, `--arg format=<STRING>`.
     #[must_use]
     pub fn usage(&self) -> String {
@@ -123,8 +144,13 @@ impl Flags {
 
     fn flag(&self, path: &[String], view: &View<'_>, is_required: bool, has_forms: bool) -> Flag {
         let joined = path.join(".");
-        let is_own = self.is_own(&joined);
-        let name = if is_own { format!("--arg {joined}") } else { format!("--{joined}") };
+        let is_whole = path.len() == 1;
+        let by_arg = self.is_own(&joined) || (is_whole && self.flag_of(&joined, path).is_none());
+        let name = match self.argument_of(&joined).filter(|_| by_arg && is_whole) {
+            Some((Name::Argument(name), _)) => format!("--arg {name}"),
+            _ if by_arg => format!("--arg {joined}"),
+            _ => format!("--{joined}"),
+        };
         let mut also = Vec::new();
         if has_forms
             && let Some(last) = path.last()
@@ -140,7 +166,7 @@ impl Flags {
         let item = view.item(0).view(&self.shapes);
         let taken = if repeats { &item } else { view };
         let is_switch = view.is_switch();
-        if is_switch && !is_own && has_forms {
+        if is_switch && !by_arg && has_forms {
             let negated = format!("no-{joined}");
             if !self.is_own(&negated) && matches!(self.meaning(&negated), Meaning::Negated(found) if found.path == path)
             {

@@ -51,6 +51,7 @@
 
 mod describe;
 mod fault;
+mod kebab;
 mod names;
 mod parse;
 mod print;

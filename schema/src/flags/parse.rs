@@ -7,10 +7,11 @@ use serde_json::{Map, Value};
 
 use super::Flags;
 use super::fault::{FlagFault, FlagFaultKind};
-use super::names::{Found, Meaning, kebab};
+use super::kebab::kebab;
+use super::names::{Found, Meaning};
 use super::typed::{Unfit, exact, expected, typed};
 use super::view::{Place, View};
-use super::words::{Given, Word, name_and_value};
+use super::words::{Given, Word, name_and_value, quoted_name};
 use crate::shape::Slot;
 
 /// So much of a word that does not fit is shown, in characters.
@@ -379,17 +380,6 @@ impl Parser<'_> {
             path.pop();
         }
     }
-}
-
-/// A name that is written as a JSON string, and what follows it.
-fn quoted_name(text: &str) -> Option<(String, &str)> {
-    if !text.starts_with('"') {
-        return None;
-    }
-    let mut names = serde_json::Deserializer::from_str(text).into_iter::<String>();
-    let name = names.next()?.ok()?;
-    let rest = text.get(names.byte_offset()..)?;
-    (rest.starts_with('=') || rest.starts_with(":=")).then_some((name, rest))
 }
 
 /// Files of some editors begin with a byte order mark.

@@ -10,7 +10,7 @@ use super::words::{Given, name_and_value};
 
 /// How a property is named.
 #[derive(Clone, Debug)]
-enum Name {
+pub(super) enum Name {
     /// `--NAME`.
     Flag(String),
     /// `--arg NAME`.
@@ -87,7 +87,7 @@ impl Flags {
     }
 
     /// What `--NAME` leads to, where that is this property.
-    fn flag_of(&self, name: &str, path: &[String]) -> Option<Place> {
+    pub(super) fn flag_of(&self, name: &str, path: &[String]) -> Option<Place> {
         if name.is_empty() || name_and_value(name).1 != Given::Nothing || name.ends_with(':') || self.is_own(name) {
             return None;
         }
@@ -97,7 +97,7 @@ impl Flags {
         }
     }
 
-    fn argument_of(&self, name: &str) -> Option<(Name, Place)> {
+    pub(super) fn argument_of(&self, name: &str) -> Option<(Name, Place)> {
         let is_plain = !name.is_empty() && !name.contains('=') && !name.ends_with(':') && !name.starts_with('"');
         for is_quoted in [false, true] {
             if (is_plain || is_quoted)

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::names::kebab;
+use super::kebab::kebab;
 use crate::normalize::Kinds;
 use crate::shape::{Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
 

@@ -119,6 +119,17 @@ pub(super) fn name_and_value(text: &str) -> (&str, Given<'_>) {
     }
 }
 
+/// A name that is written as a JSON string, and what follows it.
+pub(super) fn quoted_name(text: &str) -> Option<(String, &str)> {
+    if !text.starts_with('"') {
+        return None;
+    }
+    let mut names = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    let name = names.next()?.ok()?;
+    let rest = text.get(names.byte_offset()..)?;
+    (rest.starts_with('=') || rest.starts_with(":=")).then_some((name, rest))
+}
+
 impl Flags {
     /// Sorts out the options of the program itself, which may also stand behind the name of a tool.
     ///
@@ -156,6 +167,24 @@ impl Flags {
             found.push(word);
         }
         found
+    }
+
+    /// The properties that words give a value, by the keys that lead to them; not what `--args` holds.
+    #[must_use]
+    pub fn given(&self, words: &[String]) -> Vec<Vec<String>> {
+        let meaning = |word| match word {
+            Word::Flag { meaning, .. } => Some(meaning),
+            Word::Arg(Given::Text(text)) => Some(match quoted_name(text) {
+                Some((name, _)) => self.argument(&name, true),
+                None => self.argument(name_and_value(text).0, false),
+            }),
+            _ => None,
+        };
+        let path = |meaning| match meaning {
+            Meaning::Property(found) | Meaning::Negated(found) => Some(found.path),
+            Meaning::Ambiguous(_) | Meaning::Unknown => None,
+        };
+        self.words(words).into_iter().filter_map(meaning).filter_map(path).collect()
     }
 
     /// The flag or the stray word at a position, and how many words it takes.

@@ -25,10 +25,9 @@ const USAGE: &str = "usage: mcp-flags --corpus DIR [--only LIST] [--show COUNT] 
 const PROGRAM_LISTS: usize = 20;
 
 /// The options that the command line keeps for itself.
-const OWN: [&str; 10] =
-    ["format", "config", "color", "quiet", "verbose", "dry-run", "timeout", "yes", "help", "interactive"];
+const OWN: [&str; 9] = ["format", "config", "color", "quiet", "verbose", "dry-run", "timeout", "yes", "help"];
 
-fn own_options() -> [OwnOption; 10] {
+fn own_options() -> [OwnOption; 9] {
     OWN.map(OwnOption::new)
 }
 

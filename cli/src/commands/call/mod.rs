@@ -2,6 +2,7 @@
 
 mod answer;
 mod approval;
+mod ask;
 mod files;
 mod progress;
 mod request;
@@ -81,6 +82,10 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         let mut given: Vec<String> = call.args.iter().map(|text| format!("--args={text}")).collect();
         given.extend(call.arg.iter().map(|text| format!("--arg={text}")));
         given.extend(split.rest);
+        let (flags, given) = match options.interactive || late.options.interactive {
+            true => ask::complete(flags, given).await?,
+            false => (flags, given),
+        };
         let (flags, arguments) = request::read(flags, given, &server.name, tool).await?;
         request::check(&described, &arguments, output)?;
         if options.dry_run {
@@ -143,6 +148,7 @@ fn over(behind: args::CallOptions, before: args::CallOptions) -> args::CallOptio
     args::CallOptions {
         timeout: behind.timeout.or(before.timeout),
         yes: behind.yes || before.yes,
+        interactive: behind.interactive || before.interactive,
         dry_run: behind.dry_run || before.dry_run,
         output: behind.output.or(before.output),
     }

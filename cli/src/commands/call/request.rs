@@ -39,7 +39,7 @@ fn usage(faults: &[FlagFault], server: &str, tool: &str) -> Failure {
     Failure::usage(format!("{}\n  = help: `{help}` lists the flags", said.join("\nerror: ")))
 }
 
-fn file(file: FileRef<'_>) -> Result<String, String> {
+pub(super) fn file(file: FileRef<'_>) -> Result<String, String> {
     match file {
         FileRef::Path(path) => read_text(path).map_err(|FileError { message, position, .. }| match position {
             Some((line, column)) => format!("{message} ({line}:{column})"),
