@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -198,20 +199,66 @@ pub(crate) struct Expand {
 }
 
 #[derive(Debug, Args)]
+#[command(
+    override_usage = "mcp-bindgen call [OPTIONS] SERVER TOOL [--NAME VALUE]...",
+    after_help = "The flags of a tool: `mcp-bindgen call SERVER TOOL --help`. They come from its schema, which also says how a \
+                  value is read. The options above can stand behind TOOL as well."
+)]
 pub(crate) struct Call {
+    /// The arguments, a JSON object: as text, `@FILE`, or `-` for stdin. Flags override single places of it.
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) args: Option<String>,
+    /// One argument, `NAME=VALUE` or `NAME:=JSON`, by any name: also one that an option of this program has.
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub(crate) arg: Vec<String>,
+    #[command(flatten)]
+    pub(crate) options: CallOptions,
     /// A server of the configuration.
+    #[arg(value_name = "SERVER")]
     pub(crate) server: String,
-    /// The tool's name on the server.
-    pub(crate) tool: String,
-    /// The arguments, a JSON object: as text, `@FILE`, or `-` for stdin.
-    #[arg(long, value_name = "JSON", default_value = "{}", allow_hyphen_values = true)]
-    pub(crate) args: String,
+    /// The tool's name on the server, and its flags.
+    #[arg(value_name = "TOOL", required = true, num_args = 1.., trailing_var_arg = true)]
+    pub(crate) words: Vec<OsString>,
+}
+
+/// What `call` takes before the tool's name and behind it.
+#[derive(Debug, Default, Args)]
+pub(crate) struct CallOptions {
     /// How long to wait for the answer: `500ms`, `30s`, `2m`.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Approve the call of a tool that the configuration wants approved.
     #[arg(long)]
     pub(crate) yes: bool,
+    /// Ask on the terminal for each argument that is not given.
+    #[arg(short = 'i')]
+    pub(crate) interactive: bool,
+    /// Print the request, and send nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Write images, audio and other data of the answer to files in this folder.
+    #[arg(short = 'o', value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// The options that may stand behind the name of a tool.
+#[derive(Debug, Default, Parser)]
+#[command(name = "mcp-bindgen call", no_binary_name = true, disable_help_flag = true)]
+pub(crate) struct Behind {
+    #[arg(long)]
+    pub(crate) config: Option<PathBuf>,
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[arg(long, value_enum)]
+    pub(crate) color: Option<Colour>,
+    #[arg(short, long)]
+    pub(crate) help: bool,
+    #[command(flatten)]
+    pub(crate) options: CallOptions,
 }
 
 impl Command {
@@ -306,5 +353,6 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         super::Arguments::command().debug_assert();
+        super::Behind::command().debug_assert();
     }
 }

@@ -6,6 +6,7 @@ mod config_file;
 mod diagnostics;
 mod doctor;
 mod exit;
+mod flags;
 mod git;
 mod live;
 mod output;

@@ -24,13 +24,14 @@ pub(crate) struct Output {
     is_quiet: bool,
     /// What is being done, on a terminal: whatever else is printed goes above it.
     bars: Option<MultiProgress>,
+    /// A line that the next one takes the place of.
+    transient: Option<ProgressBar>,
     /// Whether what is printed is read by a runner of GitHub's, which obeys lines that begin with `::`.
     is_obeyed: bool,
 }
 
 impl Output {
     pub(crate) fn standard(arguments: &Arguments) -> Self {
-        let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let on_terminal = io::stderr().is_terminal();
         // Nothing that moves where nobody looks, or where it would only be told once more line by line.
         let moves = on_terminal && !arguments.quiet && arguments.verbose == 0;
@@ -38,13 +39,10 @@ impl Output {
             format: arguments.format,
             data_on_terminal: io::stdout().is_terminal(),
             is_obeyed: is_obeyed(),
-            colours: match arguments.color {
-                Colour::Auto => on_terminal && !no_colour,
-                Colour::Always => true,
-                Colour::Never => false,
-            },
+            colours: has_colours(arguments.color),
             is_quiet: arguments.quiet,
             bars: moves.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10))),
+            transient: None,
             data: Box::new(io::stdout()),
             remarks: Box::new(io::stderr()),
         }
@@ -99,7 +97,39 @@ impl Output {
         self.remark(colour, severity, &format!(": {}", lines_printable(text)));
     }
 
+    /// Whether somebody watches the remarks as they come.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.bars.is_some()
+    }
+
+    /// A line that the next one takes the place of; only for who watches.
+    pub(crate) fn transient(&mut self, text: &str) {
+        let Some(bars) = &self.bars else { return };
+        let style = || ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let bar = self.transient.get_or_insert_with(|| bars.add(ProgressBar::new_spinner().with_style(style())));
+        bar.set_message(printable(text));
+        bar.tick();
+    }
+
+    pub(crate) fn end_transient(&mut self) {
+        if let Some(bar) = self.transient.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    /// Says less, or in other colours, from now on.
+    pub(crate) fn changes(&mut self, quiet: bool, colour: Option<Colour>) {
+        self.is_quiet |= quiet;
+        if self.is_quiet {
+            self.bars = None;
+        }
+        if let Some(colour) = colour {
+            self.colours = has_colours(colour);
+        }
+    }
+
     fn remark(&mut self, colour: &str, head: &str, rest: &str) {
+        self.end_transient();
         let rest = self.commanding_nobody(rest).into_owned();
         let line = if self.colours { format!("{colour}{head}{PLAIN}{rest}") } else { format!("{head}{rest}") };
         let remarks = &mut self.remarks;
@@ -172,6 +202,15 @@ impl Drop for Work {
         if let Some(bar) = &self.0 {
             bar.finish_and_clear();
         }
+    }
+}
+
+fn has_colours(wanted: Colour) -> bool {
+    let is_refused = || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    match wanted {
+        Colour::Auto => io::stderr().is_terminal() && !is_refused(),
+        Colour::Always => true,
+        Colour::Never => false,
     }
 }
 

@@ -167,15 +167,13 @@ fn a_call_fails_with_a_code_of_its_own() {
     project.run(&["call", "missing", "x"]).exits_with(5).says("missing: could not start");
     project.run(&["call", "unset", "x"]).exits_with(1).says("`CERTAINLY_NOT_SET` is not set; server `unset`");
     project.run(&["call", "fixtur", "x"]).exits_with(1).says("did you mean `fixture`?");
-    for (arguments, said) in
-        [("{", "the arguments are not JSON: EOF while parsing"), ("[1]", "the arguments of a tool are a JSON object")]
-    {
+    for (arguments, said) in [
+        ("{", "`{` of `--args` is not JSON: EOF while parsing"),
+        ("[1]", "the arguments of a tool are a JSON object"),
+        ("@none.json", "`--args` cannot read `none.json`: file not found"),
+    ] {
         project.run(&["call", "fixture", "add", "--args", arguments]).exits_with(2).says(said);
     }
-    project
-        .run(&["call", "fixture", "add", "--args", "@none.json"])
-        .exits_with(1)
-        .says("file not found\n --> none.json");
     let late = ["call", "fixture", "count_slowly", "--args", r#"{"steps":100,"pause_ms":100}"#, "--timeout", "300ms"];
     project.run(&late).exits_with(1).says("did not answer within 300ms");
 }

@@ -18,6 +18,8 @@ pub mod diagnostics;
 mod document;
 #[cfg(feature = "drift")]
 pub mod drift;
+#[cfg(feature = "flags")]
+pub mod flags;
 mod lower;
 mod normalize;
 #[cfg(feature = "provider")]

@@ -39,10 +39,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::List(list) => list::run(config, &list.source, output),
         Command::Doctor(servers) => until_interrupted(doctor::run(config, &servers, output)),
         Command::Expand(expand) => expand::run(config, &expand, output),
-        Command::Call(call) => {
-            let tool_arguments = call::tool_arguments(&call.args)?;
-            until_interrupted(call::run(config, &call, tool_arguments, output))
-        }
+        Command::Call(call) => until_interrupted(call::run(config, call, output)),
         Command::Run(run) => {
             let input = run::Input::read(&run)?;
             until_interrupted(run::run(config, &run, input, output))

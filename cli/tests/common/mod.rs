@@ -57,6 +57,13 @@ impl Project {
         finished(self.command().args(arguments).stdin(Stdio::null()))
     }
 
+    /// A line as a shell runs it.
+    pub(crate) fn shell(&self, line: &str) -> Run {
+        let mut command = Command::new("sh");
+        command.current_dir(self.folder.path()).env_remove("MCP_SERVERS").args(["-c", line]).stdin(Stdio::null());
+        finished(&mut command)
+    }
+
     pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Run {
         let mut command = self.command();
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -1,0 +1,54 @@
+//! What a tool answered, on stdout.
+
+use mcp_runtime::{Content, ToolResult};
+use serde_json::{Map, Value};
+
+use super::files::{blob, size};
+use crate::exit::Failure;
+use crate::output::Output;
+
+/// `is_written`: whether what is no text went to files.
+pub(super) fn print(result: &ToolResult, is_written: bool, output: &mut Output) -> Result<(), Failure> {
+    if output.json() {
+        return Ok(output.data_json(&to_json(result))?);
+    }
+    for content in &result.content {
+        if !(is_written && blob(content).is_some()) {
+            output.data(&described(content))?;
+        }
+    }
+    // Servers repeat structured results as text; where one does not, this is the only place to see it.
+    if result.content.is_empty()
+        && let Some(structured) = &result.structured
+    {
+        output.data_json(structured)?;
+    }
+    Ok(())
+}
+
+fn described(content: &Content) -> String {
+    if let Some(blob) = blob(content) {
+        return format!("[{} {}, {}: `-o DIR` writes it to a file]", blob.kind, blob.mime_type, size(blob.data));
+    }
+    match content {
+        Content::Text { text, .. } => text.clone(),
+        Content::Resource { resource, .. } => match resource.get("text").and_then(Value::as_str) {
+            Some(text) => text.to_owned(),
+            None => format!("[resource {}]", resource.get("uri").and_then(Value::as_str).unwrap_or_default()),
+        },
+        Content::ResourceLink { uri, .. } => format!("[link {uri}]"),
+        other => serde_json::to_string(other).unwrap_or_default(),
+    }
+}
+
+/// The result as it came, with where it came from; `isError` is there whether the server said it or not.
+fn to_json(result: &ToolResult) -> Value {
+    let mut json = Map::new();
+    json.insert("server".to_owned(), result.server.as_str().into());
+    json.insert("tool".to_owned(), result.tool.as_str().into());
+    json.insert("isError".to_owned(), result.is_error.into());
+    if let Value::Object(sent) = result.to_json() {
+        json.extend(sent);
+    }
+    Value::Object(json)
+}

@@ -1,0 +1,60 @@
+//! Approvals: given on the command line, or asked for on the terminal.
+
+use std::future::Future;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::pin::Pin;
+
+use mcp_model::printable;
+use mcp_runtime::middleware::{ApprovalAnswer, ApprovalRequest};
+use serde_json::Value;
+
+use super::request::apart;
+use crate::output::lines_printable;
+
+/// So much of the arguments is shown, in characters.
+const LONGEST_SHOWN: usize = 4000;
+
+type Answer = Pin<Box<dyn Future<Output = ApprovalAnswer> + Send>>;
+
+/// Who approves calls.
+pub(super) fn approver(is_approved: bool) -> impl Fn(ApprovalRequest) -> Answer + Send + Sync + 'static {
+    move |request| {
+        Box::pin(async move {
+            if is_approved {
+                return ApprovalAnswer::Approve;
+            }
+            if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+                return ApprovalAnswer::Decline("approve this one with `--yes`".to_owned());
+            }
+            let is_yes = apart(move || ask(&request)).await;
+            match is_yes {
+                Ok(Ok(true)) => ApprovalAnswer::Approve,
+                Ok(Ok(false)) => ApprovalAnswer::Decline("declined on the terminal".to_owned()),
+                Ok(Err(error)) => ApprovalAnswer::Decline(format!("the terminal cannot be read: {error}")),
+                Err(failure) => ApprovalAnswer::Decline(failure.message),
+            }
+        })
+    }
+}
+
+/// Shows a call and waits for a line. Only a yes is one.
+fn ask(request: &ApprovalRequest) -> io::Result<bool> {
+    let arguments = format!("{:#}", Value::Object(request.arguments.clone()));
+    let mut shown: String = arguments.chars().take(LONGEST_SHOWN).collect();
+    if shown.len() < arguments.len() {
+        shown.push_str("… (not all is shown)");
+    }
+    let mut terminal = io::stderr();
+    writeln!(
+        terminal,
+        "`{}` of server `{}` needs approval. It would be called with",
+        printable(&request.tool),
+        request.server
+    )?;
+    writeln!(terminal, "{}", lines_printable(&shown))?;
+    write!(terminal, "Call it? [y/N] ")?;
+    terminal.flush()?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}

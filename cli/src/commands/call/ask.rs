@@ -1,0 +1,93 @@
+//! `-i`: every argument that is not given is asked for on the terminal.
+
+use std::io::{self, BufRead, IsTerminal, Write};
+
+use mcp_model::printable;
+use mcp_schema::flags::{FileRef, Flag, FlagFaultKind, Flags};
+
+use super::request::{apart, file};
+use crate::exit::Failure;
+use crate::flags::{cut, terminal_width};
+
+/// Gives the words back with those that somebody answered.
+pub(super) async fn complete(flags: Flags, words: Vec<String>) -> Result<(Flags, Vec<String>), Failure> {
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return Err(Failure::usage("`-i` asks at a terminal, and there is none: give the arguments as flags"));
+    }
+    let asked = apart(move || {
+        let asked = ask(&flags, words);
+        (flags, asked)
+    });
+    let (flags, words) = asked.await?;
+    Ok((flags, words?))
+}
+
+fn ask(flags: &Flags, mut words: Vec<String>) -> Result<Vec<String>, Failure> {
+    let given = flags.given(&words);
+    // What the base holds need not be said again.
+    let has_base = words.iter().any(|word| word.starts_with("--args"));
+    let is_given = |flag: &Flag| given.iter().any(|path| path.first() == flag.path.first());
+    say("An empty answer leaves an argument out; `:=` before one makes it JSON.\n")?;
+    for flag in flags.list().iter().filter(|flag| flag.path.len() == 1 && !is_given(flag)) {
+        if let Some(description) = &flag.description {
+            let line = printable(&description.split_whitespace().collect::<Vec<_>>().join(" "));
+            say(&format!("  {}\n", cut(&line, terminal_width().saturating_sub(3))))?;
+        }
+        let mut is_missing = flag.is_required && !has_base;
+        while let Some(word) = answer(flags, flag, is_missing)? {
+            words.push(word);
+            is_missing = false;
+            if !flag.repeats {
+                break;
+            }
+        }
+    }
+    Ok(words)
+}
+
+/// One answer as a word; `None` where there is none.
+fn answer(flags: &Flags, flag: &Flag, is_required: bool) -> Result<Option<String>, Failure> {
+    let name = printable(&flag.path.concat());
+    let takes = match &flag.value {
+        Some(_) if !flag.values.is_empty() => {
+            flag.values.iter().map(|value| printable(value)).collect::<Vec<_>>().join("|")
+        }
+        Some(value) => format!("<{value}>"),
+        None => "true|false".to_owned(),
+    };
+    loop {
+        let mark = if is_required { ", required" } else { "" };
+        say(&format!("{name} ({takes}{mark}): "))?;
+        let mut line = String::new();
+        if io::stdin().lock().read_line(&mut line)? == 0 {
+            return Err(Failure::new("the answers ended before all was asked"));
+        }
+        let line = line.trim_end_matches(['\n', '\r']);
+        if line.is_empty() {
+            if !is_required {
+                return Ok(None);
+            }
+            say("  it is required\n")?;
+            continue;
+        }
+        let word = match line.strip_prefix(":=") {
+            Some(json) => flag.with_json(json),
+            None => flag.with_text(line),
+        };
+        let mut read = |from: FileRef<'_>| match from {
+            FileRef::Stdin => Err("the answers come from there".to_owned()),
+            path => file(path),
+        };
+        let faults = flags.parse(std::slice::from_ref(&word), &mut read).err().unwrap_or_default();
+        match faults.iter().find(|fault| fault.kind != FlagFaultKind::Missing) {
+            Some(fault) => say(&format!("  {fault}\n"))?,
+            None => return Ok(Some(word)),
+        }
+    }
+}
+
+fn say(text: &str) -> io::Result<()> {
+    let mut terminal = io::stderr();
+    terminal.write_all(text.as_bytes())?;
+    terminal.flush()
+}

@@ -1,0 +1,94 @@
+//! Images, audio and other data of an answer, which no terminal shows, in files.
+
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use mcp_model::{printable, write_if_changed};
+use mcp_runtime::{Content, ToolResult};
+use serde_json::Value;
+
+use crate::exit::Failure;
+use crate::output::Output;
+
+/// Names of files are cut to so many characters of the tool's.
+const LONGEST_NAME: usize = 60;
+/// So many files of one name are there at most.
+const MOST_FILES: usize = 10_000;
+/// Files are named by the type that the server says; whatever is not listed is `bin`, and nothing a program.
+const EXTENSIONS: [(&str, &str); 16] = [
+    ("image/png", "png"),
+    ("image/jpeg", "jpg"),
+    ("image/gif", "gif"),
+    ("image/webp", "webp"),
+    ("image/svg+xml", "svg"),
+    ("image/bmp", "bmp"),
+    ("image/tiff", "tiff"),
+    ("audio/mpeg", "mp3"),
+    ("audio/wav", "wav"),
+    ("audio/x-wav", "wav"),
+    ("audio/ogg", "ogg"),
+    ("audio/flac", "flac"),
+    ("audio/mp4", "m4a"),
+    ("application/pdf", "pdf"),
+    ("application/zip", "zip"),
+    ("application/json", "json"),
+];
+
+/// Data in base64.
+pub(super) struct Blob<'c> {
+    pub(super) kind: &'static str,
+    pub(super) mime_type: &'c str,
+    pub(super) data: &'c str,
+}
+
+/// The data of a block; `None` where it is text or a link.
+pub(super) fn blob(content: &Content) -> Option<Blob<'_>> {
+    match content {
+        Content::Image { data, mime_type, .. } => Some(Blob { kind: "image", mime_type, data }),
+        Content::Audio { data, mime_type, .. } => Some(Blob { kind: "audio", mime_type, data }),
+        Content::Resource { resource, .. } => {
+            let data = resource.get("blob").and_then(Value::as_str)?;
+            let mime_type = resource.get("mimeType").and_then(Value::as_str).unwrap_or("application/octet-stream");
+            Some(Blob { kind: "resource", mime_type, data })
+        }
+        _ => None,
+    }
+}
+
+/// How much data there is.
+pub(super) fn size(data: &str) -> String {
+    let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
+    let bytes = (data.len() / 4 * 3).saturating_sub(padding);
+    match bytes {
+        1 => "1 byte".to_owned(),
+        bytes => format!("{bytes} bytes"),
+    }
+}
+
+/// Writes each to a file of its own, and says where. No file that is there is overwritten.
+pub(super) fn write(result: &ToolResult, folder: &Path, output: &mut Output) -> Result<(), Failure> {
+    for blob in result.content.iter().filter_map(blob) {
+        let Ok(bytes) = STANDARD.decode(blob.data) else {
+            output.warning(&format!("the {} of type {} is not base64, and not written", blob.kind, blob.mime_type));
+            continue;
+        };
+        let path = free(folder, &result.tool, blob.mime_type)?;
+        write_if_changed(&path, &bytes)?;
+        let (path, mime_type) = (path.display(), printable(blob.mime_type));
+        output.status("Wrote", &format!("{path} ({mime_type}, {})", size(blob.data)));
+    }
+    Ok(())
+}
+
+fn free(folder: &Path, tool: &str, mime_type: &str) -> Result<PathBuf, Failure> {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
+    let name: String = tool.chars().take(LONGEST_NAME).map(|c| if is_plain(c) { c } else { '_' }).collect();
+    // Parameters, such as a charset, say nothing of the extension.
+    let mime_type = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let extension = EXTENSIONS.iter().find(|(known, _)| *known == mime_type).map_or("bin", |(_, extension)| extension);
+    (1..MOST_FILES)
+        .map(|number| folder.join(format!("{name}-{number}.{extension}")))
+        .find(|path| !path.exists())
+        .ok_or_else(|| Failure::new(format!("{} has {MOST_FILES} files of `{name}`", folder.display())))
+}

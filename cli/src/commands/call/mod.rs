@@ -1,0 +1,180 @@
+//! `call`: one call of one tool, whose flags come from its schema.
+
+mod answer;
+mod approval;
+mod ask;
+mod files;
+mod progress;
+mod request;
+mod tool;
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use mcp_model::{Snapshot, printable};
+use mcp_runtime::{CallError, CallOptions, CallTool, Client, ClientOptions, ConnectError, ToolCall, ToolResult};
+use mcp_schema::flags::{Flags, OwnOption};
+use serde_json::{Map, Value, json};
+
+use crate::args::{self, Format};
+use crate::exit::{Exit, Failure};
+use crate::flags::{behind, command_line, help, own_options};
+use crate::live;
+use crate::output::{Output, lines_printable};
+use crate::project;
+use crate::trace;
+use progress::Shown;
+use tool::Described;
+
+pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Output) -> Result<Exit, Failure> {
+    let words = texts(call.words)?;
+    let Some((tool, words)) = words.split_first() else {
+        return Err(Failure::usage("the name of a tool is missing"));
+    };
+    let own = own_options();
+    // A word that begins with two dashes is never a value, so these can be told before the tool is known.
+    let long = own.iter().filter_map(OwnOption::without_letter);
+    let early = behind(&Flags::new(&Value::Null, long).split(words).own)?;
+    output.format = early.format.unwrap_or(output.format);
+    if !matches!(output.format, Format::Text | Format::Json) {
+        return Err(Failure::usage("`call` has the formats `text` and `json`"));
+    }
+    output.changes(early.quiet, early.color);
+    trace::begin(early.verbose);
+    let config_path = early.config.as_deref().or(config);
+    let mut options = over(early.options, call.options);
+
+    let config = project::load(config_path, output)?;
+    let mut server = config.server(&call.server)?.clone();
+    if !early.help {
+        tool::admit(&server, tool)?;
+    }
+    let path = config.snapshot_path(&server.name);
+    let known = Snapshot::load(&path).ok();
+    let mut described = known.as_ref().and_then(|known| Described::of_snapshot(known, &path, tool, output));
+
+    let mut asked = ClientOptions::new().on_approval(approval::approver(options.yes));
+    if let Some(timeout) = options.timeout {
+        // It is for the answer: connecting has its own.
+        server.timeout = Some(timeout);
+        asked = asked.max_total_timeout(timeout);
+    }
+    let client = Client::for_snapshot(&config, &server, known.as_ref(), asked);
+    live::closing(client.clone(), async {
+        let described = match (described.take(), &known) {
+            (Some(described), _) => described,
+            // What needs no server does not start one to look for a name that may be misspelt.
+            (None, Some(known)) if early.help || options.dry_run => {
+                return Err(tool::not_in(known, &server.name, tool));
+            }
+            (None, Some(known)) => Described::asked_for(&client, tool).await.map_err(|failure| match failure.exit {
+                Exit::NotConnected => {
+                    let message =
+                        format!("{}\nerror: {}", tool::not_in(known, &server.name, tool).message, failure.message);
+                    Failure { message, ..failure }
+                }
+                _ => failure,
+            })?,
+            (None, None) => Described::asked_for(&client, tool).await?,
+        };
+        let flags = Flags::new(described.schema(), own);
+        let split = flags.split(words);
+        let late = behind(&split.own)?;
+        if late.help {
+            output.data(&help(&server.name, tool, &described.tool, &flags))?;
+            return Ok(Exit::Done);
+        }
+        options.output = late.options.output.or(options.output);
+        let mut given: Vec<String> = call.args.iter().map(|text| format!("--args={text}")).collect();
+        given.extend(call.arg.iter().map(|text| format!("--arg={text}")));
+        given.extend(split.rest);
+        let (flags, given) = match options.interactive || late.options.interactive {
+            true => ask::complete(flags, given).await?,
+            false => (flags, given),
+        };
+        let (flags, arguments) = request::read(flags, given, &server.name, tool).await?;
+        request::check(&described, &arguments, output)?;
+        if options.dry_run {
+            let equivalent = equivalent(config_path, &server.name, tool, &flags.print(&arguments));
+            // What cannot be shown as it is would be another command.
+            if lines_printable(&equivalent) == equivalent {
+                output.status("Equivalent", &equivalent);
+            }
+            let params = json!({ "name": tool, "arguments": arguments });
+            output.data_json(&json!({ "server": server.name, "method": "tools/call", "params": params }))?;
+            return Ok(Exit::Done);
+        }
+        let result = answered(&client, tool, arguments, output).await?;
+        if let Some(folder) = &options.output {
+            files::write(&result, folder, output)?;
+        }
+        answer::print(&result, options.output.is_some(), output)?;
+        if result.is_error {
+            output.error(&format!("`{}` of server `{}` answered with an error", printable(tool), server.name));
+            return Ok(Exit::ToolError);
+        }
+        Ok(Exit::Done)
+    })
+    .await
+}
+
+/// Makes the call, and shows how far it is.
+async fn answered(
+    client: &Client,
+    tool: &str,
+    arguments: Map<String, Value>,
+    output: &mut Output,
+) -> Result<ToolResult, Failure> {
+    let (options, mut reports) = CallOptions::new().progress_stream();
+    let call = ToolCall::new(client.name().to_owned(), tool.to_owned(), arguments).with(options);
+    let mut calling = std::pin::pin!(client.call_tool(call));
+    let mut shown = Shown::default();
+    let mut is_heard = true;
+    let outcome = loop {
+        tokio::select! {
+            biased;
+            report = reports.next(), if is_heard => match report {
+                Some(report) => shown.show(&report, output),
+                None => is_heard = false,
+            },
+            outcome = &mut calling => break outcome,
+        }
+    };
+    output.end_transient();
+    if let Err(CallError::NotConnected { source: Some(cause), .. }) = &outcome
+        && let Some(error) = cause.downcast_ref::<ConnectError>()
+    {
+        return Err(live::failure(error.clone(), client.config()));
+    }
+    Ok(outcome?)
+}
+
+/// What is said behind the tool's name, and where nothing is, before it.
+fn over(behind: args::CallOptions, before: args::CallOptions) -> args::CallOptions {
+    args::CallOptions {
+        timeout: behind.timeout.or(before.timeout),
+        yes: behind.yes || before.yes,
+        interactive: behind.interactive || before.interactive,
+        dry_run: behind.dry_run || before.dry_run,
+        output: behind.output.or(before.output),
+    }
+}
+
+fn texts(words: Vec<OsString>) -> Result<Vec<String>, Failure> {
+    let text = |word: OsString| {
+        word.into_string().map_err(|word| Failure::usage(format!("`{}` is not UTF-8 text", word.to_string_lossy())))
+    };
+    words.into_iter().map(text).collect()
+}
+
+/// The command with the shortest flags for the same arguments, as a shell takes it.
+fn equivalent(config: Option<&Path>, server: &str, tool: &str, flags: &[String]) -> String {
+    let config = config.map(|path| path.to_string_lossy().into_owned());
+    let mut words = vec!["mcp-bindgen", "call"];
+    words.extend(config.iter().flat_map(|path| ["--config", path.as_str()]));
+    words.push(server);
+    words.extend(tool.starts_with('-').then_some("--"));
+    words.push(tool);
+    words.extend(flags.iter().map(String::as_str));
+    command_line(words)
+}

@@ -1,0 +1,75 @@
+//! The arguments of a call: read from flags, and checked before anything is sent.
+
+use std::io::Read;
+
+use mcp_model::{FileError, printable, read_text};
+use mcp_runtime::validate::Validator;
+use mcp_schema::flags::{FileRef, FlagFault, Flags};
+use serde_json::{Map, Value};
+use tokio::sync::oneshot;
+
+use super::tool::Described;
+use crate::exit::Failure;
+use crate::flags::command_line;
+use crate::output::Output;
+
+/// Reads the flags of a tool, and gives them back with the arguments.
+pub(super) async fn read(
+    flags: Flags,
+    words: Vec<String>,
+    server: &str,
+    tool: &str,
+) -> Result<(Flags, Map<String, Value>), Failure> {
+    // The standard input may take its time, and is not to keep the program from ending meanwhile.
+    let (flags, read) = apart(move || {
+        let read = flags.parse(&words, &mut file);
+        (flags, read)
+    })
+    .await?;
+    match read {
+        Ok(arguments) => Ok((flags, arguments)),
+        Err(faults) => Err(usage(&faults, server, tool)),
+    }
+}
+
+/// All that is wrong, at once.
+fn usage(faults: &[FlagFault], server: &str, tool: &str) -> Failure {
+    let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let help = command_line(["mcp-bindgen", "call", server, &printable(tool), "--help"]);
+    Failure::usage(format!("{}\n  = help: `{help}` lists the flags", said.join("\nerror: ")))
+}
+
+pub(super) fn file(file: FileRef<'_>) -> Result<String, String> {
+    match file {
+        FileRef::Path(path) => read_text(path).map_err(|FileError { message, position, .. }| match position {
+            Some((line, column)) => format!("{message} ({line}:{column})"),
+            None => message,
+        }),
+        FileRef::Stdin => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).map_err(|error| error.to_string())?;
+            Ok(text)
+        }
+        _ => Err("this program does not know how".to_owned()),
+    }
+}
+
+/// Holds arguments against the whole of the tool's schema.
+pub(super) fn check(described: &Described, arguments: &Map<String, Value>, output: &mut Output) -> Result<(), Failure> {
+    match Validator::new(described.schema()) {
+        Ok(validator) => validator
+            .check(&Value::Object(arguments.clone()))
+            .map_err(|violation| Failure::usage(format!("the arguments are not what the tool takes: {violation}"))),
+        Err(unusable) => {
+            output.warning(&format!("the arguments are not checked: the tool's schema cannot be used: {unusable}"));
+            Ok(())
+        }
+    }
+}
+
+/// Does what waits for somebody on a thread of its own. Nobody waits for the thread when the program ends.
+pub(super) async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Failure> {
+    let (done, result) = oneshot::channel();
+    std::thread::spawn(move || drop(done.send(work())));
+    result.await.map_err(|_| Failure::new("what was to be read ended early"))
+}

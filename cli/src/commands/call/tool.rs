@@ -1,0 +1,88 @@
+//! The tool that is called, as its snapshot describes it, or its server.
+
+use std::path::Path;
+
+use mcp_codegen::apply_overrides;
+use mcp_model::{Overrides, ServerConfig, Snapshot, matches_glob, nearest, printable};
+use mcp_runtime::{CallError, Client};
+use serde_json::Value;
+
+use crate::exit::Failure;
+use crate::live;
+use crate::output::Output;
+
+pub(super) struct Described {
+    /// Its entry in the list.
+    pub(super) tool: Value,
+}
+
+impl Described {
+    /// As its snapshot and its overrides have it; `None` where the snapshot does not know it.
+    pub(super) fn of_snapshot(snapshot: &Snapshot, path: &Path, tool: &str, output: &mut Output) -> Option<Self> {
+        let overridden = match Overrides::load_beside(path) {
+            Ok(overrides) => overrides.map(|overrides| apply_overrides(snapshot, &overrides)),
+            Err(error) => Some(Err(vec![error])),
+        };
+        match overridden {
+            Some(Ok(overridden)) => entry(&overridden.tools, tool),
+            Some(Err(faults)) => {
+                // What the server said is enough for a call.
+                faults.iter().for_each(|fault| output.warning(&fault.to_string()));
+                entry(&snapshot.tools, tool)
+            }
+            None => entry(&snapshot.tools, tool),
+        }
+        .map(|tool| Self { tool })
+    }
+
+    /// As the server lists it now.
+    pub(super) async fn asked_for(client: &Client, tool: &str) -> Result<Self, Failure> {
+        let tools = client.list_tools_raw().await.map_err(|error| live::failure(error, client.config()))?;
+        if let Some(tool) = entry(&tools, tool) {
+            return Ok(Self { tool });
+        }
+        let mut failure = Failure::from(CallError::tool_not_found(client.name(), tool));
+        if let Some(near) = nearest_of(&tools, tool) {
+            failure.message.push_str(&format!("\n  = help: did you mean `{near}`?"));
+        }
+        Err(failure)
+    }
+
+    /// Its `inputSchema`; `null` where there is none.
+    pub(super) fn schema(&self) -> &Value {
+        self.tool.get("inputSchema").unwrap_or(&Value::Null)
+    }
+}
+
+/// That a snapshot does not have the tool.
+pub(super) fn not_in(snapshot: &Snapshot, server: &str, tool: &str) -> Failure {
+    let help = match nearest_of(&snapshot.tools, tool) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("where the server has it by now, run `mcp-bindgen sync {server}`"),
+    };
+    Failure::new(format!("the snapshot of server `{server}` has no tool `{}`\n  = help: {help}", printable(tool)))
+}
+
+/// The name of a tool that may be meant, as it may be shown.
+fn nearest_of(tools: &[Value], name: &str) -> Option<String> {
+    let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str());
+    nearest(name, names).first().map(|near| printable(near))
+}
+
+fn entry(tools: &[Value], name: &str) -> Option<Value> {
+    tools.iter().find(|tool| tool.get("name").and_then(Value::as_str) == Some(name)).cloned()
+}
+
+/// Refuses what the configuration denies, before anything is asked of anybody: the client would refuse it as well.
+pub(super) fn admit(server: &ServerConfig, tool: &str) -> Result<(), Failure> {
+    if server.selects(tool) {
+        return Ok(());
+    }
+    let is_excluded = server.exclude.iter().any(|pattern| matches_glob(pattern, tool));
+    let reason = if is_excluded {
+        "`exclude` of the server's configuration names it"
+    } else {
+        "`tools` of the server's configuration does not name it"
+    };
+    Err(CallError::denied(&*server.name, tool, reason).into())
+}

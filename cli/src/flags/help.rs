@@ -1,0 +1,95 @@
+//! What `--help` behind the name of a tool shows.
+
+use mcp_model::printable;
+use mcp_schema::flags::{Flag, Flags};
+use serde_json::Value;
+
+use super::width::{help_width, wrapped};
+
+const INDENT: &str = "          ";
+/// So much of a description is shown, in characters, and so many values of a list.
+const LONGEST_DESCRIPTION: usize = 600;
+const MOST_VALUES: usize = 20;
+
+/// The help of a tool. All that it shows of the server's is made harmless.
+pub(crate) fn help(server: &str, tool: &str, described: &Value, flags: &Flags) -> String {
+    let width = help_width();
+    let mut lines = Vec::new();
+    let said = described.get("description").and_then(Value::as_str).unwrap_or_default();
+    let about = format!("{server}/{}: {}", printable(tool), one_line(said));
+    lines.extend(wrapped(about.trim_end_matches([':', ' ']), width));
+    lines.push(String::new());
+    lines.extend(wrapped(&usage(server, tool, flags), width.saturating_sub(4)).iter().enumerate().map(
+        |(index, line)| {
+            if index == 0 { line.clone() } else { format!("    {line}") }
+        },
+    ));
+    let (required, optional): (Vec<&Flag>, Vec<&Flag>) = flags.list().iter().partition(|flag| flag.is_required);
+    for (title, flags) in [("Required:", required), ("Optional:", optional)] {
+        if !flags.is_empty() {
+            lines.extend([String::new(), title.to_owned()]);
+            flags.iter().for_each(|flag| entry(flag, width, &mut lines));
+        }
+    }
+    let mut more =
+        "Every flag can be `--NAME:=JSON` as well, and a value `@FILE` where it is text. `--args JSON` gives all \
+                    arguments at once. Options of `mcp-bindgen call` can stand here too."
+            .to_owned();
+    if flags.list().is_empty() {
+        more = "The tool declares no arguments. Options of `mcp-bindgen call` can stand here too.".to_owned();
+    }
+    if flags.takes_undeclared() {
+        more.push_str(" `--arg NAME=VALUE` sends an argument that is not declared.");
+    }
+    lines.push(String::new());
+    lines.extend(wrapped(&more, width));
+    lines.iter().map(|line| inert(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// CI systems obey lines that begin like a command, also where they are indented.
+fn inert(line: &str) -> String {
+    let text = line.trim_start();
+    let (indent, _) = line.split_at(line.len() - text.len());
+    if text.starts_with("::") || text.starts_with("##[") { format!("{indent}\\{text}") } else { line.to_owned() }
+}
+
+fn usage(server: &str, tool: &str, flags: &Flags) -> String {
+    let mut words = vec![format!("Usage: mcp-bindgen call {server} {}", super::command_line([&*printable(tool)]))];
+    let required = flags.list().iter().filter(|flag| flag.is_required && flag.path.len() == 1);
+    words.extend(required.map(|flag| printable(&flag.usage())));
+    if flags.list().iter().any(|flag| !flag.is_required) || flags.takes_undeclared() {
+        words.push("[--NAME VALUE]...".to_owned());
+    }
+    words.join(" ")
+}
+
+fn entry(flag: &Flag, width: usize, lines: &mut Vec<String>) {
+    let mut forms = vec![flag.usage() + if flag.repeats { "..." } else { "" }];
+    forms.extend(flag.also.iter().cloned());
+    let forms = printable(&forms.join(", "));
+    lines.extend(wrapped(&forms, width.saturating_sub(2)).iter().map(|line| format!("  {line}")));
+    let mut text = one_line(flag.description.as_deref().unwrap_or_default());
+    if !flag.values.is_empty() {
+        let shown: Vec<String> = flag.values.iter().take(MOST_VALUES).map(|value| printable(value)).collect();
+        let more = flag.values.len().saturating_sub(MOST_VALUES);
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        text.push_str(&format!(" [possible values: {}{more}]", shown.join(", ")));
+    }
+    if let Some(default) = &flag.default {
+        text.push_str(&format!(
+            " [default: {}]",
+            one_line(&default.as_str().map_or_else(|| default.to_string(), str::to_owned))
+        ));
+    }
+    let room = width.saturating_sub(INDENT.len());
+    lines.extend(wrapped(&text, room).iter().map(|line| format!("{INDENT}{line}")));
+}
+
+fn one_line(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut shown: String = words.chars().take(LONGEST_DESCRIPTION).collect();
+    if shown.len() < words.len() {
+        shown.push('…');
+    }
+    printable(&shown)
+}

@@ -1,0 +1,66 @@
+use std::fmt;
+
+use mcp_model::printable;
+
+/// What is wrong with the words of a call. All texts are safe to show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FlagFault {
+    /// What kind of fault it is.
+    pub kind: FlagFaultKind,
+    /// The flag or the word that it is about, as it was written; the name of the property where nothing was.
+    pub flag: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+/// The kinds of [`FlagFault`]s.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FlagFaultKind {
+    /// The tool has no such property.
+    Unknown,
+    /// The name could be that of several properties.
+    Ambiguous,
+    /// A word that belongs to no flag.
+    Stray,
+    /// A flag without its value.
+    NoValue,
+    /// The value is none that the property takes.
+    Value,
+    /// What is to be JSON is none, or a number of it cannot be sent as it was written.
+    Json,
+    /// A property that takes one value was given several.
+    Twice,
+    /// A file, or the standard input, cannot be read.
+    Unreadable,
+    /// An option of the program, where a property was expected.
+    Own,
+    /// A required property was not given.
+    Missing,
+}
+
+impl FlagFault {
+    pub(super) fn new(kind: FlagFaultKind, flag: &str, message: impl Into<String>) -> Self {
+        Self { kind, flag: printable(flag), message: printable(&message.into()), help: None }
+    }
+
+    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(printable(&help.into()));
+        self
+    }
+}
+
+impl fmt::Display for FlagFault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.message)?;
+        match &self.help {
+            Some(help) => write!(formatter, "\n  = help: {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for FlagFault {}

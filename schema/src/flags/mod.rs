@@ -1,0 +1,118 @@
+//! Command-line flags for the arguments of a tool: what each property is called and takes, the words of a command read
+//! into arguments, and arguments printed as words.
+//!
+//! The [shapes](crate::Shapes) of the tool's schema decide how a word is read; nothing is guessed, and nothing is sent that nobody
+//! wrote. `--NAME VALUE` or `--NAME=VALUE`:
+//!
+//! - NAME is the property's name, exactly, or its kebab form where only one property has it. Dots lead into objects and
+//!   maps: `--env.KEY v`.
+//! - `--NAME:=JSON` is JSON for any property: `null`, `[]`, objects. `--NAME:=@FILE` reads it from a file, `:=@-` from
+//!   the standard input.
+//! - Strings stay as they are written: `007`, `true`, an empty one. Numbers are JSON's; an integer that would lose digits is
+//!   refused. Where several kinds may stand, a word that is exactly the JSON spelling of one that is no string is that,
+//!   and every other word a string; `null` is a string wherever one may stand.
+//! - `--NAME` and `--no-NAME` are `true` and `false`, and take no word.
+//! - Arrays repeat: each `--NAME VALUE` is one element. All else is given once.
+//! - For strings, `@FILE` reads a file, `@-` the standard input, and `@@x` is `@x`.
+//! - `--args JSON`, `--args @FILE` or `--args -` is the base, in which flags override single places.
+//! - `--arg NAME=VALUE` and `--arg NAME:=JSON` take every name, also those of the program's own options, which win; a name that
+//!   holds `=` is written as a JSON string.
+//!
+//! ```
+//! use mcp_schema::flags::{Flags, OwnOption};
+//! use serde_json::json;
+//!
+//! let schema = json!({
+//!     "type": "object",
+//!     "properties": {
+//!         "owner": {"type": "string"},
+//!         "perPage": {"type": "integer"},
+//!         "labels": {"type": "array", "items": {"type": "string"}},
+//!         "draft": {"type": "boolean"},
+//!         "format": {"enum": ["json", "csv"]},
+//!     },
+//!     "required": ["owner"],
+//! });
+//! let flags = Flags::new(&schema, [OwnOption::new("format").takes_value()]);
+//!
+//! let words = ["--owner", "007", "--per-page", "-1", "--labels", "a", "--labels=b,c", "--no-draft", "--arg", "format=csv"];
+//! let words = words.map(str::to_owned);
+//! let arguments = flags.parse(&words, &mut |_| Err("no file is read here".to_owned())).unwrap();
+//! let expected = json!({"owner": "007", "perPage": -1, "labels": ["a", "b,c"], "draft": false, "format": "csv"});
+//! assert_eq!(arguments, *expected.as_object().unwrap());
+//!
+//! let faults = flags.parse(&["--ownr=x".to_owned()], &mut |_| Err(String::new())).unwrap_err();
+//! let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+//! assert_eq!(faults, [
+//!     "the tool has no property `ownr`\n  = help: did you mean `--owner`?",
+//!     "`--owner <STRING>` is required",
+//! ]);
+//! ```
+
+mod describe;
+mod fault;
+mod kebab;
+mod names;
+mod parse;
+mod print;
+mod typed;
+mod view;
+mod words;
+
+use serde_json::Value;
+
+use crate::diagnostics::Reporter;
+use crate::document::Document;
+use crate::role::Role;
+use crate::shape::{ShapeId, Shapes, Slot};
+
+pub use describe::Flag;
+pub use fault::{FlagFault, FlagFaultKind};
+pub use parse::FileRef;
+use view::{Place, View};
+pub use words::{OwnOption, Split};
+
+/// The flags of one tool.
+#[derive(Debug)]
+pub struct Flags {
+    shapes: Shapes,
+    root: ShapeId,
+    own: Vec<OwnOption>,
+    described: Vec<Flag>,
+}
+
+impl Flags {
+    /// Reads a tool's `inputSchema`. Never fails: what cannot be typed takes any value. `own` are the options of the program,
+    /// which no property can take; `args` and `arg` are always among them.
+    #[must_use]
+    pub fn new(schema: &Value, own: impl IntoIterator<Item = OwnOption>) -> Self {
+        let document = Document::read(schema, Role::Input, &mut Reporter::new("", 0, "/inputSchema"));
+        let mut flags = Self {
+            shapes: Shapes::default(),
+            root: document.root,
+            own: own.into_iter().collect(),
+            described: Vec::new(),
+        };
+        let Document { schemas, shapes, .. } = document;
+        flags.shapes = shapes;
+        flags.described = flags.describe(&schemas);
+        flags
+    }
+
+    /// Every flag, in the order of the schema; those inside objects follow the object's own. Of very large tools, and deep inside
+    /// objects, not all are listed.
+    #[must_use]
+    pub fn list(&self) -> &[Flag] {
+        &self.described
+    }
+
+    /// Whether arguments may have members that the tool does not declare, which `--arg` sends.
+    #[must_use]
+    pub fn takes_undeclared(&self) -> bool {
+        self.root_view().undeclared().is_some()
+    }
+
+    fn root_view(&self) -> View<'_> {
+        Place::of(Slot { shape: self.root, nullable: false }).view(&self.shapes)
+    }
+}

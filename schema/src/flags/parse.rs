@@ -1,0 +1,394 @@
+//! From words to arguments.
+
+use std::collections::{HashMap, HashSet};
+
+use mcp_model::nearest;
+use serde_json::{Map, Value};
+
+use super::Flags;
+use super::fault::{FlagFault, FlagFaultKind};
+use super::kebab::kebab;
+use super::names::{Found, Meaning};
+use super::typed::{Unfit, exact, expected, typed};
+use super::view::{Place, View};
+use super::words::{Given, Word, name_and_value, quoted_name};
+use crate::shape::Slot;
+
+/// So much of a word that does not fit is shown, in characters.
+const LONGEST_SHOWN: usize = 60;
+
+/// What a word says to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileRef<'f> {
+    /// A file, by its path as it was written.
+    Path(&'f str),
+    /// The standard input. It is asked for at most once.
+    Stdin,
+}
+
+impl Flags {
+    /// Reads the words of a call, all that is not the program's own. `read` gives the text of a file, or says why not.
+    ///
+    /// # Errors
+    /// All that is wrong with the words, and what is required and missing.
+    pub fn parse(
+        &self,
+        words: &[String],
+        read: &mut dyn FnMut(FileRef<'_>) -> Result<String, String>,
+    ) -> Result<Map<String, Value>, Vec<FlagFault>> {
+        let mut parser = Parser {
+            flags: self,
+            read,
+            arguments: Map::new(),
+            written: HashMap::new(),
+            attempted: HashSet::new(),
+            faults: Vec::new(),
+            stdin_is_read: false,
+            has_base: false,
+        };
+        let words = self.words(words);
+        for word in &words {
+            if let Word::Args(given) = word {
+                parser.base(*given);
+            }
+        }
+        for word in words {
+            parser.word(word);
+        }
+        let arguments = Value::Object(std::mem::take(&mut parser.arguments));
+        parser.missing(&Place::of(Slot { shape: self.root, nullable: false }), &arguments, &mut Vec::new());
+        match arguments {
+            Value::Object(arguments) if parser.faults.is_empty() => Ok(arguments),
+            _ => Err(parser.faults),
+        }
+    }
+}
+
+/// How a place was written so far.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Written {
+    Whole,
+    /// So many elements.
+    Elements(usize),
+    /// Something below it.
+    Below,
+}
+
+struct Parser<'p> {
+    flags: &'p Flags,
+    read: &'p mut dyn FnMut(FileRef<'_>) -> Result<String, String>,
+    arguments: Map<String, Value>,
+    written: HashMap<Vec<String>, Written>,
+    /// Places that somebody meant to give a value, whether that was one or not.
+    attempted: HashSet<Vec<String>>,
+    faults: Vec<FlagFault>,
+    stdin_is_read: bool,
+    has_base: bool,
+}
+
+impl Parser<'_> {
+    fn fault(&mut self, kind: FlagFaultKind, flag: &str, message: String, help: Option<String>) {
+        let fault = FlagFault::new(kind, flag, message);
+        self.faults.push(match help {
+            Some(help) => fault.with_help(help),
+            None => fault,
+        });
+    }
+
+    fn word(&mut self, word: Word<'_>) {
+        match word {
+            Word::Args(_) => {}
+            Word::Arg(Given::Text(text)) => self.by_any_name(text),
+            Word::Arg(_) => {
+                let message = "`--arg` takes `NAME=VALUE` or `NAME:=JSON`".to_owned();
+                self.fault(FlagFaultKind::NoValue, "--arg", message, None);
+            }
+            Word::Flag { name, given, meaning } => self.meant(&format!("--{name}"), name, given, meaning, true),
+            Word::Own { words, name, .. } => {
+                let has_property = self.flags.root_view().property(name).is_some();
+                let message = format!("`{}` is an option of this program, and no property", words.join(" "));
+                let has_property = has_property && words.first().is_some_and(|word| word.starts_with("--"));
+                let help = has_property.then(|| format!("`--arg {name}=VALUE` sets the tool's property `{name}`"));
+                self.fault(FlagFaultKind::Own, words.first().copied().unwrap_or_default(), message, help);
+            }
+            Word::Stray { word, before } => {
+                let before = before.filter(|before| before.starts_with("--") && !before.contains('='));
+                let switch = before.filter(|before| {
+                    let meaning = self.flags.meaning(before.trim_start_matches('-'));
+                    matches!(meaning, Meaning::Property(found) if found.place.view(&self.flags.shapes).is_switch())
+                });
+                let help = switch.map(|switch| format!("`{switch}` takes no word; `{switch}=false` is its opposite"));
+                let message = format!("`{}` belongs to no flag", shortened(word));
+                let help = help.unwrap_or_else(|| "write `--NAME VALUE`".to_owned());
+                self.fault(FlagFaultKind::Stray, word, message, Some(help));
+            }
+        }
+    }
+
+    /// `--arg NAME=VALUE`, where NAME may be a JSON string.
+    fn by_any_name(&mut self, text: &str) {
+        let quoted = quoted_name(text);
+        let (name, given) = match &quoted {
+            Some((name, rest)) => (name.as_str(), name_and_value(rest).1),
+            None => name_and_value(text),
+        };
+        if given == Given::Nothing {
+            let message = format!("`--arg {}` has no value", shortened(text));
+            let help = "write `--arg NAME=VALUE` or `--arg NAME:=JSON`".to_owned();
+            return self.fault(FlagFaultKind::NoValue, "--arg", message, Some(help));
+        }
+        let meaning = self.flags.argument(name, quoted.is_some());
+        self.meant(&format!("--arg {name}"), name, given, meaning, false);
+    }
+
+    fn meant(&mut self, flag: &str, name: &str, given: Given<'_>, meaning: Meaning, may_switch: bool) {
+        match meaning {
+            Meaning::Property(found) => self.property(flag, &found, given, may_switch),
+            Meaning::Negated(found) if given == Given::Nothing => {
+                let view = found.place.view(&self.flags.shapes);
+                self.attempted.insert(found.path.clone());
+                self.switch(flag, &found, &view, false);
+            }
+            Meaning::Negated(found) => {
+                let message = format!("`{flag}` takes no value");
+                let help = format!("write `--{}=true` or `--{}=false`", found.path.join("."), found.path.join("."));
+                self.attempted.insert(found.path);
+                self.fault(FlagFaultKind::Value, flag, message, Some(help));
+            }
+            Meaning::Ambiguous(names) => {
+                let names: Vec<String> = names.iter().map(|name| format!("`--{name}`")).collect();
+                let message = format!("`{flag}` could mean {}", names.join(" or "));
+                let help = "write the exact name, and `--NAME=false` for `false`".to_owned();
+                self.fault(FlagFaultKind::Ambiguous, flag, message, Some(help));
+            }
+            Meaning::Unknown => self.unknown(flag, name),
+        }
+    }
+
+    fn unknown(&mut self, flag: &str, name: &str) {
+        let flags = self.flags;
+        let root = flags.root_view();
+        let properties = root.properties();
+        let forms: Vec<String> = properties.iter().filter_map(|property| kebab(property)).collect();
+        let own = flags.own.iter().filter_map(|own| own.long.as_deref());
+        let below = flags.list().iter().filter(|flag| flag.path.len() > 1);
+        let below: Vec<String> = below.map(|flag| flag.path.join(".")).collect();
+        let of_properties = properties.iter().copied().chain(forms.iter().chain(&below).map(String::as_str));
+        let near = nearest(name, of_properties.chain(own).chain(["args", "arg"]));
+        let help = match near.first() {
+            Some(near) if flags.is_own(near) && properties.contains(near) => {
+                Some(format!("did you mean `--arg {near}`?"))
+            }
+            Some(near) => Some(format!("did you mean `--{near}`?")),
+            None if root.undeclared().is_some() && !flag.starts_with("--arg ") => {
+                Some("`--arg NAME=VALUE` sends what the tool does not declare".to_owned())
+            }
+            None if properties.is_empty() => Some("the tool takes no arguments".to_owned()),
+            None => None,
+        };
+        self.fault(FlagFaultKind::Unknown, flag, format!("the tool has no property `{}`", shortened(name)), help);
+    }
+
+    fn property(&mut self, flag: &str, found: &Found, given: Given<'_>, may_switch: bool) {
+        let shapes = &self.flags.shapes;
+        let view = found.place.view(shapes);
+        self.attempted.insert(found.path.clone());
+        match given {
+            Given::Json(text) => {
+                if let Some(value) = self.json(flag, text) {
+                    self.assign(flag, found, value, false);
+                }
+            }
+            Given::Text(text) if view.repeats() => {
+                let index = match self.written.get(&found.path) {
+                    Some(Written::Elements(count)) => *count,
+                    _ => 0,
+                };
+                let item = view.item(index);
+                if let Some(value) = self.value(flag, &item.view(shapes), text) {
+                    self.assign(flag, found, value, true);
+                }
+            }
+            Given::Text(text) => {
+                if let Some(value) = self.value(flag, &view, text) {
+                    self.assign(flag, found, value, false);
+                }
+            }
+            Given::Nothing if view.is_switch() && may_switch => self.switch(flag, found, &view, true),
+            Given::Nothing => {
+                let message = format!("`{flag}` needs a value: {}", expected(&view));
+                let help = format!("write `{flag}=VALUE` for a value that begins with `--`");
+                self.fault(FlagFaultKind::NoValue, flag, message, Some(help));
+            }
+        }
+    }
+
+    fn switch(&mut self, flag: &str, found: &Found, view: &View<'_>, value: bool) {
+        if view.boolean || view.literals.contains(&value.into()) {
+            self.assign(flag, found, value.into(), false);
+        } else {
+            let message = format!("`{flag}` says `{value}`, and the property takes {}", expected(view));
+            self.fault(FlagFaultKind::Value, flag, message, None);
+        }
+    }
+
+    /// A word, typed by its place; `@` reads a file where a string may stand.
+    fn value(&mut self, flag: &str, view: &View<'_>, text: &str) -> Option<Value> {
+        if view.text
+            && let Some(name) = text.strip_prefix('@')
+        {
+            if name.starts_with('@') {
+                return Some(name.into());
+            }
+            return self.file(flag, name, Some(text)).map(Value::String);
+        }
+        match typed(view, text) {
+            Ok(value) => Some(value),
+            Err(Unfit { expected, help }) => {
+                let message = format!("`{}` is no value of `{flag}`, which takes {expected}", shortened(text));
+                let is_file = text.starts_with('@') && (view.is_array() || view.is_object());
+                let help = if is_file { Some(format!("`{flag}:={text}` reads JSON from a file")) } else { help };
+                self.fault(FlagFaultKind::Value, flag, message, help);
+                None
+            }
+        }
+    }
+
+    /// JSON, or `@` and the file that it is in.
+    fn json(&mut self, flag: &str, text: &str) -> Option<Value> {
+        let read = match text.strip_prefix('@') {
+            Some(name) => Some(self.file(flag, name, None)?),
+            None => None,
+        };
+        match exact(read.as_deref().map_or(text, without_mark)) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                let message = format!("`{}` of `{flag}` is not JSON: {error}", shortened(text));
+                let is_word = !text.is_empty() && text.chars().all(|character| character.is_alphanumeric());
+                let help = is_word.then(|| format!("write `{flag}={text}` for text"));
+                self.fault(FlagFaultKind::Json, flag, message, help);
+                None
+            }
+        }
+    }
+
+    fn file(&mut self, flag: &str, name: &str, literal: Option<&str>) -> Option<String> {
+        let is_stdin = name == "-";
+        if is_stdin && std::mem::replace(&mut self.stdin_is_read, true) {
+            let message = format!("`{flag}` would read the standard input, which something before it has read");
+            self.fault(FlagFaultKind::Unreadable, flag, message, None);
+            return None;
+        }
+        match (self.read)(if is_stdin { FileRef::Stdin } else { FileRef::Path(name) }) {
+            Ok(text) => Some(text),
+            Err(error) => {
+                let what = if is_stdin { "the standard input".to_owned() } else { format!("`{}`", shortened(name)) };
+                let help = literal.map(|literal| format!("write `@{}` for the text `{literal}`", shortened(literal)));
+                let message = format!("`{flag}` cannot read {what}: {error}");
+                self.fault(FlagFaultKind::Unreadable, flag, message, help);
+                None
+            }
+        }
+    }
+
+    fn base(&mut self, given: Given<'_>) {
+        let flag = "--args";
+        if std::mem::replace(&mut self.has_base, true) {
+            return self.fault(FlagFaultKind::Twice, flag, "`--args` is given twice".to_owned(), None);
+        }
+        let text = match given {
+            Given::Text("-") => "@-",
+            Given::Text(text) | Given::Json(text) => text,
+            Given::Nothing => {
+                let message = "`--args` needs a JSON object, `@FILE`, or `-`".to_owned();
+                return self.fault(FlagFaultKind::NoValue, flag, message, None);
+            }
+        };
+        match self.json(flag, text) {
+            Some(Value::Object(base)) => self.arguments = base,
+            Some(_) => {
+                let message = "the arguments of a tool are a JSON object".to_owned();
+                self.fault(FlagFaultKind::Value, flag, message, None);
+            }
+            None => {}
+        }
+    }
+
+    /// Writes a value, unless another flag has written it, a part of it, or what it is a part of.
+    fn assign(&mut self, flag: &str, found: &Found, value: Value, is_element: bool) {
+        let path = &found.path;
+        let before = self.written.get(path).copied();
+        let is_below_whole = (1..path.len()).any(|length| {
+            path.get(..length).is_some_and(|above| self.written.get(above).is_some_and(|it| *it != Written::Below))
+        });
+        let index = match before {
+            None => 0,
+            Some(Written::Elements(count)) if is_element => count,
+            Some(_) => usize::MAX,
+        };
+        if is_below_whole || index == usize::MAX {
+            let name = path.join(".");
+            let message = format!("`{name}` is given twice, here by `{flag}`");
+            let view = found.place.view(&self.flags.shapes);
+            let help = view.is_array().then(|| format!("`--{name}:=[..]` is all of it"));
+            return self.fault(FlagFaultKind::Twice, flag, message, help);
+        }
+        for length in 1..path.len() {
+            if let Some(above) = path.get(..length) {
+                self.written.entry(above.to_vec()).or_insert(Written::Below);
+            }
+        }
+        self.written.insert(path.clone(), if is_element { Written::Elements(index + 1) } else { Written::Whole });
+        let Some((last, above)) = path.split_last() else { return };
+        let mut object = &mut self.arguments;
+        for key in above {
+            let inner = object.entry(key.clone()).or_insert_with(|| Map::new().into());
+            if !inner.is_object() {
+                *inner = Map::new().into();
+            }
+            let Some(inner) = inner.as_object_mut() else { return };
+            object = inner;
+        }
+        match object.get_mut(last) {
+            Some(Value::Array(elements)) if index > 0 => elements.push(value),
+            _ => {
+                object.insert(last.clone(), if is_element { vec![value].into() } else { value });
+            }
+        }
+    }
+
+    /// Says what is required and not there, all through the arguments.
+    fn missing(&mut self, place: &Place, value: &Value, path: &mut Vec<String>) {
+        let Value::Object(members) = value else { return };
+        let flags = self.flags;
+        let view = place.view(&flags.shapes);
+        for name in view.required(|tag| members.get(tag).cloned()) {
+            path.push(name.to_owned());
+            if !members.contains_key(name) && !self.attempted.contains(path) {
+                let usage = flags.list().iter().find(|flag| flag.path == *path).map(super::Flag::usage);
+                let usage = usage.unwrap_or_else(|| format!("--{}", path.join(".")));
+                self.fault(FlagFaultKind::Missing, &path.join("."), format!("`{usage}` is required"), None);
+            }
+            path.pop();
+        }
+        for (name, value) in members.iter().filter(|(_, value)| value.is_object()) {
+            path.push(name.clone());
+            self.missing(&view.member(name), value, path);
+            path.pop();
+        }
+    }
+}
+
+/// Files of some editors begin with a byte order mark.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+fn shortened(text: &str) -> String {
+    let mut shown: String = text.chars().take(LONGEST_SHOWN).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    shown
+}

@@ -1,0 +1,176 @@
+//! From arguments to words.
+
+use serde_json::{Map, Value};
+
+use super::Flags;
+use super::names::Meaning;
+use super::typed::typed;
+use super::view::{Place, View};
+use super::words::{Given, name_and_value};
+
+/// How a property is named.
+#[derive(Clone, Debug)]
+pub(super) enum Name {
+    /// `--NAME`.
+    Flag(String),
+    /// `--arg NAME`.
+    Argument(String),
+}
+
+impl Name {
+    fn with(&self, text: &str) -> Vec<String> {
+        match self {
+            Self::Flag(name) if text.is_empty() || text.starts_with('-') => vec![format!("--{name}={text}")],
+            Self::Flag(name) => vec![format!("--{name}"), text.to_owned()],
+            Self::Argument(name) => Self::argument(&format!("{name}={text}")),
+        }
+    }
+
+    fn with_json(&self, value: &Value) -> Vec<String> {
+        match self {
+            Self::Flag(name) => vec![format!("--{name}:={value}")],
+            Self::Argument(name) => Self::argument(&format!("{name}:={value}")),
+        }
+    }
+
+    fn argument(text: &str) -> Vec<String> {
+        // What begins like a flag is taken for one.
+        if text.starts_with("--") { vec![format!("--arg={text}")] } else { vec!["--arg".to_owned(), text.to_owned()] }
+    }
+}
+
+impl Flags {
+    /// The words that [`parse`](Self::parse) reads as exactly these arguments: a flag for each property, as short as it goes. They
+    /// are not quoted for any shell.
+    ///
+    /// ```
+    /// use mcp_schema::flags::Flags;
+    ///
+    /// let schema = serde_json::json!({"type": "object", "properties": {
+    ///     "title": {"type": "string"}, "state": {"type": ["string", "null"]}, "env": {"type": "object", "additionalProperties": {"type": "string"}},
+    /// }});
+    /// let flags = Flags::new(&schema, []);
+    /// let arguments = serde_json::json!({"title": "a b", "state": null, "env": {"HOME": "/root"}});
+    /// let words = flags.print(arguments.as_object().unwrap());
+    /// assert_eq!(words, ["--title", "a b", "--state:=null", "--env.HOME", "/root"]);
+    /// ```
+    #[must_use]
+    pub fn print(&self, arguments: &Map<String, Value>) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut rest = Map::new();
+        for (name, value) in arguments {
+            match self.print_property(name, value) {
+                Some(printed) => words.extend(printed),
+                None => {
+                    rest.insert(name.clone(), value.clone());
+                }
+            }
+        }
+        if !rest.is_empty() {
+            words.splice(0..0, ["--args".to_owned(), Value::Object(rest).to_string()]);
+        }
+        words
+    }
+
+    fn print_property(&self, name: &str, value: &Value) -> Option<Vec<String>> {
+        let path = [name.to_owned()];
+        let (name, place) = match self.flag_of(name, &path) {
+            Some(place) => (Name::Flag(name.to_owned()), place),
+            None => self.argument_of(name)?,
+        };
+        if let (Name::Flag(name), Value::Object(members)) = (&name, value)
+            && let Some(words) = self.print_members(name, &path, members)
+        {
+            return Some(words);
+        }
+        Some(self.print_plain(&name, &place, value).unwrap_or_else(|| name.with_json(value)))
+    }
+
+    /// What `--NAME` leads to, where that is this property.
+    pub(super) fn flag_of(&self, name: &str, path: &[String]) -> Option<Place> {
+        if name.is_empty() || name_and_value(name).1 != Given::Nothing || name.ends_with(':') || self.is_own(name) {
+            return None;
+        }
+        match self.meaning(name) {
+            Meaning::Property(found) if found.path == path => Some(found.place),
+            _ => None,
+        }
+    }
+
+    pub(super) fn argument_of(&self, name: &str) -> Option<(Name, Place)> {
+        let is_plain = !name.is_empty() && !name.contains('=') && !name.ends_with(':') && !name.starts_with('"');
+        for is_quoted in [false, true] {
+            if (is_plain || is_quoted)
+                && let Meaning::Property(found) = self.argument(name, is_quoted)
+                && found.path == [name]
+            {
+                let name = if is_quoted { Value::from(name).to_string() } else { name.to_owned() };
+                return Some((Name::Argument(name), found.place));
+            }
+        }
+        None
+    }
+
+    /// The members of an object, each by dots; `None` where one of them has no plain form.
+    fn print_members(&self, above: &str, path: &[String], members: &Map<String, Value>) -> Option<Vec<String>> {
+        if members.is_empty() {
+            return None;
+        }
+        let mut words = Vec::new();
+        for (key, value) in members {
+            let name = format!("{above}.{key}");
+            let path: Vec<String> = path.iter().chain([key]).cloned().collect();
+            let place = self.flag_of(&name, &path)?;
+            let printed = match value {
+                Value::Object(members) => self.print_members(&name, &path, members),
+                value => self.print_plain(&Name::Flag(name), &place, value),
+            };
+            words.extend(printed?);
+        }
+        Some(words)
+    }
+
+    fn print_plain(&self, name: &Name, place: &Place, value: &Value) -> Option<Vec<String>> {
+        let view = place.view(&self.shapes);
+        if let (Name::Flag(flag), Value::Bool(value), true) = (name, value, view.is_switch()) {
+            let is_taken = view.boolean || view.literals.contains(&(*value).into());
+            let negated = format!("no-{flag}");
+            let means_this = || match (self.meaning(flag), self.meaning(&negated)) {
+                (Meaning::Property(found), Meaning::Negated(negated)) => found.path == negated.path,
+                _ => false,
+            };
+            if is_taken && (*value || (!self.is_own(&negated) && means_this())) {
+                return Some(vec![if *value { format!("--{flag}") } else { format!("--{negated}") }]);
+            }
+        }
+        match value {
+            Value::Array(items) if view.repeats() => {
+                let mut words = Vec::new();
+                for (index, item) in items.iter().enumerate() {
+                    words.extend(name.with(&text_of(&view.item(index).view(&self.shapes), item)?));
+                }
+                (!words.is_empty()).then_some(words)
+            }
+            _ if view.repeats() => None,
+            // Shown for what it is.
+            Value::Array(_) | Value::Object(_) => None,
+            value => {
+                let text = text_of(&view, value)?;
+                // A switch takes no word.
+                Some(match name {
+                    Name::Flag(flag) if view.is_switch() => vec![format!("--{flag}={text}")],
+                    name => name.with(&text),
+                })
+            }
+        }
+    }
+}
+
+/// The word that is read as this value.
+fn text_of(view: &View<'_>, value: &Value) -> Option<String> {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    if view.text && text.starts_with('@') {
+        return value.is_string().then(|| format!("@{text}"));
+    }
+    typed(view, &text).is_ok_and(|read| read == *value).then_some(text)
+}

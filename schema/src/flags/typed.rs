@@ -1,0 +1,164 @@
+//! A word, typed by what may stand at its place.
+
+use mcp_model::nearest;
+use serde_json::{Number, Value};
+
+use super::view::View;
+
+/// Shown of a list of values, at most.
+const MOST_VALUES: usize = 12;
+
+/// Why a word is no value of its place: what was expected, and what may have been meant.
+#[derive(Debug)]
+pub(super) struct Unfit {
+    pub(super) expected: String,
+    pub(super) help: Option<String>,
+}
+
+/// Types a word. The schema decides: a string stays as it was written, and what is no string is JSON, spelled exactly.
+pub(super) fn typed(view: &View<'_>, text: &str) -> Result<Value, Unfit> {
+    let takes_text = view.takes_text(text);
+    let has_others = view.boolean
+        || view.integer
+        || view.number
+        || view.null
+        || view.is_array()
+        || view.is_object()
+        || view.literals.iter().any(|literal| !literal.is_string());
+    let mut help = None;
+    if has_others && is_spelled_exactly(text) {
+        match exact(text) {
+            Ok(value) if fits(view, &value, takes_text) => return Ok(value),
+            Ok(_) => {}
+            Err(error) if text.starts_with(|first: char| first.is_ascii_digit() || "-[{".contains(first)) => {
+                help = Some(error);
+            }
+            Err(_) => {}
+        }
+    }
+    if takes_text {
+        return Ok(text.into());
+    }
+    let near = || {
+        let texts = view.literals.iter().filter_map(Value::as_str);
+        nearest(text, texts).first().map(|near| format!("did you mean `{near}`?"))
+    };
+    Err(Unfit { expected: expected(view), help: help.or_else(near) })
+}
+
+/// Whether a value that is no string may stand here, by its kind.
+fn fits(view: &View<'_>, value: &Value, takes_text: bool) -> bool {
+    match value {
+        // A text `null` is meant where a text may stand.
+        Value::Null => view.null && !takes_text,
+        Value::Bool(_) => view.boolean || view.literals.contains(value),
+        Value::Number(number) => view.number || (view.integer && is_integer(number)) || view.literals.contains(value),
+        Value::String(_) => false,
+        Value::Array(_) => view.is_array() || view.literals.contains(value),
+        Value::Object(_) => view.is_object() || view.literals.contains(value),
+    }
+}
+
+fn is_integer(number: &Number) -> bool {
+    let text = number.to_string();
+    text.strip_prefix('-').unwrap_or(&text).bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_spelled_exactly(text: &str) -> bool {
+    text.trim() == text && !text.starts_with('"')
+}
+
+/// Reads JSON, unless a number of it would be another as it is sent.
+pub(super) fn exact(text: &str) -> Result<Value, String> {
+    let value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    match inexact_number(text) {
+        Some(number) => {
+            Err(format!("`{number}` has more digits than are sent: write it as a string, if the tool takes one"))
+        }
+        None => Ok(value),
+    }
+}
+
+/// An integer of JSON text that 64 bits do not hold, and no double exactly.
+fn inexact_number(text: &str) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let mut position = 0;
+    let mut in_string = false;
+    while let Some(byte) = bytes.get(position) {
+        match byte {
+            b'\\' if in_string => position += 1,
+            b'"' => in_string = !in_string,
+            b'-' | b'0'..=b'9' if !in_string => {
+                let rest = text.get(position..)?;
+                let end = rest.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(rest.len());
+                let number = rest.get(..end)?;
+                if is_inexact(number) {
+                    return Some(number);
+                }
+                position += end - 1;
+            }
+            _ => {}
+        }
+        position += 1;
+    }
+    None
+}
+
+fn is_inexact(number: &str) -> bool {
+    let is_whole = !number.contains(['.', 'e', 'E']);
+    // With numbers kept as text nothing is lost.
+    let is_kept = serde_json::from_str::<Number>(number).is_ok_and(|read| read.to_string() == number);
+    let holds = number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() || is_kept;
+    is_whole && !holds && number.parse::<f64>().is_ok_and(|double| format!("{double:.0}") != number)
+}
+
+/// What a place takes, for people.
+pub(super) fn expected(view: &View<'_>) -> String {
+    let mut kinds: Vec<String> = Vec::new();
+    if view.text {
+        kinds.push("text".to_owned());
+    }
+    if view.number {
+        kinds.push("a number".to_owned());
+    } else if view.integer {
+        kinds.push("an integer".to_owned());
+    }
+    if view.boolean {
+        kinds.push("`true` or `false`".to_owned());
+    }
+    if view.is_array() {
+        kinds.push("a JSON array".to_owned());
+    }
+    if view.is_object() {
+        kinds.push("a JSON object".to_owned());
+    }
+    let spelled = |literal: &Value| literal.as_str().map_or_else(|| literal.to_string(), str::to_owned);
+    let values: Vec<String> =
+        view.literals.iter().take(MOST_VALUES).map(|literal| format!("`{}`", spelled(literal))).collect();
+    if !values.is_empty() {
+        let more = view.literals.len().saturating_sub(MOST_VALUES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        kinds.push(format!("{}{}{more}", if view.literals.len() > 1 { "one of " } else { "" }, values.join(", ")));
+    }
+    if view.null {
+        kinds.push("`null`".to_owned());
+    }
+    if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", or ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exact;
+
+    #[test]
+    fn numbers_are_sent_as_they_were_written_or_not_at_all() {
+        for kept in
+            ["1", "-5", "0.1", "18446744073709551615", "1e300", "100000000000000000000", "[\"123456789012345678901\"]"]
+        {
+            assert!(exact(kept).is_ok(), "{kept}");
+        }
+        for lost in ["123456789012345678901", "-123456789012345678901", "1e400", "{\"a\":[123456789012345678901]}"] {
+            assert!(exact(lost).is_err(), "{lost}");
+        }
+    }
+}

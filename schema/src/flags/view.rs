@@ -1,0 +1,268 @@
+//! What may stand at a place: the shapes there, with unions taken apart.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::kebab::kebab;
+use crate::normalize::Kinds;
+use crate::shape::{Shape, ShapeId, Shapes, Slot, StructShape, Unknown};
+
+/// A place in a tool's arguments: any of these may stand there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Place {
+    pub(super) slots: Vec<Slot>,
+    /// The values of a tag, which no slot has.
+    tags: Vec<Value>,
+    anything: bool,
+}
+
+impl Place {
+    pub(super) fn of(slot: Slot) -> Self {
+        Self { slots: vec![slot], ..Self::default() }
+    }
+
+    pub(super) fn anything() -> Self {
+        Self { anything: true, ..Self::default() }
+    }
+
+    pub(super) fn view<'s>(&self, shapes: &'s Shapes) -> View<'s> {
+        let mut view = View { literals: self.tags.clone(), ..View::default() };
+        if self.anything {
+            view.add_anything();
+        }
+        let mut seen = HashSet::new();
+        for slot in &self.slots {
+            view.add(shapes, *slot, None, &mut seen);
+        }
+        view
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.slots.is_empty() && self.tags.is_empty() && !self.anything
+    }
+}
+
+/// A way to be an array.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Items<'s> {
+    Each(Slot),
+    Fixed(&'s [Slot]),
+}
+
+/// A way to be an object with declared properties.
+#[derive(Clone, Debug)]
+pub(super) struct Object<'s> {
+    pub(super) shape: ShapeId,
+    pub(super) declared: &'s StructShape,
+    /// The property that the union around it reads, and what it is here.
+    pub(super) tag: Option<(&'s str, Value)>,
+}
+
+/// All that may stand at a place, kind by kind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct View<'s> {
+    pub(super) null: bool,
+    pub(super) boolean: bool,
+    pub(super) integer: bool,
+    pub(super) number: bool,
+    /// Any string.
+    pub(super) text: bool,
+    /// Any array, any object.
+    pub(super) any_array: bool,
+    pub(super) any_object: bool,
+    /// Single values, strings among them.
+    pub(super) literals: Vec<Value>,
+    pub(super) lists: Vec<Items<'s>>,
+    pub(super) maps: Vec<Slot>,
+    pub(super) objects: Vec<Object<'s>>,
+}
+
+impl<'s> View<'s> {
+    fn add_anything(&mut self) {
+        (self.null, self.boolean, self.number, self.text) = (true, true, true, true);
+        (self.any_array, self.any_object) = (true, true);
+    }
+
+    fn add(&mut self, shapes: &'s Shapes, slot: Slot, tag: Option<(&'s str, Value)>, seen: &mut HashSet<ShapeId>) {
+        self.null |= slot.nullable;
+        match shapes.get(slot.shape) {
+            Shape::Anything | Shape::Opaque => self.add_anything(),
+            Shape::AnyOf(kinds) => {
+                self.null |= kinds.has(Kinds::NULL);
+                self.boolean |= kinds.has(Kinds::BOOLEAN);
+                self.integer |= kinds.has(Kinds::INTEGER);
+                self.number |= kinds.has(Kinds::NUMBER);
+                self.text |= kinds.has(Kinds::STRING);
+                self.any_array |= kinds.has(Kinds::ARRAY);
+                self.any_object |= kinds.has(Kinds::OBJECT);
+            }
+            Shape::Null => self.null = true,
+            Shape::Boolean => self.boolean = true,
+            Shape::I64 | Shape::U64 => self.integer = true,
+            Shape::Number => self.number = true,
+            Shape::Text => self.text = true,
+            Shape::TextEnum(texts) => self.literals.extend(texts.iter().map(|text| text.clone().into())),
+            Shape::LiteralEnum(values) => {
+                self.null |= values.contains(&Value::Null);
+                self.literals.extend(values.iter().filter(|value| !value.is_null()).cloned());
+            }
+            Shape::List(item) => self.lists.push(Items::Each(*item)),
+            Shape::Tuple(items) => self.lists.push(Items::Fixed(items)),
+            Shape::Map(value) => self.maps.push(*value),
+            Shape::FreeMap => self.any_object = true,
+            Shape::Struct(declared) => self.objects.push(Object { shape: slot.shape, declared, tag }),
+            Shape::Union(union) => {
+                if seen.insert(slot.shape) {
+                    for branch in &union.branches {
+                        let tag = union.tag.as_ref().zip(branch.tag.as_ref()).map(|(key, value)| {
+                            let text = || Value::String(value.clone());
+                            let value = if key.is_text {
+                                text()
+                            } else {
+                                serde_json::from_str(value).unwrap_or_else(|_| text())
+                            };
+                            (key.name.as_str(), value)
+                        });
+                        self.add(shapes, Slot { shape: branch.shape, nullable: false }, tag, seen);
+                    }
+                }
+            }
+            Shape::Named(inner) => {
+                if seen.insert(slot.shape) {
+                    self.add(shapes, *inner, tag, seen);
+                }
+            }
+        }
+    }
+
+    pub(super) fn is_array(&self) -> bool {
+        self.any_array || !self.lists.is_empty()
+    }
+
+    pub(super) fn is_object(&self) -> bool {
+        self.any_object || !self.maps.is_empty() || !self.objects.is_empty()
+    }
+
+    fn is_scalar(&self) -> bool {
+        self.boolean || self.integer || self.number || self.text || !self.literals.is_empty()
+    }
+
+    /// Whether arrays are all that may stand here, `null` aside: then each word is one element.
+    pub(super) fn repeats(&self) -> bool {
+        self.is_array() && !self.is_object() && !self.is_scalar()
+    }
+
+    /// Whether `true` and `false` are all that may stand here, `null` aside: then there is no word.
+    pub(super) fn is_switch(&self) -> bool {
+        let others = self.integer || self.number || self.text || self.is_array() || self.is_object();
+        !others && (self.boolean || !self.literals.is_empty()) && self.literals.iter().all(Value::is_boolean)
+    }
+
+    /// Whether a string may stand here: this one, or any where it is free.
+    pub(super) fn takes_text(&self, text: &str) -> bool {
+        self.text || self.literals.iter().any(|literal| literal.as_str() == Some(text))
+    }
+
+    /// What an element of an array may be.
+    pub(super) fn item(&self, index: usize) -> Place {
+        let slots = self.lists.iter().filter_map(|items| match items {
+            Items::Each(slot) => Some(*slot),
+            Items::Fixed(slots) => slots.get(index).copied(),
+        });
+        let mut place = Place { slots: slots.collect(), ..Place::default() };
+        place.anything = self.any_array || place.slots.is_empty();
+        place
+    }
+
+    /// The declared properties, each once, in the order of their declaration.
+    pub(super) fn properties(&self) -> Vec<&'s str> {
+        let mut seen = HashSet::new();
+        self.declared().filter(|name| seen.insert(*name)).collect()
+    }
+
+    /// A declared property.
+    pub(super) fn property(&self, name: &str) -> Option<Place> {
+        let mut place = Place::default();
+        for object in &self.objects {
+            let fields = object.declared.fields.iter().filter(|field| field.wire == name);
+            let before = place.slots.len();
+            place.slots.extend(fields.map(|field| field.slot));
+            if let Some((tag, value)) = &object.tag
+                && *tag == name
+                && place.slots.len() == before
+            {
+                place.tags.push(value.clone());
+            }
+        }
+        (!place.is_nothing()).then_some(place)
+    }
+
+    fn declared(&self) -> impl Iterator<Item = &'s str> {
+        self.objects.iter().flat_map(|object| {
+            let tag = object.tag.as_ref().map(|(name, _)| *name);
+            tag.into_iter().chain(object.declared.fields.iter().map(|field| field.wire.as_str()))
+        })
+    }
+
+    /// The property of this name, or those whose kebab form it is.
+    pub(super) fn named(&self, name: &str) -> Vec<&'s str> {
+        if let Some(exact) = self.declared().find(|property| *property == name) {
+            return vec![exact];
+        }
+        // Of many properties few can have it.
+        let begins =
+            |text: &str| text.bytes().next().map(|first| if first == b'_' { b'-' } else { first.to_ascii_lowercase() });
+        let may_have = |property: &&str| property.len() <= name.len() && begins(property) == begins(name);
+        let mut named: Vec<&str> = Vec::new();
+        for property in self.declared().filter(may_have) {
+            if kebab(property).as_deref() == Some(name) && !named.contains(&property) {
+                named.push(property);
+            }
+        }
+        named
+    }
+
+    /// What may stand under a key that is not declared; `None` where there may be none.
+    pub(super) fn undeclared(&self) -> Option<Place> {
+        let mut place = Place { slots: self.maps.clone(), anything: self.any_object, ..Place::default() };
+        for object in &self.objects {
+            match object.declared.unknown {
+                Unknown::Keep(slot) => place.slots.push(slot),
+                Unknown::Ignore => place.anything = true,
+                Unknown::Deny => {}
+            }
+        }
+        (!place.is_nothing()).then_some(place)
+    }
+
+    /// What stands under a key of an object, declared or not.
+    pub(super) fn member(&self, name: &str) -> Place {
+        self.property(name).or_else(|| self.undeclared()).unwrap_or_else(Place::anything)
+    }
+
+    /// The properties that an object has to have, as far as all ways to be this one agree.
+    pub(super) fn required(&self, tags: impl Fn(&str) -> Option<Value>) -> Vec<&'s str> {
+        if self.any_object || !self.maps.is_empty() {
+            return Vec::new();
+        }
+        let fits = |object: &&Object<'s>| {
+            object.tag.as_ref().is_none_or(|(name, value)| tags(name).is_none_or(|said| said == *value))
+        };
+        let mut ways = self.objects.iter().filter(fits);
+        let Some(first) = ways.next() else { return Vec::new() };
+        let tag = first.tag.as_ref().map(|(name, _)| *name);
+        let names = tag.into_iter().chain(first.declared.required.iter().map(String::as_str));
+        let mut required: Vec<&str> = Vec::new();
+        for name in names {
+            if !required.contains(&name) {
+                required.push(name);
+            }
+        }
+        for other in ways {
+            let is_tag = |name: &str| other.tag.as_ref().is_some_and(|(tag, _)| *tag == name);
+            required.retain(|name| is_tag(name) || other.declared.required.iter().any(|known| known == name));
+        }
+        required
+    }
+}

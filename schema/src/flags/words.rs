@@ -1,0 +1,236 @@
+//! Which words of a command line are flags, and which are their values.
+
+use super::Flags;
+use super::names::Meaning;
+
+/// An option of the program itself, which a tool cannot take.
+///
+/// ```
+/// use mcp_schema::flags::OwnOption;
+///
+/// let timeout = OwnOption::new("timeout").takes_value();
+/// let help = OwnOption::new("help").short('h');
+/// # let _ = (timeout, help);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OwnOption {
+    /// Its name behind `--`.
+    pub long: Option<String>,
+    /// Its letter behind `-`.
+    pub short: Option<char>,
+    /// Whether a value follows.
+    pub takes_value: bool,
+}
+
+impl OwnOption {
+    /// An option with a name and without a value.
+    #[must_use]
+    pub fn new(long: impl Into<String>) -> Self {
+        Self { long: Some(long.into()), short: None, takes_value: false }
+    }
+
+    /// An option that is a letter and without a value.
+    #[must_use]
+    pub fn letter(short: char) -> Self {
+        Self { long: None, short: Some(short), takes_value: false }
+    }
+
+    /// Gives it a letter as well.
+    #[must_use]
+    pub fn short(self, letter: char) -> Self {
+        Self { short: Some(letter), ..self }
+    }
+
+    /// The option by its name alone; `None` where it is a letter. A word that begins with `--` is never a value, so that options by
+    /// name can be told before the tool is known.
+    #[must_use]
+    pub fn without_letter(&self) -> Option<Self> {
+        self.long.as_ref().map(|_| Self { short: None, ..self.clone() })
+    }
+
+    /// Makes a value follow it.
+    #[must_use]
+    pub fn takes_value(self) -> Self {
+        Self { takes_value: true, ..self }
+    }
+}
+
+/// The words behind the name of a tool, sorted by whom they are for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Split {
+    /// The options of the program, with their values.
+    pub own: Vec<String>,
+    /// All else, for [`Flags::parse`].
+    pub rest: Vec<String>,
+}
+
+/// What follows the name of a flag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Given<'w> {
+    Nothing,
+    /// `VALUE`, or `=VALUE`.
+    Text(&'w str),
+    /// `:=JSON`.
+    Json(&'w str),
+}
+
+/// A flag with its value, or a word that belongs to none.
+#[derive(Debug)]
+pub(super) enum Word<'w> {
+    Flag {
+        name: &'w str,
+        given: Given<'w>,
+        meaning: Meaning,
+    },
+    /// The base of the arguments, or one of them by any name.
+    Args(Given<'w>),
+    Arg(Given<'w>),
+    /// An option of the program, as it was written.
+    Own {
+        words: Vec<&'w str>,
+        name: &'w str,
+        is_json: bool,
+    },
+    Stray {
+        word: &'w str,
+        before: Option<&'w str>,
+    },
+}
+
+/// The name in `NAME`, `NAME=VALUE` or `NAME:=JSON`, and what follows it.
+pub(super) fn name_and_value(text: &str) -> (&str, Given<'_>) {
+    match text.split_once('=') {
+        Some((name, value)) => match name.strip_suffix(':') {
+            Some(name) => (name, Given::Json(value)),
+            None => (name, Given::Text(value)),
+        },
+        None => (text, Given::Nothing),
+    }
+}
+
+/// A name that is written as a JSON string, and what follows it.
+pub(super) fn quoted_name(text: &str) -> Option<(String, &str)> {
+    if !text.starts_with('"') {
+        return None;
+    }
+    let mut names = serde_json::Deserializer::from_str(text).into_iter::<String>();
+    let name = names.next()?.ok()?;
+    let rest = text.get(names.byte_offset()..)?;
+    (rest.starts_with('=') || rest.starts_with(":=")).then_some((name, rest))
+}
+
+impl Flags {
+    /// Sorts out the options of the program itself, which may also stand behind the name of a tool.
+    ///
+    /// ```
+    /// use mcp_schema::flags::{Flags, OwnOption};
+    ///
+    /// let schema = serde_json::json!({"type": "object", "properties": {"draft": {"type": "boolean"}}});
+    /// let flags = Flags::new(&schema, [OwnOption::new("yes"), OwnOption::new("timeout").takes_value()]);
+    /// let split = flags.split(&["--draft", "--timeout", "5s", "--yes"].map(str::to_owned));
+    /// assert_eq!(split.own, ["--timeout", "5s", "--yes"]);
+    /// assert_eq!(split.rest, ["--draft"]);
+    /// ```
+    #[must_use]
+    pub fn split(&self, words: &[String]) -> Split {
+        let mut split = Split::default();
+        let mut position = 0;
+        while let Some((word, used)) = self.word(words, position, None) {
+            let mut taken = words.iter().skip(position).take(used).cloned();
+            match word {
+                Word::Own { is_json: false, .. } => split.own.extend(&mut taken),
+                _ => split.rest.extend(&mut taken),
+            }
+            position += used;
+        }
+        split
+    }
+
+    pub(super) fn words<'w>(&self, words: &'w [String]) -> Vec<Word<'w>> {
+        let mut found = Vec::new();
+        let mut position = 0;
+        let mut before = None;
+        while let Some((word, used)) = self.word(words, position, before) {
+            before = words.get(position).map(String::as_str);
+            position += used;
+            found.push(word);
+        }
+        found
+    }
+
+    /// The properties that words give a value, by the keys that lead to them; not what `--args` holds.
+    #[must_use]
+    pub fn given(&self, words: &[String]) -> Vec<Vec<String>> {
+        let meaning = |word| match word {
+            Word::Flag { meaning, .. } => Some(meaning),
+            Word::Arg(Given::Text(text)) => Some(match quoted_name(text) {
+                Some((name, _)) => self.argument(&name, true),
+                None => self.argument(name_and_value(text).0, false),
+            }),
+            _ => None,
+        };
+        let path = |meaning| match meaning {
+            Meaning::Property(found) | Meaning::Negated(found) => Some(found.path),
+            Meaning::Ambiguous(_) | Meaning::Unknown => None,
+        };
+        self.words(words).into_iter().filter_map(meaning).filter_map(path).collect()
+    }
+
+    /// The flag or the stray word at a position, and how many words it takes.
+    fn word<'w>(&self, words: &'w [String], position: usize, before: Option<&'w str>) -> Option<(Word<'w>, usize)> {
+        let word = words.get(position)?.as_str();
+        // A value does not begin like a flag; `--NAME=VALUE` takes every value.
+        let next = words.get(position + 1).map(String::as_str).filter(|next| !next.starts_with("--"));
+        let Some(body) = word.strip_prefix("--").filter(|body| !body.is_empty()) else {
+            return Some(self.short(word, next, before));
+        };
+        let (name, given) = name_and_value(body);
+        let with_next = |given: Given<'w>| match (given, next) {
+            (Given::Nothing, Some(next)) => (Given::Text(next), 2),
+            (given, _) => (given, 1),
+        };
+        match name {
+            "args" => {
+                let (given, used) = with_next(given);
+                return Some((Word::Args(given), used));
+            }
+            "arg" => {
+                let (given, used) = with_next(given);
+                return Some((Word::Arg(given), used));
+            }
+            _ => {}
+        }
+        if let Some(own) = self.own.iter().find(|own| own.long.as_deref() == Some(name)) {
+            let next = next.filter(|_| own.takes_value && given == Given::Nothing);
+            let taken: Vec<&str> = [word].into_iter().chain(next).collect();
+            let used = taken.len();
+            return Some((Word::Own { words: taken, name, is_json: matches!(given, Given::Json(_)) }, used));
+        }
+        let meaning = self.meaning(name);
+        let takes_next = match &meaning {
+            Meaning::Property(found) => !found.place.view(&self.shapes).is_switch(),
+            Meaning::Negated(_) => false,
+            // What follows an unknown flag was meant for it.
+            Meaning::Ambiguous(_) | Meaning::Unknown => next.is_some_and(|next| !next.starts_with('-')),
+        };
+        let (given, used) = if takes_next { with_next(given) } else { (given, 1) };
+        Some((Word::Flag { name, given, meaning }, used))
+    }
+
+    fn short<'w>(&self, word: &'w str, next: Option<&'w str>, before: Option<&'w str>) -> (Word<'w>, usize) {
+        let letters = word.strip_prefix('-').unwrap_or_default();
+        let own = letters.chars().next().and_then(|letter| self.own.iter().find(|own| own.short == Some(letter)));
+        let Some(own) = own else { return (Word::Stray { word, before }, 1) };
+        let is_alone = letters.chars().count() == 1;
+        let next = next.filter(|_| own.takes_value && is_alone);
+        let taken: Vec<&str> = [word].into_iter().chain(next).collect();
+        let used = taken.len();
+        (Word::Own { words: taken, name: letters.get(..1).unwrap_or_default(), is_json: false }, used)
+    }
+
+    pub(super) fn is_own(&self, name: &str) -> bool {
+        matches!(name, "args" | "arg") || self.own.iter().any(|own| own.long.as_deref() == Some(name))
+    }
+}

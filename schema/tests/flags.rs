@@ -1,0 +1,448 @@
+//! Words of a command line to arguments and back, rule by rule.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+
+use mcp_schema::flags::{FileRef, FlagFault, FlagFaultKind, Flags, OwnOption};
+use serde_json::{Map, Value, json};
+
+fn own() -> [OwnOption; 6] {
+    [
+        OwnOption::new("format").takes_value(),
+        OwnOption::new("timeout").takes_value(),
+        OwnOption::new("dry-run"),
+        OwnOption::new("help").short('h'),
+        OwnOption::letter('o').takes_value(),
+        OwnOption::new("color").takes_value(),
+    ]
+}
+
+fn flags(schema: &Value) -> Flags {
+    Flags::new(schema, own())
+}
+
+/// Of properties alone.
+fn of(properties: Value) -> Flags {
+    flags(&json!({"type": "object", "properties": properties, "additionalProperties": false}))
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Files by what their names say: `none` is none.
+fn read(file: FileRef<'_>) -> Result<String, String> {
+    match file {
+        FileRef::Stdin => Ok("from stdin\n".to_owned()),
+        FileRef::Path("none") => Err("file not found".to_owned()),
+        FileRef::Path("json") => Ok("{\"a\": [1, null]}".to_owned()),
+        FileRef::Path(path) => Ok(format!("text of {path}\n")),
+        _ => Err("what is this".to_owned()),
+    }
+}
+
+fn parse(flags: &Flags, given: &[&str]) -> Result<Map<String, Value>, Vec<FlagFault>> {
+    flags.parse(&words(given), &mut read)
+}
+
+/// What words give, which printed and read again is the same.
+#[track_caller]
+fn gives(flags: &Flags, given: &[&str], expected: Value) {
+    let read = parse(flags, given).unwrap_or_else(|faults| panic!("{given:?}: {faults:?}"));
+    assert_eq!(Value::Object(read.clone()), expected, "{given:?}");
+    let printed = flags.print(&read);
+    let again = flags.parse(&printed, &mut |_| Err("nothing is read".to_owned()));
+    assert_eq!(again.as_ref(), Ok(&read), "{printed:?}");
+}
+
+#[track_caller]
+fn refuses(flags: &Flags, given: &[&str], kind: FlagFaultKind, text: &str) {
+    let faults = parse(flags, given).expect_err("a fault");
+    let is_it = |fault: &FlagFault| fault.kind == kind && fault.to_string() == text;
+    assert!(faults.len() == 1 && faults.iter().all(is_it), "{given:?}: {faults:#?}");
+}
+
+#[test]
+fn the_schema_types_every_word_and_nothing_is_guessed() {
+    let flags = of(json!({
+        "text": {"type": "string"}, "date": {"type": "string", "format": "date-time"},
+        "count": {"type": "integer"}, "ratio": {"type": "number"},
+        "state": {"enum": ["open", "closed", "7"]}, "level": {"enum": [1, 2, "auto", true]},
+        "id": {"type": ["string", "integer"]}, "limit": {"type": ["integer", "null"]},
+        "name": {"type": ["string", "null"]}, "kind": {"enum": ["a", "b", null]},
+        "many": {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]},
+        "free": {}, "config": {"type": "object"},
+    }));
+    for text in ["007", "true", "null", "", "1e3", "[1]", " x ", "--y", "-z", "2026-1-1", "a=b", "a:=b"] {
+        gives(&flags, &[&format!("--text={text}")], json!({"text": text}));
+        gives(&flags, &[&format!("--date={text}")], json!({"date": text}));
+    }
+    gives(&flags, &["--count", "-5", "--ratio", "-1.50"], json!({"count": -5, "ratio": -1.5}));
+    gives(&flags, &["--count", "18446744073709551615"], json!({"count": 18_446_744_073_709_551_615_u64}));
+    gives(&flags, &["--ratio", "1e3"], json!({"ratio": 1000.0}));
+    gives(&flags, &["--state", "7"], json!({"state": "7"}));
+    gives(&flags, &["--level", "2", "--kind", "null"], json!({"level": 2, "kind": null}));
+    gives(&flags, &["--level", "auto"], json!({"level": "auto"}));
+    gives(&flags, &["--level", "true"], json!({"level": true}));
+    gives(
+        &flags,
+        &["--id", "42", "--limit", "null", "--name", "null"],
+        json!({"id": 42, "limit": null, "name": "null"}),
+    );
+    for text in ["042", "4.0", "x", "\"42\"", " 42"] {
+        gives(&flags, &["--id", text], json!({"id": text}));
+    }
+    gives(&flags, &["--many", "[\"a\"]"], json!({"many": ["a"]}));
+    gives(&flags, &["--many", "[a]"], json!({"many": "[a]"}));
+    gives(&flags, &["--free", "null", "--config", "{}"], json!({"free": "null", "config": {}}));
+    gives(&flags, &["--name:=null", "--many:=[]"], json!({"name": null, "many": []}));
+    gives(&flags, &["--text:=\"a\"", "--count:=1.0"], json!({"text": "a", "count": 1.0}));
+
+    let wrong = FlagFaultKind::Value;
+    refuses(&flags, &["--count", "four"], wrong, "`four` is no value of `--count`, which takes an integer");
+    refuses(&flags, &["--count", "1.5"], wrong, "`1.5` is no value of `--count`, which takes an integer");
+    refuses(
+        &flags,
+        &["--count", "123456789012345678901"],
+        wrong,
+        "`123456789012345678901` is no value of `--count`, which takes an integer\n  = help: `123456789012345678901` has \
+         more digits than are sent: write it as a string, if the tool takes one",
+    );
+    let infinite = parse(&flags, &["--ratio", "1e400"]).unwrap_err();
+    assert!(infinite[0].to_string().contains("number out of range"), "{infinite:?}");
+    refuses(
+        &flags,
+        &["--state", "opne"],
+        wrong,
+        "`opne` is no value of `--state`, which takes one of `open`, `closed`, `7`\n  = help: did you mean `open`?",
+    );
+    refuses(
+        &flags,
+        &["--text:=hello"],
+        FlagFaultKind::Json,
+        "`hello` of `--text` is not JSON: expected value at line 1 column 1\n  = help: write `--text=hello` for text",
+    );
+}
+
+#[test]
+fn switches_take_no_word() {
+    let flags = of(json!({
+        "draft": {"type": "boolean"}, "force": {"type": ["boolean", "null"]}, "on": {"const": true},
+        "mixed": {"type": ["boolean", "string"]}, "all": {"type": "array", "items": {"type": "boolean"}},
+        "commit": {"type": "boolean"}, "no_commit": {"type": "boolean"},
+        "keep": {"type": "boolean"}, "no-keep": {"type": "string"},
+    }));
+    gives(&flags, &["--draft", "--no-force", "--on"], json!({"draft": true, "force": false, "on": true}));
+    gives(&flags, &["--draft=false", "--force=null"], json!({"draft": false, "force": null}));
+    gives(
+        &flags,
+        &["--mixed", "true", "--all", "true", "--all", "false"],
+        json!({"mixed": true, "all": [true, false]}),
+    );
+    gives(&flags, &["--no_commit", "--commit=false"], json!({"no_commit": true, "commit": false}));
+    gives(&flags, &["--no-keep", "x", "--keep"], json!({"no-keep": "x", "keep": true}));
+    refuses(
+        &flags,
+        &["--draft", "true"],
+        FlagFaultKind::Stray,
+        "`true` belongs to no flag\n  = help: `--draft` takes no word; `--draft=false` is its opposite",
+    );
+    refuses(
+        &flags,
+        &["--no-commit"],
+        FlagFaultKind::Ambiguous,
+        "`--no-commit` could mean `--no_commit` or `--commit`\n  = help: write the exact name, and `--NAME=false` for `false`",
+    );
+    refuses(&flags, &["--no-on"], FlagFaultKind::Value, "`--no-on` says `false`, and the property takes `true`");
+    let help = "write `--draft=true` or `--draft=false`";
+    refuses(
+        &flags,
+        &["--no-draft=true"],
+        FlagFaultKind::Value,
+        &format!("`--no-draft` takes no value\n  = help: {help}"),
+    );
+}
+
+#[test]
+fn arrays_repeat_and_all_else_is_given_once() {
+    let flags = of(json!({
+        "labels": {"type": "array", "items": {"type": "string"}}, "ids": {"type": ["array", "null"], "items": {"type": "integer"}},
+        "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": false, "minItems": 2},
+        "rows": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "integer"}}}}, "one": {"type": "string"},
+    }));
+    gives(&flags, &["--labels", "a,b", "--labels=[c]", "--labels="], json!({"labels": ["a,b", "[c]", ""]}));
+    gives(&flags, &["--labels:=[]", "--ids:=null"], json!({"labels": [], "ids": null}));
+    gives(
+        &flags,
+        &["--pair", "1", "--ids", "-1", "--pair", "2", "--ids", "2"],
+        json!({"pair": ["1", 2], "ids": [-1, 2]}),
+    );
+    gives(&flags, &["--rows", "{\"a\":1}"], json!({"rows": [{"a": 1}]}));
+    let twice = FlagFaultKind::Twice;
+    refuses(&flags, &["--one", "a", "--one", "b"], twice, "`one` is given twice, here by `--one`");
+    let help = "  = help: `--labels:=[..]` is all of it";
+    let said = format!("`labels` is given twice, here by `--labels`\n{help}");
+    refuses(&flags, &["--labels:=[]", "--labels", "b"], twice, &said);
+    refuses(&flags, &["--labels", "b", "--labels:=[]"], twice, &said);
+}
+
+#[test]
+fn dots_lead_into_objects_and_maps_and_exact_names_come_first() {
+    let flags = of(json!({
+        "a": {"type": "object", "properties": {"b": {"type": "object", "properties": {"c": {"type": "integer"}}},
+              "perPage": {"type": "integer"}, "on": {"type": "boolean"}}},
+        "a.b.c": {"type": "string"},
+        "env": {"type": "object", "additionalProperties": {"type": "string"}},
+        "servers": {"type": "object", "additionalProperties": {"type": "object", "properties": {"port": {"type": "integer"}}}},
+        "any": {"type": "object"},
+        "shape": {"oneOf": [
+            {"type": "object", "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}, "required": ["kind", "radius"]},
+            {"type": "object", "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}, "required": ["kind", "side"]},
+        ]},
+    }));
+    gives(&flags, &["--a.b.c", "text", "--a.per-page", "2"], json!({"a.b.c": "text", "a": {"perPage": 2}}));
+    gives(&flags, &["--no-a.on"], json!({"a": {"on": false}}));
+    gives(&flags, &["--a:={\"b\":{\"c\":1}}"], json!({"a": {"b": {"c": 1}}}));
+    gives(&flags, &["--env.A.B", "007", "--env.PATH="], json!({"env": {"A.B": "007", "PATH": ""}}));
+    gives(&flags, &["--servers.x.port", "80"], json!({"servers": {"x": {"port": 80}}}));
+    gives(&flags, &["--any.x", "5", "--any.y", "z"], json!({"any": {"x": 5, "y": "z"}}));
+    gives(&flags, &["--shape.kind", "square", "--shape.side", "2"], json!({"shape": {"kind": "square", "side": 2}}));
+    refuses(&flags, &["--shape.kind", "square"], FlagFaultKind::Missing, "`--shape.side <NUMBER>` is required");
+    refuses(&flags, &["--a:={}", "--a.on"], FlagFaultKind::Twice, "`a.on` is given twice, here by `--a.on`");
+    refuses(&flags, &["--a.on", "--a:={}"], FlagFaultKind::Twice, "`a` is given twice, here by `--a`");
+    let listed: Vec<&str> = flags.list().iter().map(|flag| flag.name.as_str()).collect();
+    assert_eq!(listed.iter().filter(|name| **name == "--a.b.c").count(), 1, "{listed:?}");
+    let near = "the tool has no property `a.perpage`\n  = help: did you mean `--a.perPage`?";
+    refuses(&flags, &["--a.perpage", "1"], FlagFaultKind::Unknown, near);
+}
+
+#[test]
+fn short_forms_are_for_names_that_only_one_property_has() {
+    let flags = of(json!({
+        "perPage": {"type": "integer"}, "targetId": {"type": "string"}, "target_id": {"type": "string"},
+        "dry_run": {"type": "boolean"}, "timeOut": {"type": "string"}, "time-out": {"type": "string"},
+    }));
+    gives(&flags, &["--per-page", "3", "--target_id", "x"], json!({"perPage": 3, "target_id": "x"}));
+    gives(&flags, &["--time-out", "x", "--dry_run"], json!({"time-out": "x", "dry_run": true}));
+    let said = "`--target-id` could mean `--targetId` or `--target_id`\n  = help: write the exact name, and \
+                `--NAME=false` for `false`";
+    refuses(&flags, &["--target-id", "x"], FlagFaultKind::Ambiguous, said);
+    let near = "the tool has no property `perPag`\n  = help: did you mean `--per-page`?";
+    refuses(&flags, &["--perPag=1"], FlagFaultKind::Unknown, near);
+    let faults = parse(&flags, &["--perPag", "1", "--nothing-like-it", "stray", "--targetId"]).unwrap_err();
+    let kinds: Vec<FlagFaultKind> = faults.iter().map(|fault| fault.kind).collect();
+    assert_eq!(kinds, [FlagFaultKind::Unknown, FlagFaultKind::Unknown, FlagFaultKind::NoValue], "{faults:?}");
+}
+
+#[test]
+fn our_own_options_win_and_every_property_has_another_way() {
+    let flags = of(json!({
+        "format": {"enum": ["json", "csv"]}, "timeout": {"type": "integer"}, "args": {"type": "array", "items": {"type": "string"}},
+        "color": {"type": "string"}, "help": {"type": "boolean"}, "a b": {"type": "string"}, "": {"type": "integer"},
+        "x=y": {"type": "string"}, "z:": {"type": "string"}, "-o": {"type": "string"}, "\"q": {"type": "string"}, "o": {"type": "string"},
+    }));
+    let given =
+        words(&["--o", "-h", "--format", "json", "-h", "--timeout=5", "-o", "out", "--dry-run", "--color", "red"]);
+    let split = flags.split(&given);
+    assert_eq!(split.own, ["--format", "json", "-h", "--timeout=5", "-o", "out", "--dry-run", "--color", "red"]);
+    assert_eq!(split.rest, ["--o", "-h"], "a letter is a value where one is due");
+    refuses(
+        &flags,
+        &["--color", "red"],
+        FlagFaultKind::Own,
+        "`--color red` is an option of this program, and no property\n  = help: `--arg color=VALUE` sets the tool's property `color`",
+    );
+    refuses(
+        &flags,
+        &["--format:=\"csv\""],
+        FlagFaultKind::Own,
+        "`--format:=\"csv\"` is an option of this program, and no property\n  = help: `--arg format=VALUE` sets the tool's property `format`",
+    );
+    gives(&flags, &["--arg", "format=csv", "--arg", "timeout=5"], json!({"format": "csv", "timeout": 5}));
+    gives(
+        &flags,
+        &["--arg", "args=a", "--arg", "args=b", "--arg=help=true"],
+        json!({"args": ["a", "b"], "help": true}),
+    );
+    gives(&flags, &["--arg", "color:=\"red\"", "--a b", "c"], json!({"color": "red", "a b": "c"}));
+    gives(&flags, &["--arg", "\"\"=5", "--arg", "\"x=y\"=a=b"], json!({"": 5, "x=y": "a=b"}));
+    gives(
+        &flags,
+        &["--arg", "\"z:\":=\"a\"", "--arg", "-o=x", "--arg", "\"\\\"q\"=1"],
+        json!({"z:": "a", "-o": "x", "\"q": "1"}),
+    );
+    for flag in flags.list() {
+        let value = json!([null, 1]);
+        let word = flag.with_json(&value.to_string());
+        let read = parse(&flags, &[&word]).unwrap();
+        assert_eq!((read.len(), &read[&flag.path[0]]), (1, &value), "{word}");
+        assert_eq!(flags.given(&[word]), [flag.path.as_slice()]);
+    }
+    assert_eq!(flags.list().len(), 12);
+    refuses(
+        &flags,
+        &["--arg", "format"],
+        FlagFaultKind::NoValue,
+        "`--arg format` has no value\n  = help: write `--arg NAME=VALUE` or `--arg NAME:=JSON`",
+    );
+    let near = "the tool has no property `formt`\n  = help: did you mean `--arg format`?";
+    refuses(&flags, &["--arg", "formt=x"], FlagFaultKind::Unknown, near);
+}
+
+#[test]
+fn files_and_stdin_are_read_for_strings() {
+    let flags = of(json!({
+        "body": {"type": "string"}, "parts": {"type": "array", "items": {"type": "string"}}, "either": {"type": ["string", "integer"]},
+        "count": {"type": "integer"}, "tag": {"enum": ["@latest", "@next"]}, "data": {"type": "object"},
+    }));
+    gives(
+        &flags,
+        &["--body", "@notes.md", "--parts", "@a", "--parts", "@@a"],
+        json!({"body": "text of notes.md\n", "parts": ["text of a\n", "@a"]}),
+    );
+    gives(&flags, &["--body=@-", "--either", "@@x@y"], json!({"body": "from stdin\n", "either": "@x@y"}));
+    gives(&flags, &["--tag", "@latest", "--data:=@json"], json!({"tag": "@latest", "data": {"a": [1, null]}}));
+    refuses(
+        &flags,
+        &["--body", "@none"],
+        FlagFaultKind::Unreadable,
+        "`--body` cannot read `none`: file not found\n  = help: write `@@none` for the text `@none`",
+    );
+    refuses(
+        &flags,
+        &["--body", "@-", "--parts", "@-"],
+        FlagFaultKind::Unreadable,
+        "`--parts` would read the standard input, which something before it has read",
+    );
+    let is_text = "`@x` is no value of `--count`, which takes an integer";
+    refuses(&flags, &["--count", "@x"], FlagFaultKind::Value, is_text);
+    let help = "`@x` is no value of `--data`, which takes a JSON object\n  = help: `--data:=@x` reads JSON from a file";
+    refuses(&flags, &["--data", "@x"], FlagFaultKind::Value, help);
+}
+
+#[test]
+fn the_base_is_overridden_place_by_place_and_nothing_else_is_sent() {
+    let flags = flags(&json!({
+        "type": "object",
+        "properties": {
+            "owner": {"type": "string"}, "repo": {"type": "string"}, "limit": {"type": "integer", "default": 30},
+            "labels": {"type": "array", "items": {"type": "string"}},
+            "filter": {"type": "object", "properties": {"state": {"type": "string"}, "by": {"type": "string"}}, "required": ["by"]},
+        },
+        "required": ["owner", "repo"],
+    }));
+    let base = r#"{"owner":"a","repo":"b","labels":["x"],"filter":{"by":"me","state":"open"},"more":1}"#;
+    gives(
+        &flags,
+        &["--filter.state", "closed", "--labels", "y", "--args", base, "--owner", "c"],
+        json!({"owner": "c", "repo": "b", "labels": ["y"], "filter": {"by": "me", "state": "closed"}, "more": 1}),
+    );
+    gives(&flags, &["--owner=a", "--repo", "b"], json!({"owner": "a", "repo": "b"}));
+    gives(&flags, &["--owner=a", "--repo=b", "--arg", "more=x"], json!({"owner": "a", "repo": "b", "more": "x"}));
+    let faults = parse(&flags, &["--filter.state", "x"]).unwrap_err();
+    let missing: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+    assert_eq!(
+        missing,
+        ["`--owner <STRING>` is required", "`--repo <STRING>` is required", "`--filter.by <STRING>` is required"]
+    );
+    let unknown =
+        "the tool has no property `undeclared`\n  = help: `--arg NAME=VALUE` sends what the tool does not declare";
+    let faults = parse(&flags, &["--args", base, "--undeclared", "x"]).unwrap_err();
+    assert_eq!(faults[0].to_string(), unknown);
+    for (given, said) in [
+        (&["--args", "[1]"][..], "the arguments of a tool are a JSON object"),
+        (&["--args", "{"], "`{` of `--args` is not JSON"),
+        (&["--args"], "`--args` needs a JSON object"),
+        (&["--args", "{}", "--args", "{}"], "`--args` is given twice"),
+        (&["--args", "-"], "`@-` of `--args` is not JSON"),
+        (&["--args", "@none"], "`--args` cannot read `none`: file not found"),
+    ] {
+        let faults = parse(&flags, given).unwrap_err();
+        assert!(faults[0].to_string().starts_with(said), "{faults:?}");
+    }
+}
+
+#[test]
+fn help_lists_every_flag_as_it_can_be_written() {
+    let flags = flags(&json!({
+        "type": "object",
+        "properties": {
+            "owner": {"type": "string", "description": "Whose."}, "perPage": {"type": "integer", "default": 30},
+            "labels": {"type": "array", "items": {"enum": ["bug", "ui"]}}, "draft": {"type": "boolean"},
+            "format": {"type": "string"}, "env": {"type": "object", "additionalProperties": {"type": "integer"}},
+            "page": {"type": "object", "properties": {"size": {"type": ["integer", "string"]}}, "required": ["size"]},
+            "anything": {}, "help": {"type": "boolean"},
+        },
+        "required": ["owner", "page"],
+    }));
+    let listed: Vec<String> = flags
+        .list()
+        .iter()
+        .map(|flag| {
+            let marks = [(flag.is_required, " required"), (flag.repeats, " repeats")];
+            let marks: String = marks.iter().filter(|(is, _)| *is).map(|(_, mark)| *mark).collect();
+            [vec![flag.usage()], flag.also.clone()].concat().join(", ") + &marks
+        })
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            "--owner <STRING> required",
+            "--perPage <INTEGER>, --per-page",
+            "--labels <STRING> repeats",
+            "--draft, --no-draft",
+            "--arg format=<STRING>",
+            "--env <JSON>",
+            "--env.KEY <INTEGER>",
+            "--page <JSON> required",
+            "--page.size <STRING|INTEGER> required",
+            "--anything <VALUE>",
+            "--arg help=true",
+        ]
+    );
+    let first = &flags.list()[0];
+    assert_eq!((first.description.as_deref(), &flags.list()[1].default), (Some("Whose."), &Some(json!(30))));
+    assert_eq!(flags.list()[2].values, ["bug", "ui"]);
+}
+
+#[test]
+fn arguments_that_are_a_union_have_the_flags_of_each_way() {
+    let flags = flags(&json!({"type": "object", "oneOf": [
+        {"properties": {"by": {"const": "id"}, "id": {"type": "integer"}}, "required": ["by", "id"]},
+        {"properties": {"by": {"const": "name"}, "name": {"type": "string"}}, "required": ["by", "name"]},
+    ]}));
+    gives(&flags, &["--by", "id", "--id", "5"], json!({"by": "id", "id": 5}));
+    gives(&flags, &["--by", "name", "--name", "5"], json!({"by": "name", "name": "5"}));
+    refuses(&flags, &["--by", "id"], FlagFaultKind::Missing, "`--id <INTEGER>` is required");
+    refuses(&flags, &[], FlagFaultKind::Missing, "`--by <STRING>` is required");
+}
+
+#[test]
+fn tools_with_very_many_properties_have_flags_in_time() {
+    let properties: Map<String, Value> =
+        (0..20_000).map(|index| (format!("theProperty_{index}"), json!({"type": "boolean"}))).collect();
+    let flags = of(properties.into());
+    assert_eq!(flags.list().len(), 1000, "no more are listed");
+    gives(
+        &flags,
+        &["--the-property-19999", "--no-theProperty_7"],
+        json!({"theProperty_19999": true, "theProperty_7": false}),
+    );
+}
+
+#[test]
+fn hostile_tools_have_flags_too_and_say_nothing_to_a_terminal() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/hostile");
+    let mut tools = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let snapshot = mcp_model::Snapshot::load(entry.unwrap().path()).unwrap();
+        for tool in &snapshot.tools {
+            let flags = flags(tool.get("inputSchema").unwrap_or(&Value::Null));
+            let faults = parse(&flags, &["--\u{1b}[31m", "\u{202e}", "--no-such", "x"]).unwrap_err();
+            assert!(faults.iter().all(|fault| !fault.message.contains(['\u{1b}', '\u{202e}', '\n'])), "{faults:?}");
+            tools += 1;
+        }
+    }
+    assert!(tools > 10, "{tools}");
+}

@@ -1,0 +1,62 @@
+//! The same through the command line itself: what `call --dry-run` says that it would send.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use mcp_samples::Fallible;
+use mcp_samples::corpus::List;
+use mcp_schema::flags::Flags;
+use serde_json::{Map, Value};
+
+use crate::{Report, own_options};
+
+/// Lists of more tools take long in a debug build, and say no more.
+const MOST_TOOLS: usize = 150;
+/// Systems take words of so many bytes at most.
+const LONGEST_WORD: usize = 100_000;
+
+/// Calls every tool of so many of the lists, spread over all.
+pub(crate) fn judge(program: &Path, lists: &[List], count: usize, corpus: &Path, report: &mut Report) -> Fallible<()> {
+    let fit: Vec<&List> = lists.iter().filter(|list| list.snapshot.tools.len() <= MOST_TOOLS).collect();
+    let step = (fit.len() / count.max(1)).max(1);
+    for list in fit.into_iter().step_by(step).take(count) {
+        let folder = tempfile::tempdir()?;
+        let write = |name: &str, text: &[u8]| mcp_model::write_if_changed(&folder.path().join(name), text);
+        write("mcp.toml", b"[servers.s]\ncommand = \"./no-such-program\"\n")?;
+        write("mcp/s.json", &std::fs::read(corpus.join(format!("lists/{}.json", list.name)))?)?;
+        let mut seen = HashSet::new();
+        for (index, value) in
+            crate::longest_values(list, |json| json.len() < LONGEST_WORD && !json.contains("\\u0000"))?
+        {
+            let tool = list.tool_name(index);
+            // Of two tools of one name the first is called.
+            if !seen.insert(tool) || tool.is_empty() {
+                continue;
+            }
+            let schema = list.schema(index, mcp_schema::Role::Input).cloned().unwrap_or_default();
+            let words = Flags::new(&schema, own_options()).print(&value);
+            report.called += 1;
+            if let Err(what) = call(program, folder.path(), tool, &words, &value) {
+                report.fail(|| format!("{} / {tool}: {words:?}\n  {what}", list.name));
+            }
+        }
+        report.called_lists += 1;
+    }
+    Ok(())
+}
+
+fn call(program: &Path, folder: &Path, tool: &str, words: &[String], value: &Map<String, Value>) -> Result<(), String> {
+    let mut command = Command::new(program);
+    command.current_dir(folder).env_remove("MCP_SERVERS").stdin(Stdio::null());
+    let output = command.args(["call", "--dry-run", "s", "--", tool]).args(words).output();
+    let output = output.map_err(|error| error.to_string())?;
+    let said = || String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        return Err(format!("{}: {}", output.status, said()));
+    }
+    let request: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("{error}: {}", said()))?;
+    let is_it = request.pointer("/params/name").and_then(Value::as_str) == Some(tool)
+        && request.pointer("/params/arguments").and_then(Value::as_object) == Some(value);
+    if is_it { Ok(()) } else { Err(format!("became {request}")) }
+}
