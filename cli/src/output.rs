@@ -108,7 +108,6 @@ impl Output {
         let style = || ProgressStyle::with_template("{wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
         let bar = self.transient.get_or_insert_with(|| bars.add(ProgressBar::new_spinner().with_style(style())));
         bar.set_message(printable(text));
-        bar.tick();
     }
 
     pub(crate) fn end_transient(&mut self) {

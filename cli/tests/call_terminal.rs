@@ -70,9 +70,11 @@ fn progress_is_shown_on_one_line_that_goes_away() {
     let project = Project::new("[servers.fixture]\ncommand = \"SERVER\"\n");
     let words = ["call", "fixture", "count_slowly", "--steps", "3", "--pause_ms", "150"];
     let (shown, exit) = at_terminal(&project, &words, "", "");
-    let gone = "\r\u{1b}[K";
-    let expected = format!("    Progress 1/3{gone}    Progress 2/3{gone}    Progress 3/3{gone}counted to 3\n");
-    assert_eq!((shown.as_str(), exit), (expected.as_str(), Some(0)));
+    // However often a line is drawn, it is drawn in the place of the one before.
+    let mut lines: Vec<&str> = shown.split("\r\u{1b}[2K").map(str::trim_end).collect();
+    lines.dedup();
+    assert_eq!(lines, ["    Progress 1/3", "    Progress 2/3", "    Progress 3/3", "counted to 3"], "{shown:?}");
+    assert_eq!((shown.matches('\n').count(), exit), (1, Some(0)), "{shown:?}");
 }
 
 #[test]
