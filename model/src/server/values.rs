@@ -114,7 +114,9 @@ impl ServerConfig {
     #[must_use]
     pub fn replace_secrets(&self, mut instead: impl FnMut(ConfigField<'_>, &str, &Secret) -> String) -> Self {
         let replaced = self.written().map_texts(&mut |place, text| {
-            Ok::<_, Infallible>(secrets::replace(text, &secrets::find(place, text), |secret| instead(place, text, secret)))
+            Ok::<_, Infallible>(secrets::replace(text, &secrets::find(place, text), |secret| {
+                instead(place, text, secret)
+            }))
         });
         match replaced {
             Ok(replaced) => replaced,
