@@ -1,6 +1,6 @@
 //! `import`: servers of other programs into `mcp.toml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -14,19 +14,29 @@ use crate::config_file::ConfigFile;
 use crate::exit::{Exit, Failure};
 use crate::import::host::{Folders, Host};
 use crate::import::select::{self, Choice};
-use crate::import::{self, Entry, Found, Variable, reach, server_name, settled, shown, table};
+use crate::import::{self, Entry, Found, Origin, Variable, reach, server_name, settled, shown, table};
 use crate::output::Output;
 use crate::project;
 use crate::report::counted;
 
 /// A server that goes into `mcp.toml`, without its secrets.
 struct Taken<'e> {
+    /// Which of those that were found it is.
+    index: usize,
     entry: &'e Entry,
     server: ServerConfig,
     variables: Vec<Variable>,
     notes: Vec<String>,
     /// Whether it is there already.
     is_kept: bool,
+}
+
+/// What became of `mcp.toml`.
+struct Written<'t> {
+    path: &'t str,
+    is_written: bool,
+    /// The tables that are new in it.
+    text: &'t str,
 }
 
 pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Output) -> Result<Exit, Failure> {
@@ -81,8 +91,8 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
     tell(&found, &taken, all, wanted.dry_run, &shown_path, output);
     let text = tables(&taken);
     if output.json() {
-        let written = !wanted.dry_run && taken.iter().any(|taken| !taken.is_kept);
-        output.data_json(&to_json(&found, &taken, Some((&shown_path, written, &text))))?;
+        let is_written = !wanted.dry_run && taken.iter().any(|taken| !taken.is_kept);
+        output.data_json(&to_json(&found, &taken, Some(Written { path: &shown_path, is_written, text: &text })))?;
     } else if wanted.dry_run {
         output.exact(text.trim_end())?;
     }
@@ -236,7 +246,7 @@ fn added<'e>(file: &mut ConfigFile, entries: &'e [Entry], chosen: Vec<Choice>) -
         if !is_kept {
             file.add_server(&name, table(&server))?;
         }
-        taken.push(Taken { entry, server, variables, notes, is_kept });
+        taken.push(Taken { index, entry, server, variables, notes, is_kept });
     }
     if clashes.is_empty() {
         return Ok(taken);
@@ -267,10 +277,12 @@ fn is_reached_alike(one: &ServerConfig, other: &ServerConfig) -> bool {
 /// Reads what would be written as everybody will: it must be what was found, and no secret may be in it.
 fn checked(file: &ConfigFile, taken: &[Taken<'_>]) -> Result<(), Failure> {
     let config = Config::parse_toml(&file.to_text(), file.path())?;
+    // All that it warns of in a server are secrets that are written out.
+    let warned: BTreeSet<&str> = config.warnings.iter().filter_map(|warning| warning.server.as_deref()).collect();
     for Taken { server, .. } in taken.iter().filter(|taken| !taken.is_kept) {
         let mut read = config.server(&server.name)?.clone();
         read.folder.clone_from(&server.folder);
-        if read != *server || !read.secrets().is_empty() {
+        if read != *server || warned.contains(server.name.as_str()) {
             let name = &server.name;
             return Err(Failure::new(format!(
                 "server `{name}` cannot be written as it is\n  = help: add it with `mcp-bindgen add {name}`\n  = note: nothing was written"
@@ -295,7 +307,7 @@ fn tables(taken: &[Taken<'_>]) -> String {
 fn tell(found: &Found, taken: &[Taken<'_>], all: bool, is_dry: bool, path: &str, output: &mut Output) {
     let mut variables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let word = if is_dry { "Would add" } else { "Imported" };
-    for Taken { entry, server, variables: needed, notes, is_kept } in taken {
+    for Taken { entry, server, variables: needed, notes, is_kept, .. } in taken {
         let name = &server.name;
         if *is_kept {
             output.status("Kept", &format!("{name}, which is in {path} already"));
@@ -314,10 +326,11 @@ fn tell(found: &Found, taken: &[Taken<'_>], all: bool, is_dry: bool, path: &str,
         }
     }
     if all {
-        for entry in &found.entries {
+        let indices: BTreeSet<usize> = taken.iter().map(|taken| taken.index).collect();
+        for (index, entry) in found.entries.iter().enumerate() {
             let name = shown(&entry.name);
             match (&entry.found, &entry.off) {
-                _ if taken.iter().any(|taken| std::ptr::eq(taken.entry, entry)) => {}
+                _ if indices.contains(&index) => {}
                 (Err(why), _) => {
                     output.warning(&format!("server `{name}` cannot be taken over: {}", printable(why)));
                     entry
@@ -350,55 +363,47 @@ fn tell_of_files(found: &Found, output: &mut Output) {
     }
 }
 
-fn to_json(found: &Found, taken: &[Taken<'_>], written: Option<(&str, bool, &str)>) -> Value {
-    let of = |entry: &Entry| taken.iter().find(|taken| std::ptr::eq(taken.entry, entry));
-    let entries: Value = found
-        .entries
-        .iter()
-        .map(|entry| {
-            let mut json = json!({
-                "name": shown(&entry.name),
-                "origins": entry.origins.iter().map(|origin| {
-                    json!({ "host": origin.host.name(), "path": origin.path, "name": shown(&origin.name) })
-                }).collect::<Value>(),
-                "off": entry.off,
-            });
-            let (notes, variables) = match (&entry.found, of(entry)) {
-                (_, Some(taken)) => {
-                    json["server"] = taken.server.name.as_str().into();
-                    json["config"] = taken.server.to_json();
-                    json["status"] = if taken.is_kept { "kept" } else { "added" }.into();
-                    (taken.notes.clone(), taken.variables.clone())
-                }
-                (Ok(server), None) => {
-                    let settled = settled(server, &server_name(&entry.name));
-                    json["server"] = settled.0.name.as_str().into();
-                    json["config"] = settled.0.to_json();
-                    json["status"] = "found".into();
-                    about(entry, &settled)
-                }
-                (Err(why), None) => {
-                    json["status"] = "refused".into();
-                    json["why"] = why.as_str().into();
-                    (entry.notes.clone(), Vec::new())
-                }
-            };
-            json["notes"] = notes.into();
-            json["variables"] = variables.iter().map(|v| json!({ "name": v.name, "why": v.why })).collect();
-            json
-        })
-        .collect();
-    let mut json = json!({
+fn to_json(found: &Found, taken: &[Taken<'_>], written: Option<Written<'_>>) -> Value {
+    let of: BTreeMap<usize, &Taken<'_>> = taken.iter().map(|taken| (taken.index, taken)).collect();
+    let entries: Value =
+        found.entries.iter().enumerate().map(|(index, entry)| entry_to_json(entry, of.get(&index).copied())).collect();
+    let notes: Value = found.notes.iter().map(|(path, note)| json!({ "path": path, "note": note })).collect();
+    let errors: Value = found.errors.iter().map(|error| error.to_string()).collect();
+    json!({
         "format": 1,
-        "entries": entries,
-        "files": found.files,
-        "notes": found.notes.iter().map(|(path, note)| json!({ "path": path, "note": note })).collect::<Value>(),
-        "errors": found.errors.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    });
-    if let Some((path, is_written, text)) = written {
-        json["mcp_toml"] = path.into();
-        json["written"] = is_written.into();
-        json["toml"] = text.into();
-    }
-    json
+        "mcp_toml": written.as_ref().map(|written| written.path),
+        "written": written.as_ref().is_some_and(|written| written.is_written),
+        "toml": written.as_ref().map(|written| written.text),
+        "entries": entries, "files": found.files,
+        "notes": notes, "errors": errors,
+    })
+}
+
+fn entry_to_json(entry: &Entry, taken: Option<&Taken<'_>>) -> Value {
+    let settled = match (&entry.found, taken) {
+        (Ok(server), None) => Some(settled(server, &server_name(&entry.name))),
+        _ => None,
+    };
+    let (status, server, (notes, variables)) = match (taken, &settled) {
+        (Some(taken), _) => {
+            let status = if taken.is_kept { "kept" } else { "added" };
+            (status, Some(&taken.server), (taken.notes.clone(), taken.variables.clone()))
+        }
+        (None, Some(settled)) => ("found", Some(&settled.0), about(entry, settled)),
+        (None, None) => ("refused", None, (entry.notes.clone(), Vec::new())),
+    };
+    let origin =
+        |origin: &Origin| json!({ "host": origin.host.name(), "path": origin.path, "name": shown(&origin.name) });
+    let variable = |variable: &Variable| json!({ "name": variable.name, "why": variable.why });
+    json!({
+        "name": shown(&entry.name),
+        "origins": entry.origins.iter().map(origin).collect::<Value>(),
+        "off": entry.off,
+        "status": status,
+        "why": entry.found.as_ref().err(),
+        "server": server.map(|server| &server.name),
+        "config": server.map(ServerConfig::to_json),
+        "variables": variables.iter().map(variable).collect::<Value>(),
+        "notes": notes,
+    })
 }

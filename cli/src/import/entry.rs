@@ -150,8 +150,11 @@ impl Source<'_> {
             Some((_, command)) => fields.put("command", command),
             None => {}
         }
-        if self.host == Host::Zed && matches!(fields.take(&["source"]), Some((_, source)) if source != "custom") {
-            fields.put("extension", true.into());
+        if self.host == Host::Zed
+            && let Some((key, source)) = fields.take(&["source"])
+            && source != "custom"
+        {
+            fields.put(&key, source);
         }
     }
 
@@ -163,7 +166,7 @@ impl Source<'_> {
         workspace: &str,
     ) -> Result<ServerConfig, String> {
         let Some(command) = fields.text(&["command"]).filter(|command| !command.trim().is_empty()) else {
-            let of_extension = ["settings", "extension"].iter().any(|key| fields.has(key));
+            let of_extension = ["settings", "extension", "source"].iter().any(|key| fields.has(key));
             return Err(match of_extension {
                 true => format!("it belongs to an extension of {}, which starts it itself", self.host.name()),
                 false => "it has neither `command` nor `url`".to_owned(),
@@ -359,7 +362,7 @@ fn relative(from: &Path, to: &Path) -> String {
 /// A time as `mcp.toml` writes it.
 pub(crate) fn time_text(time: Duration) -> String {
     let milliseconds = time.as_millis();
-    if milliseconds % 1000 == 0 { format!("{}s", milliseconds / 1000) } else { format!("{milliseconds}ms") }
+    if milliseconds.is_multiple_of(1000) { format!("{}s", milliseconds / 1000) } else { format!("{milliseconds}ms") }
 }
 
 #[cfg(test)]

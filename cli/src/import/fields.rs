@@ -25,13 +25,13 @@ const REASONS: [(&[&str], &str); 10] = [
     ),
     (&["sandbox", "sandboxEnabled"], "what a server may see of the machine is said in `isolation`"),
     (&["alwaysLoad", "dev", "required", "gallery"], "it is about the program that it was written for"),
-    (&["settings", "extension"], "it belongs to an extension of the program that it was written for"),
+    (&["settings", "extension", "source"], "it belongs to an extension of the program that it was written for"),
     (&["tcp"], "there is no transport for it"),
     (
         &["url", "serverUrl", "httpUrl", "command", "args", "env", "cwd", "headers", "env_vars", "http_headers"],
         "the server is reached in another way",
     ),
-    (&["source", "remote"], "it has no part in reaching the server"),
+    (&["remote"], "it has no part in reaching the server"),
 ];
 
 /// The keys of a table that nobody has asked for yet.

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_model::{FileError, read_text};
 
-pub(crate) use self::entry::Entry;
 use self::entry::Source;
+pub(crate) use self::entry::{Entry, Origin};
 use self::host::{Folders, Host};
 pub(crate) use self::table::{reach, table};
 pub(crate) use self::variable::{Variable, server_name, settled, shown};
