@@ -14,7 +14,7 @@ use common::{Project, Run};
 use serde_json::Value;
 
 /// Everything secret that stands in the fixtures.
-const PLANTED: [&str; 28] = [
+const PLANTED: [&str; 30] = [
     "ghp_plantedDesktop0123456789abcdefgh",
     "planted-linear-55aa",
     "plantedPg7f3",
@@ -43,6 +43,8 @@ const PLANTED: [&str; 28] = [
     "planted-zed-bearer-5",
     "planted-zed-oauth-6",
     "planted-gemini-db-1",
+    "planted-gemini-bearer",
+    "planted-gemini-oauth-2",
 ];
 
 /// Where each fixture is in a home; `PROJECT` begins those of a project.
@@ -281,7 +283,9 @@ fn toml_value(item: &toml_edit::Item) -> Value {
 fn keys<'v>(value: &'v Value, see: &mut dyn FnMut(&'v str)) {
     match value {
         Value::Object(map) => {
-            for (key, value) in map {
+            // A table without anything in it says nothing.
+            for (key, value) in map.iter().filter(|(_, value)| value.as_object().is_none_or(|table| !table.is_empty()))
+            {
                 see(key);
                 keys(value, see);
             }
@@ -297,11 +301,11 @@ fn what_is_said_names_variables_and_what_is_left_out() {
     home.run(&["perplexity", "localBuild"])
         .exits_with(0)
         .says("    Imported perplexity from ")
-        .says("         Set PERPLEXITY_KEY: input `perplexity-key`, \"Perplexity API Key\" of perplexity")
-        .says("Set PERPLEXITY_OTHER_SECRET: what is written out in env `OTHER_SECRET` of perplexity")
-        .says("Set VAULT: input `vault`, which a command gives that is not run of localbuild")
+        .says("         Set PERPLEXITY_KEY for perplexity, input `perplexity-key`, \"Perplexity API Key\"")
+        .says("Set PERPLEXITY_OTHER_SECRET for perplexity, what is written out in env `OTHER_SECRET`")
+        .says("Set VAULT for localbuild, input `vault`, which a command gives that is not run")
         .says("server `perplexity`: `envFile` is not taken over: the file is not read")
-        .says("server `localbuild`: its name is `localbuild` here")
+        .says("server `localbuild`: `localBuild` is named `localbuild` here")
         .says("server `localbuild`: `dev` (with `watch`, `debug`, `type`) is not taken over")
         .says("input `nobody`, \"Asked by nobody\" is asked for by no server");
     let config = home.config().unwrap();

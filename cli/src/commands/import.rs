@@ -178,9 +178,8 @@ fn list(found: &Found, is_numbered: bool, output: &mut Output) -> Result<(), Fai
     let mut lines = Vec::new();
     for (index, entry) in found.entries.iter().enumerate() {
         let number = if is_numbered { format!("{:>3}  ", index + 1) } else { String::new() };
-        let hosts: Vec<&str> = entry.origins.iter().map(|origin| origin.host.name()).collect();
-        let (name, hosts) = (shown(&entry.name), hosts.join(", "));
-        lines.push(format!("{number}{name:<width$}  {hosts}: {}", how(entry)));
+        let name = shown(&entry.name);
+        lines.push(format!("{number}{name:<width$}  {}: {}", hosts(entry), how(entry)));
         let (notes, variables) = match &entry.found {
             Ok(server) => about(entry, &settled(server, &server_name(&entry.name))),
             Err(_) => (entry.notes.clone(), Vec::new()),
@@ -193,6 +192,10 @@ fn list(found: &Found, is_numbered: bool, output: &mut Output) -> Result<(), Fai
     output.data(&lines.join("\n"))?;
     tell_of_files(found, output);
     Ok(())
+}
+
+fn hosts(entry: &Entry) -> String {
+    entry.origins.iter().map(|origin| origin.host.name()).collect::<Vec<_>>().join(", ")
 }
 
 /// How a server is reached, without its secrets.
@@ -208,7 +211,7 @@ fn about(entry: &Entry, settled: &(ServerConfig, Vec<Variable>, Vec<String>)) ->
     let (server, secrets, notes) = settled;
     let mut notes: Vec<String> = entry.notes.iter().chain(notes).cloned().collect();
     if server.name != entry.name {
-        notes.insert(0, format!("its name is `{}` here", server.name));
+        notes.insert(0, format!("`{}` is named `{}` here", shown(&entry.name), server.name));
     }
     let text = table(server).to_string();
     let mut variables = secrets.clone();
@@ -219,8 +222,11 @@ fn about(entry: &Entry, settled: &(ServerConfig, Vec<Variable>, Vec<String>)) ->
         let is_needed = env::var_os(&name).is_none() && !text.contains(&format!("${{{name}:-"));
         match described {
             _ if is_known => {}
-            Some(described) => variables.push(described.clone()),
-            None if is_needed => variables.push(Variable { name, why: "its configuration asks for it".to_owned() }),
+            Some(described) => {
+                let has_default = if text.contains(&format!("${{{name}:-")) { "; it has a default" } else { "" };
+                variables.push(Variable { name, why: format!("{}{has_default}", described.why) });
+            }
+            None if is_needed => variables.push(Variable { name, why: "which has a placeholder for it".to_owned() }),
             None => {}
         }
     }
@@ -322,7 +328,7 @@ fn tell(found: &Found, taken: &[Taken<'_>], all: bool, is_dry: bool, path: &str,
             output.warning(&format!("server `{name}`: {}", printable(note)));
         }
         for variable in needed {
-            variables.entry(&variable.name).or_default().push(format!("{} of {name}", variable.why));
+            variables.entry(&variable.name).or_default().push(format!("for {name}, {}", variable.why));
         }
     }
     if all {
@@ -338,15 +344,18 @@ fn tell(found: &Found, taken: &[Taken<'_>], all: bool, is_dry: bool, path: &str,
                         .iter()
                         .for_each(|note| output.warning(&format!("server `{name}`: {}", printable(note))));
                 }
-                (_, Some(off)) => output.status("Skipped", &format!("{name}, which is switched off: {off}")),
-                _ => output.status("Skipped", &format!("{name}, in whose place another one was named")),
+                (_, Some(off)) => {
+                    output.status("Skipped", &format!("{name} of {}, which is switched off: {off}", hosts(entry)))
+                }
+                _ => output
+                    .status("Skipped", &format!("{name} of {}, in whose place another one was named", hosts(entry))),
             }
         }
     }
     tell_of_files(found, output);
     for (name, whys) in variables {
         let is_set = if env::var_os(name).is_some() { "; it is set here" } else { "" };
-        output.status("Set", &format!("{name}: {}{is_set}", printable(&whys.join(", and "))));
+        output.status("Set", &format!("{name} {}{is_set}", printable(&whys.join("; "))));
     }
     if !is_dry && taken.iter().any(|taken| !taken.is_kept) {
         let count = taken.iter().filter(|taken| !taken.is_kept).count();
