@@ -127,7 +127,7 @@ fn tells_no_secret(text: &str) {
 fn every_host_is_read_and_no_secret_leaves_its_file() {
     let all: String = FILES.iter().map(|(host, name, _)| fixture(host, name)).collect();
     assert!(PLANTED.iter().all(|secret| all.contains(secret)));
-    let mut searched = 0;
+    let (mut searched, mut compared) = (0, 0);
     for host in HOSTS {
         let home = Home::with(&[host]);
         let listed = home.run(&["--from", host, "--dry-run"]).exits_with(0);
@@ -151,8 +151,20 @@ fn every_host_is_read_and_no_secret_leaves_its_file() {
         // What everybody reads finds no secret either, and nothing that it does not know.
         let read = mcp_model::Config::parse_toml(&config, "mcp.toml".as_ref()).unwrap();
         assert!(read.warnings.is_empty(), "{:?}", read.warnings);
+        // What is written starts what was found.
+        let json = json.json();
+        let taken = json["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|entry| entry["status"] == "found" && entry["off"].is_null());
+        for entry in taken {
+            let server = read.server(entry["server"].as_str().unwrap()).unwrap();
+            assert_eq!(server.to_json(), entry["config"], "{host}");
+            compared += 1;
+        }
     }
-    println!("{} planted secrets, {searched} texts searched, 0 found", PLANTED.len());
+    println!("{} planted secrets, {searched} texts searched, 0 found; {compared} servers as they were", PLANTED.len());
 }
 
 /// What a key of a host is called in mcp.toml, where it is called something else.
@@ -423,7 +435,7 @@ fn one_server_of_two_programs_is_one() {
     assert_eq!(hosts, ["claude-code", "cursor", "windsurf"]);
     let notes = json["entries"][0]["notes"].to_string();
     assert!(notes.contains("has it as `other`") && notes.contains("has it with other secrets"), "{notes}");
-    home.run(&["other"]).exits_with(0);
+    home.run(&["other"]).exits_with(0).says(".mcp.json is no longer read");
     assert_eq!(home.config().unwrap(), "[servers.one]\nnpm = \"pkg\"\nenv = { API_KEY = \"${ONE_API_KEY}\" }\n");
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use mcp_model::{Config, SecretRef, ServerConfig, Transport, nearest, printable};
@@ -41,7 +41,7 @@ struct Written<'t> {
 
 pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Output) -> Result<Exit, Failure> {
     let here = env::current_dir()?;
-    let path = target(config, &here)?;
+    let (path, hidden) = target(config, &here)?;
     let folder = here.join(&path).parent().map_or_else(|| here.clone(), Path::to_owned);
     let folders = Folders::of_this_process(&here);
     let found = found(wanted, &folders, &folder, &here)?;
@@ -66,7 +66,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
                     commands.join("\n          ")
                 )));
             }
-            output.status("Which?", "numbers (1 3-5), `all`, or nothing for none");
+            write!(io::stderr(), "Which? Numbers (1 3-5), `all`, or nothing for none: ")?;
             let answered = select::answered(&mut io::stdin().lock(), &found.entries)?;
             if answered.0.is_empty() && !answered.1 {
                 output.status("Finished", "nothing was taken over");
@@ -86,6 +86,12 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
     checked(&file, &taken)?;
     if !wanted.dry_run && taken.iter().any(|taken| !taken.is_kept) {
         file.save()?;
+        if let Some(hidden) = &hidden {
+            let hidden = hidden.display();
+            output.warning(&format!(
+                "where there is an mcp.toml, {hidden} is no longer read: take over all of its servers that the project uses"
+            ));
+        }
     }
     let shown_path = project::seen_from(file.path(), &here).display().to_string();
     tell(&found, &taken, all, wanted.dry_run, &shown_path, output);
@@ -99,8 +105,9 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
     Ok(Exit::Done)
 }
 
-/// The `mcp.toml` that servers go into: that of the project, or one beside its crate. A file of other programs has none.
-fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
+/// The `mcp.toml` that servers go into: that of the project, or one beside its crate; and the `.mcp.json` that has been
+/// read in its place so far.
+fn target(explicit: Option<&Path>, here: &Path) -> Result<(PathBuf, Option<PathBuf>), Failure> {
     let is_json = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
     if let Some(path) = explicit {
         return match is_json(path) {
@@ -108,16 +115,16 @@ fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
                 "{} is a file of other programs, which is read and never written\n  = help: name an mcp.toml with `--config`, and this one with `--from`",
                 path.display()
             ))),
-            false => Ok(path.to_owned()),
+            false => Ok((path.to_owned(), None)),
         };
     }
     let path = project::find()?;
     Ok(match path {
-        Some(path) if is_json(&path) => path.with_file_name("mcp.toml"),
-        Some(path) => path,
+        Some(path) if is_json(&path) => (path.with_file_name("mcp.toml"), Some(path)),
+        Some(path) => (path, None),
         None => {
             let folder = project::crate_of(here, None).unwrap_or_else(|| here.to_owned());
-            project::seen_from(&folder.join("mcp.toml"), here)
+            (project::seen_from(&folder.join("mcp.toml"), here), None)
         }
     })
 }
@@ -161,10 +168,11 @@ fn nothing(found: &Found, from: Option<&str>) -> Failure {
     Failure::new(message)
 }
 
-/// Whether somebody can be asked: who answers must also see the question.
+/// Whether somebody can be asked: who answers must also see the list and the question.
 fn is_answerable(output: &Output) -> bool {
     output.is_text()
         && io::stdin().is_terminal()
+        && io::stdout().is_terminal()
         && io::stderr().is_terminal()
         && env::var_os("CI").is_none_or(|value| value.is_empty())
 }

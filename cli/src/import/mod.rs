@@ -182,6 +182,40 @@ mod tests {
     }
 
     #[test]
+    fn files_that_end_anywhere_are_errors_without_secrets() {
+        let root = Path::new("/r");
+        let folders = folders(Platform::Linux, root);
+        let mut count = 0;
+        for (host, path, text) in [
+            (
+                Host::ClaudeDesktop,
+                "x.json",
+                include_str!("../../tests/import/claude-desktop/claude_desktop_config.json"),
+            ),
+            (Host::ClaudeCode, ".claude.json", include_str!("../../tests/import/claude-code/claude.json")),
+            (Host::Cursor, "x.json", include_str!("../../tests/import/cursor/mcp.json")),
+            (Host::Vscode, "x.json", include_str!("../../tests/import/vscode/mcp.json")),
+            (Host::Windsurf, "x.json", include_str!("../../tests/import/windsurf/mcp_config.json")),
+            (Host::Codex, "x.toml", include_str!("../../tests/import/codex/config.toml")),
+            (Host::Zed, "x.json", include_str!("../../tests/import/zed/settings.json")),
+            (Host::Gemini, "x.json", include_str!("../../tests/import/gemini/settings.json")),
+        ] {
+            let path = root.join(path);
+            let source = Source { host, path: &path, folders: &folders, target: root };
+            for end in (0..text.len()).step_by(3) {
+                count += 1;
+                match formats::read(&source, text.get(..end).unwrap()) {
+                    Ok(reading) => assert!(reading.notes.iter().all(|note| !note.contains("planted"))),
+                    Err(error) => {
+                        assert!(!error.to_string().contains("planted") && error.position.is_some(), "{error}");
+                    }
+                }
+            }
+        }
+        println!("{count} broken files");
+    }
+
+    #[test]
     fn folders_may_be_named_by_variables() {
         let mut folders = folders(Platform::Linux, Path::new("/r"));
         folders.codex = Some("/codex".into());
