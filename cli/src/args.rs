@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Init(Init),
     /// Add a server to mcp.toml, ask it what it offers, and write its snapshot.
     Add(Add),
+    /// Take servers over into mcp.toml from programs that are configured with them already; secrets stay where they are.
+    Import(Import),
     /// Ask servers what they offer and write it to their snapshots.
     Sync(Servers),
     /// Ask servers what they offer and compare it with their snapshots; exit code 4 where they differ.
@@ -109,6 +111,22 @@ pub(crate) struct Add {
     /// The arguments of the server's program.
     #[arg(last = true, value_name = "ARGS")]
     pub(crate) args: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The servers: NAME, NAME@HOST where two programs have different ones, either of them with =NEW for another name here.
+    #[arg(value_name = "SERVER")]
+    pub(crate) servers: Vec<String>,
+    /// One of claude-desktop, claude-code, cursor, vscode, windsurf, codex, zed, gemini, or a file. By default all of them.
+    #[arg(long, value_name = "HOST|FILE")]
+    pub(crate) from: Option<String>,
+    /// Every server that is not switched off.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Write nothing: print what would be added to mcp.toml; without servers, what there is.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 /// Where the server comes from.

@@ -8,6 +8,7 @@ mod doctor;
 mod exit;
 mod flags;
 mod git;
+mod import;
 mod live;
 mod output;
 mod plan;

@@ -37,7 +37,7 @@ pub use locate::{locate, pointer_segment};
 pub use matching::{matches_glob, nearest};
 pub use overrides::{Overridden, Overrides, ToolOverride};
 pub use placeholder::SecretRef;
-pub use secrets::{is_secret_key, without_secrets};
+pub use secrets::{ConfigField, Secret, is_secret_key, replace_secrets, without_secrets};
 pub use server::{
     ConfigPlace, Drift, Isolation, Live, Pin, Prefix, RustConfig, RustRule, ServerConfig, Transport, Types,
     UnknownKeys, is_server_name,

@@ -37,10 +37,17 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
     let mut file = ConfigFile::open(&path)?;
     file.add_server(name, table(wanted)?)?;
     let config = Config::parse_toml(&file.to_text(), file.path())?;
+    let server = config.server(name)?.clone();
+    if !server.secrets().is_empty() {
+        return Err(Failure::usage(
+            "an argument or the address looks like it holds a secret, and secrets do not go into mcp.toml\n  = help: write a \
+             placeholder, `'${VARIABLE}'`, in its place, and set that variable\n  = note: what was typed is in the history of your \
+             shell now",
+        ));
+    }
     for warning in config.warnings.iter().filter(|warning| warning.server.as_deref() == Some(name)) {
         output.warning(&warning.to_string());
     }
-    let server = config.server(name)?.clone();
     let here = env::current_dir()?;
     let shown = project::seen_from(file.path(), &here).display().to_string();
     if wanted.no_sync {

@@ -9,6 +9,7 @@ mod diff;
 mod doctor;
 mod expand;
 mod faults;
+mod import;
 mod init;
 mod list;
 mod run;
@@ -32,6 +33,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     match arguments.command {
         Command::Init(init) => init::run(config, &init, output),
         Command::Add(add) => until_interrupted(add::run(config, &add, output)),
+        Command::Import(import) => import::run(config, &import, output),
         Command::Sync(servers) => until_interrupted(sync::run(config, &servers, output)),
         Command::Check(check) => until_interrupted(check::run(config, &check, output)),
         Command::Diff(diff) => until_interrupted(diff::run(config, &diff, output)),

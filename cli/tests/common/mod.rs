@@ -78,7 +78,7 @@ fn finished(command: &mut Command) -> Run {
 }
 
 impl Run {
-    fn of(output: &std::process::Output) -> Self {
+    pub(crate) fn of(output: &std::process::Output) -> Self {
         Self {
             code: output.status.code(),
             stdout: String::from_utf8(output.stdout.clone()).expect("text on stdout"),

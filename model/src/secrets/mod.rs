@@ -7,30 +7,48 @@ mod shape;
 mod url;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::ops::Range;
 
 use crate::placeholder::{self, Placeholder};
 use crate::printable;
 
-/// Where in a server's configuration a text stands.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum ConfigField<'a> {
+/// Where in a server's configuration a text stands, which decides what in it is a secret: see [`replace_secrets`].
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub enum ConfigField<'a> {
+    /// The program of a child process.
     Command,
+    /// An argument of the program. It is read with those before it: `--token`, `abc`.
     Argument {
+        /// The program.
         command: &'a str,
+        /// All its arguments.
         all: &'a [String],
+        /// Which of them the text is.
         index: usize,
     },
+    /// The folder that the program runs in.
     Folder,
     /// A folder that `isolation` shows.
     Shown,
+    /// The address of a server: user and password, path and query.
     Url,
+    /// The value of the variable of this name.
     Env(&'a str),
+    /// The value of the header of this name.
     Header(&'a str),
     /// The name of a variable or a header, in this table.
     Name(&'static str),
     /// Text that has no part in reaching the server, under this key.
     Note(&'static str),
+}
+
+/// The place alone: arguments, and what stands for a name, may hold secrets.
+impl fmt::Debug for ConfigField<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.label())
+    }
 }
 
 impl ConfigField<'_> {
@@ -39,8 +57,13 @@ impl ConfigField<'_> {
         !matches!(self, Self::Name(_) | Self::Note(_))
     }
 
-    /// The place, as a message says it.
-    pub(crate) fn label(self) -> String {
+    /// The place, as a message says it, without secrets and safe to show.
+    ///
+    /// ```
+    /// assert_eq!(mcp_model::ConfigField::Env("API_KEY").label(), "env `API_KEY`");
+    /// ```
+    #[must_use]
+    pub fn label(self) -> String {
         match self {
             Self::Command => "`command`".to_owned(),
             Self::Argument { .. } => "`args`".to_owned(),
@@ -56,12 +79,14 @@ impl ConfigField<'_> {
 
 /// A secret in a text.
 #[derive(Clone, Debug)]
-pub(crate) struct Secret {
-    pub(crate) range: Range<usize>,
+#[non_exhaustive]
+pub struct Secret {
+    /// Where in the text it is, in bytes.
+    pub range: Range<usize>,
     /// What it goes by: the key or flag that it is given to, or its kind.
-    pub(crate) key: String,
+    pub key: String,
     /// Whether it is the default of a placeholder; the range then begins with the `:-` before it.
-    pub(crate) is_default: bool,
+    pub is_default: bool,
 }
 
 /// A part of a text that is a secret, but for the placeholders in it.
@@ -121,6 +146,27 @@ pub fn is_secret_key(key: &str) -> bool {
 pub fn without_secrets<'t>(key: &str, text: &'t str, instead: &str) -> Cow<'t, str> {
     let secrets = find(ConfigField::Env(key), text);
     if secrets.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(replace(text, &secrets, |_| instead.to_owned())) }
+}
+
+/// A text of a server's configuration, with something else in the places of its secrets. Where a secret is the
+/// [default](Secret::is_default) of a placeholder, nothing in its place leaves the placeholder without one.
+///
+/// ```
+/// use mcp_model::{ConfigField, replace_secrets};
+///
+/// let all = ["--header".to_owned(), "X-Api-Key: 8d0f2a4c6e80".to_owned()];
+/// let field = ConfigField::Argument { command: "server", all: &all, index: 1 };
+/// let shown = replace_secrets(field, &all[1], |secret| format!("${{{}}}", secret.key.replace('-', "_")));
+/// assert_eq!(shown, "X-Api-Key: ${X_Api_Key}");
+/// assert_eq!(replace_secrets(ConfigField::Url, "https://me:abc@h/mcp", |_| "..".to_owned()), "https://me:..@h/mcp");
+/// ```
+pub fn replace_secrets<'t>(
+    field: ConfigField<'_>,
+    text: &'t str,
+    instead: impl FnMut(&Secret) -> String,
+) -> Cow<'t, str> {
+    let secrets = find(field, text);
+    if secrets.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(replace(text, &secrets, instead)) }
 }
 
 /// What messages show of a text: printable, and `<hidden>` for what in it is a secret.

@@ -72,10 +72,13 @@ const LONGEST_BASE64: usize = 1024;
 pub(super) fn tokens(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     for (start, _) in text.char_indices() {
+        // Most characters are inside of words, which is told sooner than what words begin with.
+        if !is_at_boundary(text, start) {
+            continue;
+        }
         let rest = text.get(start..).unwrap_or_default();
         let sure = TOKEN_STARTS.iter().any(|prefix| rest.starts_with(prefix));
         if (!sure && !PERHAPS_TOKEN_STARTS.iter().any(|prefix| rest.starts_with(prefix)))
-            || !is_at_boundary(text, start)
             || found.last().is_some_and(|last| start < last.end)
         {
             continue;

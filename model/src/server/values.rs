@@ -100,6 +100,29 @@ impl ServerConfig {
         values
     }
 
+    /// The configuration as it was written, with something else in the place of every secret in it: of one that is the
+    /// [default](Secret::is_default) of a placeholder, the `:-` before it as well. `instead` gets the whole text that the
+    /// secret stands in.
+    ///
+    /// ```
+    /// use mcp_model::ServerConfig;
+    ///
+    /// let server = ServerConfig::stdio("git", "mcp-server-git").args(["--token=abc"]).env("PASSWORD", "hunter2");
+    /// let server = server.replace_secrets(|_, _, secret| format!("${{{}}}", secret.key.to_uppercase()));
+    /// assert_eq!(server, ServerConfig::stdio("git", "mcp-server-git").args(["--token=${TOKEN}"]).env("PASSWORD", "${PASSWORD}"));
+    /// ```
+    #[must_use]
+    pub fn replace_secrets(&self, mut instead: impl FnMut(ConfigField<'_>, &str, &Secret) -> String) -> Self {
+        let replaced = self.written().map_texts(&mut |place, text| {
+            Ok::<_, Infallible>(secrets::replace(text, &secrets::find(place, text), |secret| {
+                instead(place, text, secret)
+            }))
+        });
+        match replaced {
+            Ok(replaced) => replaced,
+        }
+    }
+
     pub(crate) fn each_secret(&self, see: &mut dyn FnMut(ConfigField<'_>, &str, &Secret)) {
         let seen = self.map_texts(&mut |place, text| {
             secrets::find(place, text).iter().for_each(|secret| see(place, text, secret));
@@ -112,14 +135,7 @@ impl ServerConfig {
 
     /// The configuration as it was written, with something else in the place of every secret in it.
     pub(super) fn hide_secrets(&self, replacement: &mut dyn FnMut(ConfigField<'_>, &Secret) -> String) -> Self {
-        let hidden = self.written().map_texts(&mut |place, text| {
-            Ok::<_, Infallible>(secrets::replace(text, &secrets::find(place, text), |secret| {
-                replacement(place, secret)
-            }))
-        });
-        match hidden {
-            Ok(hidden) => hidden,
-        }
+        self.replace_secrets(|place, _, secret| replacement(place, secret))
     }
 
     fn map_texts<E>(&self, change: &mut dyn FnMut(ConfigField<'_>, &str) -> Result<String, E>) -> Result<Self, E> {

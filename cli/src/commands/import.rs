@@ -1,0 +1,426 @@
+//! `import`: servers of other programs into `mcp.toml`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use mcp_model::{Config, SecretRef, ServerConfig, Transport, nearest, printable};
+use serde_json::{Value, json};
+use toml_edit::{DocumentMut, Item, Table};
+
+use crate::args;
+use crate::config_file::ConfigFile;
+use crate::exit::{Exit, Failure};
+use crate::import::host::{Folders, Host};
+use crate::import::select::{self, Choice};
+use crate::import::{self, Entry, Found, Origin, Variable, reach, server_name, settled, shown, table};
+use crate::output::Output;
+use crate::project;
+use crate::report::counted;
+
+/// A server that goes into `mcp.toml`, without its secrets.
+struct Taken<'e> {
+    /// Which of those that were found it is.
+    index: usize,
+    entry: &'e Entry,
+    server: ServerConfig,
+    variables: Vec<Variable>,
+    notes: Vec<String>,
+    /// Whether it is there already.
+    is_kept: bool,
+}
+
+/// What became of `mcp.toml`.
+struct Written<'t> {
+    path: &'t str,
+    is_written: bool,
+    /// The tables that are new in it.
+    text: &'t str,
+}
+
+pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Output) -> Result<Exit, Failure> {
+    let here = env::current_dir()?;
+    let (path, hidden) = target(config, &here)?;
+    let folder = here.join(&path).parent().map_or_else(|| here.clone(), Path::to_owned);
+    let folders = Folders::of_this_process(&here);
+    let found = found(wanted, &folders, &folder, &here)?;
+    for error in &found.errors {
+        output.error(&error.to_string());
+    }
+    if found.entries.is_empty() {
+        return Err(nothing(&found, wanted.from.as_deref()));
+    }
+    let (servers, all) = match (wanted.servers.is_empty() && !wanted.all, wanted.dry_run) {
+        (false, _) => (wanted.servers.clone(), wanted.all),
+        (true, is_listed) => {
+            let is_asked = !is_listed && is_answerable(output);
+            list(&found, is_asked, output)?;
+            if is_listed {
+                return Ok(if found.errors.is_empty() { Exit::Done } else { Exit::Failed });
+            }
+            if !is_asked {
+                let commands = select::commands(&found.entries, wanted.from.as_deref());
+                return Err(Failure::usage(format!(
+                    "say which servers are meant\n  = help: {}",
+                    commands.join("\n          ")
+                )));
+            }
+            write!(io::stderr(), "Which? Numbers (1 3-5), `all`, or nothing for none: ")?;
+            let answered = select::answered(&mut io::stdin().lock(), &found.entries)?;
+            if answered.0.is_empty() && !answered.1 {
+                output.status("Finished", "nothing was taken over");
+                return Ok(Exit::Done);
+            }
+            answered
+        }
+    };
+    if all && !found.errors.is_empty() {
+        return Err(Failure::new(
+            "not every file could be read, and nothing was written\n  = help: mend it, or name the servers, or one of the programs with `--from`",
+        ));
+    }
+    let chosen = select::choose(&found.entries, &servers, all)?;
+    let mut file = ConfigFile::open(&path)?;
+    let taken = added(&mut file, &found.entries, chosen)?;
+    checked(&file, &taken)?;
+    if !wanted.dry_run && taken.iter().any(|taken| !taken.is_kept) {
+        file.save()?;
+        if let Some(hidden) = &hidden {
+            let hidden = hidden.display();
+            output.warning(&format!(
+                "where there is an mcp.toml, {hidden} is no longer read: take over all of its servers that the project uses"
+            ));
+        }
+    }
+    let shown_path = project::seen_from(file.path(), &here).display().to_string();
+    tell(&found, &taken, all, wanted.dry_run, &shown_path, output);
+    let text = tables(&taken);
+    if output.json() {
+        let is_written = !wanted.dry_run && taken.iter().any(|taken| !taken.is_kept);
+        output.data_json(&to_json(&found, &taken, Some(Written { path: &shown_path, is_written, text: &text })))?;
+    } else if wanted.dry_run {
+        output.exact(text.trim_end())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The `mcp.toml` that servers go into: that of the project, or one beside its crate; and the `.mcp.json` that has been
+/// read in its place so far.
+fn target(explicit: Option<&Path>, here: &Path) -> Result<(PathBuf, Option<PathBuf>), Failure> {
+    let is_json = |path: &Path| path.extension().is_some_and(|extension| extension == "json");
+    if let Some(path) = explicit {
+        return match is_json(path) {
+            true => Err(Failure::usage(format!(
+                "{} is a file of other programs, which is read and never written\n  = help: name an mcp.toml with `--config`, and this one with `--from`",
+                path.display()
+            ))),
+            false => Ok((path.to_owned(), None)),
+        };
+    }
+    let path = project::find()?;
+    Ok(match path {
+        Some(path) if is_json(&path) => (path.with_file_name("mcp.toml"), Some(path)),
+        Some(path) => (path, None),
+        None => {
+            let folder = project::crate_of(here, None).unwrap_or_else(|| here.to_owned());
+            (project::seen_from(&folder.join("mcp.toml"), here), None)
+        }
+    })
+}
+
+fn found(wanted: &args::Import, folders: &Folders, target: &Path, here: &Path) -> Result<Found, Failure> {
+    let Some(from) = &wanted.from else { return Ok(import::of_hosts(&Host::ALL, folders, target)) };
+    if let Some(host) = Host::ALL.into_iter().find(|host| host.name() == from) {
+        return Ok(import::of_hosts(&[host], folders, target));
+    }
+    let path = here.join(from);
+    if !path.exists() {
+        let names = Host::ALL.map(Host::name);
+        let help = match nearest(from, names).first() {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the programs are {}", names.join(", ")),
+        };
+        let from = printable(from);
+        return Err(Failure::usage(format!(
+            "`{from}` is neither a program that is known nor a file\n  = help: {help}"
+        )));
+    }
+    let mut found = import::of_file(&path, folders, target);
+    match found.errors.pop() {
+        Some(error) => Err(error.into()),
+        None => Ok(found),
+    }
+}
+
+fn nothing(found: &Found, from: Option<&str>) -> Failure {
+    let list =
+        |paths: &[PathBuf]| paths.iter().map(|path| format!("\n          {}", path.display())).collect::<String>();
+    let of = from.map(|from| format!(" of {}", printable(from))).unwrap_or_default();
+    let mut message = format!("no servers{of} were found");
+    if !found.files.is_empty() {
+        message.push_str(&format!("\n  = note: there are none in{}", list(&found.files)));
+    }
+    if !found.missing.is_empty() {
+        message.push_str(&format!("\n  = note: there is no file at{}", list(&found.missing)));
+    }
+    message.push_str("\n  = help: name a file with `--from`, or add a server with `mcp-bindgen add`");
+    Failure::new(message)
+}
+
+/// Whether somebody can be asked: who answers must also see the list and the question.
+fn is_answerable(output: &Output) -> bool {
+    output.is_text()
+        && io::stdin().is_terminal()
+        && io::stdout().is_terminal()
+        && io::stderr().is_terminal()
+        && env::var_os("CI").is_none_or(|value| value.is_empty())
+}
+
+/// What there is.
+fn list(found: &Found, is_numbered: bool, output: &mut Output) -> Result<(), Failure> {
+    if output.json() {
+        return Ok(output.data_json(&to_json(found, &[], None))?);
+    }
+    let width = found.entries.iter().map(|entry| shown(&entry.name).chars().count()).max().unwrap_or_default();
+    let mut lines = Vec::new();
+    for (index, entry) in found.entries.iter().enumerate() {
+        let number = if is_numbered { format!("{:>3}  ", index + 1) } else { String::new() };
+        let name = shown(&entry.name);
+        lines.push(format!("{number}{name:<width$}  {}: {}", hosts(entry), how(entry)));
+        let (notes, variables) = match &entry.found {
+            Ok(server) => about(entry, &settled(server, &server_name(&entry.name))),
+            Err(_) => (entry.notes.clone(), Vec::new()),
+        };
+        let off = entry.off.iter().map(|off| format!("switched off: {off}"));
+        let needs = variables.iter().map(|variable| format!("needs {}: {}", variable.name, variable.why));
+        let said = off.chain(needs).chain(notes);
+        lines.extend(said.map(|said| format!("       = {}", printable(&said))));
+    }
+    output.data(&lines.join("\n"))?;
+    tell_of_files(found, output);
+    Ok(())
+}
+
+fn hosts(entry: &Entry) -> String {
+    entry.origins.iter().map(|origin| origin.host.name()).collect::<Vec<_>>().join(", ")
+}
+
+/// How a server is reached, without its secrets.
+fn how(entry: &Entry) -> String {
+    match &entry.found {
+        Ok(server) => printable(&reach(&settled(server, &server_name(&entry.name)).0)),
+        Err(why) => format!("cannot be taken over: {why}"),
+    }
+}
+
+/// All that is to be said of a server that was found, and the variables that it needs.
+fn about(entry: &Entry, settled: &(ServerConfig, Vec<Variable>, Vec<String>)) -> (Vec<String>, Vec<Variable>) {
+    let (server, secrets, notes) = settled;
+    let mut notes: Vec<String> = entry.notes.iter().chain(notes).cloned().collect();
+    if server.name != entry.name {
+        notes.insert(0, format!("`{}` is named `{}` here", shown(&entry.name), server.name));
+    }
+    let text = table(server).to_string();
+    let mut variables = secrets.clone();
+    for placeholder in server.placeholders() {
+        let SecretRef::Variable(name) = placeholder else { continue };
+        let is_known = variables.iter().any(|known| known.name == name);
+        let described = entry.variables.iter().find(|known| known.name == name);
+        let is_needed = env::var_os(&name).is_none() && !text.contains(&format!("${{{name}:-"));
+        match described {
+            _ if is_known => {}
+            Some(described) => {
+                let has_default = if text.contains(&format!("${{{name}:-")) { "; it has a default" } else { "" };
+                variables.push(Variable { name, why: format!("{}{has_default}", described.why) });
+            }
+            None if is_needed => variables.push(Variable { name, why: "which has a placeholder for it".to_owned() }),
+            None => {}
+        }
+    }
+    (notes, variables)
+}
+
+/// Adds the servers to the file, which is not written yet.
+fn added<'e>(file: &mut ConfigFile, entries: &'e [Entry], chosen: Vec<Choice>) -> Result<Vec<Taken<'e>>, Failure> {
+    let current = Config::parse_toml(&file.to_text(), file.path())?;
+    let mut taken = Vec::new();
+    let mut clashes = Vec::new();
+    for Choice { index, name } in chosen {
+        let Some(entry) = entries.get(index) else { continue };
+        let Ok(found) = &entry.found else { continue };
+        let settled = settled(found, &name);
+        let (notes, variables) = about(entry, &settled);
+        let server = settled.0;
+        let is_kept = current.servers.get(&name).is_some_and(|known| is_reached_alike(known, &server));
+        if !is_kept && current.servers.contains_key(&name) {
+            clashes.push(name);
+            continue;
+        }
+        if !is_kept {
+            file.add_server(&name, table(&server))?;
+        }
+        taken.push(Taken { index, entry, server, variables, notes, is_kept });
+    }
+    if clashes.is_empty() {
+        return Ok(taken);
+    }
+    let names: Vec<String> = clashes.iter().map(|name| format!("`{name}`")).collect();
+    let first = clashes.first().map(String::as_str).unwrap_or_default();
+    Err(Failure::new(format!(
+        "{} has other servers of these names already: {}\n  = help: give one another name, `{first}=NAME`, or take its table out of the file\n  = note: nothing was written",
+        file.path().display(),
+        names.join(", ")
+    )))
+}
+
+/// Whether two start or ask the same; what they hand over to it may have been changed since.
+fn is_reached_alike(one: &ServerConfig, other: &ServerConfig) -> bool {
+    match (&one.transport, &other.transport) {
+        (Transport::Stdio { command, args, .. }, Transport::Stdio { command: other, args: others, .. }) => {
+            command == other && args == others
+        }
+        (
+            Transport::Http { url, .. } | Transport::Sse { url, .. },
+            Transport::Http { url: other, .. } | Transport::Sse { url: other, .. },
+        ) => url == other,
+        _ => false,
+    }
+}
+
+/// Reads what would be written as everybody will: it must be what was found, and no secret may be in it.
+fn checked(file: &ConfigFile, taken: &[Taken<'_>]) -> Result<(), Failure> {
+    let config = Config::parse_toml(&file.to_text(), file.path())?;
+    // All that it warns of in a server are secrets that are written out.
+    let warned: BTreeSet<&str> = config.warnings.iter().filter_map(|warning| warning.server.as_deref()).collect();
+    for Taken { server, .. } in taken.iter().filter(|taken| !taken.is_kept) {
+        let mut read = config.server(&server.name)?.clone();
+        read.folder.clone_from(&server.folder);
+        if read != *server || warned.contains(server.name.as_str()) {
+            let name = &server.name;
+            return Err(Failure::new(format!(
+                "server `{name}` cannot be written as it is\n  = help: add it with `mcp-bindgen add {name}`\n  = note: nothing was written"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The tables that are added, alone.
+fn tables(taken: &[Taken<'_>]) -> String {
+    let mut servers = Table::new();
+    servers.set_implicit(true);
+    for Taken { server, .. } in taken.iter().filter(|taken| !taken.is_kept) {
+        servers.insert(&server.name, Item::Table(table(server)));
+    }
+    let mut document = DocumentMut::new();
+    document.insert("servers", Item::Table(servers));
+    document.to_string().trim_start().to_owned()
+}
+
+fn tell(found: &Found, taken: &[Taken<'_>], all: bool, is_dry: bool, path: &str, output: &mut Output) {
+    let mut variables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let word = if is_dry { "Would add" } else { "Imported" };
+    for Taken { entry, server, variables: needed, notes, is_kept, .. } in taken {
+        let name = &server.name;
+        if *is_kept {
+            output.status("Kept", &format!("{name}, which is in {path} already"));
+            continue;
+        }
+        let places: Vec<String> = entry.origins.iter().map(|origin| origin.path.display().to_string()).collect();
+        output.status(word, &format!("{name} from {}", places.join(" and ")));
+        if let Some(off) = &entry.off {
+            output.warning(&format!("server `{name}` is switched off where it comes from: {off}"));
+        }
+        for note in notes {
+            output.warning(&format!("server `{name}`: {}", printable(note)));
+        }
+        for variable in needed {
+            variables.entry(&variable.name).or_default().push(format!("for {name}, {}", variable.why));
+        }
+    }
+    if all {
+        let indices: BTreeSet<usize> = taken.iter().map(|taken| taken.index).collect();
+        for (index, entry) in found.entries.iter().enumerate() {
+            let name = shown(&entry.name);
+            match (&entry.found, &entry.off) {
+                _ if indices.contains(&index) => {}
+                (Err(why), _) => {
+                    output.warning(&format!("server `{name}` cannot be taken over: {}", printable(why)));
+                    entry
+                        .notes
+                        .iter()
+                        .for_each(|note| output.warning(&format!("server `{name}`: {}", printable(note))));
+                }
+                (_, Some(off)) => {
+                    output.status("Skipped", &format!("{name} of {}, which is switched off: {off}", hosts(entry)))
+                }
+                _ => output
+                    .status("Skipped", &format!("{name} of {}, in whose place another one was named", hosts(entry))),
+            }
+        }
+    }
+    tell_of_files(found, output);
+    for (name, whys) in variables {
+        let is_set = if env::var_os(name).is_some() { "; it is set here" } else { "" };
+        output.status("Set", &format!("{name} {}{is_set}", printable(&whys.join("; "))));
+    }
+    if !is_dry && taken.iter().any(|taken| !taken.is_kept) {
+        let count = taken.iter().filter(|taken| !taken.is_kept).count();
+        output.status(
+            "Finished",
+            &format!("{} in {path}; `mcp-bindgen sync` takes their snapshots", counted(count, "more server")),
+        );
+    }
+}
+
+fn tell_of_files(found: &Found, output: &mut Output) {
+    for (path, note) in &found.notes {
+        output.warning(&format!("{}: {}", path.display(), printable(note)));
+    }
+}
+
+fn to_json(found: &Found, taken: &[Taken<'_>], written: Option<Written<'_>>) -> Value {
+    let of: BTreeMap<usize, &Taken<'_>> = taken.iter().map(|taken| (taken.index, taken)).collect();
+    let entries: Value =
+        found.entries.iter().enumerate().map(|(index, entry)| entry_to_json(entry, of.get(&index).copied())).collect();
+    let notes: Value = found.notes.iter().map(|(path, note)| json!({ "path": path, "note": note })).collect();
+    let errors: Value = found.errors.iter().map(|error| error.to_string()).collect();
+    json!({
+        "format": 1,
+        "mcp_toml": written.as_ref().map(|written| written.path),
+        "written": written.as_ref().is_some_and(|written| written.is_written),
+        "toml": written.as_ref().map(|written| written.text),
+        "entries": entries, "files": found.files,
+        "notes": notes, "errors": errors,
+    })
+}
+
+fn entry_to_json(entry: &Entry, taken: Option<&Taken<'_>>) -> Value {
+    let settled = match (&entry.found, taken) {
+        (Ok(server), None) => Some(settled(server, &server_name(&entry.name))),
+        _ => None,
+    };
+    let (status, server, (notes, variables)) = match (taken, &settled) {
+        (Some(taken), _) => {
+            let status = if taken.is_kept { "kept" } else { "added" };
+            (status, Some(&taken.server), (taken.notes.clone(), taken.variables.clone()))
+        }
+        (None, Some(settled)) => ("found", Some(&settled.0), about(entry, settled)),
+        (None, None) => ("refused", None, (entry.notes.clone(), Vec::new())),
+    };
+    let origin =
+        |origin: &Origin| json!({ "host": origin.host.name(), "path": origin.path, "name": shown(&origin.name) });
+    let variable = |variable: &Variable| json!({ "name": variable.name, "why": variable.why });
+    json!({
+        "name": shown(&entry.name),
+        "origins": entry.origins.iter().map(origin).collect::<Value>(),
+        "off": entry.off,
+        "status": status,
+        "why": entry.found.as_ref().err(),
+        "server": server.map(|server| &server.name),
+        "config": server.map(ServerConfig::to_json),
+        "variables": variables.iter().map(variable).collect::<Value>(),
+        "notes": notes,
+    })
+}

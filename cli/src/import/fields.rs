@@ -1,0 +1,183 @@
+//! The keys of one server: what is asked for is taken out, and what is left is told.
+
+use std::time::Duration;
+
+use mcp_model::parse_duration;
+use serde_json::{Map, Value};
+
+use super::placeholder::keys_in;
+use super::variable::shown;
+
+/// Longer than any argument of a program can be on Windows.
+const LONGEST_TEXT: usize = 32 * 1024;
+
+/// Why what people often write is not taken over.
+const REASONS: [(&[&str], &str); 10] = [
+    (&["headersHelper"], "it is a command, which is not run: write the headers, with placeholders"),
+    (&["envFile", "envfile", "env_file"], "the file is not read: name its variables in `inherit_env`"),
+    (
+        &["oauth", "auth", "scopes", "oauth_resource", "authProviderType", "CLIENT_ID", "targetAudience"],
+        "logging in by OAuth is the program's part: `ClientOptions::authorization`",
+    ),
+    (
+        &["trust", "autoApprove", "alwaysAllow", "approval_mode", "default_tools_approval_mode"],
+        "tools that need an approval are named in `approve`",
+    ),
+    (&["sandbox", "sandboxEnabled"], "what a server may see of the machine is said in `isolation`"),
+    (&["alwaysLoad", "dev", "required", "gallery"], "it is about the program that it was written for"),
+    (&["settings", "extension", "source"], "it belongs to an extension of the program that it was written for"),
+    (&["tcp"], "there is no transport for it"),
+    (
+        &["url", "serverUrl", "httpUrl", "command", "args", "env", "cwd", "headers", "env_vars", "http_headers"],
+        "the server is reached in another way",
+    ),
+    (&["remote"], "it has no part in reaching the server"),
+];
+
+/// The keys of a table that nobody has asked for yet.
+pub(super) struct Fields {
+    left: Map<String, Value>,
+    pub(super) notes: Vec<String>,
+    /// What makes the server one that cannot be started.
+    pub(super) fault: Option<String>,
+}
+
+impl Fields {
+    pub(super) fn new(map: Map<String, Value>) -> Self {
+        let mut fields = Self { left: map, notes: Vec::new(), fault: None };
+        fields.left.retain(|_, value| !value.is_null());
+        fields
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.left.contains_key(key)
+    }
+
+    /// What stands under the first of these keys that is there.
+    pub(super) fn take(&mut self, keys: &[&str]) -> Option<(String, Value)> {
+        let key = keys.iter().find(|key| self.left.contains_key(**key))?;
+        self.left.remove_entry(*key)
+    }
+
+    pub(super) fn put(&mut self, key: &str, value: Value) {
+        self.left.insert(key.to_owned(), value);
+    }
+
+    pub(super) fn text(&mut self, keys: &[&str]) -> Option<String> {
+        let (key, value) = self.take(keys)?;
+        let text = scalar(&value);
+        match text {
+            Some(text) => self.sound(&key, text),
+            None => {
+                self.fault.get_or_insert(format!("`{key}` is no text"));
+                None
+            }
+        }
+    }
+
+    pub(super) fn texts(&mut self, keys: &[&str]) -> Option<Vec<String>> {
+        let (key, value) = self.take(keys)?;
+        let list = match value {
+            Value::Array(list) => list,
+            one => vec![one],
+        };
+        let mut texts = Vec::new();
+        for value in &list {
+            match scalar(value) {
+                Some(text) => texts.extend(self.sound(&key, text)),
+                None => {
+                    self.fault.get_or_insert(format!("`{key}` holds something that is no text"));
+                }
+            }
+        }
+        Some(texts)
+    }
+
+    /// A table of texts, in order.
+    pub(super) fn pairs(&mut self, keys: &[&str]) -> Vec<(String, String)> {
+        let Some((key, value)) = self.take(keys) else { return Vec::new() };
+        let Value::Object(map) = value else {
+            self.fault.get_or_insert(format!("`{key}` is no table"));
+            return Vec::new();
+        };
+        let mut pairs = Vec::new();
+        for (name, value) in map {
+            match scalar(&value) {
+                // A name is never a placeholder, so what is secret in it cannot be kept out of mcp.toml.
+                Some(_) if shown(&name) != name || name.contains("${") => {
+                    self.notes.push(format!("`{}` in `{key}` is not taken over: it is no name", shown(&name)));
+                }
+                Some(text) => pairs.extend(self.sound(&key, text).map(|text| (name, text))),
+                None => self.notes.push(format!("`{name}` in `{key}` is not taken over: it is no text")),
+            }
+        }
+        pairs
+    }
+
+    /// A switch; None where it is not there.
+    pub(super) fn switch(&mut self, key: &str) -> Option<bool> {
+        let (_, value) = self.take(&[key])?;
+        let is_on = value.as_bool();
+        if is_on.is_none() {
+            self.notes.push(format!("`{key}` is not taken over: it is neither true nor false"));
+        }
+        is_on
+    }
+
+    /// A time, in milliseconds or seconds where it is a number.
+    pub(super) fn time(&mut self, key: &str, is_seconds: bool) -> Option<Duration> {
+        let (_, value) = self.take(&[key])?;
+        let unit = if is_seconds { 1.0 } else { 0.001 };
+        let time = match &value {
+            Value::Number(number) => number.as_f64().and_then(|number| Duration::try_from_secs_f64(number * unit).ok()),
+            Value::String(text) => parse_duration(text),
+            _ => None,
+        };
+        let whole = time.and_then(|time| u64::try_from(time.as_millis()).ok()).filter(|milliseconds| *milliseconds > 0);
+        if whole.is_none() {
+            self.notes.push(format!("`{key}` is not taken over: it is no time above zero"));
+        }
+        whole.map(Duration::from_millis)
+    }
+
+    /// Tells of every key that nobody has asked for.
+    pub(super) fn rest(&mut self) {
+        for (key, value) in std::mem::take(&mut self.left) {
+            self.notes.push(left_out(&key, &value));
+        }
+    }
+
+    /// The text, unless no program could be started with it.
+    fn sound(&mut self, key: &str, text: String) -> Option<String> {
+        let why = match () {
+            () if text.contains('\0') => "holds a text with a NUL",
+            () if text.len() > LONGEST_TEXT => "holds a text of more than 32 KiB",
+            () => return Some(text),
+        };
+        self.fault.get_or_insert(format!("`{key}` {why}"));
+        None
+    }
+}
+
+/// That a key is not taken over, what is in it, and why.
+pub(super) fn left_out(key: &str, value: &Value) -> String {
+    let inside = match value {
+        Value::Object(inner) => keys_in(inner),
+        Value::Array(list) => list.iter().filter_map(Value::as_object).flat_map(keys_in).collect(),
+        _ => Vec::new(),
+    };
+    let inside = if inside.is_empty() { String::new() } else { format!(" (with {})", inside.join(", ")) };
+    let reason = REASONS.iter().find(|(keys, _)| keys.contains(&key));
+    let reason = reason.map_or("mcp.toml has nothing like it", |(_, reason)| reason);
+    format!("`{}`{inside} is not taken over: {reason}", shown(key))
+}
+
+/// Numbers and booleans are texts for most hosts.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(value) => Some(value.to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,128 @@
+//! One server in several places.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use mcp_model::{ServerConfig, Transport};
+
+use super::entry::Entry;
+use super::variable::{server_name, settled, shown};
+
+/// The servers of one host: of two of one name, the host uses the one that comes first, the whole of it.
+pub(super) fn of_one_host(files: Vec<Vec<Entry>>, entries: &mut Vec<Entry>) {
+    let mut known: HashMap<String, usize> = HashMap::new();
+    let mut of_host: Vec<Entry> = files.into_iter().flatten().collect();
+    of_host.sort_by_key(|entry| entry.is_of_user);
+    for entry in of_host {
+        match known.get(&entry.name) {
+            Some(index) => {
+                let Some(used) = entries.get_mut(*index) else { continue };
+                let place = entry.origins.first().map(|origin| origin.path.display().to_string()).unwrap_or_default();
+                if !is_same(used, &entry) {
+                    used.notes.push(format!("another one of this name, in {place}, is not used by its program"));
+                }
+            }
+            None => {
+                known.insert(entry.name.clone(), entries.len());
+                entries.push(entry);
+            }
+        }
+    }
+}
+
+/// Makes one entry of what several hosts have: the same to the last secret under whatever name, or the same but for its
+/// secrets under one name.
+pub(super) fn of_all(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut merged: Vec<Entry> = Vec::new();
+    let mut by_content: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+    for mut entry in entries {
+        let Some(content) = content(&entry) else {
+            merged.push(entry);
+            continue;
+        };
+        let alike = by_content.entry(content).or_default();
+        let namesakes = by_name.entry(server_name(&entry.name)).or_default();
+        let is_of_other_host = |index: &usize| {
+            let other = merged.get(*index);
+            other.is_some_and(|other| {
+                other.origins.iter().all(|origin| entry.origins.iter().all(|own| own.host != origin.host))
+            })
+        };
+        let is_alike =
+            |index: &usize| merged.get(*index).is_some_and(|other| without_secrets(other) == without_secrets(&entry));
+        let same = alike
+            .iter()
+            .find(|index| is_of_other_host(index))
+            .or_else(|| namesakes.iter().find(|index| is_of_other_host(index) && is_alike(index)))
+            .copied();
+        let Some(other) = same.and_then(|index| merged.get_mut(index)) else {
+            alike.push(merged.len());
+            namesakes.push(merged.len());
+            merged.push(entry);
+            continue;
+        };
+        let place = entry.origins.first().map(|origin| origin.path.display().to_string()).unwrap_or_default();
+        if !is_same(other, &entry) {
+            other.notes.push(format!("{place} has it with other secrets"));
+        }
+        if entry.name != other.name {
+            other.notes.push(format!("{place} has it as `{}`", shown(&entry.name)));
+        }
+        match (&other.off, &entry.off) {
+            (Some(off), None) => {
+                let off = format!("switched off in {}: {off}", first_place(other));
+                other.notes.push(off);
+                other.off = None;
+            }
+            (None, Some(off)) => other.notes.push(format!("switched off in {place}: {off}")),
+            _ => {}
+        }
+        if times(other) != times(&entry) {
+            other.notes.push(format!("{place} has other time limits"));
+        }
+        for note in entry.notes.drain(..) {
+            if !other.notes.contains(&note) {
+                other.notes.push(note);
+            }
+        }
+        other.origins.append(&mut entry.origins);
+    }
+    merged
+}
+
+fn first_place(entry: &Entry) -> String {
+    entry.origins.first().map(|origin| origin.path.display().to_string()).unwrap_or_default()
+}
+
+/// What a server is, whatever it is called and however long it may take. It holds secrets, and is only compared.
+fn content(entry: &Entry) -> Option<String> {
+    let server = bare(entry)?;
+    let reached = match &server.transport {
+        Transport::Stdio { command, args, cwd } => format!("{:?}", (command, args, cwd)),
+        Transport::Http { url, headers } => format!("{:?}", ("http", url, headers)),
+        Transport::Sse { url, headers } => format!("{:?}", ("sse", url, headers)),
+    };
+    let ServerConfig { env, inherit_env, tools, exclude, approve, .. } = &server;
+    Some(format!("{reached}{:?}", (env, inherit_env, tools, exclude, approve)))
+}
+
+fn without_secrets(entry: &Entry) -> Option<ServerConfig> {
+    bare(entry).map(|server| settled(&server, &server.name).0)
+}
+
+fn bare(entry: &Entry) -> Option<ServerConfig> {
+    let mut server = entry.found.as_ref().ok()?.clone();
+    "server".clone_into(&mut server.name);
+    (server.timeout, server.connect_timeout, server.description) = (None, None, None);
+    Some(server)
+}
+
+fn times(entry: &Entry) -> Option<(Option<Duration>, Option<Duration>)> {
+    entry.found.as_ref().ok().map(|server| (server.timeout, server.connect_timeout))
+}
+
+/// Whether two are one server, to the last secret.
+fn is_same(one: &Entry, other: &Entry) -> bool {
+    bare(one).is_some_and(|one| bare(other).is_some_and(|other| one == other))
+}

@@ -1,0 +1,334 @@
+//! What stands for something else in the texts of each host, as `mcp.toml` writes it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::host::{Host, Platform};
+use super::variable::{Variable, in_capitals, shown, variable};
+
+/// What VS Code asks for when a server is started.
+#[derive(Default)]
+pub(super) struct Inputs(BTreeMap<String, Input>);
+
+struct Input {
+    variable: String,
+    why: String,
+    default: Option<String>,
+    is_used: bool,
+}
+
+impl Inputs {
+    /// Reads `inputs`; what is not understood is said.
+    pub(super) fn read(list: Value, notes: &mut Vec<String>) -> Self {
+        let mut inputs = BTreeMap::new();
+        let Value::Array(list) = list else {
+            notes.push("`inputs` is no list".to_owned());
+            return Self::default();
+        };
+        let mut variables = BTreeSet::new();
+        for input in list {
+            let Value::Object(mut input) = input else { continue };
+            let mut text = |key: &str| input.remove(key).and_then(|value| value.as_str().map(str::to_owned));
+            let Some(id) = text("id") else {
+                notes.push("an input without `id` is of no use".to_owned());
+                continue;
+            };
+            let (kind, description, default) = (text("type"), text("description"), text("default"));
+            let is_password = input.remove("password").is_some_and(|value| value == true);
+            let mut name = in_capitals(&id);
+            if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
+                name.insert(0, '_');
+            }
+            while !variables.insert(name.clone()) {
+                name.push('_');
+            }
+            let mut why = format!("input `{}`", shown(&id));
+            if let Some(description) = description {
+                why.push_str(&format!(", \"{}\"", shown(&description)));
+            }
+            if kind.as_deref() == Some("command") {
+                why.push_str(", which a command gives that is not run");
+            }
+            if let Some(Value::Array(options)) = input.remove("options") {
+                why.push_str(&format!(", one of {} options", options.len()));
+            }
+            let default = default.filter(|default| {
+                let is_plain = !is_password && !default.contains(['}', '$']);
+                if !is_plain {
+                    notes.push(format!("the `default` of input `{}` is left out", shown(&id)));
+                }
+                is_plain
+            });
+            for key in input.keys() {
+                notes.push(format!("`{}` of input `{}` is not taken over", shown(key), shown(&id)));
+            }
+            inputs.insert(id, Input { variable: name, why, default, is_used: false });
+        }
+        Self(inputs)
+    }
+
+    /// Those that no server asks for.
+    pub(super) fn unused(&self) -> Vec<String> {
+        let unused = self.0.iter().filter(|(_, input)| !input.is_used);
+        unused.map(|(_, input)| format!("{} is asked for by no server", input.why)).collect()
+    }
+}
+
+/// Translates the texts of one server.
+pub(super) struct Translation<'a> {
+    pub(super) host: Host,
+    pub(super) platform: Platform,
+    pub(super) inputs: &'a mut Inputs,
+    /// The name of the project's folder.
+    pub(super) workspace_name: Option<String>,
+    pub(super) server: &'a str,
+    pub(super) notes: Vec<String>,
+    pub(super) variables: Vec<Variable>,
+    pub(super) uses_workspace: bool,
+    /// What is plain text for the host, and would be a placeholder here.
+    pub(super) plain: BTreeSet<String>,
+}
+
+/// Where a text stands.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// As a message says it.
+    pub(super) label: &'a str,
+    /// What a variable for it is named after.
+    pub(super) key: &'a str,
+    /// What the folder of the project is from there.
+    pub(super) workspace: &'a str,
+    pub(super) is_env: bool,
+}
+
+enum Meaning {
+    /// This, as `mcp.toml` writes it.
+    Is(String),
+    /// What it is cannot be written, and a variable is set to it.
+    Elsewhere,
+    /// Nothing: it is plain text.
+    Text,
+}
+
+impl Translation<'_> {
+    pub(super) fn translate(&mut self, place: Place<'_>, text: &str) -> String {
+        if !text.contains(['$', '{', '%']) {
+            return text.to_owned();
+        }
+        let mut translated = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(['$', '{', '%']) {
+            translated.push_str(rest.get(..at).unwrap_or_default());
+            rest = rest.get(at..).unwrap_or_default();
+            let Some((whole, inside)) = self.token(rest, place) else {
+                let first = rest.chars().next().map_or(1, char::len_utf8);
+                translated.push_str(rest.get(..first).unwrap_or_default());
+                rest = rest.get(first..).unwrap_or_default();
+                continue;
+            };
+            match self.meaning(inside, place) {
+                Meaning::Is(ours) => translated.push_str(&ours),
+                Meaning::Elsewhere => {
+                    let name = variable(self.server, place.key);
+                    let why = format!("what `{}` stands for in {}, which is not looked at", shown(whole), place.label);
+                    translated.push_str(&format!("${{{name}}}"));
+                    self.need(name, why);
+                }
+                Meaning::Text => {
+                    if reads_as_ours(whole, inside) {
+                        self.plain.insert(whole.to_owned());
+                    }
+                    translated.push_str(whole);
+                }
+            }
+            rest = rest.get(whole.len()..).unwrap_or_default();
+        }
+        translated.push_str(rest);
+        translated
+    }
+
+    fn need(&mut self, name: String, why: String) {
+        if !self.variables.iter().any(|known| known.name == name) {
+            self.variables.push(Variable { name, why });
+        }
+    }
+
+    /// What the text begins with that the host, or we, would replace: the whole of it, and what it names.
+    fn token<'t>(&self, text: &'t str, place: Place<'_>) -> Option<(&'t str, &'t str)> {
+        let enclosed = |start: &str, end: char| {
+            let inside = text.strip_prefix(start)?;
+            let inside = inside.get(..inside.find(end)?)?;
+            Some((text.get(..start.len() + inside.len() + end.len_utf8())?, inside))
+        };
+        if text.starts_with("${") {
+            return enclosed("${", '}');
+        }
+        match self.host {
+            Host::Opencode if text.starts_with('{') => enclosed("{", '}').filter(|(_, inside)| inside.contains(':')),
+            Host::Gemini if text.starts_with('$') => {
+                let name = text.get(1..)?;
+                let end = name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
+                let name = name.get(..end).filter(|name| is_variable(name))?;
+                Some((text.get(..=end)?, name))
+            }
+            Host::Gemini if text.starts_with('%') && place.is_env && self.platform == Platform::Windows => {
+                enclosed("%", '%').filter(|(_, inside)| is_variable(inside))
+            }
+            _ => None,
+        }
+    }
+
+    fn meaning(&mut self, inside: &str, place: Place<'_>) -> Meaning {
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inside, None),
+        };
+        let variable = |name: &str| Meaning::Is(format!("${{{name}}}"));
+        match self.host {
+            Host::ClaudeDesktop | Host::Codex | Host::Zed => Meaning::Text,
+            Host::ClaudeCode if is_variable(name) => variable(inside),
+            // There an unset variable is nothing.
+            Host::Gemini if is_variable(name) && default.is_none() && place.is_env => variable(&format!("{name}:-")),
+            Host::Gemini if is_variable(name) => variable(inside),
+            Host::ClaudeCode | Host::Gemini => Meaning::Text,
+            Host::Opencode => match inside.split_once(':') {
+                Some(("env", name)) if is_variable(name) => variable(&format!("{name}:-")),
+                Some(("file", _)) => Meaning::Elsewhere,
+                _ => Meaning::Text,
+            },
+            Host::Cursor | Host::Vscode | Host::Windsurf | Host::File => self.of_editor(inside, place),
+        }
+    }
+
+    fn of_editor(&mut self, inside: &str, place: Place<'_>) -> Meaning {
+        match inside {
+            "workspaceFolder" | "workspaceRoot" => {
+                self.uses_workspace = true;
+                return Meaning::Is(place.workspace.to_owned());
+            }
+            "workspaceFolderBasename" | "workspaceRootFolderName" => {
+                return self.workspace_name.clone().map_or(Meaning::Elsewhere, Meaning::Is);
+            }
+            "userHome" if self.platform == Platform::Windows => return Meaning::Is("${USERPROFILE}".to_owned()),
+            "userHome" => return Meaning::Is("${HOME}".to_owned()),
+            "pathSeparator" | "/" => {
+                let separator = if self.platform == Platform::Windows { "\\" } else { "/" };
+                return Meaning::Is(separator.to_owned());
+            }
+            _ => {}
+        }
+        match inside.split_once(':') {
+            Some(("env", name)) if is_variable(name.split(":-").next().unwrap_or_default()) => {
+                Meaning::Is(format!("${{{name}}}"))
+            }
+            Some(("input", id)) => Meaning::Is(self.input(id, place)),
+            // A default is not what is meant by a kind of thing.
+            Some((name, default)) if default.starts_with('-') && is_variable(name) => {
+                Meaning::Is(format!("${{{inside}}}"))
+            }
+            Some(_) => Meaning::Elsewhere,
+            None if is_variable(inside) => Meaning::Is(format!("${{{inside}}}")),
+            None => Meaning::Text,
+        }
+    }
+
+    fn input(&mut self, id: &str, place: Place<'_>) -> String {
+        if let Some(input) = self.inputs.0.get_mut(id) {
+            input.is_used = true;
+            let (name, why) = (input.variable.clone(), input.why.clone());
+            let default = input.default.as_ref().map(|default| format!(":-{default}")).unwrap_or_default();
+            let placeholder = format!("${{{name}{default}}}");
+            self.need(name, why);
+            return placeholder;
+        }
+        self.notes.push(format!("input `{}` in {} is described nowhere", shown(id), place.label));
+        let name = in_capitals(id);
+        let name = if is_variable(&name) { name } else { format!("_{name}") };
+        self.need(name.clone(), format!("input `{}`", shown(id)));
+        format!("${{{name}}}")
+    }
+}
+
+/// Whether `mcp.toml` would replace it.
+fn reads_as_ours(whole: &str, inside: &str) -> bool {
+    let name = inside.strip_prefix("env:").unwrap_or(inside);
+    let name = name.split(":-").next().unwrap_or_default();
+    whole.starts_with("${") && (is_variable(name) || inside.starts_with("keyring:"))
+}
+
+pub(super) fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+}
+
+/// What nobody has asked for in a table, by its keys.
+pub(super) fn keys_in(map: &Map<String, Value>) -> Vec<String> {
+    let mut keys = Vec::new();
+    for (key, value) in map {
+        keys.push(format!("`{}`", shown(key)));
+        match value {
+            Value::Object(inner) => keys.extend(keys_in(inner)),
+            Value::Array(list) => {
+                list.iter().filter_map(Value::as_object).for_each(|inner| keys.extend(keys_in(inner)));
+            }
+            _ => {}
+        }
+    }
+    keys.dedup();
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn translated(host: Host, is_env: bool, text: &str) -> (String, Vec<String>) {
+        let mut notes = Vec::new();
+        let mut inputs = Inputs::read(
+            json!([
+                {"type": "promptString", "id": "api-key", "description": "the key", "password": true},
+                {"type": "pickString", "id": "level", "default": "info", "options": ["info", "debug"]},
+            ]),
+            &mut notes,
+        );
+        let mut translation = Translation {
+            host,
+            platform: Platform::Windows,
+            inputs: &mut inputs,
+            workspace_name: Some("app".to_owned()),
+            server: "x",
+            notes,
+            variables: Vec::new(),
+            uses_workspace: false,
+            plain: BTreeSet::new(),
+        };
+        let place = Place { label: "`args`", key: "key", workspace: ".", is_env };
+        let text = translation.translate(place, text);
+        (text, translation.variables.into_iter().map(|variable| variable.name).collect())
+    }
+
+    #[test]
+    fn every_host_has_placeholders_of_its_own() {
+        for (host, text, expected) in [
+            (Host::ClaudeDesktop, "${A} $A", "${A} $A"),
+            (Host::ClaudeCode, "${A} ${B:-c} $A {env:A} 100%", "${A} ${B:-c} $A {env:A} 100%"),
+            (Host::Cursor, "${env:A}/${userHome}", "${A}/${USERPROFILE}"),
+            (Host::Cursor, "${workspaceFolder}${/}x", ".\\x"),
+            (Host::Cursor, "${workspaceFolderBasename}${pathSeparator}", "app\\"),
+            (Host::Vscode, "Bearer ${input:api-key}", "Bearer ${API_KEY}"),
+            (Host::Vscode, "${input:level}", "${LEVEL:-info}"),
+            (Host::Vscode, "${input:who}", "${WHO}"),
+            (Host::Vscode, "${command:x.y} ${", "${X_KEY} ${"),
+            (Host::Windsurf, "${file:/run/key}", "${X_KEY}"),
+            (Host::Gemini, "$A-${B}-${C:-d} $ $1", "${A}-${B}-${C:-d} $ $1"),
+            (Host::Opencode, "{env:A} {file:x} {\"a\": 1}", "${A:-} ${X_KEY} {\"a\": 1}"),
+        ] {
+            assert_eq!(translated(host, false, text).0, expected, "{host:?}");
+        }
+        assert_eq!(translated(Host::Gemini, true, "$A ${B} ${C:-d} %D%").0, "${A:-} ${B:-} ${C:-d} ${D:-}");
+        assert_eq!(translated(Host::Vscode, false, "${input:api-key}${input:level}").1, ["API_KEY", "LEVEL"]);
+    }
+}

@@ -1,0 +1,307 @@
+//! Which of the servers that were found are meant.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::BufRead;
+
+use mcp_model::{is_server_name, nearest, printable};
+
+use super::entry::Entry;
+use super::host::Host;
+use super::variable::{server_name, shown};
+use crate::exit::Failure;
+
+/// How many names a message lists.
+const LISTED: usize = 20;
+
+/// A server that is to be taken over.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Choice {
+    pub(crate) index: usize,
+    /// Its name in `mcp.toml`.
+    pub(crate) name: String,
+}
+
+/// The servers that were asked for, and with `all` every other one that is switched on and can be taken over.
+///
+/// # Errors
+/// Where a server is not there, cannot be taken over, or two would have one name.
+pub(crate) fn choose(entries: &[Entry], wanted: &[String], all: bool) -> Result<Vec<Choice>, Failure> {
+    let mut chosen: Vec<Choice> = Vec::new();
+    for text in wanted {
+        let choice = one(entries, text)?;
+        if !chosen.contains(&choice) {
+            chosen.push(choice);
+        }
+    }
+    if all {
+        let taken: BTreeSet<usize> = chosen.iter().map(|choice| choice.index).collect();
+        let names: BTreeSet<String> = chosen.iter().map(|choice| choice.name.clone()).collect();
+        let others = entries.iter().enumerate().filter(|(index, entry)| {
+            entry.found.is_ok()
+                && entry.off.is_none()
+                && !taken.contains(index)
+                && !names.contains(&server_name(&entry.name))
+        });
+        chosen.extend(others.map(|(index, entry)| Choice { index, name: server_name(&entry.name) }));
+    }
+    told_apart(entries, &chosen)?;
+    Ok(chosen)
+}
+
+fn one(entries: &[Entry], text: &str) -> Result<Choice, Failure> {
+    let (meant, name) = match matching(entries, text) {
+        found if !found.is_empty() => (found, None),
+        _ => match text.rsplit_once('=') {
+            Some((text, name)) if !is_server_name(name) => {
+                return Err(Failure::usage(format!(
+                    "`{}` cannot be the name of a server\n  = help: it begins with a small letter or a digit, and has those, `-` and `_`; `{}` is what it would be of",
+                    printable(name),
+                    printable(text)
+                )));
+            }
+            Some((text, name)) => (matching(entries, text), Some(name)),
+            None => (Vec::new(), None),
+        },
+    };
+    match meant.as_slice() {
+        [] => Err(unknown(entries, text)),
+        [index] => {
+            let Some(entry) = entries.get(*index) else { return Err(unknown(entries, text)) };
+            if let Err(why) = &entry.found {
+                let name = shown(&entry.name);
+                return Err(Failure::new(format!(
+                    "server `{name}` cannot be taken over: {why}\n  = note: nothing was written"
+                )));
+            }
+            let name = name.map_or_else(|| server_name(&entry.name), str::to_owned);
+            Ok(Choice { index: *index, name })
+        }
+        several => {
+            let places: Vec<String> = several.iter().filter_map(|index| entries.get(*index)).map(place).collect();
+            let commands: Vec<String> = several
+                .iter()
+                .filter_map(|index| entries.get(*index))
+                .map(|entry| format!("`{}`", exactly(entry)))
+                .collect();
+            Err(Failure::usage(format!(
+                "there are {} servers `{}`: {}\n  = help: say which, {}",
+                several.len(),
+                printable(text),
+                places.join(", "),
+                commands.join(" or ")
+            )))
+        }
+    }
+}
+
+/// The entries that a text names: as a host has it, or as it would be here, perhaps with the host.
+fn matching(entries: &[Entry], text: &str) -> Vec<usize> {
+    let named = |name: &str, host: Option<Host>| -> Vec<usize> {
+        let of_host = |entry: &Entry, is: &dyn Fn(&str) -> bool| {
+            entry.origins.iter().any(|origin| host.is_none_or(|host| origin.host == host) && is(&origin.name))
+        };
+        let all = |is: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            entries.iter().enumerate().filter(|(_, entry)| of_host(entry, is)).map(|(index, _)| index).collect()
+        };
+        let exact = all(&|known| known == name);
+        if exact.is_empty() { all(&|known| server_name(known) == name) } else { exact }
+    };
+    let found = named(text, None);
+    match text.rsplit_once('@').map(|(name, host)| (name, Host::named(host))) {
+        Some((name, Some(host))) if found.is_empty() => named(name, Some(host)),
+        _ => found,
+    }
+}
+
+/// Refuses two servers of one name.
+fn told_apart(entries: &[Entry], chosen: &[Choice]) -> Result<(), Failure> {
+    let mut names: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for choice in chosen {
+        names.entry(&choice.name).or_default().extend(entries.get(choice.index));
+    }
+    let clashes: Vec<String> = names
+        .iter()
+        .filter(|(_, entries)| entries.len() > 1)
+        .map(|(name, entries)| {
+            let places: Vec<String> = entries.iter().map(|entry| place(entry)).collect();
+            let last = entries.last().map(|entry| exactly(entry)).unwrap_or_default();
+            let first = entries.first().map(|entry| exactly(entry)).unwrap_or_default();
+            format!(
+                "{} servers would be `{name}`: {}\n  = help: name the one that is meant, `{first}`, or give one another name, `{last}=NAME`",
+                entries.len(),
+                places.join(", ")
+            )
+        })
+        .collect();
+    if clashes.is_empty() {
+        return Ok(());
+    }
+    let more = clashes.len().saturating_sub(LISTED);
+    let mut message = clashes.into_iter().take(LISTED).collect::<Vec<_>>().join("\n");
+    if more > 0 {
+        message.push_str(&format!("\nand {more} more names"));
+    }
+    Err(Failure::new(format!("{message}\n  = note: nothing was written")))
+}
+
+/// `github` of cursor.
+fn place(entry: &Entry) -> String {
+    let hosts: Vec<&str> = entry.origins.iter().map(|origin| origin.host.name()).collect();
+    format!("`{}` of {}", shown(&entry.name), hosts.join(" and "))
+}
+
+/// What names this entry and no other.
+fn exactly(entry: &Entry) -> String {
+    let host = entry.origins.first().map_or(Host::File, |origin| origin.host);
+    format!("{}@{}", shown(&entry.name), host.name())
+}
+
+fn unknown(entries: &[Entry], text: &str) -> Failure {
+    let names = || entries.iter().map(|entry| entry.name.as_str());
+    let help = match nearest(text, names().take(LISTED * 50)).first() {
+        Some(near) => format!("did you mean `{}`?", shown(near)),
+        None => format!("there are {}", listed(entries)),
+    };
+    Failure::usage(format!("there is no server `{}` to take over\n  = help: {help}", printable(text)))
+}
+
+fn listed(entries: &[Entry]) -> String {
+    let names: Vec<String> = entries.iter().take(LISTED).map(|entry| format!("`{}`", shown(&entry.name))).collect();
+    let more = entries.len().saturating_sub(LISTED);
+    if more > 0 { format!("{} and {more} more", names.join(", ")) } else { names.join(", ") }
+}
+
+/// The commands that take the servers over, for those who cannot be asked.
+pub(crate) fn commands(entries: &[Entry], from: Option<&str>) -> Vec<String> {
+    let from = from.map(|from| format!(" --from {}", quoted(from))).unwrap_or_default();
+    let mut count: BTreeMap<String, usize> = BTreeMap::new();
+    let takeable: Vec<&Entry> = entries.iter().filter(|entry| entry.found.is_ok()).collect();
+    for entry in &takeable {
+        *count.entry(server_name(&entry.name)).or_default() += 1;
+    }
+    let mut commands: Vec<String> = takeable
+        .iter()
+        .take(LISTED)
+        .map(|entry| {
+            let is_one = count.get(&server_name(&entry.name)) == Some(&1);
+            let name = if is_one { shown(&entry.name) } else { exactly(entry) };
+            format!("mcp-bindgen import{from} {}", quoted(&name))
+        })
+        .collect();
+    if takeable.len() > LISTED {
+        commands.push(format!("and so on for {} more", takeable.len() - LISTED));
+    }
+    commands.push(format!("mcp-bindgen import{from} --all"));
+    commands
+}
+
+fn quoted(text: &str) -> String {
+    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.@/:".contains(c)) && !text.is_empty();
+    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+/// What is answered to the question which servers are meant: numbers, ranges of them, `all`, or nothing for none.
+/// Gives what [`choose`] takes, and whether all are meant.
+///
+/// # Errors
+/// Where it cannot be read, or is none of these.
+pub(crate) fn answered(input: &mut dyn BufRead, entries: &[Entry]) -> Result<(Vec<String>, bool), Failure> {
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    if line.trim().eq_ignore_ascii_case("all") {
+        return Ok((Vec::new(), true));
+    }
+    let mut wanted = Vec::new();
+    for part in line.split([',', ' ']).map(str::trim).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| text.parse::<usize>().ok().filter(|number| (1..=entries.len()).contains(number));
+        let (Some(first), Some(last)) = (number(first), number(last)) else {
+            let message = format!("`{}` is none of the numbers from 1 to {}", printable(part), entries.len());
+            return Err(Failure::usage(message));
+        };
+        wanted.extend(entries.iter().take(last).skip(first - 1).map(|entry| {
+            let host = entry.origins.first().map_or(Host::File, |origin| origin.host);
+            format!("{}@{}", entry.name, host.name())
+        }));
+    }
+    Ok((wanted, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use mcp_model::ServerConfig;
+
+    use super::super::entry::Origin;
+    use super::*;
+
+    fn entry(name: &str, host: Host, found: Result<&str, &str>, is_off: bool) -> Entry {
+        Entry {
+            name: name.to_owned(),
+            origins: vec![Origin { host, path: PathBuf::from("/x"), name: name.to_owned() }],
+            found: found.map(|package| ServerConfig::npm("x", package)).map_err(str::to_owned),
+            off: is_off.then(|| "`disabled` is true".to_owned()),
+            variables: Vec::new(),
+            notes: Vec::new(),
+            is_of_user: false,
+        }
+    }
+
+    fn entries() -> Vec<Entry> {
+        vec![
+            entry("git", Host::Cursor, Ok("a"), false),
+            entry("git", Host::Codex, Ok("b"), false),
+            entry("My Server", Host::Cursor, Ok("c"), false),
+            entry("my-server", Host::Cursor, Ok("d"), false),
+            entry("off", Host::Zed, Ok("e"), true),
+            entry("socket", Host::Zed, Err("it speaks `ws`"), false),
+        ]
+    }
+
+    fn chosen(wanted: &[&str], all: bool) -> Result<Vec<(usize, String)>, String> {
+        let wanted: Vec<String> = wanted.iter().map(|text| (*text).to_owned()).collect();
+        let chosen = choose(&entries(), &wanted, all).map_err(|failure| failure.message)?;
+        Ok(chosen.into_iter().map(|choice| (choice.index, choice.name)).collect())
+    }
+
+    #[test]
+    fn what_is_named_is_taken() {
+        let is = |index: usize, name: &str| Ok(vec![(index, name.to_owned())]);
+        assert_eq!(chosen(&["git@codex"], false), is(1, "git"));
+        assert_eq!(chosen(&["git@codex=work"], false), is(1, "work"));
+        assert_eq!(chosen(&["My Server"], false), is(2, "my-server"));
+        assert_eq!(chosen(&["my-server"], false), is(3, "my-server"));
+        assert_eq!(chosen(&["off"], false), is(4, "off"));
+        let all = chosen(&["git@cursor", "My Server=mine"], true).unwrap();
+        assert_eq!(
+            all.iter().map(|(index, _)| *index).collect::<Vec<_>>(),
+            [0, 2, 1, 3].into_iter().filter(|index| *index != 1).collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn what_is_not_clear_is_refused() {
+        for (wanted, all, said) in [
+            (&["git"][..], false, "say which, `git@cursor` or `git@codex`"),
+            (&["git@cursor", "git@codex"], false, "2 servers would be `git`: `git` of cursor, `git` of codex"),
+            (&["My Server", "my-server"], false, "`My Server` of cursor, `my-server` of cursor"),
+            (&[], true, "2 servers would be `git`"),
+            (&["socket"], false, "cannot be taken over: it speaks `ws`"),
+            (&["gti@cursor"], false, "there is no server `gti@cursor`"),
+            (&["git@cursor=A B"], false, "`A B` cannot be the name"),
+        ] {
+            let message = chosen(wanted, all).unwrap_err();
+            assert!(message.contains(said), "{message}");
+        }
+    }
+
+    #[test]
+    fn answers_are_numbers() {
+        let answer = |line: &str| answered(&mut line.as_bytes(), &entries()).map_err(|failure| failure.message);
+        assert_eq!(answer("all\n"), Ok((vec![], true)));
+        assert_eq!(answer("\n"), Ok((vec![], false)));
+        assert_eq!(answer("1, 4-5\n").unwrap().0, ["git@cursor", "my-server@cursor", "off@zed"]);
+        assert!(answer("7").unwrap_err().contains("from 1 to 6") && answer("x").is_err());
+    }
+}

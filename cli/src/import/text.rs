@@ -1,0 +1,153 @@
+//! The files of hosts, JSON with comments and TOML, as one kind of value.
+
+use jsonc_parser::ast;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use mcp_model::FileError;
+use serde_json::{Map, Value};
+use toml_edit::DocumentMut;
+
+/// What hosts take beside JSON.
+const LENIENT_JSON: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// A file that was read.
+#[derive(Default)]
+pub(super) struct Document {
+    pub(super) root: Map<String, Value>,
+    /// Keys that are there twice; hosts take the last one.
+    pub(super) twice: Vec<String>,
+}
+
+/// Reads JSON with comments and trailing commas. An empty file holds nothing.
+///
+/// # Errors
+/// With line and column, and with nothing of what is in the file.
+pub(super) fn json(text: &str) -> Result<Document, FileError> {
+    let parsed = parse_to_ast(text, &CollectOptions::default(), &LENIENT_JSON).map_err(|error| {
+        let (line, column) = position(text, error.range().start);
+        FileError::new(format!("not valid JSON: {}", error.kind().to_string().to_lowercase())).at(line, column)
+    })?;
+    let mut document = Document::default();
+    match parsed.value {
+        None => Ok(document),
+        Some(value) => match from_json(value, &mut document.twice) {
+            Value::Object(root) => Ok(Document { root, ..document }),
+            _ => Err(FileError::new("the file is no JSON object").at(1, 1)),
+        },
+    }
+}
+
+fn from_json(value: ast::Value<'_>, twice: &mut Vec<String>) -> Value {
+    match value {
+        ast::Value::NullKeyword(_) => Value::Null,
+        ast::Value::BooleanLit(literal) => literal.value.into(),
+        ast::Value::NumberLit(literal) => {
+            serde_json::from_str(literal.value).unwrap_or_else(|_| Value::String(literal.value.to_owned()))
+        }
+        ast::Value::StringLit(literal) => Value::String(literal.value.into_owned()),
+        ast::Value::Array(array) => array.elements.into_iter().map(|element| from_json(element, twice)).collect(),
+        ast::Value::Object(object) => {
+            let mut map = Map::new();
+            for property in object.properties {
+                let key = property.name.into_string();
+                let value = from_json(property.value, twice);
+                if map.insert(key.clone(), value).is_some() {
+                    twice.push(key);
+                }
+            }
+            Value::Object(map)
+        }
+    }
+}
+
+/// Reads TOML.
+///
+/// # Errors
+/// As [`json`].
+pub(super) fn toml(text: &str) -> Result<Document, FileError> {
+    let document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+        // What it prints repeats the line, which may hold a secret.
+        let (line, column) = position(text, error.span().map_or(0, |span| span.start));
+        FileError::new("not valid TOML").at(line, column)
+    })?;
+    let root = document.iter().map(|(key, item)| (key.to_owned(), from_toml(item))).collect();
+    Ok(Document { root, twice: Vec::new() })
+}
+
+fn from_toml(item: &toml_edit::Item) -> Value {
+    match item {
+        toml_edit::Item::None => Value::Null,
+        toml_edit::Item::Value(value) => from_toml_value(value),
+        toml_edit::Item::Table(table) => {
+            Value::Object(table.iter().map(|(key, item)| (key.to_owned(), from_toml(item))).collect())
+        }
+        toml_edit::Item::ArrayOfTables(tables) => tables
+            .iter()
+            .map(|table| Value::Object(table.iter().map(|(key, item)| (key.to_owned(), from_toml(item))).collect()))
+            .collect(),
+    }
+}
+
+fn from_toml_value(value: &toml_edit::Value) -> Value {
+    match value {
+        toml_edit::Value::String(text) => Value::String(text.value().clone()),
+        toml_edit::Value::Integer(number) => (*number.value()).into(),
+        toml_edit::Value::Float(number) => (*number.value()).into(),
+        toml_edit::Value::Boolean(value) => (*value.value()).into(),
+        toml_edit::Value::Datetime(date) => Value::String(date.value().to_string()),
+        toml_edit::Value::Array(array) => array.iter().map(from_toml_value).collect(),
+        toml_edit::Value::InlineTable(table) => {
+            Value::Object(table.iter().map(|(key, value)| (key.to_owned(), from_toml_value(value))).collect())
+        }
+    }
+}
+
+/// Line and column of a place, both from 1; columns count characters.
+fn position(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (before.matches('\n').count() + 1, line.chars().count() + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_read_as_hosts_read_them() {
+        let text = "// ours\n{\"a\": [1, 2.5, true, null,], /* two */ \"b\": {\"c\": \"d\",}, \"b\": \"x\",}\n";
+        let document = json(text).unwrap();
+        assert_eq!(Value::Object(document.root).to_string(), r#"{"a":[1,2.5,true,null],"b":"x"}"#);
+        assert_eq!(document.twice, ["b"]);
+        assert!(json("// nothing\n").unwrap().root.is_empty());
+        let document = toml("a = [1, 2.5]\n[b.c]\nd = 1979-05-27\n[[e]]\nf = true\n").unwrap();
+        assert_eq!(
+            Value::Object(document.root).to_string(),
+            r#"{"a":[1,2.5],"b":{"c":{"d":"1979-05-27"}},"e":[{"f":true}]}"#
+        );
+    }
+
+    #[test]
+    fn what_is_broken_is_located_and_not_repeated() {
+        for (error, place) in [
+            (json("{\n  \"token\": \"ghp_x\"\n  \"b\": 1}").err().unwrap(), Some((2, 19))),
+            (json("[\"ghp_x\"]").err().unwrap(), Some((1, 1))),
+            (json("{\"a\": ghp_x}").err().unwrap(), Some((1, 7))),
+            (toml("a = 1\ntoken = ghp_x\n").err().unwrap(), Some((2, 9))),
+        ] {
+            assert_eq!(error.position, place, "{error}");
+            assert!(!error.to_string().contains("ghp_x"), "{error}");
+        }
+        assert!(json(&"[".repeat(100_000)).is_err() && toml(&format!("a = {}", "[".repeat(100_000))).is_err());
+    }
+}

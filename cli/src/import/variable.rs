@@ -1,0 +1,134 @@
+//! The variables that take the places of secrets.
+
+use std::collections::BTreeMap;
+
+use mcp_model::{ConfigField, Secret, ServerConfig, is_server_name, printable, without_secrets};
+
+/// A variable that has to be set where a server is used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Variable {
+    pub(crate) name: String,
+    /// What it is for; nothing of its value.
+    pub(crate) why: String,
+}
+
+/// The name of a variable for what a server has under a key.
+pub(super) fn variable(server: &str, key: &str) -> String {
+    let (server, key) = (in_capitals(server), in_capitals(key));
+    let is_named = key.strip_prefix(&server).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+    let name = if is_named { key } else { format!("{server}_{key}") };
+    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
+}
+
+/// `api-key` as `API_KEY`.
+pub(super) fn in_capitals(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect()
+}
+
+/// The server under this name without the secrets that are written out in it, and the variables that stand for them.
+pub(crate) fn settled(found: &ServerConfig, name: &str) -> (ServerConfig, Vec<Variable>, Vec<String>) {
+    let mut variables: Vec<Variable> = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
+    let mut names: BTreeMap<String, String> = BTreeMap::new();
+    let mut taken: Vec<String> = found.placeholders().iter().map(ToString::to_string).collect();
+    let mut server = found.replace_secrets(|field, text, secret| {
+        if secret.is_default {
+            notes.push(format!("a default of a placeholder in {} looks like a secret, and is left out", field.label()));
+            return String::new();
+        }
+        let value = text.get(secret.range.clone()).unwrap_or_default();
+        let known = names.entry(value.to_owned()).or_insert_with(|| {
+            let first = variable(name, key(field, text, secret));
+            let name = unused(&first, &mut taken);
+            variables.push(Variable { name: name.clone(), why: format!("what is written out in {}", field.label()) });
+            name
+        });
+        format!("${{{known}}}")
+    });
+    name.clone_into(&mut server.name);
+    (server, variables, notes)
+}
+
+/// What a secret goes by: the variable or header that it is all of, or what was found before it.
+fn key<'k>(field: ConfigField<'k>, text: &str, secret: &'k Secret) -> &'k str {
+    match field {
+        ConfigField::Env(name) if secret.range == (0..text.len()) => name,
+        _ => &secret.key,
+    }
+}
+
+fn unused(first: &str, taken: &mut Vec<String>) -> String {
+    let mut name = first.to_owned();
+    let mut count = 1;
+    while taken.contains(&format!("${{{name}}}")) {
+        count += 1;
+        name = format!("{first}_{count}");
+    }
+    taken.push(format!("${{{name}}}"));
+    name
+}
+
+/// A name of ours for a server: small letters, and `-` for what else there is.
+pub(crate) fn server_name(name: &str) -> String {
+    let plain: String = name
+        .chars()
+        .map(|c| c.to_ascii_lowercase())
+        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
+        .collect();
+    let start = plain.trim_start_matches(['-', '_']);
+    let name: String = start.chars().take(64).collect();
+    let name = name.trim_end_matches('-');
+    if is_server_name(name) { name.to_owned() } else { "server".to_owned() }
+}
+
+/// What may be shown of what a stranger has written: no secret that can be told, no control characters.
+pub(crate) fn shown(text: &str) -> String {
+    printable(&without_secrets("text", text, "<hidden>"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_named_after_server_and_key() {
+        for (server, key, expected) in [
+            ("github", "GITHUB_TOKEN", "GITHUB_TOKEN"),
+            ("git", "GITHUB_TOKEN", "GIT_GITHUB_TOKEN"),
+            ("my-db", "password", "MY_DB_PASSWORD"),
+            ("21st", "X-Api-Key", "_21ST_X_API_KEY"),
+        ] {
+            assert_eq!(variable(server, key), expected);
+        }
+    }
+
+    #[test]
+    fn names_become_ours() {
+        for (name, expected) in [
+            ("github", "github"),
+            ("My Server", "my-server"),
+            ("awsDocs/v2", "awsdocs-v2"),
+            ("_x", "x"),
+            ("課題", "server"),
+            ("", "server"),
+        ] {
+            assert_eq!(server_name(name), expected, "{name}");
+        }
+        assert!(is_server_name(&server_name(&"x".repeat(100))));
+    }
+
+    #[test]
+    fn one_secret_is_one_variable() {
+        let found = ServerConfig::stdio("db", "server")
+            .args(["--token", "abc", "postgres://u:hunter2@h/db"])
+            .env("API_TOKEN", "abc")
+            .env("OTHER_TOKEN", "${DB_TOKEN_2:-hunter3}");
+        let (server, variables, notes) = settled(&found, "db");
+        assert!(server.secrets().is_empty(), "{server:?}");
+        let names: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
+        assert_eq!(names, ["DB_TOKEN", "DB_PASSWORD"]);
+        assert_eq!(server.env["API_TOKEN"], "${DB_TOKEN}");
+        assert_eq!(server.env["OTHER_TOKEN"], "${DB_TOKEN_2}");
+        assert_eq!(notes.len(), 1);
+    }
+}
