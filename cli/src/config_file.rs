@@ -61,7 +61,11 @@ impl ConfigFile {
             self.document.insert("servers", Item::Table(servers));
         }
         let is_first = self.document.iter().all(|(key, _)| key == "servers")
-            && self.document.get("servers").and_then(Item::as_table_like).is_none_or(|servers| servers.is_empty());
+            && self
+                .document
+                .get("servers")
+                .and_then(Item::as_table_like)
+                .is_none_or(|servers| servers.iter().next().is_none());
         let about_nothing = self.document.trailing().as_str().unwrap_or_default().to_owned();
         let servers = self.document.get_mut("servers").and_then(Item::as_table_like_mut).ok_or_else(|| {
             FileError::new("`servers` is no table").in_file(&self.path).with_help("write `[servers.NAME]` tables")
