@@ -167,6 +167,7 @@ unsynced = { command = "server" }
 "#;
 
 #[test]
+#[ignore = "builds the library with feature agents; a suite of its own: .ci/run compiled"]
 fn templates_that_do_not_fit_are_explained() {
     let github = fixture("snapshots/github.json");
     let mut files = vec![
