@@ -18,6 +18,8 @@ pub mod diagnostics;
 mod document;
 #[cfg(feature = "drift")]
 pub mod drift;
+#[cfg(feature = "infer")]
+pub mod infer;
 mod lower;
 mod normalize;
 #[cfg(feature = "provider")]

@@ -10,6 +10,7 @@ mod doctor;
 mod expand;
 mod faults;
 mod init;
+mod learn;
 mod list;
 mod run;
 mod serve;
@@ -42,6 +43,10 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::Call(call) => {
             let tool_arguments = call::tool_arguments(&call.args)?;
             until_interrupted(call::run(config, &call, tool_arguments, output))
+        }
+        Command::Learn(learn) => {
+            let plan = learn::Plan::new(config, learn, output)?;
+            until_interrupted(learn::run(plan, output))
         }
         Command::Run(run) => {
             let input = run::Input::read(&run)?;
