@@ -48,7 +48,7 @@ pub(crate) async fn run(
     Ok(Exit::Done)
 }
 
-async fn call(client: &Client, call: ToolCall) -> Result<ToolResult, Failure> {
+pub(super) async fn call(client: &Client, call: ToolCall) -> Result<ToolResult, Failure> {
     let tool = call.tool.to_string();
     let outcome = client.call_tool(call).await;
     if let Err(CallError::NotConnected { source: Some(cause), .. }) = &outcome

@@ -64,9 +64,20 @@ mod tests {
         ] {
             assert!(is_id(id), "{id}");
         }
-        for word in
-            ["", "-", "id", "p50", "h1", "@type", "$ref", "feedbeef", "x-2026-11-22", "2026-11-222", "24h", "deadbeefdeadbeef"]
-        {
+        for word in [
+            "",
+            "-",
+            "id",
+            "p50",
+            "h1",
+            "@type",
+            "$ref",
+            "feedbeef",
+            "x-2026-11-22",
+            "2026-11-222",
+            "24h",
+            "deadbeefdeadbeef",
+        ] {
             assert!(!is_id(word), "{word}");
         }
     }
