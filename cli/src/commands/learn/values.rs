@@ -130,7 +130,8 @@ mod tests {
         let integer = json!({ "type": "integer" });
         let list = json!({ "type": "array", "items": integer });
         let structured = ToolResult::from_json("s", "t", json!({ "content": [], "structuredContent": 1 }));
-        let null = ToolResult { structured: Some(Value::Null), ..text(&["7"]) };
+        let mut null = text(&["7"]);
+        null.structured = Some(Value::Null);
         assert_eq!(schema(&[structured]), integer);
         assert_eq!(schema(&[null]), integer, "null is no content where there is text");
         assert_eq!(schema(&[text(&["Here:", "7"])]), integer);
