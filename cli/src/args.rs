@@ -74,6 +74,8 @@ pub(crate) enum Command {
     Expand(Expand),
     /// Call a tool.
     Call(Call),
+    /// Learn the type of a tool's result from results, and write it to the server's overrides.
+    Learn(Learn),
     /// Run a template: text whose actions call tools.
     Run(Run),
     /// Serve the tools of servers again as one MCP server, over stdin and stdout or over HTTP.
@@ -277,6 +279,36 @@ pub(crate) struct Behind {
     pub(crate) help: bool,
     #[command(flatten)]
     pub(crate) options: CallOptions,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("results").required(true).multiple(true).args(["args", "from", "from_file"]))]
+pub(crate) struct Learn {
+    /// A server of the configuration.
+    pub(crate) server: String,
+    /// The tool's name on the server.
+    pub(crate) tool: String,
+    /// Call the tool with these arguments, a JSON object: as text, `@FILE`, or `-` for stdin; repeatable.
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) args: Vec<String>,
+    /// Take the results of the tool from a cassette; repeatable.
+    #[arg(long, value_name = "CASSETTE")]
+    pub(crate) from: Vec<PathBuf>,
+    /// Take a result from a file: what `call --format json` prints, or a JSON value as the tool answers it; repeatable.
+    #[arg(long, value_name = "RESULT")]
+    pub(crate) from_file: Vec<PathBuf>,
+    /// Put what is learned in place of the outputSchema that the server declares.
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Show the type and write nothing; `--args` calls the tool all the same.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// How long to wait for each answer: `500ms`, `30s`, `2m`.
+    #[arg(long, value_name = "DURATION", value_parser = duration, requires = "args")]
+    pub(crate) timeout: Option<Duration>,
+    /// Call a tool that does not say that it only reads, or that the configuration wants approved.
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 impl Command {

@@ -29,3 +29,35 @@ pub fn format_file(tokens: TokenStream) -> Result<String, Error> {
     file.items = module.content.map(|(_, items)| items).unwrap_or_default();
     Ok(prettyplease::unparse(&file))
 }
+
+/// Formats those types of a generated module whose names are wanted, without what is implemented for them.
+///
+/// # Errors
+/// Where the tokens are not one module, which those of [`Bindings::generate`](crate::Bindings::generate) always are.
+///
+/// ```
+/// use mcp_codegen::{Bindings, Options, format_types};
+/// use mcp_model::Snapshot;
+///
+/// let snapshot = Snapshot::parse(r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#)?;
+/// let (tokens, _) = Bindings::generate(&snapshot, &Options::new("demo"));
+/// let types = format_types(tokens, |name| name == "DemoPingParams")?;
+/// assert!(types.contains("pub struct DemoPingParams") && !types.contains("impl"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn format_types(tokens: TokenStream, is_wanted: impl Fn(&str) -> bool) -> Result<String, Error> {
+    let mut file: File = syn::parse2(tokens)?;
+    let (Some(Item::Mod(module)), true) = (file.items.pop(), file.items.is_empty()) else {
+        return Err(Error::new(Span::call_site(), "not a module"));
+    };
+    let mut items = module.content.map(|(_, items)| items).unwrap_or_default();
+    items.retain(|item| match item {
+        Item::Struct(item) => is_wanted(&item.ident.to_string()),
+        Item::Enum(item) => is_wanted(&item.ident.to_string()),
+        Item::Type(item) => is_wanted(&item.ident.to_string()),
+        _ => false,
+    });
+    file.attrs.clear();
+    file.items = items;
+    Ok(prettyplease::unparse(&file))
+}

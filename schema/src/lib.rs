@@ -20,6 +20,8 @@ mod document;
 pub mod drift;
 #[cfg(feature = "flags")]
 pub mod flags;
+#[cfg(feature = "infer")]
+pub mod infer;
 mod lower;
 mod normalize;
 #[cfg(feature = "provider")]

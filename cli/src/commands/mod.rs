@@ -11,6 +11,7 @@ mod expand;
 mod faults;
 mod import;
 mod init;
+mod learn;
 mod list;
 mod run;
 mod serve;
@@ -42,6 +43,10 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::Doctor(servers) => until_interrupted(doctor::run(config, &servers, output)),
         Command::Expand(expand) => expand::run(config, &expand, output),
         Command::Call(call) => until_interrupted(call::run(config, call, output)),
+        Command::Learn(learn) => {
+            let plan = learn::Plan::new(config, learn, output)?;
+            until_interrupted(learn::run(plan, output))
+        }
         Command::Run(run) => {
             let input = run::Input::read(&run)?;
             until_interrupted(run::run(config, &run, input, output))

@@ -3,6 +3,7 @@
 mod apply;
 mod merge;
 mod parse;
+mod put;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

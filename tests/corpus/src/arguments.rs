@@ -5,11 +5,15 @@ use std::path::PathBuf;
 use mcp_model::{UnknownKeys, matches_glob};
 use mcp_samples::Fallible;
 
+use crate::learned::Learned;
+
 const USAGE: &str =
-    "usage: mcp-corpus --corpus DIR --suites DIR [--only LIST] [--lists COUNT] [--unknown keep] [--batch TOOLS] [--keep DIR] [--json FILE]
+    "usage: mcp-corpus --corpus DIR --suites DIR [--only LIST] [--lists COUNT] [--unknown keep] [--learn all|half] [--batch TOOLS] [--keep DIR] [--json FILE]
   --only LIST    only the lists whose name matches this glob; a suite's are named like draft7-allOf
   --lists COUNT  only about so many lists, spread over all
   --unknown keep bindings keep undeclared keys, and such keys are planted into the sample values
+  --learn WHICH  results are typed by what is learned from all sample values, or from half of them to read the other half;
+                 without the suites, and half only counts
   --batch TOOLS  about how many tools are compiled as one crate (default 600)
   --keep DIR     where the crates with the bindings are written (default: corpus in the target folder)
   --json FILE    write figures and findings as JSON too";
@@ -20,6 +24,7 @@ pub(crate) struct Arguments {
     pub(crate) only: Option<String>,
     pub(crate) lists: Option<usize>,
     pub(crate) unknown: UnknownKeys,
+    pub(crate) learned: Option<Learned>,
     pub(crate) batch: usize,
     /// Where the crates with the bindings are written.
     pub(crate) scratch: PathBuf,
@@ -36,7 +41,7 @@ impl Arguments {
         let repository = home.join("../..").canonicalize()?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from);
         let (mut corpus, mut suites, mut only, mut batch, mut keep, mut json) = (None, None, None, 600, None, None);
-        let (mut lists, mut unknown) = (None, UnknownKeys::Ignore);
+        let (mut lists, mut unknown, mut learned) = (None, UnknownKeys::Ignore, None);
         while let Some(option) = given.next() {
             let mut value = || given.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"));
             match option.as_str() {
@@ -48,6 +53,11 @@ impl Arguments {
                     let word = value()?;
                     let known = UnknownKeys::ALL.into_iter().find(|known| known.name() == word);
                     unknown = known.ok_or_else(|| format!("--unknown cannot be {word}\n{USAGE}"))?;
+                }
+                "--learn" => {
+                    let word = value()?;
+                    let known = Learned::named(&word).ok_or_else(|| format!("--learn cannot be {word}\n{USAGE}"))?;
+                    learned = Some(known);
                 }
                 "--batch" => batch = value()?.parse().map_err(|error| format!("--batch: {error}"))?,
                 "--keep" => keep = Some(PathBuf::from(value()?)),
@@ -61,9 +71,15 @@ impl Arguments {
             only,
             lists,
             unknown,
+            learned,
             batch,
-            scratch: keep
-                .unwrap_or_else(|| target.join(if unknown == UnknownKeys::Keep { "corpus-keep" } else { "corpus" })),
+            scratch: keep.unwrap_or_else(|| {
+                target.join(match (learned, unknown) {
+                    (Some(_), _) => "corpus-learned",
+                    (None, UnknownKeys::Keep) => "corpus-keep",
+                    (None, _) => "corpus",
+                })
+            }),
             build: target.join("corpus-build"),
             json,
             exceptions: home.join("exceptions.txt"),
@@ -73,7 +89,7 @@ impl Arguments {
 
     /// Whether some lists are left out.
     pub(crate) fn is_partial(&self) -> bool {
-        self.only.is_some() || self.lists.is_some()
+        self.only.is_some() || self.lists.is_some() || self.learned.is_some()
     }
 
     /// As many of the lists as are asked for, from all over them.

@@ -8,6 +8,7 @@ mod compile;
 mod exact;
 mod exceptions;
 mod generate;
+mod learned;
 mod plant;
 mod report;
 mod suites;
@@ -23,6 +24,7 @@ use mcp_samples::corpus::{Origin, lists_with_samples};
 
 use arguments::Arguments;
 use batches::Scratch;
+use learned::Learned;
 use report::Report;
 
 fn main() -> ExitCode {
@@ -40,7 +42,13 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     let mut report = Report::default();
     report.is_partial = arguments.is_partial();
     let mut lists = lists_with_samples(&arguments.corpus, |name| arguments.selects(name))?;
-    lists.extend(suites::read(&arguments.suites, arguments)?);
+    if let Some(learned) = arguments.learned {
+        report.only_counts = learned == Learned::Half;
+        lists = lists.into_iter().map(|list| learned.apply(list)).collect::<Fallible<_>>()?;
+        lists.retain(|list| !list.snapshot.tools.is_empty());
+    } else {
+        lists.extend(suites::read(&arguments.suites, arguments)?);
+    }
     lists = arguments.sampled(lists);
     if lists.is_empty() {
         return Err("no list matches".into());

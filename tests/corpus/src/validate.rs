@@ -76,6 +76,9 @@ impl Figures {
         report.share(origin, &format!("{name}: schemas that validation can use"), self.usable, self.schemas);
         report.figure(origin, &format!("{name}: keywords that validation skips"), self.keywords_skipped);
         report.share(origin, &format!("{name}: valid values that pass validation"), self.accepted, self.valid);
-        report.share(origin, &format!("{name}: invalid values refused by validation"), self.refused, self.invalid);
+        // Learned results have none.
+        if self.invalid > 0 || !report.is_partial {
+            report.share(origin, &format!("{name}: invalid values refused by validation"), self.refused, self.invalid);
+        }
     }
 }

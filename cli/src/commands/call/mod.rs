@@ -24,6 +24,7 @@ use crate::output::{Output, lines_printable};
 use crate::project;
 use crate::trace;
 use progress::Shown;
+pub(super) use request::object;
 use tool::Described;
 
 pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Output) -> Result<Exit, Failure> {
@@ -119,7 +120,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
 }
 
 /// Makes the call, and shows how far it is.
-async fn answered(
+pub(super) async fn answered(
     client: &Client,
     tool: &str,
     arguments: Map<String, Value>,

@@ -54,6 +54,20 @@ pub(super) fn file(file: FileRef<'_>) -> Result<String, String> {
     }
 }
 
+/// The JSON object that a text is, `@FILE` holds, or `-` reads from stdin.
+pub(crate) fn object(text: &str) -> Result<Map<String, Value>, Failure> {
+    let (text, origin) = match text.strip_prefix('@') {
+        Some(path) => (read_text(path)?, path),
+        None if text == "-" => (file(FileRef::Stdin).map_err(Failure::new)?, "stdin"),
+        None => (text.to_owned(), "--args"),
+    };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(_) => Err(Failure::usage(format!("the arguments of a tool are a JSON object\n --> {origin}"))),
+        Err(error) => Err(Failure::usage(format!("the arguments are not JSON: {error}\n --> {origin}"))),
+    }
+}
+
 /// Holds arguments against the whole of the tool's schema.
 pub(super) fn check(described: &Described, arguments: &Map<String, Value>, output: &mut Output) -> Result<(), Failure> {
     match Validator::new(described.schema()) {

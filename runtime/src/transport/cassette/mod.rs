@@ -18,6 +18,7 @@ pub(crate) use self::player::Player;
 use self::recorder::Recorder;
 pub(crate) use self::replay::ReplayTransport;
 use self::tape::Tape;
+use crate::ToolResult;
 use crate::observe::redact::Redactor;
 use crate::session::witness::Witness;
 
@@ -103,6 +104,30 @@ impl Cassette {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.inner.path
+    }
+
+    /// The results of a tool that a cassette to replay has, in the order of the calls, whatever their arguments; errors of
+    /// the protocol are none. A cassette that records gives nothing.
+    ///
+    /// ```no_run
+    /// let cassette = mcp_runtime::Cassette::replay("tests/cassettes/issues.jsonl")?;
+    /// for result in cassette.results("list_issues") {
+    ///     println!("{}", result.text());
+    /// }
+    /// # Ok::<(), mcp_runtime::CassetteError>(())
+    /// ```
+    #[must_use]
+    pub fn results(&self, tool: &str) -> Vec<ToolResult> {
+        self.player().map(|player| player.results(tool)).unwrap_or_default()
+    }
+
+    /// The server that was recorded; `None` where nothing was yet.
+    #[must_use]
+    pub fn server(&self) -> Option<String> {
+        match &self.inner.mode {
+            Mode::Record(recording) => lock(recording).tape.server.clone(),
+            Mode::Replay(player) => Some(player.server().to_owned()),
+        }
     }
 
     /// Writes what was recorded so far, and replaces the file at once; a cassette that replays is left as it is. A client

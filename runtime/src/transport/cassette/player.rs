@@ -4,11 +4,16 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use mcp_model::printable;
+use serde_json::Value;
 
 use super::difference::differences;
 use super::exchange::{Exchange, Request};
 use super::tape::Tape;
 use super::{CassetteError, Difference};
+use crate::ToolResult;
+
+/// The method of a tool's call.
+const CALL: &str = "tools/call";
 
 /// The exchanges of a file, and which of them are over.
 pub(crate) struct Player {
@@ -31,6 +36,17 @@ impl Player {
 
     pub(super) fn server(&self) -> &str {
         &self.server
+    }
+
+    /// What a tool answered.
+    pub(super) fn results(&self, tool: &str) -> Vec<ToolResult> {
+        let is_call = |exchange: &&Exchange| {
+            exchange.request.method == CALL && exchange.request.params.get("name").and_then(Value::as_str) == Some(tool)
+        };
+        let result = |exchange: &Exchange| {
+            Some(ToolResult::from_json(&self.server, tool, exchange.response.get("result")?.clone()))
+        };
+        self.exchanges.iter().filter(is_call).filter_map(result).collect()
     }
 
     /// The exchange that the request began when it was recorded; of several alike the next one. A conversation may begin

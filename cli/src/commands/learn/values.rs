@@ -1,0 +1,156 @@
+//! The values that results hold, read as the runtime reads them: what is learned has to fit what is decoded.
+
+use std::path::Path;
+
+use mcp_model::{FileError, printable, read_text};
+use mcp_runtime::{Content, ToolResult};
+use mcp_schema::infer::Sample;
+use serde_json::{Map, Value, json};
+
+use crate::exit::Failure;
+
+/// What one result holds.
+enum Held {
+    /// Structured content, or text that is JSON only as a whole.
+    Value(Value),
+    /// One block of JSON: the value, or the only item of a list.
+    Block(Value),
+    /// Several blocks of JSON: a list.
+    Blocks(Vec<Value>),
+    /// Text that is no JSON.
+    Prose,
+    Nothing,
+}
+
+/// What was learned of results, and from how many of them.
+pub(super) struct Values {
+    pub(super) sample: Sample,
+    pub(super) count: u64,
+    /// Those without any value.
+    pub(super) empty: usize,
+}
+
+/// What results hold that are no errors. A server that answers a list in blocks answers a list of one in one block: where
+/// some result has several blocks, or a list is `known`, one block that is no list is the item of one.
+pub(super) fn of(results: &[ToolResult], known: &Sample) -> Result<Values, Failure> {
+    let held: Vec<Held> = results.iter().map(held).collect();
+    let is_known = known.schema().get("type").is_some_and(|kind| kind == "array");
+    let is_list = is_known || held.iter().any(|held| matches!(held, Held::Blocks(_)));
+    let is_json = |held: &Held| !matches!(held, Held::Prose | Held::Nothing);
+    if !held.iter().any(is_json) && !held.is_empty() {
+        let help = "what a tool says in words has no type but `String`; write an `outputSchema` by hand where it is to have one";
+        return Err(Failure::new(format!(
+            "there is nothing to learn: no result has structured content, and none is JSON\n  = help: {help}"
+        )));
+    }
+    let mut values = Values { sample: Sample::default(), count: 0, empty: 0 };
+    for held in held {
+        let value = match held {
+            Held::Block(value) if is_list && !value.is_array() => Value::Array(vec![value]),
+            Held::Value(value) | Held::Block(value) => value,
+            Held::Blocks(blocks) => Value::Array(blocks),
+            Held::Prose => Value::String(String::new()),
+            Held::Nothing => {
+                values.empty += 1;
+                continue;
+            }
+        };
+        values.sample.merge(&Sample::of(&value));
+        values.count += 1;
+    }
+    Ok(values)
+}
+
+fn held(result: &ToolResult) -> Held {
+    let texts: Vec<&str> = result.content.iter().filter_map(Content::as_text).collect();
+    if let Some(structured) = result.structured().filter(|structured| !structured.is_null() || texts.is_empty()) {
+        return Held::Value(structured.clone());
+    }
+    let mut blocks: Vec<Value> = texts.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+    match (blocks.pop(), blocks.is_empty(), texts.is_empty()) {
+        (Some(only), true, _) => Held::Block(only),
+        (Some(last), false, _) => {
+            blocks.push(last);
+            Held::Blocks(blocks)
+        }
+        (None, _, true) => Held::Nothing,
+        (None, _, false) => serde_json::from_str(&result.text()).map_or(Held::Prose, Held::Value),
+    }
+}
+
+/// A result in a file: what `call --format json` prints and servers send, or any other JSON, which is the value itself.
+pub(super) fn read(path: &Path, server: &str, tool: &str) -> Result<ToolResult, Failure> {
+    let fault = |message: String| FileError::new(message).in_file(path);
+    // Its text stays out of messages.
+    let value: Value = serde_json::from_str(&read_text(path)?).map_err(|error| {
+        fault("the file is not JSON".to_owned())
+            .at(error.line().max(1), error.column().max(1))
+            .with_help("what `mcp-bindgen call --format json` prints is a result")
+    })?;
+    let Value::Object(mut result) = value else {
+        return Ok(ToolResult::from_json(server, tool, json!({ "structuredContent": value })));
+    };
+    if !is_result(&result) {
+        return Ok(ToolResult::from_json(server, tool, json!({ "structuredContent": result })));
+    }
+    for (key, expected) in [("server", server), ("tool", tool)] {
+        let said = result.shift_remove(key);
+        if let Some(other) = said.as_ref().and_then(Value::as_str).filter(|said| *said != expected) {
+            let message = format!("the result is of {key} `{}`, not of `{}`", printable(other), printable(expected));
+            return Err(fault(message).into());
+        }
+    }
+    Ok(ToolResult::from_json(server, tool, Value::Object(result)))
+}
+
+/// Whether an object is the result of a call, and not what some tool has found.
+fn is_result(object: &Map<String, Value>) -> bool {
+    let blocks = object.get("content").and_then(Value::as_array);
+    let is_block = |block: &Value| block.get("type").is_some_and(Value::is_string);
+    object.contains_key("structuredContent") || blocks.is_some_and(|blocks| blocks.iter().all(is_block))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    fn text(texts: &[&str]) -> ToolResult {
+        let blocks: Vec<Value> = texts.iter().map(|text| json!({ "type": "text", "text": text })).collect();
+        ToolResult::from_json("s", "t", json!({ "content": blocks }))
+    }
+
+    fn schema(results: &[ToolResult]) -> Value {
+        of(results, &Sample::default()).unwrap().sample.schema()
+    }
+
+    #[test]
+    fn values_are_where_the_runtime_finds_them() {
+        let integer = json!({ "type": "integer" });
+        let list = json!({ "type": "array", "items": integer });
+        let structured = ToolResult::from_json("s", "t", json!({ "content": [], "structuredContent": 1 }));
+        let mut null = text(&["7"]);
+        null.structured = Some(Value::Null);
+        assert_eq!(schema(&[structured]), integer);
+        assert_eq!(schema(&[null]), integer, "null is no content where there is text");
+        assert_eq!(schema(&[text(&["Here:", "7"])]), integer);
+        assert_eq!(schema(&[text(&["7", "8"])]), list);
+        assert_eq!(schema(&[text(&["7", "8"]), text(&["9"])]), list, "a list of one");
+        assert_eq!(schema(&[text(&["9"]), text(&["[7, 8]"])]), json!({ "anyOf": [integer, list] }));
+        assert_eq!(schema(&[text(&["[", "7]"])]), list);
+        assert_eq!(schema(&[text(&["None."]), text(&["7"])]), json!({ "anyOf": [integer, { "type": "string" }] }));
+        assert!(of(&[text(&["None."])], &Sample::default()).is_err());
+    }
+
+    #[test]
+    fn results_without_a_value_are_counted() {
+        let values = of(&[text(&[]), text(&["7"])], &Sample::of(&json!([1]))).unwrap();
+        assert_eq!((values.count, values.empty), (1, 1));
+        assert_eq!(
+            values.sample.schema(),
+            json!({ "type": "array", "items": { "type": "integer" } }),
+            "lists are known"
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! Keys that are data: those of a record are words that somebody chose for it.
+
+/// Fewer hexadecimal digits may be a word.
+const FEWEST_DIGITS: usize = 16;
+/// How long the groups of a UUID are.
+const UUID: [usize; 5] = [8, 4, 4, 4, 12];
+
+/// Whether a key looks like an id.
+pub(super) fn is_id(key: &str) -> bool {
+    is_whole_number(key) || is_uuid(key) || is_hash(key) || is_date(key) || is_path_or_address(key)
+}
+
+fn is_whole_number(key: &str) -> bool {
+    let digits = key.strip_prefix('-').unwrap_or(key);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_uuid(key: &str) -> bool {
+    let groups: Vec<&str> = key.split('-').collect();
+    groups.len() == UUID.len()
+        && groups.iter().zip(UUID).all(|(group, length)| group.len() == length && is_hexadecimal(group))
+}
+
+/// A word of hexadecimal digits alone has no figures.
+fn is_hash(key: &str) -> bool {
+    key.len() >= FEWEST_DIGITS && is_hexadecimal(key) && key.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// `2026-11-22`, with or without a time.
+fn is_date(key: &str) -> bool {
+    let mut bytes = key.bytes();
+    "0000-00-00".bytes().all(|form| match bytes.next() {
+        Some(byte) if form == b'0' => byte.is_ascii_digit(),
+        byte => byte == Some(form),
+    }) && bytes.next().is_none_or(|next| !next.is_ascii_digit())
+}
+
+/// `@type` and `$ref` are words of formats.
+fn is_path_or_address(key: &str) -> bool {
+    key.contains('/') || key.char_indices().any(|(index, character)| character == '@' && index > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_told_from_words() {
+        for id in [
+            "0",
+            "-7",
+            "10234",
+            "6f9619ff-8b86-d011-b42d-00cf4fc964ff",
+            "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+            "2026-11-22",
+            "2026-11-22T10:00:00Z",
+            "src/lib.rs",
+            "https://example.com/x",
+            "a@example.com",
+        ] {
+            assert!(is_id(id), "{id}");
+        }
+        for word in [
+            "",
+            "-",
+            "id",
+            "p50",
+            "h1",
+            "@type",
+            "$ref",
+            "feedbeef",
+            "x-2026-11-22",
+            "2026-11-222",
+            "24h",
+            "deadbeefdeadbeef",
+        ] {
+            assert!(!is_id(word), "{word}");
+        }
+    }
+}

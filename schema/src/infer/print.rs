@@ -1,0 +1,106 @@
+//! A sample as a schema of 2020-12, in words that have a type each.
+
+use serde_json::{Map, Value, json};
+
+use super::sample::{DEEPEST, Field, Object, Sample};
+
+/// A schema with more places is cut below some level.
+const MOST_PLACES: usize = 2_000;
+/// Says of a place that nothing is known of it, and why.
+pub(super) const ONLY_NULL: &str = "`null` in every result so far";
+
+impl Sample {
+    /// The JSON Schema of what was seen. The keys of its objects are sorted, so that the order of results makes no
+    /// difference; it has no value of any result.
+    #[must_use]
+    pub fn schema(&self) -> Value {
+        let fits = |levels: &usize| self.places(*levels) <= MOST_PLACES;
+        self.to_json((0..=DEEPEST).rev().find(fits).unwrap_or_default())
+    }
+
+    /// How many schemas there are down to some level.
+    fn places(&self, levels: usize) -> usize {
+        let Some(below) = levels.checked_sub(1) else { return 1 };
+        let items = self.array.as_ref().map_or(0, |items| items.places(below));
+        let values = match &self.object {
+            None => 0,
+            Some(Object::Map(values)) => values.places(below),
+            Some(Object::Fields(fields)) => fields.values().map(|field| field.sample.places(below)).sum(),
+        };
+        1 + items + values
+    }
+
+    fn to_json(&self, levels: usize) -> Value {
+        if self.anything || self.is_empty() {
+            return json!({});
+        }
+        let mut kinds = Vec::new();
+        if self.boolean {
+            kinds.push(of_type("boolean"));
+        }
+        if let Some(numbers) = self.numbers {
+            let mut schema = of_type(if numbers.fraction { "number" } else { "integer" });
+            if numbers.large {
+                schema.insert("minimum".to_owned(), i64::MIN.into());
+                schema.insert("maximum".to_owned(), i64::MAX.into());
+            }
+            kinds.push(schema);
+        }
+        if self.string {
+            kinds.push(of_type("string"));
+        }
+        if self.array.is_some() || self.object.is_some() {
+            let Some(below) = levels.checked_sub(1) else { return json!({}) };
+            kinds.extend(self.array.as_ref().map(|items| array(items, below)));
+            kinds.extend(self.object.as_ref().map(|object| object.to_json(below)));
+        }
+        match (kinds.len(), self.null) {
+            (0, _) => json!({ "description": ONLY_NULL }),
+            (1, true) => {
+                let mut only = kinds.pop().unwrap_or_default();
+                if let Some(kind) = only.get_mut("type") {
+                    *kind = json!([kind.take(), "null"]);
+                }
+                Value::Object(only)
+            }
+            (1, false) => Value::Object(kinds.pop().unwrap_or_default()),
+            (_, null) => {
+                kinds.extend(null.then(|| of_type("null")));
+                json!({ "anyOf": kinds })
+            }
+        }
+    }
+}
+
+impl Object {
+    fn to_json(&self, levels: usize) -> Map<String, Value> {
+        let mut schema = of_type("object");
+        match self {
+            Self::Map(values) => drop(schema.insert("additionalProperties".to_owned(), values.to_json(levels))),
+            Self::Fields(fields) if fields.is_empty() => {}
+            Self::Fields(fields) => {
+                let property = |(key, field): (&String, &Field)| (key.clone(), field.sample.to_json(levels));
+                let properties: Map<String, Value> = fields.iter().map(property).collect();
+                schema.insert("properties".to_owned(), properties.into());
+                let required: Vec<&String> =
+                    fields.iter().filter(|(_, field)| field.always).map(|(key, _)| key).collect();
+                if !required.is_empty() {
+                    schema.insert("required".to_owned(), json!(required));
+                }
+            }
+        }
+        schema
+    }
+}
+
+fn array(items: &Sample, levels: usize) -> Map<String, Value> {
+    let mut schema = of_type("array");
+    if !items.is_empty() {
+        schema.insert("items".to_owned(), items.to_json(levels));
+    }
+    schema
+}
+
+fn of_type(name: &str) -> Map<String, Value> {
+    Map::from_iter([("type".to_owned(), name.into())])
+}

@@ -1,0 +1,69 @@
+//! A schema that was learned, as the sample that it was.
+
+use serde_json::{Map, Value};
+
+use super::print::ONLY_NULL;
+use super::sample::{Field, Numbers, Object, Sample};
+
+impl Sample {
+    /// What a schema that [`schema`](Self::schema) gave was printed from; `None` for any other, such as one that somebody
+    /// has edited: what it says could not be kept.
+    #[must_use]
+    pub fn of_schema(schema: &Value) -> Option<Self> {
+        let sample = read(schema)?;
+        (sample.schema() == *schema).then_some(sample)
+    }
+}
+
+/// Leaves out what it does not know.
+fn read(schema: &Value) -> Option<Sample> {
+    let schema = schema.as_object()?;
+    if schema.get("description").and_then(Value::as_str) == Some(ONLY_NULL) {
+        return Some(Sample { null: true, ..Sample::default() });
+    }
+    let mut sample = Sample::default();
+    if let Some(branches) = schema.get("anyOf").and_then(Value::as_array) {
+        for branch in branches {
+            sample.merge(&read(branch)?);
+        }
+        return Some(sample);
+    }
+    match schema.get("type") {
+        None => return Some(Sample::anything()),
+        Some(Value::Array(kinds)) => {
+            for kind in kinds {
+                add(&mut sample, kind, schema)?;
+            }
+        }
+        Some(kind) => add(&mut sample, kind, schema)?,
+    }
+    Some(sample)
+}
+
+/// Adds one kind of values.
+fn add(sample: &mut Sample, kind: &Value, schema: &Map<String, Value>) -> Option<()> {
+    match kind.as_str()? {
+        "null" => sample.null = true,
+        "boolean" => sample.boolean = true,
+        "string" => sample.string = true,
+        "integer" => sample.numbers = Some(Numbers { fraction: false, large: schema.contains_key("minimum") }),
+        "number" => sample.numbers = Some(Numbers { fraction: true, large: false }),
+        "array" => sample.array = Some(Box::new(schema.get("items").map_or_else(|| Some(Sample::default()), read)?)),
+        "object" => sample.object = Some(object(schema)?),
+        _ => return None,
+    }
+    Some(())
+}
+
+fn object(schema: &Map<String, Value>) -> Option<Object> {
+    if let Some(values) = schema.get("additionalProperties") {
+        return Some(Object::Map(Box::new(read(values)?)));
+    }
+    let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let field = |(key, schema): (&String, &Value)| {
+        let always = required.iter().any(|name| name.as_str() == Some(key));
+        Some((key.clone(), Field { sample: read(schema)?, always }))
+    };
+    Some(Object::Fields(properties.into_iter().flatten().map(field).collect::<Option<_>>()?))
+}
