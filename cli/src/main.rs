@@ -7,6 +7,7 @@ mod diagnostics;
 mod doctor;
 mod exit;
 mod git;
+mod inventory;
 mod live;
 mod output;
 mod plan;

@@ -35,8 +35,8 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::Sync(servers) => until_interrupted(sync::run(config, &servers, output)),
         Command::Check(check) => until_interrupted(check::run(config, &check, output)),
         Command::Diff(diff) => until_interrupted(diff::run(config, &diff, output)),
-        Command::List(list) if list.shapes => shapes::run(config, &list.source, output),
-        Command::List(list) => list::run(config, &list.source, output),
+        Command::List(list) if list.shapes => shapes::run(config, &list, output),
+        Command::List(list) => list::run(config, &list, output),
         Command::Doctor(servers) => until_interrupted(doctor::run(config, &servers, output)),
         Command::Expand(expand) => expand::run(config, &expand, output),
         Command::Call(call) => {
