@@ -1,5 +1,7 @@
 //! What prompts and resource templates are asked with: always strings.
 
+use std::collections::HashSet;
+
 use mcp_model::{TemplateVariable, UriTemplate};
 use serde_json::Value;
 
@@ -7,9 +9,12 @@ use super::{Parameter, text};
 
 pub(super) fn of_prompt(prompt: &Value) -> Vec<Parameter> {
     let arguments = prompt.get("arguments").and_then(Value::as_array);
+    let mut seen = HashSet::new();
     let arguments = arguments.into_iter().flatten().filter_map(|argument| {
+        let name = argument.get("name")?.as_str()?;
+        seen.insert(name).then_some(())?;
         Some(Parameter {
-            name: argument.get("name")?.as_str()?.to_owned(),
+            name: name.to_owned(),
             kind: "string".to_owned(),
             required: argument.get("required") == Some(&Value::Bool(true)),
             description: text(argument, "description"),

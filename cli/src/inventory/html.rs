@@ -163,8 +163,9 @@ impl Page {
     }
 
     fn head(&mut self, id: &str, wire: &str, title: Option<&str>, tags: &[(String, bool)]) {
-        let title =
-            title.filter(|title| *title != wire).map(|title| format!(" <span class=\"faint\">{}</span>", name(title)));
+        let title = title
+            .filter(|title| *title != wire)
+            .map(|title| format!(" <small class=\"faint\">{}</small>", name(title)));
         let (wire, title) = (name(wire), title.unwrap_or_default());
         self.add(format!(
             "<article class=\"card\" id=\"{id}\">\n<h3><a href=\"#{id}\"><code>{wire}</code></a>{title}</h3>"
@@ -204,14 +205,15 @@ impl Page {
         }
         self.notes(tool.diagnostics.iter().map(|note| note.text.as_str()));
         self.add(format!("<p class=\"faint\"><code>{}</code></p>", escaped(&tool.signature())));
-        self.add("<details><summary>Schema, Rust and an example call</summary>\n<div class=\"beside\">");
-        self.code("call", "Call", &tool.example);
-        self.code("schema", "Parameters' schema", &format!("{:#}", tool.input_schema));
-        self.code("rust", "Rust", tool.source.trim_end());
+        self.add("<details><summary>Schema, Rust and an example call</summary>\n<div class=\"beside\"><div>");
+        self.code("Parameters' schema", &format!("{:#}", tool.input_schema));
         if let Some(schema) = &tool.output_schema {
-            self.code("schema", "Result's schema", &format!("{schema:#}"));
+            self.code("Result's schema", &format!("{schema:#}"));
         }
-        self.add("</div></details>\n</article>");
+        self.add("</div><div>");
+        self.code("Call", &tool.example);
+        self.code("Rust", tool.source.trim_end());
+        self.add("</div></div></details>\n</article>");
     }
 
     fn offer(&mut self, server: &Server, offer: &Offer) {
@@ -281,11 +283,9 @@ impl Page {
         }
     }
 
-    fn code(&mut self, class: &str, title: &str, text: &str) {
-        self.add(format!(
-            "<div class=\"{class}\"><h4>{title}</h4><pre tabindex=\"0\"><code>{}</code></pre></div>",
-            escaped(text)
-        ));
+    fn code(&mut self, title: &str, text: &str) {
+        let wraps = if title == "Call" { " class=\"call\"" } else { "" };
+        self.add(format!("<h4>{title}</h4><pre{wraps} tabindex=\"0\"><code>{}</code></pre>", escaped(text)));
     }
 }
 

@@ -8,7 +8,7 @@ const DEEPEST: usize = 2;
 /// So many values of an enumeration, properties of an object or branches of a union are named.
 const MOST_NAMED: usize = 8;
 /// Where a value nests deeper, it is a loop of definitions without an object in between.
-const LONGEST_CHAIN: usize = 32;
+const LONGEST_CHAIN: usize = 8;
 
 /// What a value in this place is: `list of strings or null`.
 pub(super) fn of_slot(shapes: &Shapes, slot: Slot) -> String {
@@ -180,9 +180,7 @@ mod tests {
         let node =
             json!({"type": "object", "properties": {"next": {"$ref": "#/properties/p"}, "n": {"type": "number"}}});
         assert_eq!(words(&node), "object {next?: object, n?: number}");
-        assert_eq!(
-            words(&json!({"type": "array", "items": {"$ref": "#/properties/p"}})).matches("list of").count(),
-            33
-        );
+        let list = words(&json!({"type": "array", "items": {"$ref": "#/properties/p"}}));
+        assert!(list.starts_with("list of list of") && list.ends_with("any values") && list.len() < 100, "{list}");
     }
 }
