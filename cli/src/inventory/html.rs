@@ -299,7 +299,7 @@ fn found_by(
 ) -> String {
     let names = parameters.iter().map(|parameter| parameter.name.as_str());
     let texts = [server, wire].into_iter().chain(title).chain(description).chain(names);
-    texts.collect::<Vec<_>>().join("\n").to_lowercase()
+    lines_printable(&texts.collect::<Vec<_>>().join("\n")).to_lowercase()
 }
 
 #[cfg(test)]
