@@ -79,7 +79,7 @@ fn about(title: Option<&str>, description: Option<&str>, text: &mut String) {
 
 fn list(items: impl Iterator<Item = String>, text: &mut String) {
     for (index, item) in items.enumerate() {
-        let _ = write!(text, "{}- {item}\n", if index == 0 { "\n" } else { "" });
+        let _ = writeln!(text, "{}- {item}", if index == 0 { "\n" } else { "" });
     }
 }
 
