@@ -65,6 +65,7 @@ fn hash(text: &str) -> String {
 fn escaped(text: &str) -> String {
     let text = lines_printable(text);
     let mut safe = String::with_capacity(text.len() + text.len() / 8);
+    let mut at_start = true;
     for character in text.chars() {
         match character {
             '&' => safe.push_str("&amp;"),
@@ -72,8 +73,12 @@ fn escaped(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '"' => safe.push_str("&quot;"),
             '\'' => safe.push_str("&#39;"),
+            // Runners of GitHub's obey lines that begin with `::`, and `##[` anywhere: they see none of it here.
+            ':' if at_start => safe.push_str("&#58;"),
+            '[' if safe.ends_with("##") => safe.push_str("&#91;"),
             _ => safe.push(character),
         }
+        at_start = character == '\n' || (at_start && character.is_whitespace());
     }
     safe
 }
@@ -313,6 +318,7 @@ mod tests {
             "&lt;/script&gt;&lt;!-- &quot;onload=&#39;x&#39; &amp; ]]&gt;"
         );
         assert_eq!(escaped("a\u{202e}b\n\u{1b}[0m"), "a\\u{202e}b\n\\u{1b}[0m");
+        assert_eq!(escaped("::a\n  ::b::c\n##[d]"), "&#58;:a\n  &#58;:b::c\n##&#91;d]");
         assert_eq!(part("any file/é~"), "any%20file%2F%C3%A9%7E");
     }
 
