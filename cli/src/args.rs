@@ -44,10 +44,13 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the too
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
+    #[value(alias = "table")]
     Text,
     Json,
-    /// For a comment on a pull request: `check`.
+    /// For a comment on a pull request: `check`; for a document: `list`.
     Markdown,
+    /// One page that needs nothing beside it: `list`.
+    Html,
     /// Annotations of a GitHub workflow, and a summary of its job: `check`.
     Github,
 }
@@ -193,8 +196,21 @@ pub(crate) struct Selection {
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    #[command(flatten)]
-    pub(crate) source: Selection,
+    /// Servers of the configuration; all of it by default.
+    #[arg(value_name = "SERVER", conflicts_with = "snapshot")]
+    pub(crate) servers: Vec<String>,
+    /// A snapshot, without a configuration.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) snapshot: Option<PathBuf>,
+    /// The server's name for the bindings of `--snapshot`; by default the one in the file.
+    #[arg(long = "server", value_name = "NAME", id = "name", requires = "snapshot")]
+    pub(crate) name: Option<String>,
+    /// Also tell what became of the snapshots since this work left a branch, a tag or a commit.
+    #[arg(long, value_name = "REVISION", conflicts_with = "shapes")]
+    pub(crate) base: Option<String>,
+    /// Write to a file, where it changes.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "shapes")]
+    pub(crate) output: Option<PathBuf>,
     /// List the places of one shape instead, which `shared` in `[servers.NAME.rust]` can make one type.
     #[arg(long)]
     pub(crate) shapes: bool,
@@ -316,6 +332,7 @@ impl Command {
     pub(crate) fn takes(&self, format: Format) -> Result<(), Failure> {
         let known: &[Format] = match self {
             Self::Check(_) => &[Format::Text, Format::Json, Format::Markdown, Format::Github],
+            Self::List(list) if !list.shapes => &[Format::Text, Format::Json, Format::Markdown, Format::Html],
             _ => &[Format::Text, Format::Json],
         };
         if known.contains(&format) {
@@ -332,6 +349,7 @@ impl Format {
             Self::Text => "text",
             Self::Json => "json",
             Self::Markdown => "markdown",
+            Self::Html => "html",
             Self::Github => "github",
         }
     }

@@ -9,6 +9,7 @@ mod exit;
 mod flags;
 mod git;
 mod import;
+mod inventory;
 mod live;
 mod output;
 mod plan;

@@ -61,6 +61,13 @@ impl Output {
         Work(Some(bar))
     }
 
+    /// How many columns results have on the terminal, or as `COLUMNS` says; None where they go elsewhere.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        let shown = || terminal_size::terminal_size_of(io::stdout()).filter(|_| self.data_on_terminal);
+        said.or_else(|| shown().map(|(width, _)| usize::from(width.0))).filter(|columns| *columns > 0)
+    }
+
     pub(crate) fn json(&self) -> bool {
         self.format == Format::Json
     }

@@ -30,9 +30,10 @@ fn list_names_the_bindings() {
     let project = with_snapshot("");
     let list = project.run(&["list", "gh"]).exits_with(0);
     assert_eq!(
-        list.stdout,
+        list.heads(),
         "gh/create-issue  gh::gh_create_issue(GhCreateIssueParams) -> GhCreateIssueOutput\n\
-         gh/odd           gh::gh_odd(GhOddParams) -> ToolResult\n"
+         gh/odd           gh::gh_odd(GhOddParams) -> ToolResult\n\
+         gh: 2 tools\n"
     );
     let tools = project.run(&["list", "--format", "json"]).exits_with(0).json();
     let mut first = tools[0].clone();
@@ -49,6 +50,13 @@ fn list_names_the_bindings() {
             "handler": "gh_create_issue",
             "method": "create_issue",
             "variant": "CreateIssue",
+            "title": null,
+            "description": null,
+            "parameters": [{"name": "title", "type": "string", "required": true, "description": null}],
+            "answers": "object {id: integer}",
+            "annotations": null,
+            "approve": false,
+            "example": "mcp-bindgen call gh create-issue --args '{\"title\":\"TITLE\"}'",
             "diagnostics": [],
         })
     );
@@ -92,6 +100,12 @@ fn list_names_the_bindings_of_prompts_and_resource_templates() {
             "returns": "PromptResult",
             "handler": "gh_prompt_half",
             "method": "prompt_half",
+            "title": null,
+            "description": null,
+            "parameters": [
+                {"name": "a", "type": "string", "required": false, "description": null},
+                {"name": "b", "type": "string", "required": true, "description": null},
+            ],
             "diagnostics": [],
         })
     );

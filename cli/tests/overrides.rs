@@ -33,13 +33,14 @@ fn list_says_what_overrides_change() {
     let project = github();
     let list = project.run(&["list", "github"]).exits_with(0);
     assert_eq!(
-        list.stdout,
+        list.heads(),
         "github/create_issue         github::github_create_issue(GithubCreateIssueParams) -> GithubCreateIssueOutput  \
          (parameters and result by override, learned from 12 results)\n\
          github/list_issues          github::github_list_issues(GithubListIssuesParams) -> GithubListIssuesOutput  \
          (parameters and result by override)\n\
          github/search_repositories  github::github_search_repositories(GithubSearchRepositoriesParams) -> \
-         GithubSearchRepositoriesOutput  (result by override, learned from 1 result)\n"
+         GithubSearchRepositoriesOutput  (result by override, learned from 1 result)\n\
+         github (github-mcp-server 0.6.2, protocol 2025-11-25): 3 tools\n"
     );
     let tools = project.run(&["list", "--format", "json"]).exits_with(0).json();
     assert_eq!(tools[0]["override"], json!({ "inputSchema": true, "outputSchema": true, "learnedFrom": 12 }));

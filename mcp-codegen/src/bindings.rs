@@ -2,10 +2,10 @@ use mcp_model::{Snapshot, UnknownKeys};
 use proc_macro2::TokenStream;
 
 use crate::emit;
-use crate::names::ident;
 use crate::options::Options;
 use crate::patterns::tool_names;
 use crate::plan::{AlikeShapes, Declared, Plan};
+use crate::planned::PlannedBindings;
 use crate::rules::RuleFault;
 use crate::typify::replace_types;
 use mcp_schema::diagnostics::{Diagnostic, Diagnostics, Listed};
@@ -89,7 +89,7 @@ pub struct OverrideBinding {
 }
 
 impl OverrideBinding {
-    fn of(declared: Declared<'_>) -> Option<Self> {
+    pub(crate) fn of(declared: Declared<'_>) -> Option<Self> {
         let Declared { input, output, learned_from } = declared;
         let binding = Self { input_schema: input.is_some(), output_schema: output.is_some(), learned_from };
         (binding.input_schema || binding.output_schema).then_some(binding)
@@ -129,64 +129,23 @@ impl Bindings {
         (emit::module(&plan, &replaced, snapshot, options), diagnostics)
     }
 
+    /// The bindings before they are written, for whoever has several questions about them.
+    #[must_use]
+    pub fn plan<'s>(snapshot: &'s Snapshot, options: &Options) -> PlannedBindings<'s> {
+        PlannedBindings::new(snapshot, options)
+    }
+
     /// The names that [`generate`](Self::generate) gives, for every tool of the list that is bound.
     #[must_use]
     pub fn describe(snapshot: &Snapshot, options: &Options) -> (Vec<ToolBinding>, Diagnostics) {
-        let plan = Plan::new(snapshot, options);
-        let mut said = plan.diagnostics.clone();
-        let replaced = replace_types(&plan, options, &mut said);
-        let mut tools = Vec::new();
-        for ((tool, prefixed), replaced) in plan.tools.iter().zip(plan.prefixed()).zip(&replaced) {
-            for index in std::iter::once(&tool.index).chain(&tool.repeats) {
-                let diagnostics =
-                    said.iter().filter(|said| said.listed == Listed::Tool && said.index == *index).cloned().collect();
-                tools.push(ToolBinding {
-                    server: plan.server.clone(),
-                    index: *index,
-                    tool: tool.wire.to_owned(),
-                    prefixed: prefixed.to_owned(),
-                    module: plan.module.to_string(),
-                    client_type: ident(&plan.client_type).to_string(),
-                    params_type: ident(&tool.idents.params).to_string(),
-                    output_type: tool.output.as_ref().map(|_| ident(&tool.idents.output).to_string()),
-                    returns: tool.returned(replaced),
-                    handler: ident(&tool.idents.handler).to_string(),
-                    method: ident(&tool.idents.method).to_string(),
-                    variant: ident(&tool.idents.variant).to_string(),
-                    overridden: OverrideBinding::of(tool.declared),
-                    diagnostics,
-                });
-            }
-        }
-        tools.sort_by_key(|tool| tool.index);
-        (tools, said)
+        let planned = PlannedBindings::new(snapshot, options);
+        (planned.tools(), planned.into_diagnostics())
     }
 
     /// The names of prompts and resource templates that are bound. They are whatever `tools` and `exclude` say.
     #[must_use]
     pub fn offers(snapshot: &Snapshot, options: &Options) -> Vec<OfferBinding> {
-        let plan = Plan::new(snapshot, options);
-        let offers = plan.prompts.iter().map(|prompt| (&prompt.offer, None));
-        let templates = plan.templates.iter().map(|template| (&template.offer, Some(template.uri_template.to_owned())));
-        let bound = offers.chain(templates).map(|(offer, uri_template)| OfferBinding {
-            server: plan.server.clone(),
-            listed: offer.listed,
-            index: offer.index,
-            name: offer.wire.to_owned(),
-            uri_template,
-            module: plan.module.to_string(),
-            params_type: offer.idents.params.clone(),
-            returns: if offer.listed == Listed::Prompt { "PromptResult" } else { "ResourceResult" },
-            handler: offer.idents.handler.clone(),
-            method: offer.idents.method.clone(),
-            diagnostics: plan
-                .diagnostics
-                .iter()
-                .filter(|said| said.listed == offer.listed && said.index == offer.index)
-                .cloned()
-                .collect(),
-        });
-        bound.collect()
+        PlannedBindings::new(snapshot, options).offers()
     }
 
     /// What of `derive`, `rename`, `extern` and `shared` cannot hold for these tools. [`generate`](Self::generate) does

@@ -61,3 +61,10 @@ pub fn format_types(tokens: TokenStream, is_wanted: impl Fn(&str) -> bool) -> Re
     file.items = items;
     Ok(prettyplease::unparse(&file))
 }
+
+/// Formats the items of a tool without what implements traits for them, which is in macros.
+pub(crate) fn format_for_readers(tokens: TokenStream) -> Result<String, Error> {
+    let mut file: File = syn::parse2(tokens)?;
+    file.items.retain(|item| !matches!(item, Item::Macro(_)));
+    Ok(prettyplease::unparse(&file))
+}

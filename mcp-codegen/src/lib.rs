@@ -20,6 +20,7 @@ mod paths;
 mod patterns;
 mod place;
 mod plan;
+mod planned;
 pub mod project;
 mod rules;
 mod rust_path;
@@ -30,6 +31,8 @@ mod typify;
 pub use bindings::{Bindings, Coverage, OfferBinding, OverrideBinding, ToolBinding};
 #[cfg(feature = "format")]
 pub use format::{format, format_file, format_types};
+#[cfg(feature = "format")]
+pub use markdown::opening_sentence;
 pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Listed, Severity};
 pub use options::{Options, is_module_name};
 pub use overrides::apply_overrides;
@@ -37,4 +40,5 @@ pub use overrides::apply_overrides;
 pub use paths::relative;
 pub use patterns::{Idle, IdlePattern};
 pub use plan::{AlikePlace, AlikeShapes};
+pub use planned::{PlannedBindings, ToolSchemas};
 pub use rules::RuleFault;

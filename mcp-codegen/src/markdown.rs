@@ -141,6 +141,16 @@ pub(crate) fn first_sentence(text: &str) -> Option<String> {
     text.lines().find_map(|line| first(line).filter(|line| !line.starts_with("- ")))
 }
 
+/// The first sentence of a text as it stands there: nothing of it is escaped, and nothing made visible.
+///
+/// ```
+/// assert_eq!(mcp_codegen::opening_sentence("\n Lists issues, e.g. Closed ones. Slow."), "Lists issues, e.g. Closed ones.");
+/// ```
+#[must_use]
+pub fn opening_sentence(text: &str) -> &str {
+    text.lines().map(str::trim).find(|line| !line.is_empty()).map_or("", sentence)
+}
+
 /// Abbreviations whose dot ends no sentence.
 const ABBREVIATIONS: &[&str] = &["e.g", "i.e", "etc", "vs", "cf", "approx", "incl", "max", "min", "no", "dr", "mr"];
 

@@ -193,6 +193,30 @@ impl Options {
         self.lists(tool) && !matches(&self.exclude, tool)
     }
 
+    /// The key of the configuration that has a tool left out, where one does: `tools`, or `exclude`.
+    ///
+    /// ```
+    /// use mcp_codegen::Options;
+    ///
+    /// let options = Options::new("github").tools(["list_*", "delete_repo"]).exclude(["delete_*"]);
+    /// let left_out = ["list_issues", "create_issue", "delete_repo"].map(|tool| options.left_out_by(tool));
+    /// assert_eq!(left_out, [None, Some("tools"), Some("exclude")]);
+    /// ```
+    #[must_use]
+    pub fn left_out_by(&self, tool: &str) -> Option<&'static str> {
+        match (self.lists(tool), matches(&self.exclude, tool)) {
+            (false, _) => Some("tools"),
+            (true, true) => Some("exclude"),
+            (true, false) => None,
+        }
+    }
+
+    /// Whether calls of a tool need an approval, by the wire name: what the configuration says in `approve`.
+    #[must_use]
+    pub fn needs_approval(&self, tool: &str) -> bool {
+        matches(&self.approve, tool)
+    }
+
     /// Whether every list of `tools` has it, whatever `exclude` says.
     pub(crate) fn lists(&self, tool: &str) -> bool {
         self.tools.iter().all(|patterns| matches(patterns, tool))

@@ -141,15 +141,19 @@ fn failed(config: &Config, server: &str, failure: &Failure) -> (Entry, Exit) {
 
 /// What became of a snapshot since this work left a branch.
 fn since(config: &Config, server: &str, revision: &str) -> Result<Since, Failure> {
-    let path = config.snapshot_path(server);
+    let now = SnapshotFile::read(config, server)?.text;
+    since_at(&config.snapshot_path(server), now.as_deref(), revision)
+}
+
+/// The same of the file at this path, which says this now.
+pub(super) fn since_at(path: &Path, now: Option<&str>, revision: &str) -> Result<Since, Failure> {
     let folder = path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
     let commit = git::base(folder, revision)?;
-    let then = git::text_at(&path, &commit)?;
+    let then = git::text_at(path, &commit)?;
     let read = |text: &str, what: &str| {
         Snapshot::parse(text).map_err(|error| Failure::new(format!("{} {what}: {error}", path.display())))
     };
-    let now = SnapshotFile::read(config, server)?.text;
-    let changes = match (&then, &now) {
+    let changes = match (then.as_deref(), now) {
         (Some(then), Some(now)) => drift::diff(&read(then, &format!("at `{revision}`"))?, &read(now, "as it is")?),
         _ => Vec::new(),
     };

@@ -1,123 +1,76 @@
-//! `list`: tools, prompts and resource templates, and the names of their bindings.
+//! `list`: what servers offer, and the names of their bindings, from snapshots.
 
 use std::path::Path;
 
-use mcp_codegen::{Bindings, OfferBinding, ToolBinding};
-use mcp_model::{DiagnosticLevels, printable};
-use serde_json::{Value, json};
+use mcp_model::write_if_changed;
 
-use super::source;
-use crate::args::Selection;
-use crate::diagnostics::{self, SnapshotText};
+use super::check::since_at;
+use super::source::{self, Bound};
+use crate::args::{Format, List};
+use crate::diagnostics;
 use crate::exit::{Exit, Failure};
+use crate::inventory::{self, Given, Server};
 use crate::output::Output;
 
-pub(crate) fn run(config: Option<&Path>, wanted: &Selection, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Exit, Failure> {
     let mut exits = Vec::new();
-    let mut listed = Vec::new();
-    for bound in source::read(config, wanted, None, output)? {
-        let bound = match bound {
-            Ok(bound) => bound,
+    let mut servers = Vec::new();
+    for bound in source::listed(config, wanted, output)? {
+        let taken = bound.and_then(|bound| Ok((server(&bound, wanted, output)?, bound)));
+        let ((server, said), bound) = match taken {
+            Ok(taken) => taken,
             Err(failure) => {
                 output.error(&failure.message);
                 exits.push(failure.exit);
                 continue;
             }
         };
-        let snapshot = bound.texts();
-        let (tools, said) = Bindings::describe(&bound.snapshot, &bound.options);
-        let offers = Bindings::offers(&bound.snapshot, &bound.options);
-        if output.json() {
-            listed.extend(tools.iter().map(|tool| to_json(tool, &bound.levels, &snapshot)));
-            listed.extend(offers.iter().map(|offer| offer_to_json(offer, &bound.levels, &snapshot)));
-        } else if !tools.is_empty() || !offers.is_empty() {
-            output.data(&table(&tools, &offers))?;
+        // On a terminal the answer comes as it is found.
+        if output.is_text() && wanted.output.is_none() {
+            print(&[server], None, output)?;
+        } else {
+            servers.push(server);
         }
-        if diagnostics::show(&said, &bound.levels, &snapshot, output) {
+        if diagnostics::show(&said, &bound.levels, &bound.texts(), output) {
             exits.push(Exit::Failed);
         }
     }
-    if output.json() {
-        output.data_json(&Value::Array(listed))?;
+    if !output.is_text() || wanted.output.is_some() {
+        print(&servers, wanted.output.as_deref(), output)?;
     }
     Ok(Exit::of_all(exits))
 }
 
-fn to_json(tool: &ToolBinding, levels: &DiagnosticLevels, snapshot: &SnapshotText<'_>) -> Value {
-    let said = tool.diagnostics.iter().filter(|said| !diagnostics::is_allowed(said, levels));
-    let mut json = json!({
-        "server": tool.server,
-        "tool": tool.tool,
-        "prefixed": tool.prefixed,
-        "module": tool.module,
-        "params_type": tool.params_type,
-        "output_type": tool.output_type,
-        "returns": tool.returns,
-        "handler": tool.handler,
-        "method": tool.method,
-        "variant": tool.variant,
-        "diagnostics": said.map(|said| diagnostics::to_json(said, snapshot)).collect::<Value>(),
-    });
-    if let (Some(overridden), Value::Object(json)) = (&tool.overridden, &mut json) {
-        let overridden = json!({
-            "inputSchema": overridden.input_schema,
-            "outputSchema": overridden.output_schema,
-            "learnedFrom": overridden.learned_from,
-        });
-        json.insert("override".to_owned(), overridden);
-    }
-    json
+fn server(bound: &Bound, wanted: &List, output: &Output) -> Result<(Server, Vec<mcp_codegen::Diagnostic>), Failure> {
+    let since =
+        wanted.base.as_deref().map(|revision| since_at(&bound.path, Some(&bound.text), revision)).transpose()?;
+    Ok(Server::new(Given {
+        snapshot: &bound.snapshot,
+        options: &bound.options,
+        levels: &bound.levels,
+        texts: bound.texts(),
+        since,
+        with_sources: output.format == Format::Html,
+    }))
 }
 
-/// What of a tool is not as its server says.
-fn overridden(tool: &ToolBinding) -> String {
-    let Some(overridden) = &tool.overridden else {
-        return String::new();
+fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result<(), Failure> {
+    let columns = if file.is_none() { output.columns() } else { None };
+    let text = match output.format {
+        Format::Json => format!("{:#}", inventory::to_json(servers)),
+        Format::Markdown => inventory::document(servers).trim_end().to_owned(),
+        Format::Html => inventory::page(servers),
+        _ => {
+            let lines: Vec<String> = servers.iter().flat_map(|server| inventory::lines(server, columns)).collect();
+            lines.join("\n")
+        }
     };
-    let learned = overridden.learned_from.map(|count| match count {
-        1 => ", learned from 1 result".to_owned(),
-        count => format!(", learned from {count} results"),
-    });
-    let parts = [("parameters", overridden.input_schema), ("result", overridden.output_schema)];
-    let parts: Vec<&str> = parts.iter().filter(|(_, is_changed)| *is_changed).map(|(part, _)| *part).collect();
-    format!("  ({} by override{})", parts.join(" and "), learned.unwrap_or_default())
-}
-
-/// A prompt or a resource template; the key of its name says which.
-fn offer_to_json(offer: &OfferBinding, levels: &DiagnosticLevels, snapshot: &SnapshotText<'_>) -> Value {
-    let said = offer.diagnostics.iter().filter(|said| !diagnostics::is_allowed(said, levels));
-    let mut json = json!({
-        "server": offer.server,
-        "module": offer.module,
-        "params_type": offer.params_type,
-        "returns": offer.returns,
-        "handler": offer.handler,
-        "method": offer.method,
-        "diagnostics": said.map(|said| diagnostics::to_json(said, snapshot)).collect::<Value>(),
-    });
-    if let Value::Object(json) = &mut json {
-        let key = if offer.uri_template.is_some() { "resourceTemplate" } else { "prompt" };
-        json.insert(key.to_owned(), offer.name.clone().into());
-        json.extend(offer.uri_template.iter().map(|uri| ("uriTemplate".to_owned(), uri.clone().into())));
+    match file {
+        None => output.data(&text)?,
+        Some(file) => {
+            let is_new = write_if_changed(file, format!("{}\n", text.trim_end()).as_bytes())?;
+            output.status(if is_new { "Wrote" } else { "Unchanged" }, &file.display().to_string());
+        }
     }
-    json
-}
-
-/// Two columns: the wire name, and the handler with its types.
-fn table(tools: &[ToolBinding], offers: &[OfferBinding]) -> String {
-    let tools = tools.iter().map(|tool| {
-        let ToolBinding { module, handler, params_type, returns, .. } = tool;
-        let overridden = overridden(tool);
-        let bound = format!("{module}::{handler}({params_type}) -> {returns}{overridden}");
-        (format!("{}/{}", tool.server, printable(&tool.tool)), bound)
-    });
-    let offers = offers.iter().map(|offer| {
-        let OfferBinding { module, handler, params_type, returns, listed, .. } = offer;
-        let bound = format!("{module}::{handler}({params_type}) -> {returns}  ({listed})");
-        (format!("{}/{}", offer.server, printable(&offer.name)), bound)
-    });
-    let rows: Vec<(String, String)> = tools.chain(offers).collect();
-    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
-    let lines: Vec<String> = rows.iter().map(|(name, bound)| format!("{name:<width$}  {bound}")).collect();
-    lines.join("\n")
+    Ok(())
 }

@@ -7,14 +7,14 @@ use mcp_model::printable;
 use serde_json::{Value, json};
 
 use super::source;
-use crate::args::Selection;
+use crate::args::List;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
-pub(crate) fn run(config: Option<&Path>, wanted: &Selection, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Exit, Failure> {
     let mut exits = Vec::new();
     let mut listed = Vec::new();
-    for bound in source::read(config, wanted, None, output)? {
+    for bound in source::listed(config, wanted, output)? {
         let bound = match bound {
             Ok(bound) => bound,
             Err(failure) => {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use mcp_codegen::{Bindings, Idle, IdlePattern, Options, apply_overrides};
 use mcp_model::{Config, DiagnosticLevels, FileError, Overrides, Snapshot, is_server_name, printable, read_text};
 
-use crate::args::Selection;
+use crate::args::{List, Selection};
 use crate::diagnostics::SnapshotText;
 use crate::exit::Failure;
 use crate::output::Output;
@@ -60,12 +60,32 @@ pub(crate) fn read(
     file: Option<&Path>,
     output: &mut Output,
 ) -> Result<Vec<Result<Bound, Failure>>, Failure> {
-    if let Some(path) = &source.snapshot {
-        return Ok(vec![of_file(path, source.name.as_deref())]);
+    match &source.snapshot {
+        Some(path) => Ok(vec![of_file(path, source.name.as_deref())]),
+        None => of_servers(config, source.server.as_slice(), file, output),
     }
+}
+
+/// The same for `list`, of any servers.
+pub(crate) fn listed(
+    config: Option<&Path>,
+    wanted: &List,
+    output: &mut Output,
+) -> Result<Vec<Result<Bound, Failure>>, Failure> {
+    match &wanted.snapshot {
+        Some(path) => Ok(vec![of_file(path, wanted.name.as_deref())]),
+        None => of_servers(config, &wanted.servers, None, output),
+    }
+}
+
+fn of_servers(
+    config: Option<&Path>,
+    names: &[String],
+    file: Option<&Path>,
+    output: &mut Output,
+) -> Result<Vec<Result<Bound, Failure>>, Failure> {
     let config = project::load(config, output)?;
-    let names: Vec<String> = source.server.iter().cloned().collect();
-    let servers = project::servers(&config, &names)?;
+    let servers = project::servers(&config, names)?;
     Ok(servers.iter().map(|server| of_server(&config, &server.name, file)).collect())
 }
 

@@ -99,7 +99,7 @@ fn details(title: &str, server: &str, changes: &[Change]) -> String {
 }
 
 /// A code span for a cell of a table: fenced by more backticks than there are in it.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let text = cut(&printable(text)).replace('|', "\\|");
     let fence = "`".repeat(longest_run(&text) + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') || text.is_empty() { " " } else { "" };

@@ -8,7 +8,7 @@ use mcp_schema::drift::{Change, Class};
 
 pub(crate) use github::annotations;
 pub(crate) use json::{change as change_json, entries as to_json};
-pub(crate) use markdown::comment;
+pub(crate) use markdown::{code, comment};
 
 /// What was found of one server.
 pub(crate) struct Entry {

@@ -98,6 +98,11 @@ impl Run {
         self
     }
 
+    /// The lines of results that are not indented: in a list, one for each thing that is bound, and one for the server.
+    pub(crate) fn heads(&self) -> String {
+        self.stdout.lines().filter(|line| !line.starts_with(' ')).map(|line| format!("{line}\n")).collect()
+    }
+
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}:\n{}", self.stdout))

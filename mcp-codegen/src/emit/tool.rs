@@ -18,7 +18,7 @@ const WRAPPER_TITLE: &str = "Output";
 
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.
-    pub(super) fn items(&self, prefixed: &str, replaced: &Replaced, private: &TokenStream, tokens: &mut TokenStream) {
+    pub(crate) fn items(&self, prefixed: &str, replaced: &Replaced, private: &TokenStream, tokens: &mut TokenStream) {
         let params = ident(&self.idents.params);
         let handler = ident(&self.idents.handler);
         TypeEmitter { schema: &self.input, replacement: replaced.input.as_ref(), private, root_doc: self.params_doc() }

@@ -1,0 +1,96 @@
+//! The inventory as a document. What strangers say stands in code alone, as in the comments of `check`.
+
+use std::fmt::Write;
+
+use super::texts::sentence;
+use super::{Offer, Parameter, Server, Tool};
+use crate::report::{classes, code};
+
+pub(crate) fn document(servers: &[Server]) -> String {
+    let mut text = "# MCP inventory\n".to_owned();
+    for server in servers {
+        let _ = write!(text, "\n## {}\n\n", code(&server.name));
+        section(server, &mut text);
+    }
+    text
+}
+
+fn section(server: &Server, text: &mut String) {
+    let mut itself = server.calls_itself.as_deref().map(code).into_iter().collect::<Vec<_>>();
+    itself.extend(server.protocol.as_deref().map(|version| format!("protocol {}", code(version))));
+    itself.push(server.counts());
+    let _ = writeln!(text, "{}.", itself.join("; "));
+    if let Some(instructions) = &server.instructions {
+        let _ = write!(text, "\nIt says: {}\n", code(&sentence(instructions)));
+    }
+    if let Some(since) = &server.since {
+        let changes = match since.is_new {
+            true => "new".to_owned(),
+            false if since.changes.is_empty() => "no difference".to_owned(),
+            false => classes(&since.changes),
+        };
+        let _ = write!(text, "\nSince {}: {changes}.\n", code(&since.revision));
+        list(
+            server
+                .other_changes()
+                .map(|change| format!("{}: {}", change.class, code(&format!("{} {}", change.tool, change.in_words())))),
+            text,
+        );
+    }
+    list(server.left_out.iter().map(|tool| format!("left out by `{}`: {}", tool.by, code(&tool.name))), text);
+    for tool in &server.tools {
+        of_tool(tool, text);
+    }
+    for offer in &server.offers {
+        of_offer(offer, text);
+    }
+}
+
+fn of_tool(tool: &Tool, text: &mut String) {
+    let _ = write!(text, "\n### {}\n", code(&tool.binding.tool));
+    about(tool.title.as_deref(), tool.description.as_deref(), text);
+    let mut flags: Vec<String> = tool.says().into_iter().map(|hint| format!("says {hint}")).collect();
+    if tool.approve {
+        flags.insert(0, "**needs approval**".to_owned());
+    }
+    flags.extend(tool.overridden());
+    flags.extend(tool.answers.as_deref().map(|answers| format!("answers {}", code(answers))));
+    flags.extend(tool.diagnostics.iter().map(|note| code(&note.text)));
+    flags.extend(tool.changes.iter().map(|change| format!("{}: {}", change.class, code(&change.in_words()))));
+    flags.push(code(&tool.signature()));
+    list(flags.into_iter(), text);
+    parameters(&tool.parameters, text);
+}
+
+fn of_offer(offer: &Offer, text: &mut String) {
+    let _ = write!(text, "\n### {} ({})\n", code(&offer.binding.name), offer.binding.listed);
+    about(offer.title.as_deref(), offer.description.as_deref(), text);
+    let template = offer.binding.uri_template.as_deref().map(code);
+    let notes = offer.diagnostics.iter().map(|note| code(&note.text));
+    list(template.into_iter().chain(notes).chain([code(&offer.signature())]), text);
+    parameters(&offer.parameters, text);
+}
+
+fn about(title: Option<&str>, description: Option<&str>, text: &mut String) {
+    if let Some(said) = description.or(title) {
+        let _ = write!(text, "\n{}\n", code(&sentence(said)));
+    }
+}
+
+fn list(items: impl Iterator<Item = String>, text: &mut String) {
+    for (index, item) in items.enumerate() {
+        let _ = writeln!(text, "{}- {item}", if index == 0 { "\n" } else { "" });
+    }
+}
+
+fn parameters(parameters: &[Parameter], text: &mut String) {
+    if parameters.is_empty() {
+        return;
+    }
+    text.push_str("\n| parameter | type | required | what |\n|---|---|---|---|\n");
+    for parameter in parameters {
+        let required = if parameter.required { "yes" } else { "no" };
+        let said = parameter.description.as_deref().map(|said| code(&sentence(said))).unwrap_or_default();
+        let _ = writeln!(text, "| {} | {} | {required} | {said} |", code(&parameter.name), code(&parameter.kind));
+    }
+}

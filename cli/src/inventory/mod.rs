@@ -1,0 +1,275 @@
+//! What servers offer, for a person who has to decide whether a program may use it: one value, which each format prints.
+
+mod arguments;
+mod html;
+mod json;
+mod markdown;
+mod sample;
+mod table;
+mod texts;
+mod words;
+
+use mcp_codegen::{Bindings, Diagnostic, Listed, OfferBinding, Options, ToolBinding, ToolSchemas};
+use mcp_model::Snapshot;
+use mcp_schema::drift::Change;
+use mcp_schema::{Presence, Shape};
+use serde_json::Value;
+
+pub(crate) use html::page;
+pub(crate) use json::entries as to_json;
+pub(crate) use markdown::document;
+pub(crate) use table::lines;
+
+use crate::diagnostics::{self, SnapshotText};
+use crate::report::Since;
+
+/// What there is to know of one server.
+pub(crate) struct Server {
+    pub(crate) name: String,
+    /// What it calls itself, with its version.
+    pub(crate) calls_itself: Option<String>,
+    pub(crate) protocol: Option<String>,
+    pub(crate) instructions: Option<String>,
+    pub(crate) tools: Vec<Tool>,
+    /// The tools that the configuration leaves out.
+    pub(crate) left_out: Vec<LeftOut>,
+    pub(crate) offers: Vec<Offer>,
+    /// What became of it since another commit: all changes, those of tools too.
+    pub(crate) since: Option<Since>,
+}
+
+/// A tool that is bound.
+pub(crate) struct Tool {
+    pub(crate) binding: ToolBinding,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    /// The annotations, as the server wrote them.
+    pub(crate) annotations: Option<Value>,
+    /// Whether the configuration wants calls of it approved.
+    pub(crate) approve: bool,
+    pub(crate) parameters: Vec<Parameter>,
+    /// What the structured result is, in words, where the server declares it.
+    pub(crate) answers: Option<String>,
+    pub(crate) input_schema: Value,
+    pub(crate) output_schema: Option<Value>,
+    /// Its types and its handler; empty where nobody asked.
+    pub(crate) source: String,
+    /// How it is called from a command line.
+    pub(crate) example: String,
+    pub(crate) diagnostics: Vec<Note>,
+    /// What became of it since another commit.
+    pub(crate) changes: Vec<Change>,
+}
+
+/// A parameter of a tool, a prompt or a resource template.
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    /// What its values are, in words.
+    pub(crate) kind: String,
+    pub(crate) required: bool,
+    pub(crate) description: Option<String>,
+}
+
+/// A tool that a program may not call.
+pub(crate) struct LeftOut {
+    pub(crate) name: String,
+    /// By which key of the configuration.
+    pub(crate) by: &'static str,
+}
+
+/// A prompt, or a resource template.
+pub(crate) struct Offer {
+    pub(crate) binding: OfferBinding,
+    pub(crate) title: Option<String>,
+    pub(crate) description: Option<String>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) diagnostics: Vec<Note>,
+}
+
+/// What the generator has to say of something.
+pub(crate) struct Note {
+    pub(crate) text: String,
+    pub(crate) json: Value,
+}
+
+/// What an inventory is made of.
+pub(crate) struct Given<'a> {
+    pub(crate) snapshot: &'a Snapshot,
+    pub(crate) options: &'a Options,
+    pub(crate) levels: &'a mcp_model::DiagnosticLevels,
+    pub(crate) texts: SnapshotText<'a>,
+    pub(crate) since: Option<Since>,
+    /// Whether the code of each tool is wanted.
+    pub(crate) with_sources: bool,
+}
+
+impl Server {
+    /// The inventory of a server, and what there is to say of its list. Nothing is read and nothing asked: it follows from
+    /// what is given alone.
+    pub(crate) fn new(given: Given<'_>) -> (Self, Vec<Diagnostic>) {
+        let Given { snapshot, options, since, .. } = &given;
+        let planned = Bindings::plan(snapshot, options);
+        let mut sources = if given.with_sources { planned.tool_sources() } else { Vec::new() }.into_iter().peekable();
+        let tools = planned.tools().into_iter().zip(planned.schemas()).map(|(binding, schemas)| {
+            let source = sources.next_if(|(index, _)| *index == binding.index).map(|(_, source)| source);
+            given.tool(binding, schemas, source.unwrap_or_default())
+        });
+        let tools: Vec<Tool> = tools.collect();
+        let left_out = snapshot.tools.iter().filter_map(|tool| {
+            let name = tool.get("name")?.as_str()?;
+            Some(LeftOut { name: name.to_owned(), by: options.left_out_by(name)? })
+        });
+        let server = Self {
+            name: options.server_name().to_owned(),
+            calls_itself: snapshot.server_info.as_ref().and_then(calls_itself),
+            protocol: snapshot.protocol_version.clone(),
+            instructions: snapshot.instructions.clone(),
+            tools,
+            left_out: left_out.collect(),
+            offers: planned.offers().into_iter().map(|binding| given.offer(binding)).collect(),
+            since: since.as_ref().map(|since| Since {
+                revision: since.revision.clone(),
+                is_new: since.is_new,
+                changes: since.changes.clone(),
+            }),
+        };
+        let said = planned.diagnostics().iter().cloned().collect();
+        (server, said)
+    }
+
+    /// The changes since another commit that are of no tool of the inventory: tools that are gone, and the server itself.
+    pub(crate) fn other_changes(&self) -> impl Iterator<Item = &Change> {
+        let changes = self.since.iter().flat_map(|since| &since.changes);
+        changes
+            .filter(|change| change.tool.is_empty() || !self.tools.iter().any(|tool| tool.binding.tool == change.tool))
+    }
+
+    /// `12 tools, 1 left out, 2 prompts`.
+    pub(crate) fn counts(&self) -> String {
+        let offers = |listed| self.offers.iter().filter(|offer| offer.binding.listed == listed).count();
+        let mut counts = vec![crate::report::counted(self.tools.len(), "tool")];
+        if !self.left_out.is_empty() {
+            counts.push(format!("{} left out", self.left_out.len()));
+        }
+        for (listed, name) in [(Listed::Prompt, "prompt"), (Listed::ResourceTemplate, "resource template")] {
+            if offers(listed) > 0 {
+                counts.push(crate::report::counted(offers(listed), name));
+            }
+        }
+        counts.join(", ")
+    }
+}
+
+impl Given<'_> {
+    fn tool(&self, binding: ToolBinding, schemas: ToolSchemas<'_, '_>, source: String) -> Tool {
+        let tool = self.snapshot.tools.get(binding.index).unwrap_or(&Value::Null);
+        let annotations = tool.get("annotations").filter(|annotations| annotations.is_object());
+        let title = text(tool, "title").or_else(|| annotations.and_then(|annotations| text(annotations, "title")));
+        let shapes = &schemas.input.shapes;
+        let mut parameters = Vec::new();
+        if let Shape::Struct(object) = shapes.get(schemas.input.root) {
+            parameters.extend(object.fields.iter().map(|field| Parameter {
+                name: field.wire.clone(),
+                kind: words::of_slot(shapes, field.slot),
+                required: field.presence == Presence::Required,
+                description: words::description(schemas.input, field),
+            }));
+        }
+        // Sorting keeps the order of the schema within both groups.
+        parameters.sort_by_key(|parameter| !parameter.required);
+        let changes = self.since.iter().flat_map(|since| &since.changes);
+        Tool {
+            title,
+            description: text(tool, "description"),
+            annotations: annotations.cloned(),
+            approve: self.options.needs_approval(&binding.tool),
+            parameters,
+            answers: schemas.output.map(|output| words::of_root(output)),
+            input_schema: tool.get("inputSchema").cloned().unwrap_or_default(),
+            output_schema: tool.get("outputSchema").filter(|schema| schema.is_object()).cloned(),
+            source,
+            example: sample::command(&binding.server, &binding.tool, schemas.input),
+            diagnostics: self.notes(&binding.diagnostics),
+            changes: changes.filter(|change| change.tool == binding.tool).cloned().collect(),
+            binding,
+        }
+    }
+
+    fn offer(&self, binding: OfferBinding) -> Offer {
+        let list = match binding.listed {
+            Listed::Prompt => &self.snapshot.prompts,
+            _ => &self.snapshot.resource_templates,
+        };
+        let offer = list.get(binding.index).unwrap_or(&Value::Null);
+        Offer {
+            title: text(offer, "title"),
+            description: text(offer, "description"),
+            parameters: match &binding.uri_template {
+                Some(template) => arguments::of_template(template),
+                None => arguments::of_prompt(offer),
+            },
+            diagnostics: self.notes(&binding.diagnostics),
+            binding,
+        }
+    }
+
+    fn notes(&self, said: &[Diagnostic]) -> Vec<Note> {
+        let heard = said.iter().filter(|said| !diagnostics::is_allowed(said, self.levels));
+        let note = |said: &Diagnostic| {
+            let message = if said.message.is_empty() { String::new() } else { format!(": {}", said.message) };
+            let place = if said.pointer.is_empty() { String::new() } else { format!(" at {}", said.pointer) };
+            let text = format!("{}{message}{place} ({})", said.code.title, said.code.id);
+            Note { text, json: diagnostics::to_json(said, &self.texts) }
+        };
+        heard.map(note).collect()
+    }
+}
+
+impl Tool {
+    /// What the server says of itself in annotations: a stranger's word.
+    pub(crate) fn says(&self) -> Vec<&'static str> {
+        let hint = |key: &str| self.annotations.as_ref().and_then(|hints| hints.get(key)?.as_bool());
+        let words = [
+            ("readOnlyHint", "read-only", "not read-only"),
+            ("destructiveHint", "destructive", "not destructive"),
+            ("idempotentHint", "idempotent", "not idempotent"),
+            ("openWorldHint", "open-world", "closed-world"),
+        ];
+        words.into_iter().filter_map(|(key, yes, no)| hint(key).map(|hint| if hint { yes } else { no })).collect()
+    }
+
+    /// What of the tool is not as its server says: `parameters and result by override, learned from 12 results`.
+    pub(crate) fn overridden(&self) -> Option<String> {
+        let overridden = self.binding.overridden.as_ref()?;
+        let learned = overridden.learned_from.map(|count| match count {
+            1 => ", learned from 1 result".to_owned(),
+            count => format!(", learned from {count} results"),
+        });
+        let parts = [("parameters", overridden.input_schema), ("result", overridden.output_schema)];
+        let parts: Vec<&str> = parts.iter().filter(|(_, is_changed)| *is_changed).map(|(part, _)| *part).collect();
+        Some(format!("{} by override{}", parts.join(" and "), learned.unwrap_or_default()))
+    }
+
+    /// `gh::gh_create_issue(GhCreateIssueParams) -> GhCreateIssueOutput`.
+    pub(crate) fn signature(&self) -> String {
+        let ToolBinding { module, handler, params_type, returns, .. } = &self.binding;
+        format!("{module}::{handler}({params_type}) -> {returns}")
+    }
+}
+
+impl Offer {
+    pub(crate) fn signature(&self) -> String {
+        let OfferBinding { module, handler, params_type, returns, .. } = &self.binding;
+        format!("{module}::{handler}({params_type}) -> {returns}")
+    }
+}
+
+fn text(object: &Value, key: &str) -> Option<String> {
+    let text = object.get(key)?.as_str()?.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn calls_itself(info: &Value) -> Option<String> {
+    let name = text(info, "title").or_else(|| text(info, "name"))?;
+    Some(text(info, "version").map_or(name.clone(), |version| format!("{name} {version}")))
+}

@@ -1,0 +1,124 @@
+//! A call of a tool as somebody would type it, with what it has to be given.
+
+use mcp_schema::{Document, Presence, Shape, ShapeId, Shapes, Slot, StructShape};
+use serde_json::{Map, Value, json};
+
+/// Objects deeper inside are left empty.
+const DEEPEST: usize = 6;
+
+/// `mcp-bindgen call github create_issue --args '{"title":"TITLE"}'`.
+pub(super) fn command(server: &str, tool: &str, input: &Document<'_>) -> String {
+    let value = Sample { shapes: &input.shapes }.shape(input.root, "VALUE", 0);
+    let arguments = match &value {
+        Value::Object(object) if object.is_empty() => String::new(),
+        value => format!(" --args {}", quoted(&value.to_string())),
+    };
+    // Behind `--` a name that begins with a dash is no option.
+    if tool.starts_with('-') {
+        return format!("mcp-bindgen call{arguments} -- {server} {}", quoted(tool));
+    }
+    format!("mcp-bindgen call {server} {}{arguments}", quoted(tool))
+}
+
+/// As a POSIX shell reads it as one word.
+fn quoted(text: &str) -> String {
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_./".contains(char);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+struct Sample<'s> {
+    shapes: &'s Shapes,
+}
+
+impl Sample<'_> {
+    fn slot(&self, slot: Slot, name: &str, depth: usize) -> Value {
+        if slot.nullable && depth > DEEPEST { Value::Null } else { self.shape(slot.shape, name, depth) }
+    }
+
+    fn shape(&self, id: ShapeId, name: &str, depth: usize) -> Value {
+        if depth > DEEPEST {
+            return Value::Null;
+        }
+        match self.shapes.get(id) {
+            Shape::Anything | Shape::Opaque | Shape::Text => placeholder(name),
+            Shape::AnyOf(kinds) => match kinds.names().first().copied() {
+                Some("boolean") => json!(true),
+                Some("number") => json!(1),
+                Some("array") => json!([]),
+                Some("object") => json!({}),
+                Some("null") => Value::Null,
+                _ => placeholder(name),
+            },
+            Shape::Null => Value::Null,
+            Shape::Boolean => json!(true),
+            Shape::I64 | Shape::U64 | Shape::Number => json!(1),
+            Shape::TextEnum(values) => values.first().map_or(Value::Null, |value| json!(value)),
+            Shape::LiteralEnum(values) => values.first().cloned().unwrap_or_default(),
+            Shape::List(item) => json!([self.slot(*item, name, depth + 1)]),
+            Shape::Tuple(items) => items.iter().map(|item| self.slot(*item, name, depth + 1)).collect(),
+            Shape::Map(_) | Shape::FreeMap => json!({}),
+            Shape::Struct(object) => self.object(object, depth),
+            Shape::Union(union) => {
+                let Some(branch) = union.branches.first() else { return Value::Null };
+                let value = self.shape(branch.shape, name, depth + 1);
+                match (value, &union.tag, &branch.tag) {
+                    (Value::Object(mut object), Some(key), Some(tag)) => {
+                        let tag = if key.is_text { json!(tag) } else { serde_json::from_str(tag).unwrap_or_default() };
+                        object.insert(key.name.clone(), tag);
+                        Value::Object(object)
+                    }
+                    (value, ..) => value,
+                }
+            }
+            Shape::Named(inner) => self.slot(*inner, name, depth + 1),
+        }
+    }
+
+    /// The required properties, and those of the first set where one of several has to be complete.
+    fn object(&self, object: &StructShape, depth: usize) -> Value {
+        let demanded: Vec<&String> = object.require_any.iter().filter_map(|sets| sets.first()).flatten().collect();
+        let wanted = object
+            .fields
+            .iter()
+            .filter(|field| field.presence == Presence::Required || demanded.contains(&&field.wire));
+        let members = wanted.map(|field| (field.wire.clone(), self.slot(field.slot, &field.wire, depth + 1)));
+        Value::Object(members.collect::<Map<String, Value>>())
+    }
+}
+
+/// A text that says what to put in its place.
+fn placeholder(name: &str) -> Value {
+    Value::from(name.to_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_schema::Role;
+    use mcp_schema::diagnostics::Reporter;
+
+    use super::*;
+
+    #[test]
+    fn a_call_gives_what_is_required() {
+        let call = |tool: &str, schema: &Value| {
+            command("gh", tool, &Document::read(schema, Role::Input, &mut Reporter::new(tool, 0, "/inputSchema")))
+        };
+        let schema = json!({"type": "object", "required": ["title", "n"], "properties": {
+            "title": {"type": "string"}, "n": {"type": "array", "items": {"type": "integer"}}, "more": {"type": "string"}}});
+        assert_eq!(call("new", &schema), r#"mcp-bindgen call gh new --args '{"title":"TITLE","n":[1]}'"#);
+        assert_eq!(call("it's", &json!({"type": "object"})), r"mcp-bindgen call gh 'it'\''s'");
+        assert_eq!(call("-x", &json!({"type": "object"})), "mcp-bindgen call -- gh -x");
+        let tagged = json!({"type": "object", "required": ["p"], "properties": {"p": {"oneOf": [
+            {"type": "object", "required": ["kind", "x"], "properties": {"kind": {"const": "a"}, "x": {"type": "boolean"}}},
+            {"type": "object", "required": ["kind"], "properties": {"kind": {"const": "b"}}}]}}});
+        assert!(
+            call("t", &tagged).contains(r#""x":true"#) && call("t", &tagged).contains(r#""kind":"a""#),
+            "{}",
+            call("t", &tagged)
+        );
+    }
+}

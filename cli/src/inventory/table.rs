@@ -1,0 +1,136 @@
+//! The inventory of a server for a terminal.
+
+use mcp_codegen::Listed;
+use mcp_model::printable;
+
+use super::texts::{sentence, width, wrapped};
+use super::{Offer, Parameter, Server, Tool};
+use crate::report::classes;
+
+/// Without a terminal.
+const COLUMNS: usize = 80;
+/// Narrower is not readable.
+const FEWEST_COLUMNS: usize = 40;
+const INDENT: usize = 4;
+
+/// The tools, prompts and resource templates, each with its binding on a line that is not indented, and below it what the
+/// server says of it. Where there is no terminal that line is whole, for programs that read it.
+pub(crate) fn lines(server: &Server, columns: Option<usize>) -> Vec<String> {
+    let table = Table { columns: columns.unwrap_or(COLUMNS).max(FEWEST_COLUMNS), is_fitted: columns.is_some() };
+    let mut rows: Vec<(String, String, Vec<String>)> = Vec::new();
+    for tool in &server.tools {
+        let overridden = tool.overridden().map_or_else(String::new, |said| format!("  ({said})"));
+        let bound = format!("{}{overridden}", tool.signature());
+        rows.push((format!("{}/{}", server.name, printable(&tool.binding.tool)), bound, table.tool(tool)));
+    }
+    for offer in &server.offers {
+        let bound = format!("{}  ({})", offer.signature(), offer.binding.listed);
+        rows.push((format!("{}/{}", server.name, printable(&offer.binding.name)), bound, table.offer(offer)));
+    }
+    let name_width = rows.iter().map(|(name, ..)| width(name)).max().unwrap_or_default();
+    let mut lines = Vec::new();
+    for (name, bound, details) in rows {
+        table.head(&name, &bound, name_width, &mut lines);
+        lines.extend(details);
+    }
+    lines.extend(table.server(server));
+    lines
+}
+
+struct Table {
+    columns: usize,
+    /// Whether no line may be longer.
+    is_fitted: bool,
+}
+
+impl Table {
+    /// The name, and behind or below it the binding.
+    fn head(&self, name: &str, bound: &str, name_width: usize, lines: &mut Vec<String>) {
+        let pad = " ".repeat(name_width.saturating_sub(width(name)));
+        let whole = format!("{name}{pad}  {bound}");
+        let short = format!("{name}  {bound}");
+        match [whole, short].into_iter().find(|line| !self.is_fitted || width(line) <= self.columns) {
+            Some(line) => lines.push(line),
+            None => {
+                lines.extend(wrapped(name, self.columns, 0, INDENT));
+                lines.extend(wrapped(bound, self.columns, INDENT, INDENT + 2));
+            }
+        }
+    }
+
+    fn said(&self, text: &str) -> Vec<String> {
+        wrapped(text, self.columns, INDENT, INDENT)
+    }
+
+    fn tool(&self, tool: &Tool) -> Vec<String> {
+        let mut lines = self.about(tool.title.as_deref(), tool.description.as_deref());
+        let mut flags: Vec<String> = tool.says().into_iter().map(|hint| format!("says {hint}")).collect();
+        if tool.approve {
+            flags.insert(0, "needs approval".to_owned());
+        }
+        lines.extend(self.said(&flags.join("; ")));
+        lines.extend(tool.parameters.iter().flat_map(|parameter| self.parameter(parameter)));
+        lines.extend(tool.answers.iter().flat_map(|answers| self.said(&printable(&format!("-> {answers}")))));
+        for change in &tool.changes {
+            lines.extend(wrapped(
+                &printable(&format!("{}: {}", change.class, change.in_words())),
+                self.columns,
+                INDENT,
+                INDENT + 2,
+            ));
+        }
+        lines
+    }
+
+    fn offer(&self, offer: &Offer) -> Vec<String> {
+        let mut lines = self.about(offer.title.as_deref(), offer.description.as_deref());
+        if let (Listed::ResourceTemplate, Some(template)) = (offer.binding.listed, &offer.binding.uri_template) {
+            lines.extend(self.said(&printable(template)));
+        }
+        lines.extend(offer.parameters.iter().flat_map(|parameter| self.parameter(parameter)));
+        lines
+    }
+
+    fn about(&self, title: Option<&str>, description: Option<&str>) -> Vec<String> {
+        let said = description.or(title).map(sentence).unwrap_or_default();
+        self.said(&said)
+    }
+
+    /// `title (string, required): The title of the issue`.
+    fn parameter(&self, parameter: &Parameter) -> Vec<String> {
+        let Parameter { name, kind, required, description } = parameter;
+        let required = if *required { ", required" } else { "" };
+        let said = description.as_deref().map(sentence).filter(|said| !said.is_empty());
+        let said = said.map_or_else(String::new, |said| format!(": {said}"));
+        let text = format!("{} ({}{required}){said}", printable(name), printable(kind));
+        wrapped(&text, self.columns, INDENT + 2, INDENT + 4)
+    }
+
+    /// What is said of the server itself, where there is more than its tools.
+    fn server(&self, server: &Server) -> Vec<String> {
+        let itself = [
+            server.calls_itself.as_deref().map(printable),
+            server.protocol.as_deref().map(|version| format!("protocol {}", printable(version))),
+        ];
+        let itself: Vec<String> = itself.into_iter().flatten().collect();
+        let itself = if itself.is_empty() { String::new() } else { format!(" ({})", itself.join(", ")) };
+        let mut lines = wrapped(&format!("{}{itself}: {}", server.name, server.counts()), self.columns, 0, INDENT);
+        if let Some(instructions) = &server.instructions {
+            lines.extend(self.said(&format!("says: {}", sentence(instructions))));
+        }
+        for left_out in &server.left_out {
+            lines.extend(self.said(&format!("left out by `{}`: {}", left_out.by, printable(&left_out.name))));
+        }
+        if let Some(since) = &server.since {
+            let changes = match since.is_new {
+                true => "new".to_owned(),
+                false if since.changes.is_empty() => "no difference".to_owned(),
+                false => classes(&since.changes),
+            };
+            lines.extend(self.said(&format!("since {}: {changes}", printable(&since.revision))));
+            let others = server.other_changes().map(|change| printable(&change.to_string()));
+            lines.extend(others.flat_map(|change| wrapped(&change, self.columns, INDENT + 2, INDENT + 4)));
+        }
+        lines
+    }
+}

@@ -1,0 +1,175 @@
+//! Bindings that are planned: one plan has the answers to several questions.
+
+use std::collections::HashMap;
+
+use mcp_model::Snapshot;
+use mcp_schema::Document;
+use mcp_schema::diagnostics::{Diagnostic, Diagnostics, Listed};
+
+use crate::bindings::{OfferBinding, OverrideBinding, ToolBinding};
+#[cfg(feature = "format")]
+use crate::format::format_for_readers;
+use crate::names::ident;
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::typify::{Replaced, replace_types};
+
+/// The bindings of a server before they are written, for programs that tell of them. Translating a long list of tools
+/// costs more than everything that is asked of it here.
+///
+/// ```
+/// use mcp_codegen::{Bindings, Options};
+/// use mcp_model::Snapshot;
+///
+/// let snapshot = Snapshot::parse(r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#)?;
+/// let planned = Bindings::plan(&snapshot, &Options::new("demo"));
+/// assert_eq!(planned.tools()[0].handler, "demo_ping");
+/// assert_eq!(planned.schemas().len(), 1);
+/// assert!(planned.offers().is_empty() && planned.diagnostics().is_empty());
+/// # Ok::<(), mcp_model::FileError>(())
+/// ```
+#[derive(Debug)]
+pub struct PlannedBindings<'s> {
+    plan: Plan<'s>,
+    replaced: Vec<Replaced>,
+    said: Diagnostics,
+    #[cfg_attr(not(feature = "format"), allow(dead_code))]
+    options: Options,
+}
+
+/// The schemas of a bound tool, as they were read.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ToolSchemas<'p, 's> {
+    /// The place of the tool in the snapshot's list.
+    pub index: usize,
+    /// What its arguments can be.
+    pub input: &'p Document<'s>,
+    /// What its structured result can be, where there is an `outputSchema`.
+    pub output: Option<&'p Document<'s>>,
+}
+
+impl<'s> PlannedBindings<'s> {
+    pub(crate) fn new(snapshot: &'s Snapshot, options: &Options) -> Self {
+        let plan = Plan::new(snapshot, options);
+        let mut said = plan.diagnostics.clone();
+        let replaced = replace_types(&plan, options, &mut said);
+        Self { plan, replaced, said, options: options.clone() }
+    }
+
+    /// What there is to say about the whole list.
+    #[must_use]
+    pub fn diagnostics(&self) -> &Diagnostics {
+        &self.said
+    }
+
+    pub(crate) fn into_diagnostics(self) -> Diagnostics {
+        self.said
+    }
+
+    /// The names of every tool that is bound, in the order of the list.
+    #[must_use]
+    pub fn tools(&self) -> Vec<ToolBinding> {
+        let plan = &self.plan;
+        let mut by_tool: HashMap<usize, Vec<Diagnostic>> = HashMap::new();
+        for said in self.said.iter().filter(|said| said.listed == Listed::Tool) {
+            by_tool.entry(said.index).or_default().push(said.clone());
+        }
+        let mut tools = Vec::new();
+        for ((tool, prefixed), replaced) in plan.tools.iter().zip(plan.prefixed()).zip(&self.replaced) {
+            for index in std::iter::once(&tool.index).chain(&tool.repeats) {
+                tools.push(ToolBinding {
+                    server: plan.server.clone(),
+                    index: *index,
+                    tool: tool.wire.to_owned(),
+                    prefixed: prefixed.to_owned(),
+                    module: plan.module.to_string(),
+                    client_type: ident(&plan.client_type).to_string(),
+                    params_type: ident(&tool.idents.params).to_string(),
+                    output_type: tool.output.as_ref().map(|_| ident(&tool.idents.output).to_string()),
+                    returns: tool.returned(replaced),
+                    handler: ident(&tool.idents.handler).to_string(),
+                    method: ident(&tool.idents.method).to_string(),
+                    variant: ident(&tool.idents.variant).to_string(),
+                    overridden: OverrideBinding::of(tool.declared),
+                    diagnostics: by_tool.get(index).cloned().unwrap_or_default(),
+                });
+            }
+        }
+        tools.sort_by_key(|tool| tool.index);
+        tools
+    }
+
+    /// The names of prompts and resource templates that are bound. They are whatever `tools` and `exclude` say.
+    #[must_use]
+    pub fn offers(&self) -> Vec<OfferBinding> {
+        let plan = &self.plan;
+        let offers = plan.prompts.iter().map(|prompt| (&prompt.offer, None));
+        let templates = plan.templates.iter().map(|template| (&template.offer, Some(template.uri_template.to_owned())));
+        let bound = offers.chain(templates).map(|(offer, uri_template)| OfferBinding {
+            server: plan.server.clone(),
+            listed: offer.listed,
+            index: offer.index,
+            name: offer.wire.to_owned(),
+            uri_template,
+            module: plan.module.to_string(),
+            params_type: offer.idents.params.clone(),
+            returns: if offer.listed == Listed::Prompt { "PromptResult" } else { "ResourceResult" },
+            handler: offer.idents.handler.clone(),
+            method: offer.idents.method.clone(),
+            diagnostics: plan
+                .diagnostics
+                .iter()
+                .filter(|said| said.listed == offer.listed && said.index == offer.index)
+                .cloned()
+                .collect(),
+        });
+        bound.collect()
+    }
+
+    /// The schemas of every tool that is bound, in the order of the list.
+    #[must_use]
+    pub fn schemas(&self) -> Vec<ToolSchemas<'_, 's>> {
+        let schemas = self.plan.tools.iter().flat_map(|tool| {
+            std::iter::once(tool.index).chain(tool.repeats.iter().copied()).map(|index| ToolSchemas {
+                index,
+                input: &tool.input.document,
+                output: tool.output.as_ref().map(|output| &output.document),
+            })
+        });
+        let mut schemas: Vec<_> = schemas.collect();
+        schemas.sort_by_key(|schemas| schemas.index);
+        schemas
+    }
+
+    /// What a reader wants to see of the code of each tool, formatted: its types, how they are made, and its handler,
+    /// without what implements traits for them. By the places of the tools in the list; a type that several tools share is
+    /// with the first of them.
+    ///
+    /// ```
+    /// use mcp_codegen::{Bindings, Options};
+    /// use mcp_model::Snapshot;
+    ///
+    /// let snapshot = Snapshot::parse(r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#)?;
+    /// let sources = Bindings::plan(&snapshot, &Options::new("demo")).tool_sources();
+    /// assert_eq!(sources[0].0, 0);
+    /// assert!(sources[0].1.contains("pub struct DemoPingParams"));
+    /// # Ok::<(), mcp_model::FileError>(())
+    /// ```
+    #[cfg(feature = "format")]
+    #[must_use]
+    pub fn tool_sources(&self) -> Vec<(usize, String)> {
+        let private = &self.options.private_path();
+        let tools = self.plan.tools.iter().zip(self.plan.prefixed()).zip(&self.replaced);
+        let mut sources: Vec<(usize, String)> = Vec::new();
+        for ((tool, prefixed), replaced) in tools {
+            let mut tokens = proc_macro2::TokenStream::new();
+            tool.items(prefixed, replaced, private, &mut tokens);
+            let source = format_for_readers(tokens).unwrap_or_default();
+            sources.extend(tool.repeats.iter().map(|index| (*index, source.clone())));
+            sources.push((tool.index, source));
+        }
+        sources.sort_by_key(|(index, _)| *index);
+        sources
+    }
+}
