@@ -101,6 +101,7 @@ async fn a_log_is_for_the_client_whose_connection_it_is() {
     let (mut told, mut others) = (client.notifications(), other.notifications());
     soon(other.list_tools_raw()).await.expect("a list");
     let level = object(json!({ "level": "debug" }));
+    soon(client.list_tools_raw()).await.expect("a list");
     soon(client.request("logging/setLevel", level, Default::default())).await.expect("it is set");
     let said = soon(told.next()).await.expect("it is told");
     assert_eq!(said.method, "notifications/message");
@@ -131,4 +132,89 @@ async fn lists_of_prompts_that_change_are_told_of() {
         assert_eq!(soon(client.list_prompts_raw()).await.expect("a list").len(), 2);
         client.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_level_starts_no_server_and_is_told_to_each_that_is_connected_later() {
+    let server = offering("one");
+    let proxy = proxy(&[&server]);
+    let client = legacy(&proxy);
+    let level = object(json!({ "level": "warning" }));
+    soon(client.request("logging/setLevel", level, Default::default())).await.expect("it is set");
+    assert_eq!(server.opened.load(Ordering::SeqCst), 0);
+    soon(client.list_tools_raw()).await.expect("a list");
+    until(|| !server.heard("logging/setLevel").is_empty()).await;
+    assert_eq!(server.heard("logging/setLevel")[0]["params"]["level"], "warning");
+}
+
+#[tokio::test]
+async fn what_nobody_hears_or_has_is_not_declared_to_clients_without_a_session() {
+    let server = Server::echo("s", &["t"]).offering(json!({ "tools": {}, "prompts": {}, "logging": {} }));
+    let proxy = proxy(&[&server]);
+    let declared =
+        |client: Client| async move { soon(client.declared()).await.expect("it answers").capabilities.unwrap() };
+    let of_session = declared(legacy(&proxy)).await;
+    assert!(of_session["logging"].is_object() && of_session["resources"].is_object(), "{of_session}");
+    let first = modern(&proxy);
+    let at_first = declared(first.clone()).await;
+    assert!(at_first.get("logging").is_none() && at_first["resources"].is_object(), "{at_first}");
+    assert_eq!(names(&first).await, ["s_t"]);
+    let later = declared(modern(&proxy)).await;
+    assert!(later.get("resources").is_none() && later.get("completions").is_none(), "{later}");
+    assert!(later["tools"].is_object() && later["prompts"].is_object(), "{later}");
+}
+
+#[tokio::test]
+async fn lists_that_are_others_each_time_are_no_news_before_a_server_says_so() {
+    let count = AtomicUsize::new(0);
+    let server = Server::new("s", &["t"], move |_, request, out| match request["method"].as_str() {
+        Some("resources/list") => {
+            let size = count.fetch_add(1, Ordering::SeqCst);
+            out.result(request, json!({ "resources": [{ "uri": "a://one", "name": "one", "size": size }] }));
+        }
+        _ => out.result(request, json!({ "resourceTemplates": [] })),
+    });
+    let server = server.offering(json!({ "tools": {}, "resources": { "listChanged": true } }));
+    let proxy = proxy(&[&server]);
+    let client = legacy(&proxy);
+    let mut told = client.notifications();
+    for size in 0..3 {
+        assert_eq!(soon(client.list_resources_raw()).await.expect("a list")[0]["size"], size);
+    }
+    assert!(tokio::time::timeout(Duration::from_millis(300), told.next()).await.is_err());
+    server.tell(&json!({ "method": "notifications/resources/list_changed" }));
+    assert_eq!(soon(told.next()).await.expect("it is told").method, "notifications/resources/list_changed");
+}
+
+#[tokio::test]
+async fn one_listing_is_under_way_however_many_want_it() {
+    let server = Server::new("s", &["t"], |_, _, _| {}).offering(json!({ "tools": {}, "resources": {} }));
+    let proxy = proxy(&[&server]);
+    let client = legacy(&proxy);
+    soon(client.list_tools_raw()).await.expect("a list");
+    let mut asking = tokio::task::JoinSet::new();
+    for _ in 0..50 {
+        let client = client.clone();
+        asking.spawn(async move { client.list_resources_raw().await });
+    }
+    until(|| !server.heard("resources/list").is_empty()).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(server.heard("resources/list").len(), 1);
+}
+
+#[tokio::test]
+async fn a_client_subscribes_to_so_many_resources_at_most() {
+    let server = offering("one");
+    let proxy = proxy(&[&server]);
+    let client = legacy(&proxy);
+    let subscribe = |at: usize| {
+        let params = object(json!({ "uri": format!("one://by/{at}") }));
+        client.request("resources/subscribe", params, Default::default())
+    };
+    for at in 0..crate::proxy::listening::MOST_WATCHED {
+        soon(subscribe(at)).await.expect("it is told");
+    }
+    let error = soon(subscribe(usize::MAX)).await.expect_err("it is one too many");
+    assert!(matches!(error, CallError::Rpc { code: -32602, .. }), "{error}");
+    soon(subscribe(0)).await.expect("it has that one");
 }
