@@ -11,6 +11,7 @@ use crate::toolset::names::{Wanted, begins_with, public_names};
 /// Names that were given and that nobody has any more are remembered up to so many in all.
 const MOST_NAMES: usize = 100_000;
 
+type List = Option<Arc<[Value]>>;
 type Schema = Option<Arc<Map<String, Value>>>;
 
 /// Something that a server has, under the name that clients of the proxy know.
@@ -47,7 +48,7 @@ fn name_of(item: &Value) -> &str {
 /// server is never a name as it is, and a name that was given stays with the tool that it was given to.
 #[derive(Default)]
 pub(super) struct Catalog {
-    lists: Vec<Option<Arc<[Value]>>>,
+    lists: Vec<List>,
     named: Vec<Named>,
     by_name: HashMap<String, usize>,
     /// By server and tool.
@@ -59,10 +60,10 @@ impl Catalog {
     pub(super) fn set<'a>(
         &mut self,
         upstreams: &'a [Arc<Attached>],
-        lists: Vec<Option<Arc<[Value]>>>,
+        lists: Vec<List>,
         prefix: impl Fn(&'a Attached) -> &'a str,
     ) {
-        let same = |(own, other): (&Option<Arc<[Value]>>, &Option<Arc<[Value]>>)| match (own, other) {
+        let same = |(own, other): (&List, &List)| match (own, other) {
             (Some(own), Some(other)) => Arc::ptr_eq(own, other),
             (own, other) => own.is_none() && other.is_none(),
         };

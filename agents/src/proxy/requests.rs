@@ -4,6 +4,7 @@
 // What the protocol deprecates, servers still have.
 #![allow(deprecated)]
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -95,6 +96,15 @@ async fn until_cancelled<T>(
         () = context.ct.cancelled() => Err(cancelled()),
         result = future => result,
     }
+}
+
+/// Whether a client that has so many subscriptions may have this one.
+fn may_subscribe(subscriptions: &HashMap<String, JoinSet<()>>, uri: &str) -> Result<(), ErrorData> {
+    if subscriptions.len() < MOST_WATCHED || subscriptions.contains_key(uri) {
+        return Ok(());
+    }
+    let message = format!("a client subscribes to {MOST_WATCHED} resources at most; unsubscribe from some first");
+    Err(ErrorData::invalid_params(message, None))
 }
 
 fn fields(value: Value) -> Map<String, Value> {
@@ -249,14 +259,7 @@ impl ServerHandler for Request {
 
     async fn subscribe(&self, params: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
         let uri = params.uri;
-        {
-            let subscriptions = self.session.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
-            if subscriptions.len() >= MOST_WATCHED && !subscriptions.contains_key(&uri) {
-                let message =
-                    format!("a client subscribes to {MOST_WATCHED} resources at most; unsubscribe from some first");
-                return Err(ErrorData::invalid_params(message, None));
-            }
-        }
+        may_subscribe(&self.session.subscriptions.lock().unwrap_or_else(PoisonError::into_inner), &uri)?;
         let mut watched = until_cancelled(&context, async {
             let attached = self.session.scope(&context).await.owner(&uri).await.ok_or_else(|| no_resource(&uri))?;
             let updates = attached.client.subscribe(uri.clone()).await;
@@ -275,6 +278,8 @@ impl ServerHandler for Request {
             }
         });
         let mut subscriptions = self.session.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        // Others may have come meanwhile.
+        may_subscribe(&subscriptions, &uri)?;
         subscriptions.insert(uri, telling);
         Ok(())
     }

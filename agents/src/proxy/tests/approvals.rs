@@ -239,6 +239,20 @@ async fn each_of_two_that_ask_about_a_call_that_changes_is_told() {
 }
 
 #[tokio::test]
+async fn what_was_answered_to_the_server_before_an_approval_reaches_it() {
+    let server = files().modern();
+    let proxy = governed(&server);
+    let client = Asked::of(&proxy);
+    let which = json!({ "which": { "action": "accept", "content": { "n": 7 } } });
+    let input = PassedInput::new().responses(object(which.clone())).state("the server's".to_owned());
+    let asked = client.call(json!({}), input).await.expect("a result");
+    let _ = client.call(json!({}), answered(&state_of(&asked), yes())).await.expect("a result");
+    let heard = server.heard("tools/call");
+    let [params] = &*heard.iter().map(|call| &call["params"]).collect::<Vec<_>>() else { panic!("{heard:?}") };
+    assert_eq!((&params["inputResponses"], &params["requestState"]), (&which, &json!("the server's")));
+}
+
+#[tokio::test]
 async fn what_the_server_asks_after_an_approval_nests_in_it() {
     let server = Server::new("files", &["write_file"], |_, request, out| {
         let params = &request["params"];

@@ -90,7 +90,39 @@ async fn what_a_client_subscribes_to_it_is_told_of() {
         two.tell(&json!({ "method": "notifications/resources/updated", "params": { "uri": "two://one" } }));
         soon(updates.changed()).await.expect("it is told");
     }
+    // What nobody has is not watched, and that is said.
+    let error = soon(legacy(&proxy).subscribe("three://x")).await.expect_err("nobody has it");
+    assert!(matches!(error, CallError::ResourceNotFound { .. } | CallError::Rpc { .. }), "{error}");
     assert!(one.heard("resources/subscribe").is_empty());
+}
+
+#[tokio::test]
+async fn what_is_acknowledged_is_watched_or_said_not_to_be() {
+    let (one, two) = (offering("one"), offering("two"));
+    let proxy = proxy(&[&one, &two]);
+    let (near, far) = duplex(1024 * 1024);
+    let session = proxy.session();
+    tokio::spawn(async move { session.serve(far).await.expect("it is served").waiting().await });
+    let (read, mut write) = split(near);
+    let most = crate::proxy::listening::MOST_WATCHED;
+    let uris: Vec<String> = (0..=most).map(|at| format!("three://{at}")).collect();
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": MODERN, "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "c", "version": "1" }
+    });
+    let params = json!({ "notifications": { "resourceSubscriptions": uris }, "_meta": meta });
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params });
+    write.write_all(format!("{request}\n").as_bytes()).await.expect("it is sent");
+    let mut lines = BufReader::new(read).lines();
+    let mut said = async || -> Value {
+        let line = soon(lines.next_line()).await.expect("it is readable").expect("there is more");
+        serde_json::from_str(&line).expect("JSON")
+    };
+    let acknowledged = said().await;
+    let accepted = acknowledged["params"]["notifications"]["resourceSubscriptions"].as_array().expect("a list").len();
+    assert_eq!(accepted, most);
+    let error = said().await;
+    assert!(error["error"]["message"].as_str().is_some_and(|said| said.contains("three://")), "{error}");
 }
 
 #[tokio::test]
@@ -217,4 +249,24 @@ async fn a_client_subscribes_to_so_many_resources_at_most() {
     let error = soon(subscribe(usize::MAX)).await.expect_err("it is one too many");
     assert!(matches!(error, CallError::Rpc { code: -32602, .. }), "{error}");
     soon(subscribe(0)).await.expect("it has that one");
+}
+
+#[tokio::test]
+async fn a_log_goes_on_while_a_server_takes_long_to_list() {
+    let listings = AtomicUsize::new(0);
+    let server = Server::new("s", &["t"], move |_, request, out| {
+        // The second it never gives.
+        if request["method"] == "prompts/list" && listings.fetch_add(1, Ordering::SeqCst) == 0 {
+            out.result(request, json!({ "prompts": [] }));
+        }
+    });
+    let server = server.offering(json!({ "tools": {}, "prompts": { "listChanged": true }, "logging": {} }));
+    let proxy = proxy(&[&server]);
+    let client = legacy(&proxy);
+    let mut told = client.notifications();
+    soon(client.list_prompts_raw()).await.expect("a list");
+    server.tell(&json!({ "method": "notifications/prompts/list_changed" }));
+    until(|| server.heard("prompts/list").len() == 2).await;
+    server.tell(&json!({ "method": "notifications/message", "params": { "level": "info", "data": 1 } }));
+    assert_eq!(soon(told.next()).await.expect("it is told").method, "notifications/message");
 }
