@@ -31,21 +31,22 @@ pub(super) enum Who {
     /// A client with a session is asked at once.
     Session { downstream: Downstream, request: RequestId },
     /// One without is asked by the answer to its request.
-    Stateless { can_be_asked: bool, settled: Option<Settled> },
+    Stateless { can_be_asked: bool, settled: Settled },
 }
 
-/// What a client without a session said of a call before.
+/// What a client without a session said of a call before, by digests.
+#[derive(Default)]
 pub(super) struct Settled {
-    pub(super) digest: String,
-    pub(super) is_approved: bool,
+    pub(super) approved: Vec<String>,
+    pub(super) declined: Option<String>,
 }
 
 #[derive(Default)]
 struct Pending {
     /// What has to be asked before the call can be made.
     asked: Option<ApprovalRequest>,
-    /// The call whose approval was made use of.
-    used: Option<String>,
+    /// The calls whose approvals were made use of.
+    used: Vec<String>,
 }
 
 impl Asking {
@@ -58,9 +59,9 @@ impl Asking {
         self.pending().asked.take()
     }
 
-    /// The digest of the call whose approval was made use of.
-    pub(super) fn used(&self) -> Option<String> {
-        self.pending().used.take()
+    /// The digests of calls whose approvals were made use of.
+    pub(super) fn used(&self) -> Vec<String> {
+        std::mem::take(&mut self.pending().used)
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
@@ -75,13 +76,12 @@ impl Asking {
         }
         let answer = match &self.who {
             Who::Session { downstream, request: id } => ask_session(downstream, id, &request).await,
-            Who::Stateless { settled: Some(settled), .. } if settled.digest == digest => {
-                if settled.is_approved {
-                    self.pending().used = Some(digest.clone());
-                    ApprovalAnswer::Approve
-                } else {
-                    declined("the user declined")
-                }
+            Who::Stateless { settled, .. } if settled.approved.contains(&digest) => {
+                self.pending().used.push(digest.clone());
+                ApprovalAnswer::Approve
+            }
+            Who::Stateless { settled, .. } if settled.declined.as_ref() == Some(&digest) => {
+                declined("the user declined")
             }
             Who::Stateless { can_be_asked: true, .. } => {
                 self.pending().asked = Some(request);

@@ -1,6 +1,6 @@
 //! One server as one scope has it: a client, what calls through it, and what it offers.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use mcp_model::{Prefix, printable};
@@ -12,10 +12,12 @@ use tokio::task::JoinSet;
 
 use super::upstream::Calls;
 
+/// Who takes longer to list something is listed when it has: the others are not held up.
+const PATIENCE_FOR_LISTS: Duration = Duration::from_secs(20);
 /// A server that could not be reached is left alone so long.
 const PAUSE_BEFORE_ASKING_AGAIN: Duration = Duration::from_secs(5);
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// More are no list for anybody's context.
 const MOST_ITEMS: usize = 100_000;
 
@@ -36,6 +38,17 @@ pub(super) enum Kind {
     ResourceTemplates,
 }
 
+impl Kind {
+    /// What tells its items apart.
+    fn key(self) -> &'static str {
+        match self {
+            Self::Tools | Self::Prompts => "name",
+            Self::Resources => "uri",
+            Self::ResourceTemplates => "uriTemplate",
+        }
+    }
+}
+
 impl News {
     fn note(&mut self, kind: Kind) {
         let count = match kind {
@@ -51,9 +64,45 @@ impl News {
 #[derive(Default)]
 struct List {
     items: Option<Arc<[Value]>>,
-    /// Whether a client of the proxy has been told what there is, be it nothing.
-    is_told: bool,
+    /// What clients of the proxy have been told that there is, be it nothing; what is another is news.
+    told: Option<Arc<[Value]>>,
     failed: Option<(Instant, ConnectError)>,
+    flight: Option<Flight>,
+}
+
+/// A listing that is under way: whoever wants the same meanwhile waits for it.
+#[derive(Clone)]
+pub(super) struct Flight {
+    since: Instant,
+    patience: Duration,
+    done: watch::Receiver<()>,
+}
+
+impl Flight {
+    pub(super) async fn ended(&self) {
+        // Nothing is ever sent: it is dropped.
+        let _ = self.done.clone().changed().await;
+    }
+
+    /// How much longer anybody waits for it.
+    pub(super) fn patience(&self) -> Duration {
+        self.patience.saturating_sub(self.since.elapsed())
+    }
+}
+
+/// Who makes a listing that is under way; it is over when this is dropped.
+pub(super) struct Lead {
+    attached: Weak<Attached>,
+    kind: Kind,
+    _done: watch::Sender<()>,
+}
+
+impl Drop for Lead {
+    fn drop(&mut self) {
+        if let Some(attached) = self.attached.upgrade() {
+            attached.lists().get(self.kind).flight = None;
+        }
+    }
 }
 
 #[derive(Default)]
@@ -81,8 +130,9 @@ pub(super) struct Attached {
     pub(super) calls: Calls,
     /// The requests of the proxy's client that this server works on: what it asks meanwhile belongs to one of them.
     pub(super) open: Open,
+    /// Whether the client is one for all.
+    pub(super) is_shared: bool,
     lists: Mutex<Lists>,
-    turn: tokio::sync::Mutex<()>,
     news: Arc<watch::Sender<News>>,
     /// Ends with this, and so holds nothing but what it needs.
     watching: Mutex<Option<JoinSet<()>>>,
@@ -93,18 +143,10 @@ impl Attached {
         name: Arc<str>,
         (client, calls): (Client, Calls),
         open: Open,
+        is_shared: bool,
         news: Arc<watch::Sender<News>>,
     ) -> Self {
-        Self {
-            name,
-            client,
-            calls,
-            open,
-            lists: Mutex::default(),
-            turn: tokio::sync::Mutex::default(),
-            news,
-            watching: Mutex::default(),
-        }
+        Self { name, client, calls, open, is_shared, lists: Mutex::default(), news, watching: Mutex::default() }
     }
 
     /// What the names of its tools and prompts begin with.
@@ -125,54 +167,63 @@ impl Attached {
     pub(super) fn told(&self, kind: Kind) -> Option<Arc<[Value]>> {
         let mut lists = self.lists();
         let list = lists.get(kind);
-        list.is_told = true;
-        list.items.clone()
+        let items = list.items.clone();
+        list.told.get_or_insert_with(|| items.clone().unwrap_or_default());
+        items
     }
 
-    /// The tools that may be called at all, by name. They are asked for once, and again when the server says that they changed.
-    pub(super) async fn tools(self: &Arc<Self>) -> Result<Arc<[Value]>, ConnectError> {
-        let _turn = self.turn.lock().await;
-        if let Some(known) = self.known(Kind::Tools) {
-            return Ok(known);
+    /// The listing that is under way, and whether it is up to the caller to make it. There is none for tools that are known,
+    /// which are kept as they change, and none shortly after one has failed.
+    pub(super) fn flight(self: &Arc<Self>, kind: Kind) -> Option<(Flight, Option<Lead>)> {
+        let mut lists = self.lists();
+        let list = lists.get(kind);
+        if kind == Kind::Tools && list.items.is_some() {
+            return None;
         }
-        self.may_ask(Kind::Tools)?;
-        // Before they are listed, so that nothing is missed.
-        let changes = self.client.tool_changes();
-        let listed = self.client.list_tools_raw().await;
-        let tools = self.listed(Kind::Tools, listed)?;
-        let mut watching = JoinSet::new();
-        watching.spawn(watch_tools(Arc::downgrade(self), changes));
-        *self.watching.lock().unwrap_or_else(PoisonError::into_inner) = Some(watching);
-        Ok(tools)
+        if list.flight.is_none() && list.failed.as_ref().is_some_and(|(at, _)| at.elapsed() < PAUSE_BEFORE_ASKING_AGAIN)
+        {
+            return None;
+        }
+        Some(self.joined(list, kind))
     }
 
-    /// One of the other lists, asked for anew.
-    pub(super) async fn listed_anew(&self, kind: Kind) -> Result<Arc<[Value]>, ConnectError> {
-        self.may_ask(kind)?;
+    fn joined(self: &Arc<Self>, list: &mut List, kind: Kind) -> (Flight, Option<Lead>) {
+        if let Some(flight) = &list.flight {
+            return (flight.clone(), None);
+        }
+        // Who did not answer at all last time is not waited for a second time.
+        let is_slow = list.failed.as_ref().is_some_and(|(_, error)| error.kind == ConnectErrorKind::Timeout);
+        let patience = if is_slow { Duration::ZERO } else { PATIENCE_FOR_LISTS };
+        let (_done, done) = watch::channel(());
+        let flight = Flight { since: Instant::now(), patience, done };
+        list.flight = Some(flight.clone());
+        (flight, Some(Lead { attached: Arc::downgrade(self), kind, _done }))
+    }
+
+    /// Makes a listing. The tools are kept as the server changes them from then on, whatever came of it.
+    pub(super) async fn list(self: &Arc<Self>, lead: Lead, is_announced: bool) {
+        let kind = lead.kind;
+        let is_watched = || self.watching.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        // Before they are listed, so that nothing is missed.
+        let changes = (kind == Kind::Tools && !is_watched()).then(|| self.client.tool_changes());
         let listed = match kind {
             Kind::Tools => self.client.list_tools_raw().await,
             Kind::Prompts => self.client.list_prompts_raw().await,
             Kind::Resources => self.client.list_resources_raw().await,
             Kind::ResourceTemplates => self.client.list_resource_templates_raw().await,
         };
-        self.listed(kind, listed)
-    }
-
-    fn may_ask(&self, kind: Kind) -> Result<(), ConnectError> {
-        match &self.lists().get(kind).failed {
-            Some((when, error)) if when.elapsed() < PAUSE_BEFORE_ASKING_AGAIN => Err(error.clone()),
-            _ => Ok(()),
-        }
-    }
-
-    fn listed(&self, kind: Kind, listed: Result<Vec<Value>, ConnectError>) -> Result<Arc<[Value]>, ConnectError> {
+        let has_failed = listed.is_err();
         match listed {
-            Ok(items) => Ok(self.set(kind, items)),
+            Ok(items) => self.set(kind, items, is_announced),
             Err(error) => {
                 tracing::warn!(server = &*self.name, "nothing of it is listed, and it is asked again later: {error}");
-                self.lists().get(kind).failed = Some((Instant::now(), error.clone()));
-                Err(error)
+                self.lists().get(kind).failed = Some((Instant::now(), error));
             }
+        }
+        if let Some(changes) = changes {
+            let mut watching = JoinSet::new();
+            watching.spawn(watch_tools(Arc::downgrade(self), changes, has_failed));
+            *self.watching.lock().unwrap_or_else(PoisonError::into_inner) = Some(watching);
         }
     }
 
@@ -183,31 +234,28 @@ impl Attached {
         list.items.is_none() && list.failed.is_some()
     }
 
-    /// Keeps a list, and tells of it where it is not what was there before.
-    fn set(&self, kind: Kind, items: Vec<Value>) -> Arc<[Value]> {
+    /// Keeps a list, and tells of it where it is not what clients were told. A server that says nothing of changes has none
+    /// told of: its lists may be others each time, and whoever is told asks for them again.
+    fn set(&self, kind: Kind, items: Vec<Value>, is_announced: bool) {
         let items = self.fit(kind, items);
         let mut lists = self.lists();
         let list = lists.get(kind);
         list.failed = None;
-        let before = list.items.replace(items.clone());
-        let is_news = list.is_told && before.as_deref().unwrap_or_default() != &*items;
+        let was_missing = list.items.replace(items.clone()).is_none();
+        let may_be_news = is_announced || was_missing;
+        let is_news = may_be_news && list.told.as_ref().is_some_and(|told| !are_same(kind, told, &items));
+        if is_news {
+            list.told = Some(items);
+        }
         drop(lists);
         if is_news {
             self.news.send_modify(|news| news.note(kind));
         }
-        items
     }
 
     /// What of a list can be served: each thing once, and no tool that would be refused whatever its arguments.
     fn fit(&self, kind: Kind, mut items: Vec<Value>) -> Arc<[Value]> {
-        let key = match kind {
-            Kind::Tools | Kind::Prompts => "name",
-            Kind::Resources => "uri",
-            Kind::ResourceTemplates => "uriTemplate",
-        };
-        fn text<'v>(item: &'v Value, key: &str) -> Option<&'v str> {
-            item.get(key).and_then(Value::as_str)
-        }
+        let key = kind.key();
         let listed = items.len();
         items.retain(|item| text(item, key).is_some());
         items.truncate(MOST_ITEMS);
@@ -233,13 +281,37 @@ impl Attached {
         self.lists.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What of a list changed, the server has said.
-    pub(super) async fn changed(&self, kind: Kind) {
-        let is_known = self.lists().get(kind).is_told;
-        if is_known && let Err(error) = self.listed_anew(kind).await {
-            tracing::debug!(server = &*self.name, "its list changed and cannot be asked for: {error}");
+    /// The server says that a list changed: it is asked for anew, after whoever asked before that.
+    pub(super) async fn changed(self: &Arc<Self>, kind: Kind) {
+        loop {
+            let (flight, lead) = {
+                let mut lists = self.lists();
+                let list = lists.get(kind);
+                if list.told.is_none() {
+                    return;
+                }
+                self.joined(list, kind)
+            };
+            match lead {
+                Some(lead) => return self.list(lead, true).await,
+                None => flight.ended().await,
+            }
         }
     }
+}
+
+fn text<'v>(item: &'v Value, key: &str) -> Option<&'v str> {
+    item.get(key).and_then(Value::as_str)
+}
+
+/// Whether two lists have the same, in whatever order.
+fn are_same(kind: Kind, one: &[Value], other: &[Value]) -> bool {
+    fn sorted<'v>(items: &'v [Value], key: &str) -> Vec<&'v Value> {
+        let mut items: Vec<&Value> = items.iter().collect();
+        items.sort_by(|a, b| text(a, key).cmp(&text(b, key)));
+        items
+    }
+    one.len() == other.len() && sorted(one, kind.key()) == sorted(other, kind.key())
 }
 
 impl std::fmt::Debug for Attached {
@@ -248,24 +320,27 @@ impl std::fmt::Debug for Attached {
     }
 }
 
-/// Keeps the list of tools as the server has it, as long as it is attached.
-async fn watch_tools(attached: std::sync::Weak<Attached>, mut changes: ToolChanges) {
+/// Keeps the list of tools as the server has it, as long as it is attached. What could not be listed is asked for again
+/// until it can: nobody tells that a server has come back.
+async fn watch_tools(attached: Weak<Attached>, mut changes: ToolChanges, mut is_behind: bool) {
     let mut pause = FIRST_PAUSE;
     loop {
-        let changed = changes.changed().await;
+        if is_behind {
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+        let Some(client) = attached.upgrade().map(|attached| attached.client.clone()) else { return };
+        let changed = if is_behind { client.list_tools_raw().await } else { changes.changed().await };
         let Some(attached) = attached.upgrade() else { return };
+        is_behind = changed.is_err();
         match changed {
             Ok(tools) => {
                 pause = FIRST_PAUSE;
-                attached.set(Kind::Tools, tools);
-                continue;
+                attached.set(Kind::Tools, tools, true);
             }
             Err(error) if error.kind == ConnectErrorKind::ShutDown => return,
             Err(error) => tracing::debug!(server = &*attached.name, "cannot hear of changes to its tools: {error}"),
         }
-        drop(attached);
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

@@ -45,7 +45,8 @@ impl ProxyBuilder {
 
     /// Adds a server with layers around each client that is made for it: one for each client of the proxy that has a session,
     /// one for all that have none. What the layers are to remember for all of them, a cache or a limit, is made outside of the
-    /// function, and cloned into each.
+    /// function, and cloned into each. Layers are around calls of tools alone: prompts, resources and completions are passed on
+    /// past them.
     ///
     /// ```
     /// use mcp_agents::proxy::{Proxy, ask_client};
@@ -125,14 +126,17 @@ impl ProxyBuilder {
     }
 
     /// How tools and prompts are called; [`NameStyle::ServerTool`] by default, with the `prefix` of configurations. As servers
-    /// may change what they have while they are served, those of one name are no error: none of them has it.
+    /// may change what they have while they are served, those of one name are no error: each gets a suffix of its own. So does
+    /// what begins with the longer prefix of another server; and a name that was given is, as long as its client is
+    /// connected, no other tool's.
     pub fn names(mut self, style: NameStyle) -> Self {
         self.style = style;
         self
     }
 
     /// Options of all clients that are made: timeouts, where secrets come from. What a client of the proxy declares, and who
-    /// approves calls, the proxy sets itself.
+    /// approves calls, the proxy sets itself. Options that answer what servers ask (`on_elicitation`, `on_sampling`, `roots`)
+    /// are refused: the program would answer for whoever calls.
     pub fn client_options(mut self, options: ClientOptions) -> Self {
         self.options = options;
         self
@@ -179,6 +183,9 @@ impl ProxyBuilder {
                 faults.push(ProxyFault::Name { name: named() });
             }
         }
+        if answers(&self.options) {
+            faults.push(ProxyFault::Answers);
+        }
         let signer = Signer::new(self.key.map(|key| key.0)).map_err(|fault| faults.push(fault)).ok();
         match signer {
             Some(signer) if faults.is_empty() => Ok(Proxy::of(Shared::new(
@@ -192,4 +199,10 @@ impl ProxyBuilder {
             _ => Err(ProxyError::new(faults)),
         }
     }
+}
+
+/// Whether options answer what servers ask. They say so where they are shown, and nowhere else.
+fn answers(options: &ClientOptions) -> bool {
+    let shown = format!("{options:?}");
+    ["on_elicitation: true", "on_sampling: true", ", roots: true"].iter().any(|handler| shown.contains(handler))
 }

@@ -9,7 +9,7 @@ use rmcp::model::{CallToolRequestParams, ErrorData, ProgressNotificationParam, P
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::{Map, Value, json};
 
-use super::approval::{Claims, Standing, digest_of};
+use super::approval::{Claims, Signer, Standing, digest_of};
 use super::approval_question::{ASKING, Asking, Settled, Who, message};
 use super::attached::{Attached, Kind};
 use super::downstream::{Downstream, is_yes, passed_on, question, takes_forms};
@@ -22,15 +22,15 @@ const SOURCE: &str = "proxy";
 const APPROVAL: &str = "approval";
 const PROGRESS_TOKEN: &str = "progressToken";
 const RESERVED: &str = "io.modelcontextprotocol/";
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// What was reported before the call ended, and not passed on yet, has so long.
 const PATIENCE_FOR_REPORTS: Duration = Duration::from_secs(1);
 
 /// What goes along with a request of a client: of `_meta` what is its own, and of its capabilities what servers may use. What
 /// came by HTTP beside it stays here.
+/// Nor does the level of a log go up that nobody could be told of: of requests without a session that is none.
 pub(super) fn options(meta: &RequestMetaObject, is_modern: bool, input: PassedInput) -> CallOptions {
-    let is_own = |key: &str| key != PROGRESS_TOKEN && (!key.starts_with(RESERVED) || (is_modern && key == LOG_LEVEL));
+    let is_own = |key: &str| key != PROGRESS_TOKEN && !key.starts_with(RESERVED);
     let own = meta.iter().filter(|(key, _)| is_own(key));
     let options = own.fold(CallOptions::new().source(SOURCE), |options, (key, value)| options.meta(key, value.clone()));
     if !is_modern {
@@ -84,14 +84,17 @@ impl Inner {
         }
         let given = passed(input_responses, request_state);
         let (input, settled) = self.settled(given).await?;
-        let state = input.state.clone();
+        let (state, responses) = (input.state.clone(), input.responses.clone());
         let can_be_asked = takes_forms(&capabilities(&context.meta));
         let asking = Asking::new(Who::Stateless { can_be_asked, settled });
         let call = call.with(options(&context.meta, true, input));
         let outcome = self.made(&attached, call, asking.clone(), context).await;
         let signer = &self.proxy.signer;
         if let (Err(CallError::Denied { .. }), Some(request)) = (&outcome, asking.asked()) {
-            let claims = Claims::new(Standing::Asked, digest_of(&request), signer.nonce(), state);
+            let mut claims = Claims::new(Standing::Asked, signer.nonce(), state);
+            claims.asked = Some(digest_of(&request));
+            claims.approved = asking.used();
+            claims.responses = responses;
             let asked = json!({ "method": "elicitation/create", "params": question(&message(&request)) });
             return Ok(json!({
                 "resultType": "input_required",
@@ -101,22 +104,34 @@ impl Inner {
         }
         let needs_input = outcome.as_ref().is_ok_and(ToolResult::needs_input);
         let mut result = of_call(&name, outcome)?;
-        if needs_input && let (Some(digest), Some(fields)) = (asking.used(), result.as_object_mut()) {
-            // The next round is of a call that somebody has approved.
+        if needs_input && let Some(fields) = result.as_object_mut() {
+            let used = asking.used();
             let state = fields.get("requestState").and_then(Value::as_str).map(str::to_owned);
-            let claims = Claims::new(Standing::Approved, digest, signer.nonce(), state);
-            fields.insert("requestState".to_owned(), Value::from(claims.signed(signer)));
+            let standing = match &state {
+                // The next round is of a call that somebody has approved.
+                _ if !used.is_empty() => Some(Standing::Approved),
+                Some(state) if Signer::is_mistakable(state) => Some(Standing::Passed),
+                _ => None,
+            };
+            if let Some(standing) = standing {
+                let claims = Claims { approved: used, ..Claims::new(standing, signer.nonce(), state) };
+                fields.insert("requestState".to_owned(), Value::from(claims.signed(signer)));
+            }
         }
         Ok(result)
     }
 
     /// What the answers of a client settle, and what of them is for the server.
-    async fn settled(&self, given: PassedInput) -> Result<(PassedInput, Option<Settled>), ErrorData> {
+    async fn settled(&self, given: PassedInput) -> Result<(PassedInput, Settled), ErrorData> {
         let invalid = |why: &'static str| ErrorData::invalid_params(why, None);
-        let Some(state) = given.state.as_deref() else { return Ok((given, None)) };
+        let Some(state) = given.state.as_deref() else { return Ok((given, Settled::default())) };
         let claims = Claims::read(&self.proxy.signer, state)
             .map_err(|_| invalid("`requestState` is not what this server gave; make the call anew"))?;
-        let Some(claims) = claims else { return Ok((given, None)) };
+        let Some(claims) = claims else { return Ok((given, Settled::default())) };
+        if claims.standing == Standing::Passed {
+            // It approves nothing, and how often and how long it is good is the server's affair.
+            return Ok((given.state(claims.upstream), Settled::default()));
+        }
         if claims.has_expired() {
             return Err(invalid("`requestState` has expired; make the call anew"));
         }
@@ -128,15 +143,24 @@ impl Inner {
                 return Err(ErrorData::internal_error("it cannot be told whether the approval was used before", None));
             }
         }
-        let digest = claims.digest;
-        Ok(match claims.standing {
-            Standing::Asked => {
-                let answer = given.responses.as_ref().and_then(|responses| responses.get(APPROVAL));
-                let is_approved = answer.is_some_and(is_yes);
-                (PassedInput::new().state(claims.upstream), Some(Settled { digest, is_approved }))
-            }
-            Standing::Approved => (given.state(claims.upstream), Some(Settled { digest, is_approved: true })),
-        })
+        let Claims { asked, approved, upstream, responses, .. } = claims;
+        let mut settled = Settled { approved, declined: None };
+        if claims.standing == Standing::Approved {
+            return Ok((given.state(upstream), settled));
+        }
+        let mut answers = given.responses.unwrap_or_default();
+        if answers.shift_remove(APPROVAL).is_some_and(|answer| is_yes(&answer)) {
+            settled.approved.extend(asked);
+        } else {
+            settled.declined = asked;
+        }
+        // What the server had asked before goes on to it, with its state; else nothing of this is for it.
+        let responses = upstream.is_some().then(|| {
+            let mut all = responses.unwrap_or_default();
+            all.extend(answers);
+            all
+        });
+        Ok((PassedInput::new().responses(responses).state(upstream), settled))
     }
 
     /// Makes a call, and passes on what is reported of it meanwhile.

@@ -123,13 +123,12 @@ impl Downstream {
     }
 }
 
-fn elicited(mut answer: Value) -> ElicitationAnswer {
-    match answer.get("action").and_then(Value::as_str) {
-        Some("accept") => match answer.get_mut("content").map(Value::take) {
-            Some(Value::Object(content)) => ElicitationAnswer::Accept(content),
-            _ => ElicitationAnswer::Accept(Map::new()),
-        },
-        Some("decline") => ElicitationAnswer::Decline,
+/// What a client answered, as it came; what says nothing of what was done is no answer.
+fn elicited(answer: Value) -> ElicitationAnswer {
+    match answer {
+        Value::Object(answer) if answer.get("action").is_some_and(Value::is_string) => {
+            ElicitationAnswer::Result(answer)
+        }
         _ => ElicitationAnswer::Cancel,
     }
 }
@@ -174,6 +173,16 @@ mod tests {
             json!(null),
         ] {
             assert!(!is_yes(&no), "{no}");
+        }
+    }
+
+    #[test]
+    fn what_a_client_answers_is_passed_on_as_it_came() {
+        let answer = json!({ "action": "accept", "_meta": { "k": 1 }, "vendor": true });
+        let ElicitationAnswer::Result(passed) = elicited(answer.clone()) else { panic!("it is an answer") };
+        assert_eq!(Value::Object(passed), answer);
+        for none in [json!({}), json!({ "action": 1 }), json!([])] {
+            assert_eq!(elicited(none), ElicitationAnswer::Cancel);
         }
     }
 

@@ -53,6 +53,8 @@ pub enum ProxyFault {
         /// How many it has to have.
         at_least: usize,
     },
+    /// The options of clients answer what servers ask, and would for calls of anybody.
+    Answers,
     /// The operating system gives no random numbers, and no key was given.
     NoRandomness,
 }
@@ -79,6 +81,10 @@ impl fmt::Display for ProxyFault {
             Self::ShortKey { bytes, at_least } => {
                 write!(f, "the key has {bytes} bytes; it has to have {at_least} random ones at least")
             }
+            Self::Answers => f.write_str(
+                "the options of clients answer what servers ask, in the place of whoever calls; leave `on_elicitation`, \
+                 `on_sampling`, `roots` and `on_roots` out of them",
+            ),
             Self::NoRandomness => {
                 f.write_str("the operating system gives no random numbers; give a key with `ProxyBuilder::key`")
             }

@@ -7,7 +7,8 @@
 //!   the middle of a call (elicitation, sampling, roots) is asked of the client that made it, and what a server remembers of one
 //!   client no other sees. They are opened when they are first needed, and closed with the session.
 //! - Requests of 2026-07-28 keep no session, and share one connection for each server. What a server asks is the result of the
-//!   request (`input_required`), and the answer comes with the next one.
+//!   request (`input_required`), and the answer comes with the next one. A server of an older version cannot ask so: its
+//!   questions are declined, and its log is nobody's.
 //! - Calls that need an approval ask the client of the proxy ([`ask_client`]): by `elicitation/create` where there is a session,
 //!   by an `input_required` of the proxy's own where there is none. What such a client keeps meanwhile is signed, of this call
 //!   and no other, and good for one use.

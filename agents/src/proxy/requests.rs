@@ -4,6 +4,7 @@
 // What the protocol deprecates, servers still have.
 #![allow(deprecated)]
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -13,8 +14,8 @@ use mcp_runtime::PassedInput;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams, CompleteResult, CustomRequest,
-    CustomResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    CustomResult, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetPromptResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, ServerConfig,
     SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
@@ -24,6 +25,7 @@ use tokio::task::JoinSet;
 
 use super::attached::Kind;
 use super::call::{options, passed};
+use super::listening::{MOST_WATCHED, Watched, tell_level};
 use super::outcome::{cancelled, fitted, no_resource, of_request, unknown};
 use super::session::{Inner, is_modern};
 
@@ -96,6 +98,15 @@ async fn until_cancelled<T>(
     }
 }
 
+/// Whether a client that has so many subscriptions may have this one.
+fn may_subscribe(subscriptions: &HashMap<String, JoinSet<()>>, uri: &str) -> Result<(), ErrorData> {
+    if subscriptions.len() < MOST_WATCHED || subscriptions.contains_key(uri) {
+        return Ok(());
+    }
+    let message = format!("a client subscribes to {MOST_WATCHED} resources at most; unsubscribe from some first");
+    Err(ErrorData::invalid_params(message, None))
+}
+
 fn fields(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(fields) => fields,
@@ -106,6 +117,11 @@ fn fields(value: Value) -> Map<String, Value> {
 impl ServerHandler for Request {
     fn get_info(&self) -> ServerConfig {
         self.session.proxy.info()
+    }
+
+    async fn discover(&self, _context: Context) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.session.proxy.info_without_session().await))
     }
 
     async fn call_tool(&self, params: CallToolRequestParams, context: Context) -> Result<CallToolResponse, ErrorData> {
@@ -225,18 +241,12 @@ impl ServerHandler for Request {
     }
 
     async fn set_level(&self, params: SetLevelRequestParams, context: Context) -> Result<(), ErrorData> {
-        let level = fields(json!({ "level": params.level }));
+        let level = serde_json::to_value(params.level).unwrap_or_default();
         let scope = self.session.scope(&context).await;
-        // Those that have no log, or cannot be reached, have nothing to tell.
-        let all = scope.upstreams.iter().map(|attached| {
-            let level = level.clone();
-            async move {
-                let declared = attached.client.declared().await.ok()?.capabilities?;
-                declared.get("logging").filter(|logging| logging.is_object())?;
-                let options = mcp_runtime::CallOptions::new();
-                attached.client.request("logging/setLevel", level, options).await.ok()
-            }
-        });
+        scope.level.send_replace(Some(level.clone()));
+        // The others are told when they are connected, and those that are for all clients are none's.
+        let connected = scope.upstreams.iter().filter(|attached| !attached.is_shared && attached.client.is_connected());
+        let all = connected.map(|attached| tell_level(&attached.client, level.clone()));
         let all = tokio::time::timeout(PATIENCE_FOR_LEVELS, join_all(all));
         until_cancelled(&context, async {
             if all.await.is_err() {
@@ -249,15 +259,18 @@ impl ServerHandler for Request {
 
     async fn subscribe(&self, params: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
         let uri = params.uri;
-        let mut updates = until_cancelled(&context, async {
+        may_subscribe(&self.session.subscriptions.lock().unwrap_or_else(PoisonError::into_inner), &uri)?;
+        let mut watched = until_cancelled(&context, async {
             let attached = self.session.scope(&context).await.owner(&uri).await.ok_or_else(|| no_resource(&uri))?;
-            attached.client.subscribe(uri.clone()).await.map_err(|error| of_request("resource", &uri, error))
+            let updates = attached.client.subscribe(uri.clone()).await;
+            let updates = updates.map_err(|error| of_request("resource", &uri, error))?;
+            Ok(Watched::new(attached.client.clone(), updates))
         })
         .await?;
         let (peer, told) = (context.peer.clone(), uri.clone());
         let mut telling = JoinSet::new();
         telling.spawn(async move {
-            while updates.changed().await.is_ok() {
+            while watched.changed().await {
                 let params = rmcp::model::ResourceUpdatedNotificationParam::new(told.clone());
                 if peer.notify_resource_updated(params).await.is_err() {
                     return;
@@ -265,6 +278,8 @@ impl ServerHandler for Request {
             }
         });
         let mut subscriptions = self.session.subscriptions.lock().unwrap_or_else(PoisonError::into_inner);
+        // Others may have come meanwhile.
+        may_subscribe(&subscriptions, &uri)?;
         subscriptions.insert(uri, telling);
         Ok(())
     }
@@ -275,7 +290,12 @@ impl ServerHandler for Request {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(requested.clone())
+        let mut accepted = requested.clone();
+        if let Some(uris) = &mut accepted.resource_subscriptions {
+            // What is more is not watched, and the client is told so.
+            uris.truncate(MOST_WATCHED);
+        }
+        Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {

@@ -1,49 +1,29 @@
 //! The connections that belong together: those of one client with a session, or those that all without one share.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Map, Value};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::attached::{Attached, Kind, News};
-use super::catalog::{Named, named};
+use super::catalog::Catalog;
 use super::routes;
 use crate::toolset::NameStyle;
+use crate::toolset::names::may_begin;
 
-/// Who takes longer to list something is listed when it has: the others are not held up.
-const PATIENCE_FOR_LISTS: Duration = Duration::from_secs(20);
-
-type List = Option<Arc<[Value]>>;
-/// The lists of all servers, in their order.
-type Lists = Vec<List>;
-
-/// Who has what, by the names that clients of the proxy know: made anew when one of the lists is another.
-#[derive(Default)]
-struct Index {
-    lists: Lists,
-    by_name: HashMap<String, (Arc<Attached>, String)>,
-}
-
-impl Index {
-    fn is_of(&self, lists: &Lists) -> bool {
-        let same = |(own, other): (&List, &List)| match (own, other) {
-            (Some(own), Some(other)) => Arc::ptr_eq(own, other),
-            (own, other) => own.is_none() && other.is_none(),
-        };
-        self.lists.len() == lists.len() && self.lists.iter().zip(lists).all(same)
-    }
-}
+const PATIENCE_FOR_DECLARATIONS: Duration = Duration::from_secs(1);
 
 pub(super) struct Scope {
     pub(super) upstreams: Vec<Arc<Attached>>,
     pub(super) news: Arc<watch::Sender<News>>,
+    /// Which messages of their logs servers are to send; none has been told where the client said nothing.
+    pub(super) level: Arc<watch::Sender<Option<Value>>>,
     style: NameStyle,
-    tools_by_name: Mutex<Index>,
-    prompts_by_name: Mutex<Index>,
+    tools: Mutex<Catalog>,
+    prompts: Mutex<Catalog>,
     /// What listens to servers and asks them; it ends with the scope.
     tasks: Mutex<JoinSet<()>>,
 }
@@ -52,95 +32,112 @@ impl Scope {
     pub(super) fn new(
         upstreams: Vec<Arc<Attached>>,
         news: Arc<watch::Sender<News>>,
+        level: Arc<watch::Sender<Option<Value>>>,
         style: NameStyle,
         listening: JoinSet<()>,
     ) -> Self {
         Self {
             upstreams,
             news,
+            level,
             style,
-            tools_by_name: Mutex::default(),
-            prompts_by_name: Mutex::default(),
+            tools: Mutex::default(),
+            prompts: Mutex::default(),
             tasks: Mutex::new(listening),
         }
     }
 
-    /// Has what of all servers is not known listed, side by side.
-    async fn ask(&self, kind: Kind) {
-        let asked = self.upstreams.iter().filter(|attached| kind != Kind::Tools || attached.known(kind).is_none());
-        let listings = asked.map(|attached| {
-            let own = attached.clone();
-            let (done, is_done) = oneshot::channel::<()>();
-            let listing = async move {
-                // What fails is said where it does.
-                let _ = if kind == Kind::Tools { own.tools().await } else { own.listed_anew(kind).await };
-                drop(done);
-            };
-            // On a task of its own, which goes on where nobody waits any more, and no longer than the scope.
-            let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-            while tasks.try_join_next().is_some() {}
-            tasks.spawn(listing);
-            async move {
-                if tokio::time::timeout(PATIENCE_FOR_LISTS, is_done).await.is_err() {
-                    tracing::warn!(server = &*attached.name, "it takes long to say what it has, and is served without");
-                }
+    /// Has what of servers is not known listed, side by side.
+    async fn ask(&self, kind: Kind, whom: impl Fn(&Attached) -> bool) {
+        let asked = self.upstreams.iter().filter(|attached| whom(attached)).filter_map(|attached| {
+            let (flight, lead) = attached.flight(kind)?;
+            if let Some(lead) = lead {
+                let own = attached.clone();
+                // On a task of its own, which goes on where nobody waits any more, and no longer than the scope.
+                let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+                while tasks.try_join_next().is_some() {}
+                tasks.spawn(async move { own.list(lead, false).await });
             }
+            Some(async move {
+                if tokio::time::timeout(flight.patience(), flight.ended()).await.is_err() {
+                    tracing::debug!(
+                        server = &*attached.name,
+                        "it takes long to say what it has, and is served without"
+                    );
+                }
+            })
         });
-        join_all(listings).await;
+        join_all(asked).await;
     }
 
     /// The tools under the names that clients of the proxy know.
     pub(super) async fn tools(&self) -> Vec<Value> {
-        self.ask(Kind::Tools).await;
-        self.named(Kind::Tools, Attached::told).into_iter().map(|named| named.item()).collect()
+        self.named(Kind::Tools).await
     }
 
     /// The prompts, likewise.
     pub(super) async fn prompts(&self) -> Vec<Value> {
-        self.ask(Kind::Prompts).await;
-        self.named(Kind::Prompts, Attached::told).into_iter().map(|named| named.item()).collect()
+        self.named(Kind::Prompts).await
+    }
+
+    async fn named(&self, kind: Kind) -> Vec<Value> {
+        self.ask(kind, |_| true).await;
+        self.catalog(kind, Attached::told, |catalog| catalog.items())
     }
 
     /// Resources, or their templates. What two servers have is that of the first.
     pub(super) async fn resources(&self, kind: Kind) -> Vec<Value> {
-        self.ask(kind).await;
+        self.ask(kind, |_| true).await;
         let lists: Vec<_> = self.upstreams.iter().filter_map(|attached| attached.told(kind)).collect();
         routes::merged(lists.iter().map(|list| &**list), kind)
     }
 
-    fn named(&self, kind: Kind, of: impl Fn(&Attached, Kind) -> Option<Arc<[Value]>>) -> Vec<Named> {
-        named(self.upstreams.iter().filter_map(|attached| Some((attached, of(attached, kind)?))), self.style)
-    }
-
-    /// The server of a tool or prompt, and what it calls it. Where nobody has asked for lists, this does.
+    /// The server of a tool or prompt, and what it calls it. Where it is not known, those servers are asked for lists whose
+    /// prefix the name has: it waits for no other.
     pub(super) async fn find(&self, kind: Kind, public: &str) -> Option<(Arc<Attached>, String)> {
         if let Some(found) = self.find_known(kind, public) {
             return Some(found);
         }
-        if kind == Kind::Tools && self.upstreams.iter().all(|attached| attached.known(kind).is_some()) {
-            return None;
-        }
-        self.ask(kind).await;
+        self.ask(kind, |attached| may_begin(self.prefix_of(attached), public)).await;
         self.find_known(kind, public)
     }
 
+    fn prefix_of<'a>(&self, attached: &'a Attached) -> &'a str {
+        if self.style == NameStyle::ToolOnly { "" } else { attached.prefix() }
+    }
+
     fn find_known(&self, kind: Kind, public: &str) -> Option<(Arc<Attached>, String)> {
-        let lists: Lists = self.upstreams.iter().map(|attached| attached.known(kind)).collect();
-        let index = if kind == Kind::Tools { &self.tools_by_name } else { &self.prompts_by_name };
-        let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
-        if !index.is_of(&lists) {
-            let named = self.named(kind, Attached::known);
-            *index = Index { by_name: named.into_iter().map(Named::found).collect(), lists };
-        }
-        index.by_name.get(public).cloned()
+        self.catalog(kind, Attached::known, |catalog| catalog.find(public))
+    }
+
+    /// Names as they are by what is known now.
+    fn catalog<T>(
+        &self,
+        kind: Kind,
+        of: impl Fn(&Attached, Kind) -> Option<Arc<[Value]>>,
+        read: impl FnOnce(&Catalog) -> T,
+    ) -> T {
+        let catalog = if kind == Kind::Tools { &self.tools } else { &self.prompts };
+        let mut catalog = catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        let lists = self.upstreams.iter().map(|attached| of(attached, kind)).collect();
+        catalog.set(&self.upstreams, lists, |attached| self.prefix_of(attached));
+        read(&catalog)
     }
 
     /// What a tool wants.
     pub(super) async fn input_schema(&self, public: &str) -> Option<Arc<Map<String, Value>>> {
-        let (attached, tool) = self.find(Kind::Tools, public).await?;
-        let tools = attached.known(Kind::Tools)?;
-        let tool = tools.iter().find(|item| item.get("name").and_then(Value::as_str) == Some(&*tool))?;
-        tool.get("inputSchema")?.as_object().cloned().map(Arc::new)
+        self.find(Kind::Tools, public).await?;
+        self.catalog(Kind::Tools, Attached::known, |catalog| catalog.input_schema(public))
+    }
+
+    /// What servers say that they can do, where all of them are connected.
+    pub(super) async fn capabilities(&self) -> Option<Vec<Value>> {
+        if !self.upstreams.iter().all(|attached| attached.client.is_connected()) {
+            return None;
+        }
+        let all = join_all(self.upstreams.iter().map(|attached| attached.client.declared()));
+        let all = tokio::time::timeout(PATIENCE_FOR_DECLARATIONS, all).await.ok()?;
+        all.into_iter().map(|declared| declared.ok()?.capabilities).collect()
     }
 
     /// The servers that could not be asked for their tools.
@@ -156,7 +153,7 @@ impl Scope {
         if let Some(owner) = self.known_owner(uri) {
             return Some(owner);
         }
-        tokio::join!(self.ask(Kind::Resources), self.ask(Kind::ResourceTemplates));
+        tokio::join!(self.ask(Kind::Resources, |_| true), self.ask(Kind::ResourceTemplates, |_| true));
         self.known_owner(uri)
     }
 

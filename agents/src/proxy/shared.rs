@@ -15,7 +15,7 @@ use super::approval_question::ask_client;
 use super::attached::{Attached, Open};
 use super::downstream::Downstream;
 use super::events::Bus;
-use super::listening::hear;
+use super::listening::{hear, keep_level, tell_of_era};
 use super::scope::Scope;
 use super::upstream::Upstream;
 use crate::toolset::NameStyle;
@@ -86,6 +86,27 @@ impl Shared {
         }
     }
 
+    /// The same for clients without a session: they hear no logs, and what no server has is not declared once all servers are
+    /// connected.
+    pub(super) async fn info_without_session(&self) -> ServerConfig {
+        let mut info = self.info();
+        info.capabilities.logging = None;
+        let Some(pool) = self.pool.get() else { return info };
+        let Some(all) = pool.capabilities().await else { return info };
+        let has =
+            |capability: &str| all.iter().any(|declared| declared.pointer(capability).is_some_and(|it| !it.is_null()));
+        if !has("/completions") {
+            info.capabilities.completions = None;
+        }
+        if !has("/prompts") {
+            info.capabilities.prompts = None;
+        }
+        if !has("/resources") {
+            info.capabilities.resources = None;
+        }
+        info
+    }
+
     /// The connections of all who keep no session. Of them nothing is declared by itself: each request says what its client
     /// can do.
     pub(super) async fn pool(&self) -> Arc<Scope> {
@@ -105,6 +126,7 @@ impl Shared {
 
     fn scope(&self, options: impl Fn(&Open) -> ClientOptions, peer: Option<&Peer<RoleServer>>) -> Arc<Scope> {
         let news = Arc::new(watch::Sender::default());
+        let level = Arc::new(watch::Sender::default());
         let mut listening = JoinSet::new();
         let passes = self.bus.is_heard();
         let passes_shared = passes && !self.passes.swap(true, Ordering::Relaxed);
@@ -118,14 +140,20 @@ impl Shared {
                 listening.spawn(self.bus.clone().pass_on(made.0.events()));
             }
             let told = made.0.notifications();
-            let attached = Arc::new(Attached::new(upstream.name.clone(), made, open, news.clone()));
+            let is_shared = upstream.is_shared();
+            let attached = Arc::new(Attached::new(upstream.name.clone(), made, open, is_shared, news.clone()));
             // The log of a server that is for all is not for one.
-            let peer = peer.filter(|_| !upstream.is_shared()).cloned();
+            let peer = peer.filter(|_| !is_shared).cloned();
+            if peer.is_some() {
+                listening.spawn(keep_level(attached.client.clone(), level.subscribe()));
+            } else if !is_shared {
+                listening.spawn(tell_of_era(attached.client.clone()));
+            }
             listening.spawn(hear(Arc::downgrade(&attached), told, peer));
             attached
         };
         let upstreams = self.upstreams.iter().map(attach).collect();
-        let scope = Arc::new(Scope::new(upstreams, news, self.style, listening));
+        let scope = Arc::new(Scope::new(upstreams, news, level, self.style, listening));
         let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
         scopes.retain(|scope| scope.strong_count() > 0);
         scopes.push(Arc::downgrade(&scope));

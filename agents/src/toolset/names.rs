@@ -49,6 +49,32 @@ pub(crate) fn prefix<'a>(server: &'a str, client: Option<&'a Client>) -> &'a str
     }
 }
 
+impl Wanted<'_> {
+    /// What it would be called if there were no others.
+    pub(crate) fn plain(&self) -> Option<String> {
+        match Claim::of(self) {
+            Claim::Exact(name) | Claim::Altered(name) => Some(name),
+            Claim::None => None,
+        }
+    }
+}
+
+/// Whether a tool would be called as if it were of the server with this prefix.
+pub(crate) fn begins_with(wanted: &Wanted<'_>, prefix: &str) -> bool {
+    let prefix = cleaned(prefix);
+    let beginning = beginning(format!("{prefix}_"));
+    !prefix.is_empty() && wanted.plain().is_some_and(|name| name.starts_with(&beginning))
+}
+
+/// Whether a name that was given may be that of a tool of the server with this prefix.
+pub(crate) fn may_begin(prefix: &str, name: &str) -> bool {
+    let prefix = beginning(cleaned(prefix));
+    // So much of it is left at least where the whole is too long.
+    let head = prefix.get(..SERVER_AT_LEAST).unwrap_or(&prefix).trim_end_matches('_');
+    let is_whole_digest = name.len() == LONGEST_NAME && name.starts_with('t');
+    is_whole_digest || name.starts_with(head)
+}
+
 /// What a tool would be called if there were no others.
 enum Claim {
     /// What was wanted, as it is.

@@ -19,32 +19,44 @@ pub(in crate::proxy) enum Standing {
     Asked,
     /// A person has approved it, and the server asks something more.
     Approved,
+    /// Nothing was asked by this proxy: it is a state of the server's that looks like the proxy's own, as another proxy's does.
+    Passed,
 }
 
 /// What was signed.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::proxy) struct Claims {
     pub(in crate::proxy) standing: Standing,
-    /// Of server, tool and arguments: an approval is of one call and no other.
-    pub(in crate::proxy) digest: String,
+    /// Of server, tool and arguments: an approval is of one call and no other. Of what is asked now.
+    pub(in crate::proxy) asked: Option<String>,
+    /// Likewise, of what was approved before: layers may ask about a call that each of them changes.
+    pub(in crate::proxy) approved: Vec<String>,
     /// By which the state is known where it comes a second time.
     pub(in crate::proxy) nonce: String,
     pub(in crate::proxy) expires: SystemTime,
     /// What the server wants to have back.
     pub(in crate::proxy) upstream: Option<String>,
+    /// What the client answered to the server before it was asked.
+    pub(in crate::proxy) responses: Option<Map<String, Value>>,
 }
 
 impl Claims {
-    pub(in crate::proxy) fn new(standing: Standing, digest: String, nonce: String, upstream: Option<String>) -> Self {
-        Self { standing, digest, nonce, expires: SystemTime::now() + LIFETIME, upstream }
+    pub(in crate::proxy) fn new(standing: Standing, nonce: String, upstream: Option<String>) -> Self {
+        let expires = SystemTime::now() + LIFETIME;
+        Self { standing, asked: None, approved: Vec::new(), nonce, expires, upstream, responses: None }
     }
 
     /// As a client keeps it.
     pub(in crate::proxy) fn signed(&self, signer: &Signer) -> String {
-        let standing = if self.standing == Standing::Approved { "approved" } else { "asked" };
+        let standing = match self.standing {
+            Standing::Asked => "asked",
+            Standing::Approved => "approved",
+            Standing::Passed => "passed",
+        };
         let expires = self.expires.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let claims = json!({
-            "standing": standing, "call": self.digest, "nonce": self.nonce, "expires": expires, "state": self.upstream,
+            "standing": standing, "call": self.asked, "approved": self.approved, "nonce": self.nonce, "expires": expires,
+            "state": self.upstream, "responses": self.responses,
         });
         signer.sign(&claims)
     }
@@ -56,15 +68,24 @@ impl Claims {
         let standing = match claims.get("standing").and_then(Value::as_str) {
             Some("asked") => Standing::Asked,
             Some("approved") => Standing::Approved,
+            Some("passed") => Standing::Passed,
             _ => return Err(Unsigned),
         };
         let expires = claims.get("expires").and_then(Value::as_u64).ok_or(Unsigned)?;
         Ok(Some(Self {
             standing,
-            digest: text("call").ok_or(Unsigned)?,
+            asked: text("call"),
+            approved: claims
+                .get("approved")
+                .and_then(Value::as_array)
+                .ok_or(Unsigned)?
+                .iter()
+                .filter_map(|digest| Some(digest.as_str()?.to_owned()))
+                .collect(),
             nonce: text("nonce").ok_or(Unsigned)?,
             expires: UNIX_EPOCH + Duration::from_secs(expires),
             upstream: text("state"),
+            responses: claims.get("responses").and_then(Value::as_object).cloned(),
         }))
     }
 
@@ -94,10 +115,12 @@ mod tests {
     #[test]
     fn what_was_signed_comes_back_and_nothing_else_does() {
         let signer = Signer::new(None).expect("there are random numbers");
-        let claims = Claims::new(Standing::Asked, "d".to_owned(), signer.nonce(), Some("opaque".to_owned()));
+        let mut claims = Claims::new(Standing::Asked, signer.nonce(), Some("opaque".to_owned()));
+        (claims.asked, claims.approved) = (Some("d".to_owned()), vec!["c".to_owned()]);
         let state = claims.signed(&signer);
         let read = Claims::read(&signer, &state).expect("it is signed").expect("it is ours");
-        assert_eq!((read.standing, &*read.digest, &read.nonce), (Standing::Asked, "d", &claims.nonce));
+        assert_eq!((read.standing, &read.asked, &read.nonce), (Standing::Asked, &claims.asked, &claims.nonce));
+        assert_eq!((&read.approved, &read.responses), (&claims.approved, &None));
         assert_eq!(read.upstream.as_deref(), Some("opaque"));
         assert!(!read.has_expired());
 

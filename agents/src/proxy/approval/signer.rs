@@ -58,6 +58,11 @@ impl Signer {
         format!("{OURS}{claims}.{}", base64(tag.as_ref()))
     }
 
+    /// Whether a state that a server gives would be taken for the proxy's own.
+    pub(in crate::proxy) fn is_mistakable(state: &str) -> bool {
+        state.starts_with(OURS)
+    }
+
     pub(super) fn read(&self, state: &str) -> Result<Option<Value>, Unsigned> {
         let Some(signed) = state.strip_prefix(OURS) else { return Ok(None) };
         let (claims, tag) = signed.split_once('.').ok_or(Unsigned)?;

@@ -187,6 +187,72 @@ async fn an_approval_is_of_one_call_and_nobody_makes_one_up() {
 }
 
 #[tokio::test]
+async fn an_approval_of_a_proxy_behind_a_proxy_is_given() {
+    let server = files();
+    let inner = governed_with(&server, [2; 32]);
+    let outer = Proxy::builder()
+        .connecting("files", move |options| client(&inner, options), |client| client)
+        .names(crate::NameStyle::ToolOnly)
+        .build()
+        .expect("it is sound");
+    let client = Asked::of(&outer);
+    let state = client.state(json!({ "path": "a" })).await;
+    let done = client.call(json!({ "path": "a" }), answered(&state, yes())).await.expect("a result");
+    assert!(!done.is_error && done.text().contains("write_file"), "{done:?}");
+    // It is for the inner one to say how often.
+    let error = client.call(json!({ "path": "a" }), answered(&state, yes())).await.expect_err("it is spent");
+    assert!(error.to_string().contains("used before"), "{error}");
+    assert_eq!(server.heard("tools/call").len(), 1);
+}
+
+/// A layer that adds to arguments.
+struct Adding<C>(C);
+
+impl<C: CallTool> CallTool for Adding<C> {
+    async fn call_tool(&self, mut call: ToolCall) -> Result<ToolResult, CallError> {
+        call.arguments.insert("added".to_owned(), json!(true));
+        self.0.call_tool(call).await
+    }
+}
+
+#[tokio::test]
+async fn each_of_two_that_ask_about_a_call_that_changes_is_told() {
+    let server = files();
+    let builder = Proxy::builder().connecting("files", server.connect(), |client| {
+        let below = Stack::new(client).approval(Approval::of(["write_*"], ask_client));
+        Stack::new(Adding(below)).approval(Approval::of(["write_*"], ask_client))
+    });
+    let proxy = builder.build().expect("it is sound");
+    let client = Asked::of(&proxy);
+    let first = client.state(json!({ "path": "a" })).await;
+    let asked = client.call(json!({ "path": "a" }), answered(&first, yes())).await.expect("a result");
+    assert!(asked.needs_input(), "{asked:?}");
+    let done = client.call(json!({ "path": "a" }), answered(&state_of(&asked), yes())).await.expect("a result");
+    assert!(!done.is_error && done.text().contains("added"), "{done:?}");
+    // A no to the second is one.
+    let first = client.state(json!({ "path": "a" })).await;
+    let asked = client.call(json!({ "path": "a" }), answered(&first, yes())).await.expect("a result");
+    let no = answered(&state_of(&asked), json!({ "action": "decline" }));
+    let denied = client.call(json!({ "path": "a" }), no).await.expect("a result");
+    assert!(denied.is_error && denied.text().contains("declined"), "{denied:?}");
+    assert_eq!(server.heard("tools/call").len(), 1);
+}
+
+#[tokio::test]
+async fn what_was_answered_to_the_server_before_an_approval_reaches_it() {
+    let server = files().modern();
+    let proxy = governed(&server);
+    let client = Asked::of(&proxy);
+    let which = json!({ "which": { "action": "accept", "content": { "n": 7 } } });
+    let input = PassedInput::new().responses(object(which.clone())).state("the server's".to_owned());
+    let asked = client.call(json!({}), input).await.expect("a result");
+    let _ = client.call(json!({}), answered(&state_of(&asked), yes())).await.expect("a result");
+    let heard = server.heard("tools/call");
+    let [params] = &*heard.iter().map(|call| &call["params"]).collect::<Vec<_>>() else { panic!("{heard:?}") };
+    assert_eq!((&params["inputResponses"], &params["requestState"]), (&which, &json!("the server's")));
+}
+
+#[tokio::test]
 async fn what_the_server_asks_after_an_approval_nests_in_it() {
     let server = Server::new("files", &["write_file"], |_, request, out| {
         let params = &request["params"];

@@ -106,6 +106,49 @@ async fn a_server_that_cannot_be_reached_costs_what_is_its_own() {
 }
 
 #[tokio::test]
+async fn a_server_that_never_answers_holds_up_nobody_elses_tools() {
+    let (good, hangs) = (Server::echo("good", &["a"]), Server::echo("hangs", &["b"]).silent());
+    let proxy = proxy(&[&hangs, &good]);
+    for client in [legacy(&proxy), modern(&proxy)] {
+        let begin = std::time::Instant::now();
+        assert_eq!(call(&client, "good_a", json!({})).await.expect("a result").text(), "good: \"a\" {}");
+        let error = call(&client, "nobodys_x", json!({})).await.expect_err("there is none");
+        assert!(matches!(error, CallError::ToolNotFound { .. }), "{error}");
+        assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_lists_late_is_news_and_takes_no_name_of_others() {
+    let (bank, eu) = (Server::echo("bank", &["eu_pay", "pay"]), Server::echo("bank_eu", &["pay"]).late());
+    let proxy = proxy(&[&bank, &eu]);
+    let client = legacy(&proxy);
+    let mut changes = client.tool_changes();
+    let before = names(&client).await;
+    assert!(before.len() == 2 && before[0].starts_with("bank_eu_pay_") && before[1] == "bank_pay", "{before:?}");
+    let after = soon(changes.changed()).await.expect("it is told");
+    let after: Vec<&str> = after.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert_eq!(after, [&*before[0], "bank_pay", "bank_eu_pay"]);
+    for (name, said) in [(&*before[0], "bank: \"eu_pay\" {}"), ("bank_eu_pay", "bank_eu: \"pay\" {}")] {
+        assert_eq!(call(&client, name, json!({})).await.expect("a result").text(), said);
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_was_given_stays_where_names_have_no_prefix() {
+    let (one, two) = (Server::echo("one", &["same"]), Server::echo("two", &["same"]).late());
+    let builder = Proxy::builder().names(NameStyle::ToolOnly).connecting("one", one.connect(), |client| client);
+    let proxy = builder.connecting("two", two.connect(), |client| client).build().expect("it is sound");
+    let client = legacy(&proxy);
+    let mut changes = client.tool_changes();
+    assert_eq!(names(&client).await, ["same"]);
+    let after = soon(changes.changed()).await.expect("it is told");
+    assert_eq!(after[0]["name"], "same");
+    assert!(after.len() == 2 && after[1]["name"].as_str().unwrap().starts_with("same_"), "{after:?}");
+    assert_eq!(call(&client, "same", json!({})).await.expect("a result").text(), "one: \"same\" {}");
+}
+
+#[tokio::test]
 async fn a_server_that_dies_is_named_and_the_others_go_on() {
     let (one, two) = (Server::echo("one", &["a"]), Server::new("two", &["b"], |_, _, _| {}));
     let proxy = proxy(&[&one, &two]);
@@ -149,6 +192,16 @@ fn what_cannot_be_meant_is_said_all_at_once() {
             ProxyFault::ShortKey { bytes: 31, at_least: 32 },
         ])
     );
+    for options in [
+        ClientOptions::new().on_elicitation(async |_| mcp_runtime::ElicitationAnswer::Decline),
+        ClientOptions::new().on_sampling(async |_| mcp_runtime::SamplingAnswer::Decline),
+        ClientOptions::new().roots([]),
+    ] {
+        assert_eq!(faults(Proxy::builder().server(stdio("a")).client_options(options)), Err(vec![ProxyFault::Answers]));
+    }
+    let plain =
+        ClientOptions::new().timeout(Duration::from_secs(1)).capabilities(json!({ "roots": {}, "sampling": {} }));
+    assert_eq!(faults(Proxy::builder().server(stdio("a")).client_options(plain)), Ok(()));
     let builder =
         Proxy::builder().server(stdio("a").env("TOKEN", "hunter22-5a7c9e1b")).key(*b"hunter22hunter22hunter22hunter22");
     let shown = format!("{builder:?} {:?}", builder);

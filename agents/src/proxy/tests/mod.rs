@@ -110,6 +110,8 @@ pub(super) struct Server {
     pub(super) outs: Arc<Mutex<Vec<Out>>>,
     pub(super) opened: Arc<AtomicUsize>,
     pub(super) closed: Arc<AtomicUsize>,
+    /// How often it still refuses to list its tools.
+    pub(super) refusals: Arc<AtomicUsize>,
     /// Ends all of its connections.
     pub(super) end: Arc<tokio::sync::Notify>,
 }
@@ -130,6 +132,7 @@ impl Server {
             outs: Arc::default(),
             opened: Arc::default(),
             closed: Arc::default(),
+            refusals: Arc::default(),
             end: Arc::default(),
         }
     }
@@ -148,6 +151,12 @@ impl Server {
     /// One that never says anything.
     pub(super) fn silent(self) -> Self {
         Self { era: "silent", ..self }
+    }
+
+    /// One that cannot list its tools the first time.
+    pub(super) fn late(self) -> Self {
+        self.refusals.store(1, Ordering::SeqCst);
+        self
     }
 
     pub(super) fn offering(self, capabilities: Value) -> Self {
@@ -186,6 +195,14 @@ impl Server {
                     "ttlMs": 0, "cacheScope": "private"
                 }),
             ),
+            // As every server answers what it does not know.
+            "server/discover" => {
+                out.send(json!({ "id": message["id"], "error": { "code": -32601, "message": "Method not found" } }));
+            }
+            "tools/list" if self.refusals.load(Ordering::SeqCst) > 0 => {
+                self.refusals.fetch_sub(1, Ordering::SeqCst);
+                out.send(json!({ "id": message["id"], "error": { "code": -32603, "message": "not yet" } }));
+            }
             "tools/list" => out.result(message, json!({ "tools": *self.tools.lock().unwrap() })),
             "ping" => out.result(message, json!({})),
             _ => (self.answers)(self, message, out),
