@@ -87,6 +87,8 @@ enum Arrives {
     Never,
     /// Where caches are passed by.
     PastCaches,
+    /// Where nothing is known of the tool but its name.
+    Undescribed,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -96,8 +98,10 @@ enum Expected {
     Refused(&'static str),
     /// Refused, and where tools are listed this one is not: by these words for whoever names it all the same.
     Unlisted(&'static str),
-    /// Made where the caller has bindings, which know more of the tool than its name; else refused with these words.
-    MadeIfBound(&'static str),
+    /// Made where the caller knows what the server says of the tool's behaviour; else refused with these words.
+    MadeIfDescribed(&'static str),
+    /// Refused with these words where the caller knows that; else by the tool itself.
+    RefusedIfDescribed(&'static str),
 }
 
 /// What governs calls, and calls that show it.
@@ -179,8 +183,8 @@ async fn walk(row: Row, door: doors::Door) {
         };
         let is_made = match step.expected {
             Expected::Made => true,
-            Expected::MadeIfBound(_) => door.has_bindings,
-            Expected::Refused(_) | Expected::Unlisted(_) => false,
+            Expected::MadeIfDescribed(_) => door.knows_hints,
+            Expected::Refused(_) | Expected::Unlisted(_) | Expected::RefusedIfDescribed(_) => false,
         };
         match step.expected {
             _ if is_made => assert_eq!(outcome, Ok(()), "{place}, step {number}: `{}`", step.tool),
@@ -190,7 +194,11 @@ async fn walk(row: Row, door: doors::Door) {
                 assert!(!is_listed, "{place}, step {number}: `{}` is listed", step.tool);
                 assert!(outcome.is_err(), "{place}, step {number}: `{}` was made", step.tool);
             }
-            Expected::Refused(words) | Expected::Unlisted(words) | Expected::MadeIfBound(words) => refused(words),
+            Expected::RefusedIfDescribed(_) if !door.knows_hints => refused(""),
+            Expected::Refused(words)
+            | Expected::Unlisted(words)
+            | Expected::MadeIfDescribed(words)
+            | Expected::RefusedIfDescribed(words) => refused(words),
             Expected::Made => {}
         }
         // What is made late arrives, and fails.
@@ -198,8 +206,10 @@ async fn walk(row: Row, door: doors::Door) {
             Arrives::Always => true,
             Arrives::Never => false,
             Arrives::PastCaches => door.passes_caches,
+            Arrives::Undescribed => !door.knows_hints,
         };
-        if arrives && (is_made || matches!(step.expected, Expected::Refused(_))) {
+        let is_refused = matches!(step.expected, Expected::Refused(_) | Expected::RefusedIfDescribed(_));
+        if arrives && (is_made || is_refused) {
             expected_calls.push(step.tool);
         }
     }

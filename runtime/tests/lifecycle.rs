@@ -425,6 +425,31 @@ async fn a_server_that_came_back_is_listed_again() {
     client.close().await;
 }
 
+#[tokio::test]
+async fn a_server_that_was_gone_for_longer_is_heard_of_when_it_is_back() {
+    let (mark, folder) = (Mark::new(), tempfile::tempdir().expect("a folder"));
+    let is_up = folder.path().join("up");
+    let client = Client::new(behind(&format!("test -e '{}' || exit 3; exec SERVER", is_up.display()), &mark));
+    let up = || std::fs::write(&is_up, "").expect("it is written");
+    up();
+    assert!(adds(&client).await);
+    let mut changes = client.tool_changes();
+    for is_used in [false, true] {
+        std::fs::remove_file(&is_up).expect("it is there");
+        kill(&mark);
+        let lost = tokio::time::timeout(PATIENCE, changes.changed()).await.expect("it is told");
+        assert!(lost.is_err(), "nothing can be listed: {lost:?}");
+        up();
+        // Whether somebody calls it, or whoever watches asks once more.
+        if is_used {
+            assert!(adds(&client).await);
+        }
+        let tools = tokio::time::timeout(PATIENCE, changes.changed()).await.expect("in time").expect("the list");
+        assert_eq!(tools.len(), 10, "used: {is_used}");
+    }
+    client.close().await;
+}
+
 /// A server that answers the handshake, and nothing else, on connections that it keeps open.
 #[cfg(feature = "http")]
 mod hung {

@@ -23,10 +23,10 @@ type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 #[derive(Clone, Copy)]
 pub(crate) struct Door {
     pub(crate) name: &'static str,
-    /// Whether what calls knows more of a tool than its name.
-    pub(crate) has_bindings: bool,
-    /// Whether no cache answers: whoever calls wants to hear of progress, as clients over rmcp always do, or the client itself
-    /// has to judge whom the call is for.
+    /// Whether what calls knows what the server says of a tool's behaviour: by bindings, or as it is listed.
+    pub(crate) knows_hints: bool,
+    /// Whether no cache answers: the client itself has to judge whom the call is for. That whoever calls wants to hear of
+    /// progress, as clients over rmcp always do, is no reason.
     pub(crate) passes_caches: bool,
     /// Whether its calls are those of a template that does not come from a local file.
     pub(crate) is_remote: bool,
@@ -115,15 +115,13 @@ impl Caller {
 }
 
 pub(crate) fn all() -> Vec<Door> {
-    let door =
-        |name, has_bindings, open: Open| Door { name, has_bindings, passes_caches: false, is_remote: false, open };
-    let served = |name, open: Open| Door { passes_caches: true, ..door(name, false, open) };
+    let door = |name, knows_hints, open: Open| Door { name, knows_hints, passes_caches: false, is_remote: false, open };
     vec![
         door("a typed handler", true, |behind| Box::pin(typed(behind))),
         door("a call as a value", true, |behind| Box::pin(parsed(behind))),
         door("an untyped call", false, |behind| Box::pin(untyped(behind))),
         door("a toolset of bindings", true, |behind| Box::pin(bound_toolset(behind))),
-        door("a toolset of a server", false, |behind| Box::pin(toolset(behind))),
+        door("a toolset of a server", true, |behind| Box::pin(toolset(behind))),
         door("a turn of a model", true, |behind| Box::pin(turn(behind))),
         door("`call_tool` of a deferred list", true, |behind| Box::pin(deferred(behind))),
         door("the toolset of a prompt's sections", true, |behind| Box::pin(sections(behind))),
@@ -135,8 +133,8 @@ pub(crate) fn all() -> Vec<Door> {
                 Box::pin(template(behind, Template::remote))
             })
         },
-        served("the proxy, 2025-11-25", |behind| Box::pin(proxy(behind, "2025-11-25"))),
-        served("the proxy, 2026-07-28", |behind| Box::pin(proxy(behind, "2026-07-28"))),
+        door("the proxy, 2025-11-25", true, |behind| Box::pin(proxy(behind, "2025-11-25"))),
+        door("the proxy, 2026-07-28", true, |behind| Box::pin(proxy(behind, "2026-07-28"))),
     ]
 }
 

@@ -29,6 +29,7 @@ pub(crate) fn all() -> Vec<fn() -> Row> {
         denied_by_arguments,
         denied_by_a_slow_policy,
         read_only,
+        destructive,
         budget,
         sequence,
         transaction,
@@ -157,7 +158,7 @@ fn denied_by_a_slow_policy() -> Row {
     layered("Policy that awaits", move |client| Stack::new(client).policy(policy.clone()), steps)
 }
 
-/// Only bindings know which tools say that they are read-only.
+/// By its name alone no tool is known to be read-only.
 fn read_only() -> Row {
     let words = "say that they are read-only";
     let echo = json!({ "text": "x", "choice": null });
@@ -166,11 +167,27 @@ fn read_only() -> Row {
         Step {
             tool: "echo_arguments",
             arguments: echo,
-            expected: Expected::MadeIfBound(words),
+            expected: Expected::MadeIfDescribed(words),
             arrives: Arrives::Always,
         },
     ];
     layered("Policy::read_only", |client| Stack::new(client).policy(Policy::read_only()), steps)
+}
+
+/// By its name alone no tool is known to destroy anything.
+fn destructive() -> Row {
+    let failing = Step {
+        tool: "always_fails",
+        arguments: json!({ "reason": "on purpose" }),
+        expected: Expected::RefusedIfDescribed("nothing is destroyed here"),
+        arrives: Arrives::Undescribed,
+    };
+    let policy = Policy::new(|call| match call.annotations.destructive {
+        Some(true) => Verdict::deny("nothing is destroyed here"),
+        _ => Verdict::Allow,
+    });
+    let steps = vec![failing, made("add", add())];
+    layered("Policy by annotations", move |client| Stack::new(client).policy(policy.clone()), steps)
 }
 
 /// As many calls as may be made, over all connections of a program.

@@ -82,13 +82,27 @@ async fn no_more_is_kept_than_there_is_room_for() {
 }
 
 #[tokio::test]
-async fn calls_with_wishes_of_their_own_go_to_the_server() {
+async fn calls_with_meta_of_their_own_go_to_the_server() {
     let (server, stack) = cached(Cache::new(SOON));
     for _ in 0..2 {
         stack.call_tool(get("a").with(CallOptions::new().meta("trace", "1"))).await.unwrap();
-        stack.call_tool(get("a").with(CallOptions::new().on_progress(|_| {}))).await.unwrap();
     }
-    assert_eq!(server.executions("get"), 4);
+    assert_eq!(server.executions("get"), 2);
+}
+
+/// Some clients always want to hear of it, and would never be served otherwise.
+#[tokio::test]
+async fn calls_that_want_to_hear_of_progress_are_kept_and_served_and_wait_for_no_other() {
+    let (server, stack) = cached(Cache::new(SOON));
+    let hearing = || CallOptions::new().on_progress(|_| {});
+    for _ in 0..3 {
+        stack.call_tool(get("a").with(hearing())).await.unwrap();
+        stack.call_tool(get("a")).await.unwrap();
+    }
+    assert_eq!(server.executions("get"), 1);
+    let both = [slow_get("b", 30).with(hearing()), slow_get("b", 30).with(hearing())];
+    join_all(both.map(|call| stack.call_tool(call))).await;
+    assert_eq!(server.executions("get"), 3, "each hears of its own");
 }
 
 #[tokio::test]

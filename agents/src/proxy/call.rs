@@ -13,6 +13,7 @@ use super::approval::{Claims, Signer, Standing, digest_of};
 use super::approval_question::{ASKING, Asking, Settled, Who, message};
 use super::attached::{Attached, Kind};
 use super::downstream::{Downstream, is_yes, passed_on, question, takes_forms};
+use super::hints::described;
 use super::outcome::{cancelled, of_call, unknown};
 use super::session::{Inner, is_modern};
 
@@ -75,6 +76,7 @@ impl Inner {
         };
         let _working = attached.open.begin(context.id.clone());
         let call = ToolCall::new(attached.name.to_string(), tool, arguments.unwrap_or_default());
+        let call = described(call, &attached);
         let is_modern = is_modern(context);
         if !is_modern {
             let downstream = Downstream::new(context.peer.clone());

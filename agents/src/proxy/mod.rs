@@ -26,6 +26,7 @@ mod catalog;
 mod downstream;
 mod error;
 mod events;
+mod hints;
 mod http;
 mod listening;
 mod outcome;
@@ -38,6 +39,7 @@ mod shared;
 mod stdio;
 #[cfg(test)]
 mod tests;
+mod under_way;
 mod upstream;
 
 use std::sync::Arc;

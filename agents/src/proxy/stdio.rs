@@ -1,18 +1,15 @@
 //! A proxy for one client: over stdin and stdout, or any stream.
 
-use std::collections::HashSet;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
-};
+use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleServer, ServerInitializeError, serve_server};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::{Transport, TransportAdapterIdentity, stdio_pipes};
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::under_way::{IN_USE, Noted, UnderWay};
 use super::{Proxy, ServeError};
 
 /// How many bytes a message may have. A longer one is dropped, whatever its length.
@@ -72,21 +69,34 @@ impl Proxy {
 
 /// A transport to a client that may send anything.
 struct Guarded<T> {
-    transport: T,
+    transport: Noted<T, ()>,
     /// Whether a request came: before it nothing else means anything.
     is_open: bool,
-    under_way: Arc<Mutex<HashSet<RequestId>>>,
     /// A refusal that is being written. Nothing is read meanwhile.
     refusing: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl<T> Guarded<T> {
+impl<T: Transport<RoleServer>> Guarded<T> {
     fn new(transport: T) -> Self {
-        Self { transport, is_open: false, under_way: Arc::default(), refusing: None }
+        let transport = Noted { transport, under_way: UnderWay::default() };
+        Self { transport, is_open: false, refusing: None }
     }
 
-    fn under_way(&self) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Notes a request.
+    ///
+    /// # Errors
+    /// Why it is refused.
+    fn begin(&self, id: RequestId) -> Result<(), ErrorData> {
+        let under_way = &self.transport.under_way;
+        if under_way.contains(&id) {
+            return Err(ErrorData::new(ErrorCode::INVALID_REQUEST, IN_USE, None));
+        }
+        if under_way.len() >= MOST_REQUESTS {
+            let said = format!("too many requests at once: at most {MOST_REQUESTS} may be under way");
+            return Err(ErrorData::new(ErrorCode::INTERNAL_ERROR, said, None));
+        }
+        under_way.begin(id, ());
+        Ok(())
     }
 }
 
@@ -97,14 +107,6 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Guarded<T> {
         &mut self,
         message: ServerJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let id = match &message {
-            JsonRpcMessage::Response(response) => Some(&response.id),
-            JsonRpcMessage::Error(error) => error.id.as_ref(),
-            _ => None,
-        };
-        if let Some(id) = id {
-            self.under_way().remove(id);
-        }
         self.transport.send(message)
     }
 
@@ -116,41 +118,19 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Guarded<T> {
                 self.refusing = None;
             }
             let message = self.transport.receive().await?;
-            match &message {
-                JsonRpcMessage::Request(request) => {
-                    let id = request.id.clone();
-                    let is_room = {
-                        let mut under_way = self.under_way();
-                        let is_room = under_way.len() < MOST_REQUESTS;
-                        if is_room {
-                            under_way.insert(id.clone());
-                        }
-                        is_room
-                    };
-                    if !is_room {
-                        let said = format!("too many requests at once: at most {MOST_REQUESTS} may be under way");
-                        let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, said, None);
-                        let sent = self.transport.send(JsonRpcMessage::error(error, Some(id)));
-                        self.refusing = Some(Box::pin(async move { drop(sent.await) }));
-                        continue;
-                    }
-                    self.is_open = true;
+            if let JsonRpcMessage::Request(request) = &message {
+                let id = request.id.clone();
+                if let Err(error) = self.begin(id.clone()) {
+                    // Past what notes answers: another request of this id may be under way.
+                    let sent = self.transport.transport.send(JsonRpcMessage::error(error, Some(id)));
+                    self.refusing = Some(Box::pin(async move { drop(sent.await) }));
+                    continue;
                 }
-                // Its answer will not be sent.
-                JsonRpcMessage::Notification(notification) => {
-                    if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
-                        && let Some(id) = &cancelled.params.request_id
-                    {
-                        self.under_way().remove(id);
-                    }
-                    if !self.is_open {
-                        continue;
-                    }
-                }
-                _ if !self.is_open => continue,
-                _ => {}
+                self.is_open = true;
             }
-            return Some(message);
+            if self.is_open {
+                return Some(message);
+            }
         }
     }
 

@@ -182,7 +182,7 @@ impl InventoryChanges {
     /// whose connection is gone is heard again once a call has opened another one.
     ///
     /// # Errors
-    /// Where that server gives no list.
+    /// Where that server was lost and cannot be reached again, or gives no list.
     pub async fn changed(&mut self) -> Result<String, ConnectError> {
         if self.watched.is_empty() {
             return std::future::pending().await;

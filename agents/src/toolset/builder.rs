@@ -226,7 +226,7 @@ impl ToolsetBuilder {
                 title: title.map(Arc::from),
                 description: text("description").map(Arc::from),
                 input_schema: Arc::new(tool.get("inputSchema").cloned().unwrap_or_else(|| json!({ "type": "object" }))),
-                annotations: hints.map(annotations).unwrap_or_default(),
+                annotations: hints.map(Annotations::listed).unwrap_or_default(),
                 wraps: tool.get("outputSchema").is_some_and(mcp_schema::wraps_result),
                 handler: calls.handler(None),
                 rewrites: Rewrites::default(),
@@ -426,14 +426,4 @@ impl Calls {
 /// Whether a glob names something, also where the name itself looks like a glob.
 pub(super) fn names(glob: &str, name: &str) -> bool {
     glob == name || matches_glob(glob, name)
-}
-
-fn annotations(hints: &Value) -> Annotations {
-    let hint = |key: &str| hints.get(key).and_then(Value::as_bool);
-    let mut annotations = Annotations::default();
-    annotations.read_only = hint("readOnlyHint");
-    annotations.destructive = hint("destructiveHint");
-    annotations.idempotent = hint("idempotentHint");
-    annotations.open_world = hint("openWorldHint");
-    annotations
 }

@@ -115,7 +115,9 @@ impl Toolset {
     fn call_of(&self, entry: &Entry, arguments: Map<String, Value>) -> ToolCall {
         let call = match &entry.handler {
             Handler::Server { bound: Some((server, tool)), .. } => ToolCall::bound(server, tool, arguments),
-            _ => ToolCall::new(entry.server.to_string(), entry.tool.to_string(), arguments),
+            _ => {
+                ToolCall::new(entry.server.to_string(), entry.tool.to_string(), arguments).described(entry.annotations)
+            }
         };
         self.carried.attached(call)
     }

@@ -105,38 +105,105 @@ async fn garbage_floods_and_huge_lines_do_not_hurt_a_conversation() {
     println!("{} calls answered between garbage", answered.len());
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn more_requests_than_may_be_under_way_are_refused_and_the_rest_go_on() {
-    let proxy = Desk::default().proxy();
+fn hold(id: impl Into<Value>) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id.into(), "method": "tools/call", "params": { "name": "desk_hold" } })
+}
+
+/// One who speaks to a proxy over a stream, and has said who it is.
+async fn over_a_stream(desk: &Desk) -> (Lines, tokio::task::JoinHandle<Result<(), ServeError>>) {
+    let proxy = desk.proxy();
     let (near, far) = tokio::io::duplex(64 * 1024);
     let serving = tokio::spawn(async move { proxy.serve_over(far).await });
     let mut client = Lines::over(near);
     client.tell(initialize()).await;
     client.hear().await;
     client.tell(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
-    let Lines { read, mut write } = client;
-    let mut client = Lines { read, write: tokio::io::split(tokio::io::duplex(1).0).1 };
+    (client, serving)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_requests_than_may_be_under_way_are_refused_and_the_rest_go_on() {
+    let desk = Desk::default();
+    let (Lines { mut read, mut write }, serving) = over_a_stream(&desk).await;
     let telling = tokio::spawn(async move {
         for id in 0..1100 {
-            let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "desk_wait", "arguments": { "ms": 1500 } } });
-            write.write_all(format!("{call}\n").as_bytes()).await.unwrap();
+            write.write_all(format!("{}\n", hold(id)).as_bytes()).await.unwrap();
         }
         write
     });
-    let (mut answered, mut refused) = (0, 0);
-    for _ in 0..1100 {
-        let answer = client.hear().await;
-        if answer["error"].is_object() {
+    for number in 0..1100 {
+        // All that may be made are under way before one of them is answered.
+        if number == 1100 - 1024 {
+            desk.release();
+        }
+        let mut line = String::new();
+        tokio::io::AsyncBufReadExt::read_line(&mut read, &mut line).await.unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        if number < 1100 - 1024 {
             assert!(answer["error"]["message"].as_str().unwrap().contains("too many requests"), "{answer}");
-            refused += 1;
         } else {
-            answered += 1;
+            assert_eq!(answer["result"]["content"][0]["text"], "held", "{answer}");
         }
     }
-    assert!(answered >= 1024 && refused > 0, "{answered} answered, {refused} refused");
-    println!("1100 requests on one stream: {answered} answered, {refused} refused");
-    drop((client, telling.await.unwrap()));
+    println!("1100 requests on one stream: 1024 answered, {} refused", 1100 - 1024);
+    drop((read, telling.await.unwrap()));
     serving.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_that_is_in_use_is_refused_and_its_request_goes_on() {
+    let desk = Desk::default();
+    let held = || desk.seen().iter().filter(|line| line.contains("\"hold\"")).count();
+    let (mut client, serving) = over_a_stream(&desk).await;
+    client.tell(hold("same")).await;
+    desk.sees("\"hold\"").await;
+    for _ in 0..3 {
+        client.tell(hold("same")).await;
+        let refused = client.hear().await;
+        assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!("same"), &json!(-32600)), "{refused}");
+    }
+    let server = desk.proxy().serve_http(HttpOptions::new()).await.unwrap();
+    let session = session(&server).await;
+    let asking = || Asking::new(hold("same")).with("Mcp-Session-Id", &session);
+    let stream = asking().begin(server.address()).await;
+    eventually("it is held", || held() == 2).await;
+    let refused = asking().of(&server).await;
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (400, &json!(-32600)), "{refused:?}");
+    assert_eq!(held(), 2, "what was refused is not made");
+    desk.release();
+    assert_eq!(client.hear().await["result"]["content"][0]["text"], "held");
+    // It is free again.
+    client.tell(hold("same")).await;
+    assert_eq!(client.hear().await["result"]["content"][0]["text"], "held");
+    drop((client, stream));
+    serving.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_of_a_session_holds_its_place_until_it_is_answered() {
+    let desk = Desk::default();
+    let server = desk.proxy().serve_http(HttpOptions::new().max_requests(4)).await.unwrap();
+    let session = session(&server).await;
+    let asking = |id: u64| Asking::new(hold(id)).with("Mcp-Session-Id", &session);
+    for id in 1..=4_u64 {
+        let stream = asking(id).begin(server.address()).await;
+        let held = || desk.seen().iter().filter(|line| line.contains("\"hold\"")).count();
+        eventually("it is held", || held() as u64 == id).await;
+        // The call goes on: whoever asked may come back to it.
+        drop(stream);
+    }
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(asking(5).of(&server).await.status, 503, "as many are under way as may be");
+    desk.release();
+    let mut answered = asking(6).of(&server).await;
+    for _ in 0..100 {
+        if answered.status == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        answered = asking(6).of(&server).await;
+    }
+    assert_eq!(answered.json()["result"]["content"][0]["text"], "held", "{answered:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -232,10 +299,8 @@ async fn a_server_that_dies_in_the_middle_fails_its_call_and_no_other() {
         let (waited, died) = tokio::join!(call("other_wait", 300), call("desk_die", 0));
         let waited = waited.unwrap();
         assert_eq!(waited.text(), "waited", "{version}");
-        match died {
-            Ok(result) => assert!(result.is_error, "{version}: {result:?}"),
-            Err(error) => println!("{version}: {error}"),
-        }
+        let died = died.unwrap();
+        assert!(died.is_error && died.text().contains("was lost during `desk_die`"), "{version}: {died:?}");
         client.close().await;
     }
 }
@@ -247,12 +312,15 @@ async fn whoever_is_slow_to_ask_is_left() {
     // Neither the head nor the body ever ends.
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n";
     let body = "Accept: */*\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{";
-    for (text, status) in [(head.to_owned(), ""), (format!("{head}{body}"), "408")] {
+    for (text, status) in [(head.to_owned(), None), (format!("{head}{body}"), Some("HTTP/1.1 408 "))] {
         let mut stream = TcpStream::connect(server.address()).await.unwrap();
         stream.write_all(text.as_bytes()).await.unwrap();
         let mut answered = String::new();
         let read = tokio::time::timeout(Duration::from_secs(10), stream.read_to_string(&mut answered)).await;
         assert!(read.is_ok(), "it is not left");
-        assert!(answered.contains(status), "{answered}");
+        match status {
+            Some(status) => assert!(answered.starts_with(status), "{answered}"),
+            None => assert_eq!(answered, "", "there is no request to answer"),
+        }
     }
 }

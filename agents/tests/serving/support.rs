@@ -11,6 +11,7 @@ use mcp_runtime::{Client, ClientOptions};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf, split};
 use tokio::net::TcpStream;
+use tokio::sync::watch;
 
 pub(crate) const LEGACY: &str = "2025-11-25";
 pub(crate) const MODERN: &str = "2026-07-28";
@@ -22,6 +23,8 @@ pub(crate) struct Desk {
     seen: Arc<Mutex<Vec<String>>>,
     pub(crate) begun: Arc<AtomicUsize>,
     pub(crate) ended: Arc<AtomicUsize>,
+    /// Whether calls of `hold` are answered.
+    released: Arc<watch::Sender<bool>>,
 }
 
 impl Desk {
@@ -47,6 +50,11 @@ impl Desk {
         Client::over_with_options("desk", read, write, options)
     }
 
+    /// Answers all calls of `hold`, now and from now on.
+    pub(crate) fn release(&self) {
+        self.released.send_replace(true);
+    }
+
     /// All lines that it got.
     pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
@@ -59,7 +67,11 @@ impl Desk {
 
     async fn serve(&self, stream: DuplexStream) {
         let (read, write) = split(stream);
-        let connection = Connection { write: Arc::new(tokio::sync::Mutex::new(Some(write))), state: Arc::default() };
+        let connection = Connection {
+            write: Arc::new(tokio::sync::Mutex::new(Some(write))),
+            state: Arc::default(),
+            released: self.released.subscribe(),
+        };
         let mut lines = BufReader::new(read).lines();
         while let Ok(Some(line)) = lines.next_line().await {
             let message: Value = serde_json::from_str(&line).expect("a client writes JSON");
@@ -81,10 +93,11 @@ impl Desk {
 struct Connection {
     write: Arc<tokio::sync::Mutex<Option<WriteHalf<DuplexStream>>>>,
     state: Arc<Mutex<(Option<String>, usize)>>,
+    released: watch::Receiver<bool>,
 }
 
 impl Connection {
-    async fn answer(self, message: Value) {
+    async fn answer(mut self, message: Value) {
         let arguments = message.pointer("/params/arguments").cloned().unwrap_or_default();
         let result =
             match (message["method"].as_str().unwrap(), message.pointer("/params/name").and_then(Value::as_str)) {
@@ -93,7 +106,7 @@ impl Connection {
                     "serverInfo": { "name": "desk", "version": "1" },
                 })),
                 ("tools/list", _) => {
-                    let tools = ["mark", "wait", "die"];
+                    let tools = ["mark", "wait", "hold", "die"];
                     let tools = tools.map(|name| json!({ "name": name, "inputSchema": { "type": "object" } }));
                     Some(json!({ "tools": tools }))
                 }
@@ -107,6 +120,10 @@ impl Connection {
                 ("tools/call", Some("wait")) => {
                     tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap_or(0))).await;
                     Some(json!({ "content": [{ "type": "text", "text": "waited" }] }))
+                }
+                ("tools/call", Some("hold")) => {
+                    let _ = self.released.wait_for(|is_released| *is_released).await;
+                    Some(json!({ "content": [{ "type": "text", "text": "held" }] }))
                 }
                 ("ping", _) => Some(json!({})),
                 _ => None,

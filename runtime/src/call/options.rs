@@ -233,13 +233,15 @@ impl CallOptions {
 
     /// Whether the server, or what governs the call at the client, has to see this very call: what somebody else was
     /// answered is no answer to it.
-    pub(crate) fn are_for_the_server(&self) -> bool {
+    pub(crate) fn bypass_caches(&self) -> bool {
         self.given().is_some_and(|given| {
-            given.progress.is_some()
-                || given.meta.is_some()
-                || given.input.as_ref().is_some_and(|input| !input.is_empty())
-                || given.is_remote
+            given.meta.is_some() || given.input.as_ref().is_some_and(|input| !input.is_empty()) || given.is_remote
         })
+    }
+
+    /// Whether the caller hears of progress.
+    pub(crate) fn want_progress(&self) -> bool {
+        self.listener().is_some()
     }
 
     /// What a server may answer otherwise for: what it is told of who asks, and whether it may ask back.

@@ -69,6 +69,25 @@ pub struct Annotations {
     pub open_world: Option<bool>,
 }
 
+impl Annotations {
+    /// The hints as a server lists them: `annotations` of a tool.
+    ///
+    /// ```
+    /// let hints = mcp_runtime::Annotations::listed(&serde_json::json!({ "readOnlyHint": true }));
+    /// assert_eq!((hints.read_only, hints.destructive), (Some(true), None));
+    /// ```
+    #[must_use]
+    pub fn listed(annotations: &serde_json::Value) -> Self {
+        let hint = |key: &str| annotations.get(key).and_then(serde_json::Value::as_bool);
+        Self {
+            read_only: hint("readOnlyHint"),
+            destructive: hint("destructiveHint"),
+            idempotent: hint("idempotentHint"),
+            open_world: hint("openWorldHint"),
+        }
+    }
+}
+
 /// A tool as its server declared it, and as overrides mend it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

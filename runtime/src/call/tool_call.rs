@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 #[cfg(feature = "validate")]
 use super::tool::check_arguments;
 use super::tool::invalid_arguments;
-use super::{CallError, CallOptions, Passage, ServerSpec, Tool, ToolSpec};
+use super::{Annotations, CallError, CallOptions, Passage, ServerSpec, Tool, ToolSpec};
 use crate::wire::to_value;
 
 /// One call: which tool of which server, with what.
@@ -96,6 +96,33 @@ impl ToolCall {
         self.spec.filter(|spec| spec.name == self.tool)
     }
 
+    /// Says what is known of the tool's behaviour where there are no bindings for it: what its server lists. Policies,
+    /// approvals, caches and the like go by it as by what bindings know, which goes before it. It holds for the tool that the
+    /// call names now.
+    ///
+    /// ```
+    /// use mcp_runtime::middleware::CallFacts;
+    /// use mcp_runtime::{Annotations, ToolCall};
+    ///
+    /// let listed = serde_json::json!({ "destructiveHint": true });
+    /// let call = ToolCall::new("files", "remove", Default::default()).described(Annotations::listed(&listed));
+    /// assert_eq!(CallFacts::of(&call).annotations.destructive, Some(true));
+    /// ```
+    #[must_use]
+    pub fn described(self, annotations: Annotations) -> Self {
+        if annotations == Annotations::default() {
+            return self;
+        }
+        let tool = self.tool.clone();
+        self.with_extension(Description { tool, annotations })
+    }
+
+    /// What a caller without bindings knows of the tool; nothing where the call was renamed since.
+    pub(crate) fn description(&self) -> Option<Annotations> {
+        let description: &Description = self.extension()?;
+        (description.tool == self.tool).then_some(description.annotations)
+    }
+
     /// Sets options; what was set before stays where they say nothing.
     #[must_use]
     pub fn with(mut self, options: CallOptions) -> Self {
@@ -125,6 +152,12 @@ impl ToolCall {
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.extensions.0.as_ref()?.get(&TypeId::of::<T>())?.downcast_ref()
     }
+}
+
+/// What a caller knows of a tool.
+struct Description {
+    tool: Cow<'static, str>,
+    annotations: Annotations,
 }
 
 /// Values by their types; clones share them.

@@ -72,11 +72,17 @@ impl ToolChanges {
     /// sent it. Nothing is missed where the future is dropped.
     ///
     /// # Errors
-    /// Where the server cannot be reached, or gives no list.
+    /// Where the server cannot be reached, also where its connection is lost meanwhile and cannot be opened again; or gives
+    /// no list. Asked once more, this tries to reach it, and tells of the list that it has then.
     pub async fn changed(&mut self) -> Result<Vec<Value>, ConnectError> {
         self.client.connect().await?;
         // Its sender lives as long as the client.
-        let count = self.count.wait_for(|count| *count != self.seen).await.map(|count| *count);
+        let seen = self.seen;
+        let count = tokio::select! {
+            biased;
+            count = self.count.wait_for(|count| *count != seen) => count.map(|count| *count),
+            error = self.client.lost() => return Err(error),
+        };
         let count = match count {
             Ok(count) => count,
             Err(_) => pending().await,

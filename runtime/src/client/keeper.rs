@@ -108,6 +108,10 @@ impl Keeper {
             let mut serving = tokio::spawn(async move {
                 let _ = service.waiting().await;
             });
+            if is_another {
+                // Whoever was started anew may offer other tools.
+                self.status.tools.note();
+            }
             self.report(ConnectionState::Connected, Progress::Open(opened.clone()));
             let end = self.attend(&opened, &mut serving, is_another).await;
             is_another = true;
@@ -171,11 +175,7 @@ impl Keeper {
                 break;
             }
             match self.open(left).await? {
-                Ok(opened) => {
-                    // A server that was started anew may offer other tools.
-                    self.status.tools.note();
-                    return Some(Ok(opened));
-                }
+                Ok(opened) => return Some(Ok(opened)),
                 Err(error) => {
                     tracing::warn!(server = self.config.name, "try {number} to connect again failed: {error}");
                     let may_pass = matches!(error.kind, Kind::Spawn | Kind::Transport | Kind::Timeout);

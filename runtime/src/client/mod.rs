@@ -255,6 +255,11 @@ impl Client {
         self.supervisor.lease().await
     }
 
+    /// Waits until the server cannot be reached any more, and says why.
+    pub(crate) async fn lost(&self) -> ConnectError {
+        self.supervisor.lost().await
+    }
+
     pub(crate) fn observer(&self) -> &Arc<Observer> {
         &self.supervisor.status.observer
     }

@@ -1,5 +1,6 @@
 //! Who has a client's connection: at most one keeper at a time, and all callers share what it opens.
 
+use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -115,6 +116,26 @@ impl Supervisor {
             .kept
             .as_ref()
             .is_some_and(|kept| !kept.is_closing && matches!(*kept.progress.borrow(), Progress::Failed(_)))
+    }
+
+    /// Waits until a connection was lost and could not be opened again, or one could not be opened at all: why. One that was
+    /// closed because nobody uses it is none of these.
+    pub(super) async fn lost(&self) -> ConnectError {
+        let mut states = self.status.watch();
+        loop {
+            let kept = self.slot().kept.clone();
+            if let Some(mut kept) = kept {
+                let is_over = |progress: &Progress| matches!(progress, Progress::Failed(_) | Progress::Ended);
+                let over = kept.progress.wait_for(is_over).await.map(|progress| progress.clone());
+                if let Ok(Progress::Failed(error)) = over {
+                    return error;
+                }
+            }
+            // Somebody may open another one.
+            if states.changed().await.is_none() {
+                return pending().await;
+            }
+        }
     }
 
     pub(super) fn is_shut_down(&self) -> bool {

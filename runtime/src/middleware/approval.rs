@@ -131,9 +131,9 @@ impl Approval {
     }
 
     /// Of calls that may destroy something: of every tool that says neither that it is read-only, nor that it is idempotent,
-    /// nor that it only adds (`destructiveHint: false`). That is what the protocol says of tools that say nothing, and calls
-    /// without bindings, of whose tools nothing is known, are among them. The hints are the server's: of one that is not
-    /// trusted, approve by name.
+    /// nor that it only adds (`destructiveHint: false`). That is what the protocol says of tools that say nothing, and calls by
+    /// a name alone, of whose tools nothing is known, are among them. The hints are the server's: of one that is not trusted,
+    /// approve by name.
     pub fn of_destructive<F, A>(ask: F) -> Self
     where
         F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,

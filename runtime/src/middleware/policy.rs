@@ -28,8 +28,9 @@ pub struct CallFacts<'c> {
     pub tool: &'c str,
     /// The arguments as they go on the wire.
     pub arguments: &'c Map<String, Value>,
-    /// What the bindings know of the tool's behaviour: hints of a stranger, not promises. All unknown for calls without
-    /// bindings.
+    /// What is known of the tool's behaviour: hints of a stranger, not promises. By bindings, or as its server lists it
+    /// where a toolset, a template or a proxy makes the call; all unknown for a call by a name alone
+    /// ([`ToolCall::described`] says it there).
     pub annotations: Annotations,
     call: &'c ToolCall,
 }

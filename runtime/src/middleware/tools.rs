@@ -40,7 +40,7 @@ pub(super) fn names(glob: &str, tool: &str) -> bool {
     }
 }
 
-/// What the bindings know of a called tool's behaviour; nothing where there are none.
+/// What is known of a called tool's behaviour: by its bindings, else by how the caller described it.
 pub(super) fn annotations(call: &ToolCall) -> Annotations {
-    call.known().map(|spec| spec.annotations).unwrap_or_default()
+    call.known().map(|spec| spec.annotations).or_else(|| call.description()).unwrap_or_default()
 }

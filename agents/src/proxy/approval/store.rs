@@ -7,6 +7,9 @@ use std::time::SystemTime;
 
 use futures_util::future::{BoxFuture, ready};
 
+/// So many need no looking after.
+const FEW: usize = 1024;
+
 /// Knows which approvals were used, so that none counts twice. Instances of a proxy that serve the same clients share one,
 /// such as a table of a database with a unique key.
 ///
@@ -48,15 +51,54 @@ impl ApprovalStoreError {
 /// Keeps them in memory: for one instance.
 #[derive(Debug, Default)]
 pub struct MemoryApprovalStore {
-    spent: Mutex<BTreeMap<String, SystemTime>>,
+    spent: Mutex<Spent>,
+}
+
+#[derive(Debug, Default)]
+struct Spent {
+    expiries: BTreeMap<String, SystemTime>,
+    /// How many there were when those that have expired were last forgotten.
+    kept: usize,
+}
+
+impl Spent {
+    /// Forgets what has expired, where there are twice as many as there were: each is looked at a few times, however many
+    /// come.
+    fn forget(&mut self) {
+        if self.expiries.len() >= self.kept.saturating_mul(2).max(FEW) {
+            let now = SystemTime::now();
+            self.expiries.retain(|_, expires| *expires > now);
+            self.kept = self.expiries.len();
+        }
+    }
 }
 
 impl ApprovalStore for MemoryApprovalStore {
     fn spend<'a>(&'a self, approval: &'a str, expires: SystemTime) -> BoxFuture<'a, Result<bool, ApprovalStoreError>> {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = SystemTime::now();
-        spent.retain(|_, expires| *expires > now);
-        let is_first = spent.insert(approval.to_owned(), expires).is_none();
+        spent.forget();
+        let is_first = spent.expiries.insert(approval.to_owned(), expires).is_none();
         Box::pin(ready(Ok(is_first)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_has_expired_is_forgotten_and_nothing_else() {
+        let store = MemoryApprovalStore::default();
+        let now = SystemTime::now();
+        let (past, later) = (now - Duration::from_secs(1), now + Duration::from_secs(600));
+        assert_eq!(store.spend("kept", later).await, Ok(true));
+        for number in 0..10_000 {
+            assert_eq!(store.spend(&format!("of before {number}"), past).await, Ok(true));
+        }
+        assert_eq!(store.spend("kept", later).await, Ok(false));
+        let spent = store.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(spent.expiries.len() <= FEW, "{} are remembered", spent.expiries.len());
     }
 }

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::door::Door;
 use super::options::{Checked, Limits};
+use super::patient::Patient;
 use crate::proxy::{Proxy, ServeError};
 
 /// A proxy that is being served. Dropping it ends it at once; [`close`](Self::close) lets calls come to their end.
@@ -99,7 +100,7 @@ async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationTok
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let connection = graceful.watch(connection(stream, door.clone(), limits.head));
+        let connection = graceful.watch(connection(stream, door.clone(), limits));
         let ending = door.ending.clone();
         tokio::spawn(async move {
             let _permit = permit;
@@ -119,9 +120,9 @@ async fn accept(listener: TcpListener, door: Arc<Door>, closing: CancellationTok
 fn connection(
     stream: TcpStream,
     door: Arc<Door>,
-    head: Duration,
+    limits: Limits,
 ) -> http1::Connection<
-    TokioIo<TcpStream>,
+    TokioIo<Patient<TcpStream>>,
     impl hyper::service::HttpService<hyper::body::Incoming, ResBody = super::body::Body, Error = Infallible, Future: Send>
     + Send,
 > {
@@ -133,6 +134,6 @@ fn connection(
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(head)
-        .serve_connection(TokioIo::new(stream), service)
+        .header_read_timeout(limits.head)
+        .serve_connection(TokioIo::new(Patient::new(stream, limits.taken)), service)
 }

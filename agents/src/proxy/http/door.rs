@@ -19,9 +19,10 @@ use super::access::{Access, share};
 use super::body::{Answer, empty, events, json, read, refused, text};
 use super::headers::{self, Era};
 use super::options::{Checked, Limits};
-use super::sessions::{NotBegun, Presence, Sessions};
+use super::sessions::{NotBegun, NotSent, Presence, Sessions};
 use super::single;
 use crate::proxy::Proxy;
+use crate::proxy::under_way::IN_USE;
 
 /// All that requests need.
 pub(super) struct Door {
@@ -162,13 +163,17 @@ impl Door {
         permit: OwnedSemaphorePermit,
     ) -> Result<Answer, Answer> {
         let here = self.sessions.present(id).ok_or_else(no_session)?;
-        if !matches!(message, ClientJsonRpcMessage::Request(_)) {
+        let ClientJsonRpcMessage::Request(request) = message else {
             self.sessions.tell(id, message).await.map_err(|_| no_session())?;
             return Ok(empty(StatusCode::ACCEPTED));
-        }
-        let answers = self.sessions.request(id, message).await.map_err(|_| no_session())?;
+        };
+        let number = request.id.clone();
+        let answers = self.sessions.request(id, request, permit).await.map_err(|error| match error {
+            NotSent::NoSession => no_session(),
+            NotSent::InUse => refused(Some(number), ErrorCode::INVALID_REQUEST, IN_USE),
+        })?;
         // A request that is under way when the server closes may still be answered.
-        Ok(events(answers, self.ending.clone(), (here, permit)))
+        Ok(events(answers, self.ending.clone(), here))
     }
 
     async fn listen(&self, headers: &HeaderMap, permit: OwnedSemaphorePermit) -> Result<Answer, Answer> {

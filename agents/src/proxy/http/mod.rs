@@ -8,6 +8,7 @@
 //! sessions      those of clients up to 2025-11-25
 //! single        requests of 2026-07-28, each by itself
 //! body          what is read and what is written
+//! patient       ends connections of those who read nothing any more
 //! ```
 
 // A refusal is an answer like any other: either way it is moved once, on its way out.
@@ -21,6 +22,7 @@ mod door;
 mod headers;
 mod options;
 mod origin;
+mod patient;
 mod sessions;
 mod single;
 

@@ -42,6 +42,7 @@ pub(super) struct Limits {
     pub(super) connections: usize,
     pub(super) sessions: usize,
     pub(super) head: Duration,
+    pub(super) taken: Duration,
     pub(super) idle: Duration,
     pub(super) drain: Duration,
 }
@@ -80,6 +81,7 @@ impl HttpOptions {
                 connections: 1024,
                 sessions: 1024,
                 head: Duration::from_secs(30),
+                taken: Duration::from_secs(60),
                 idle: Duration::from_secs(300),
                 drain: Duration::from_secs(5),
             },
@@ -180,6 +182,14 @@ impl HttpOptions {
         self
     }
 
+    /// How long a client may take nothing of what it is sent before its connection ends: 60 seconds by default. One to whom
+    /// there is nothing to say may listen as long as it likes.
+    #[must_use]
+    pub fn write_timeout(mut self, timeout: Duration) -> Self {
+        self.limits.taken = timeout;
+        self
+    }
+
     /// How long open requests may still take when the server is closed: 5 seconds by default.
     #[must_use]
     pub fn drain(mut self, timeout: Duration) -> Self {
@@ -204,7 +214,7 @@ impl HttpOptions {
         if let Some((option, _)) = counts.into_iter().find(|(_, count)| *count == 0) {
             return Err(ServeError::option(option, "nobody could call anything with 0"));
         }
-        let times = [("idle_sessions", limits.idle), ("read_timeout", limits.head)];
+        let times = [("idle_sessions", limits.idle), ("read_timeout", limits.head), ("write_timeout", limits.taken)];
         if let Some((option, _)) = times.into_iter().find(|(_, time)| time.is_zero()) {
             return Err(ServeError::option(option, "a time above zero is needed"));
         }
@@ -278,7 +288,7 @@ mod tests {
     #[test]
     fn options_that_make_no_sense_are_refused_by_name() {
         let new = HttpOptions::new;
-        let secret = "tok\nen";
+        let secret = "s3cr\net";
         for (options, name) in [
             (new().path("mcp"), "path"),
             (new().path("/a b"), "path"),
@@ -289,6 +299,7 @@ mod tests {
             (new().max_sessions(0), "max_sessions"),
             (new().idle_sessions(Duration::ZERO), "idle_sessions"),
             (new().read_timeout(Duration::ZERO), "read_timeout"),
+            (new().write_timeout(Duration::ZERO), "write_timeout"),
             (new().bearer(""), "bearer"),
             (new().bearer(secret), "bearer"),
             (new().allow_host("a/b"), "allow_host"),
@@ -299,7 +310,7 @@ mod tests {
         ] {
             let said = refusal(options);
             assert!(said.starts_with(name), "{name}: {said}");
-            assert!(!said.contains("tok"), "{said}");
+            assert!(!said.contains("s3cr"), "{said}");
         }
     }
 }

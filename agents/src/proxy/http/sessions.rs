@@ -8,15 +8,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::stream::{BoxStream, StreamExt};
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, JsonRpcRequest, ServerJsonRpcMessage};
 use rmcp::service::serve_server_with_ct;
 use rmcp::transport::TransportAdapterIdentity;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionManagerError};
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::proxy::Proxy;
+use crate::proxy::under_way::{Noted, UnderWay};
 
 /// All sessions of a server.
 #[derive(Clone)]
@@ -34,6 +35,8 @@ struct Session {
     /// How many requests and streams of its client are open.
     present: Arc<watch::Sender<usize>>,
     ending: CancellationToken,
+    /// Its requests hold their places until they are answered: whoever asks and goes away makes as much work as one who stays.
+    under_way: UnderWay<OwnedSemaphorePermit>,
 }
 
 /// Somebody is there: the session does not end while this is held.
@@ -54,6 +57,13 @@ pub(super) enum NotBegun {
     Failed(#[from] LocalSessionManagerError),
 }
 
+/// Why a request was not sent.
+pub(super) enum NotSent {
+    NoSession,
+    /// Another one has its id.
+    InUse,
+}
+
 impl Sessions {
     pub(super) fn new(most: usize, idle: Duration, ending: CancellationToken) -> Self {
         let mut manager = LocalSessionManager::default();
@@ -68,7 +78,11 @@ impl Sessions {
         proxy: &Proxy,
         initialize: ClientJsonRpcMessage,
     ) -> Result<(SessionId, ServerJsonRpcMessage), NotBegun> {
-        let session = Session { present: Arc::new(watch::Sender::new(1)), ending: self.ending.child_token() };
+        let session = Session {
+            present: Arc::new(watch::Sender::new(1)),
+            ending: self.ending.child_token(),
+            under_way: UnderWay::default(),
+        };
         let _here = Presence(session.present.clone());
         let (id, transport) = self.manager.create_session().await?;
         let is_room = {
@@ -83,6 +97,7 @@ impl Sessions {
             self.manager.close_session(&id).await?;
             return Err(NotBegun::Full);
         }
+        let transport = Noted { transport, under_way: session.under_way.clone() };
         let (service, sessions, this) = (proxy.session(), self.clone(), id.clone());
         tokio::spawn(async move {
             let ending = session.ending.clone();
@@ -120,13 +135,26 @@ impl Sessions {
         Some(Presence(session.present))
     }
 
-    /// Sends a request, and gives what is answered until the answer itself.
+    /// Sends a request, and gives what is answered until the answer itself. It holds its place until it is answered,
+    /// whoever listens.
     pub(super) async fn request(
         &self,
         id: &SessionId,
-        request: ClientJsonRpcMessage,
-    ) -> Result<BoxStream<'static, ServerSseMessage>, LocalSessionManagerError> {
-        Ok(self.manager.create_stream(id, request).await?.boxed())
+        request: JsonRpcRequest<ClientRequest>,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<BoxStream<'static, ServerSseMessage>, NotSent> {
+        let session = self.open().get(id).cloned().ok_or(NotSent::NoSession)?;
+        let number = request.id.clone();
+        if !session.under_way.begin(number.clone(), permit) {
+            return Err(NotSent::InUse);
+        }
+        match self.manager.create_stream(id, ClientJsonRpcMessage::Request(request)).await {
+            Ok(answers) => Ok(answers.boxed()),
+            Err(_) => {
+                session.under_way.end(&number);
+                Err(NotSent::NoSession)
+            }
+        }
     }
 
     /// Sends what has no answer: notifications, and answers to what was asked in between.

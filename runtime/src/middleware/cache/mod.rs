@@ -22,7 +22,7 @@ use crate::{CallError, ToolCall, ToolResult};
 const PATIENCE: Duration = Duration::from_secs(60);
 const ENTRIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 
-/// Keeps results of tools that say that they are read-only, as far as bindings know it, and of those that the program names.
+/// Keeps results of tools that say that they are read-only, as far as the call knows it, and of those that the program names.
 ///
 /// Equal calls that are made at once are one: the others wait for it, each within its own time, and share what comes of it.
 /// Errors and results that are errors are never kept. Every call through the cache, or a clone of it, that is neither of such
@@ -31,10 +31,11 @@ const ENTRIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 /// seen after the time to live at the latest, as is a write that takes effect after its call has ended in a timeout or was
 /// dropped.
 ///
-/// Calls that want to hear of progress, have `_meta` of their own, pass on answers to what the server asked, or are made for a
-/// template from elsewhere always go to the server, and are not kept. Of those with client capabilities of their own each is
-/// told from others by these. What the
-/// program attached to a call does not tell it from another: where results are different for each user, take a cache for each.
+/// A call that wants to hear of progress is answered by what is kept as any other is, and what it brings is kept; it does not
+/// wait for another one that is under way, of whose progress it would hear nothing. Calls that have `_meta` of their own, pass
+/// on answers to what the server asked, or are made for a template from elsewhere always go to the server, and are not kept.
+/// Of those with client capabilities of their own each is told from others by these. What the program attached to a call does
+/// not tell it from another: where results are different for each user, take a cache for each.
 ///
 /// ```
 /// use std::time::Duration;
@@ -63,7 +64,7 @@ impl Cache {
         Self { ttl, reads: Globs::default(), writes: Globs::default(), kept: Shared::new(ENTRIES) }
     }
 
-    /// Tools that are read-only whatever they say of themselves, as globs; also for calls without bindings.
+    /// Tools that are read-only whatever they say of themselves, as globs; also for calls by a name alone.
     #[must_use]
     pub fn tools(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.reads = Globs::new(globs);
@@ -110,6 +111,8 @@ impl Cache {
         let lead = loop {
             match self.kept.find(&key) {
                 Found::Kept(result) => return Ok((*result).clone()),
+                // Of the progress of another one it would hear nothing.
+                Found::UnderWay(_) if call.options.want_progress() => return below.call(call).await,
                 Found::UnderWay(mut news) => {
                     let landed =
                         async { news.wait_for(Option::is_some).await.ok().and_then(|outcome| outcome.clone()) };
@@ -174,7 +177,6 @@ impl Around for Cache {
             let _writing = self.kept.write(&call.server);
             return below.call(call).await;
         }
-        let has_wishes = call.options.are_for_the_server();
-        if has_wishes { below.call(call).await } else { self.read(call, below).await }
+        if call.options.bypass_caches() { below.call(call).await } else { self.read(call, below).await }
     }
 }

@@ -1,0 +1,101 @@
+//! Connections whose other end reads nothing any more.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Sleep, sleep};
+
+/// A stream that fails where nothing of what is written is taken for so long: whoever stops reading holds no place of those
+/// who read.
+pub(super) struct Patient<S> {
+    stream: S,
+    patience: Duration,
+    /// Since somebody waits.
+    waiting: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Patient<S> {
+    pub(super) fn new(stream: S, patience: Duration) -> Self {
+        Self { stream, patience, waiting: None }
+    }
+}
+
+impl<S: Unpin> Patient<S> {
+    fn within<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        poll: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        if let Poll::Ready(done) = poll(Pin::new(&mut self.stream), context) {
+            self.waiting = None;
+            return Poll::Ready(done);
+        }
+        let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(self.patience)));
+        waiting.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.within(context, |stream, context| stream.poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.within(context, |stream, context| stream.poll_write_vectored(context, slices))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_reads_slowly_is_waited_for_and_who_reads_nothing_is_not() {
+        let (mut near, far) = tokio::io::duplex(8);
+        let mut stream = Patient::new(far, Duration::from_millis(200));
+        let reading = async {
+            let mut bytes = [0; 8];
+            for _ in 0..8 {
+                sleep(Duration::from_millis(50)).await;
+                assert!(near.read_exact(&mut bytes).await.is_ok());
+            }
+        };
+        // Longer than its patience, and never without anything being taken for so long.
+        let (written, ()) = tokio::join!(stream.write_all(&[1; 64]), reading);
+        assert!(written.is_ok(), "{written:?}");
+        let stuck = tokio::time::timeout(Duration::from_secs(10), stream.write_all(&[1; 64])).await;
+        let error = stuck.map(|written| written.map_err(|error| error.kind()));
+        assert!(matches!(error, Ok(Err(io::ErrorKind::TimedOut))), "{error:?}");
+    }
+}
