@@ -104,7 +104,7 @@ mod tests {
     fn what_is_read_is_seen() {
         for (code, names) in [
             ("if x is defined", "if x is"),
-            ("elif x.y is not ne z|d(w)", "elif x is not z w"),
+            ("elif x.y is not ne z|d(w)", "elif x is z w"),
             ("set x = x|default('y')", "x"),
             ("set a, b = c", "c"),
             ("for p in ps if p.ok and q", "ps if and q"),
