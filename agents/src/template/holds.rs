@@ -1,5 +1,7 @@
 //! What control flow reads, so that it waits until that is there.
 
+use std::collections::HashMap;
+
 use mcp_schema::template::Place;
 
 use super::slot::Slot;
@@ -28,15 +30,46 @@ impl Hold {
         self.names.extend(reads(code).into_iter().map(str::to_owned));
     }
 
-    /// Leaves the names that slots may give: those of the segment, of which the first has this number.
-    pub(super) fn settle(&mut self, slots: &[Slot], first: usize) {
+    /// Leaves the names that slots may give.
+    pub(super) fn settle(&mut self, given: &Given<'_>) {
         self.names.sort();
         self.names.dedup();
-        let gives = |slots: &[Slot], name: &str| slots.iter().any(|slot| slot.may_give(name));
-        let earlier = slots.get(first..self.before).unwrap_or_default();
-        let later = slots.get(self.before..).unwrap_or_default();
-        self.names.retain(|name| gives(earlier, name) || gives(later, name));
-        self.late = self.names.iter().filter(|name| !gives(earlier, name)).cloned().collect();
+        let mut late = Vec::new();
+        self.names.retain(|name| {
+            let first = given.first(name);
+            if first.is_some_and(|first| first >= self.before) {
+                late.push(name.clone());
+            }
+            first.is_some()
+        });
+        self.late = late;
+    }
+}
+
+/// The names that the slots of a segment give.
+pub(super) struct Given<'s> {
+    /// By names, the number of the first slot that gives it.
+    names: HashMap<&'s str, usize>,
+    /// Those with expressions in their names.
+    dynamic: Vec<(usize, &'s Slot)>,
+}
+
+impl<'s> Given<'s> {
+    /// By all slots, and the number of the segment's first.
+    pub(super) fn of(slots: &'s [Slot], first: usize) -> Self {
+        let (mut names, mut dynamic) = (HashMap::new(), Vec::new());
+        for (number, slot) in slots.iter().enumerate().skip(first) {
+            match slot.name.as_deref() {
+                Some(name) => drop(names.entry(name).or_insert(number)),
+                None => dynamic.push((number, slot)),
+            }
+        }
+        Self { names, dynamic }
+    }
+
+    fn first(&self, name: &str) -> Option<usize> {
+        let dynamic = self.dynamic.iter().find(|(_, slot)| slot.may_give(name)).map(|(number, _)| *number);
+        self.names.get(name).copied().into_iter().chain(dynamic).min()
     }
 }
 

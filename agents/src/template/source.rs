@@ -7,7 +7,7 @@ use std::sync::Arc;
 use mcp_schema::template::{Piece, PieceKind, Place, Segment};
 use minijinja::Value;
 
-use super::holds::Hold;
+use super::holds::{Given, Hold};
 use super::slot::{Dynamic, Slot};
 
 /// What a segment's code calls and reads; no name of a template begins so.
@@ -166,7 +166,8 @@ impl Compiled {
                 run(&mut whole, slot, number);
             }
         }
-        holds.iter_mut().for_each(|hold| hold.settle(slots, first));
+        let given = Given::of(slots, first);
+        holds.iter_mut().for_each(|hold| hold.settle(&given));
         Self { collecting, whole, texts: Value::from(texts), holds: holds.into() }
     }
 }
