@@ -1,5 +1,5 @@
-//! A template whose actions call tools: `cargo run --example template --features agents`. It opens a ticket and lists labels side
-//! by side, has a model choose some of them, goes through what it chose, and forgets all but the values at a checkpoint. Then it
+//! A template whose actions call tools: `cargo run --example template --features agents`. It opens a ticket and then lists
+//! labels, in the order of the text since neither says that it only reads, has a model choose some of them, goes through what it chose, and forgets all but the values at a checkpoint. Then it
 //! says what is wrong with templates that are wrong, before anything is called.
 //!
 //! The model is a few lines of this program, and the server is this program itself, started once more as a child process. So

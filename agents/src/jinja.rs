@@ -4,8 +4,9 @@ use minijinja::{AutoEscape, Environment, Error, UndefinedBehavior};
 
 use crate::text::line;
 
-/// How many instructions one text may take: no loop of one that anybody would read comes near.
-pub(crate) const FUEL: u64 = 1_000_000;
+/// How much work one text may take, in instructions, or in pieces of 64 bytes of what they make: no loop of a text that anybody
+/// would read comes near, and 64 MiB of text fit.
+pub(crate) const FUEL: u64 = 2_000_000;
 
 /// Templates read nothing but what they are given: no files, no other templates, and no text of a value.
 pub(crate) fn environment() -> Environment<'static> {

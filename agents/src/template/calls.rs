@@ -1,13 +1,13 @@
 //! The tools that a template's actions call, and the calls.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::join;
 use futures_util::stream::{self, StreamExt};
 use mcp_model::matches_glob;
-use mcp_runtime::CallOptions;
+use mcp_runtime::{CallErrorKind, CallOptions};
 use mcp_schema::template::{OnError, SlotKind, Target, Tools};
 use minijinja::Value;
 use serde_json::{Map, Value as Json};
@@ -35,7 +35,21 @@ pub(super) struct Callable {
 }
 
 /// What came of a call: the value, or what ends the template.
-pub(super) type Outcome = Result<(Value, TemplateCall), Box<TemplateProblem>>;
+pub(super) type Outcome = Result<Value, Box<TemplateProblem>>;
+
+/// What was called, whatever becomes of the run.
+#[derive(Clone, Default)]
+pub(super) struct Log(Arc<Mutex<Vec<TemplateCall>>>);
+
+impl Log {
+    pub(super) fn calls(&self) -> Vec<TemplateCall> {
+        self.with(|calls| calls.clone())
+    }
+
+    fn with<T>(&self, f: impl FnOnce(&mut Vec<TemplateCall>) -> T) -> T {
+        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 impl Callable {
     /// Finds and checks them; `allowed` are globs over functions that a template from elsewhere may call.
@@ -78,22 +92,28 @@ impl Callable {
         }
     }
 
-    /// Makes calls, side by side but for those that change something, and gives their outcomes in the same order. Once one
+    /// The slots whose tools may change something: all that do not say that they only read.
+    pub(super) fn ordered(&self) -> BTreeSet<usize> {
+        let ordered = self.entries.iter().filter(|(_, entry)| entry.annotations.read_only != Some(true));
+        ordered.map(|(slot, _)| *slot).collect()
+    }
+
+    /// Makes calls, side by side but for those that may change something, and gives their outcomes in the same order. Once one
     /// has failed for good, no other is begun.
-    pub(super) async fn call(&self, template: &Template, due: &[Due]) -> Vec<Option<Outcome>> {
+    pub(super) async fn call(&self, template: &Template, due: &[Due], log: &Log) -> Vec<Option<Outcome>> {
         let inner = &*template.inner;
         let has_failed = AtomicBool::new(false);
         let (mut ordered, mut others) = (Vec::new(), Vec::new());
         for (place, due) in due.iter().enumerate() {
             let called = self.entries.get(&due.key.slot).zip(inner.slots.get(due.key.slot));
             let Some((entry, slot)) = called else { continue };
-            let changes = entry.annotations.read_only == Some(false);
+            let changes = entry.annotations.read_only != Some(true);
             let has_failed = &has_failed;
             let call = async move {
                 if has_failed.load(Ordering::Relaxed) {
                     return (place, None);
                 }
-                let outcome = self.call_one(inner, entry, slot, due).await;
+                let outcome = self.call_one(inner, entry, slot, due, log).await;
                 if outcome.is_err() {
                     has_failed.store(true, Ordering::Relaxed);
                 }
@@ -113,10 +133,24 @@ impl Callable {
         outcomes
     }
 
-    async fn call_one(&self, inner: &Inner, entry: &Arc<Entry>, slot: &Slot, due: &Due) -> Outcome {
+    async fn call_one(&self, inner: &Inner, entry: &Arc<Entry>, slot: &Slot, due: &Due, log: &Log) -> Outcome {
         let options = CallOptions::new().source(SOURCE);
         let options = if inner.is_remote { options.remote() } else { options };
         let mut arguments = self.respelled(slot, entry, &due.filled.values);
+        let (server, tool) = entry.identity();
+        let begun = TemplateCall {
+            place: slot.place,
+            action: slot.action(),
+            variable: due.filled.variable.clone(),
+            server: server.to_owned(),
+            tool: tool.to_owned(),
+            arguments: arguments.clone(),
+            failure: Some("it was cut off; whether it had an effect is unknown".to_owned()),
+        };
+        let place = log.with(|calls| {
+            calls.push(begun);
+            calls.len() - 1
+        });
         let result = match self.toolset.result_of(entry, arguments.clone(), options.clone()).await {
             // A text of JSON was given to a parameter that takes what it says.
             Err(NoResult::Arguments(what)) => match &due.filled.walked {
@@ -134,15 +168,12 @@ impl Callable {
             },
             other => other,
         };
-        let (server, tool) = entry.identity();
-        let call = |failure: Option<String>| TemplateCall {
-            place: slot.place,
-            action: slot.action(),
-            variable: due.filled.variable.clone(),
-            server: server.to_owned(),
-            tool: tool.to_owned(),
-            arguments,
-            failure,
+        let ended = |failure: Option<String>| {
+            log.with(|calls| {
+                if let Some(call) = calls.get_mut(place) {
+                    (call.arguments, call.failure) = (arguments, failure);
+                }
+            });
         };
         let problem = match result {
             Ok(result) => {
@@ -161,7 +192,10 @@ impl Callable {
                     }
                 };
                 match value {
-                    Some(value) => return Ok((value, call(None))),
+                    Some(value) => {
+                        ended(None);
+                        return Ok(value);
+                    }
                     None => (TemplateErrorKind::Evaluation, "the result is too deep to be used".to_owned()),
                 }
             }
@@ -179,13 +213,16 @@ impl Callable {
             }
         };
         let (kind, message) = problem;
+        ended(Some(message.clone()));
         let value = match &slot.kind {
+            // What nobody knows to have failed, nobody may be told to have: a template would call it again.
+            _ if !is_failure(&kind, entry.annotations.read_only == Some(true)) => None,
             Kind::Action { on_error: OnError::Empty, .. } => Some(Value::from("")),
             Kind::Action { on_error: OnError::Default(_), .. } => due.filled.default.clone().and_then(data::of_json),
             _ => None,
         };
         match value {
-            Some(value) => Ok((value, call(Some(message)))),
+            Some(value) => Ok(value),
             None => {
                 let problem = TemplateProblem::new(kind, slot.place, message);
                 Err(Box::new(problem.of_action(&slot.action()).of_tool(entry.identity())))
@@ -205,6 +242,20 @@ impl Callable {
             }
         }
         values
+    }
+}
+
+/// Whether it is one that `on_error` is about: the server says so, or the tool was not reached, or it only `reads`, so that
+/// it does not matter whether it was.
+fn is_failure(kind: &TemplateErrorKind, reads: bool) -> bool {
+    use CallErrorKind::{
+        InvalidResponse, NotConnected, NotOffered, OutcomeUnknown, Rpc, Timeout, Tool, ToolNotFound, Transport,
+    };
+    let TemplateErrorKind::Call(error) = kind else { return false };
+    match error.kind() {
+        Tool | Rpc | NotConnected | ToolNotFound | NotOffered => true,
+        Timeout | Transport | OutcomeUnknown | InvalidResponse => reads,
+        _ => false,
     }
 }
 

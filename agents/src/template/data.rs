@@ -30,6 +30,8 @@ pub(super) enum NoJson {
     Undefined,
     /// Functions, namespaces, bytes, numbers that JSON does not have.
     Other(&'static str),
+    /// There is no room for it.
+    TooMuch,
 }
 
 impl Data {
@@ -139,6 +141,18 @@ fn number(value: &Value) -> Option<Number> {
     f64::try_from(value.clone()).ok().and_then(Number::from_f64)
 }
 
+/// About how many bytes it takes.
+pub(super) fn weight(json: &Json) -> usize {
+    match json {
+        Json::String(text) => text.len(),
+        Json::Array(items) => items.iter().map(weight).fold(8, usize::saturating_add),
+        Json::Object(members) => {
+            members.iter().map(|(key, value)| key.len() + weight(value)).fold(8, usize::saturating_add)
+        }
+        _ => 8,
+    }
+}
+
 /// Whether something in it was read from a text.
 pub(super) fn holds_text(value: &Value) -> bool {
     fn within(value: &Value, depth: usize) -> bool {
@@ -164,7 +178,7 @@ pub(super) fn printed(value: &Value) -> Result<String, NoJson> {
     match to_json(value, false) {
         Ok(Json::String(text)) => Ok(text),
         Ok(json) => Ok(json.to_string()),
-        Err(NoJson::Undefined) => Err(NoJson::Undefined),
+        Err(why @ (NoJson::Undefined | NoJson::TooMuch)) => Err(why),
         // As minijinja shows a function, a namespace, infinity.
         Err(NoJson::Other(_)) => Ok(value.to_string()),
     }

@@ -7,12 +7,15 @@ use mcp_model::printable;
 use mcp_runtime::CallError;
 use mcp_schema::template::Place;
 
+use super::rendered::TemplateCall;
+
 /// All that is wrong with a template, or the one thing that ended its run. Shown, each has the template's name, line and
-/// column: `prompts/triage.md:3:5: ..`. No value of a variable is in it, and no secret.
+/// column: `prompts/triage.md:3:5: ..`. No value of a variable is in what it shows, and no secret.
 #[derive(Clone, Debug)]
 pub struct TemplateError {
     template: String,
     problems: Vec<TemplateProblem>,
+    calls: Vec<TemplateCall>,
 }
 
 /// One thing that is wrong with a template.
@@ -65,7 +68,11 @@ pub enum TemplateErrorKind {
 
 impl TemplateError {
     pub(super) fn new(template: &str, problems: Vec<TemplateProblem>) -> Self {
-        Self { template: template.to_owned(), problems }
+        Self { template: template.to_owned(), problems, calls: Vec::new() }
+    }
+
+    pub(super) fn after(self, calls: Vec<TemplateCall>) -> Self {
+        Self { calls, ..self }
     }
 
     /// The template's name.
@@ -78,6 +85,13 @@ impl TemplateError {
     #[must_use]
     pub fn problems(&self) -> &[TemplateProblem] {
         &self.problems
+    }
+
+    /// What was called before the run ended, in the order in which it was begun: what succeeded, what failed, and what a time
+    /// limit cut off. To run the template again makes these calls again.
+    #[must_use]
+    pub fn calls(&self) -> &[TemplateCall] {
+        &self.calls
     }
 }
 

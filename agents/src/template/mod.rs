@@ -21,11 +21,17 @@
 //!
 //! # How a segment is run
 //!
-//! First its actions, then its text. All actions that have what they need run side by side, up to 16 at once, wherever in
-//! the segment they stand; then those that need their results; and so on. Those of tools that say of themselves that they are
-//! not read-only go one after another in the order of the text. What has to come after something that it does not use belongs
-//! behind a checkpoint. A completion is asked for when all actions before it have run that can, and the text before it is
-//! there. In loops a slot runs once for each turn, and its variable is that turn's; after the loop it is the last one's.
+//! First its actions, then its text. All actions that have what they need, of tools that say of themselves that they only
+//! read (`readOnlyHint: true`), run side by side, up to 16 at once, wherever in the segment they stand; then those that need
+//! their results; and so on. All others may change something: they go one after another in the order of the text, and where
+//! one waits for a result, those behind it wait as well. Functions of the program are such. What has to come after something
+//! else that it does not use, a completion or an action that reads, belongs behind a checkpoint.
+//!
+//! Control flow (`if`, `for`, `set`, `with`, `do`) that reads a result is gone through once the result is there, and what
+//! stands behind it after that. In a loop that is `recursive`, slots run one by one, after the others.
+//! A completion is asked for when all actions before it have run that can, and the text before it is
+//! there. In loops a slot runs once for each turn, and its variable is that turn's; after the loop it is the last one's. Names
+//! with expressions in them come to names that nothing else has, or the run ends.
 //!
 //! A result is what a typed handler would give, as JSON: structured content, without the wrapper that some servers put around
 //! what is no object, and else the text. Text of a JSON object or list can be walked like one. Results, answers and variables
@@ -39,6 +45,7 @@ mod completer;
 mod data;
 mod error;
 pub(crate) mod generated;
+mod holds;
 mod names;
 mod pass;
 mod rendered;
@@ -119,14 +126,17 @@ impl Template {
     }
 
     /// Reads a template from a local file; its path is its name. It is read at once, without going on with other work
-    /// meanwhile.
+    /// meanwhile. What is no regular file, a pipe or a device, is taken as [`remote`](Self::remote): nobody knows who writes it.
     ///
     /// # Errors
     /// Where the file cannot be read or is no UTF-8, and as for [`new`](Self::new).
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, TemplateError> {
         let name = path.as_ref().to_string_lossy().into_owned();
         match std::fs::read_to_string(&path) {
-            Ok(text) => Self::new(name, &text),
+            Ok(text) => {
+                let is_local = std::fs::metadata(&path).is_ok_and(|file| file.is_file());
+                Self::read(name, &text, !is_local)
+            }
             Err(error) => {
                 let message = format!("the template cannot be read: {error}");
                 Err(TemplateProblem::of_all(TemplateErrorKind::Unreadable, message).alone(&name))
@@ -255,7 +265,8 @@ fn wanted(
     let is_global = |name: &String| environment.globals().any(|(global, _)| global == name);
     let undeclared = environment.template_from_str(&all.code).map(|all| all.undeclared_variables(false));
     // Each segment has compiled, and so do all of them.
-    let undeclared = undeclared.unwrap_or_default().into_iter().filter(|name| !is_global(name));
+    let undeclared = undeclared.unwrap_or_default().into_iter();
+    let undeclared = undeclared.filter(|name| !is_global(name) && !name.starts_with(RESERVED));
     names::wanted(parsed, slots, undeclared)
 }
 

@@ -43,7 +43,7 @@ pub struct TemplateCall {
     pub tool: String,
     /// What was sent.
     pub arguments: Map<String, Value>,
-    /// Why it failed, where `on_error` lets it; none where it succeeded.
+    /// Why it failed, or that it was cut off; none where it succeeded.
     pub failure: Option<String>,
 }
 

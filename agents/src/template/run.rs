@@ -1,22 +1,25 @@
 //! A template, from its first call to its text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use mcp_model::nearest;
 use minijinja::{Environment, Value};
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
 
-use super::calls::Callable;
+use super::calls::{Callable, Log};
 use super::completer::{Completer, CompletionRequest, DynCompleter};
 use super::data;
 use super::error::{TemplateError, TemplateErrorKind, TemplateProblem};
-use super::pass::{Due, Known};
-use super::rendered::{RenderedSegment, RenderedTemplate, TemplateCall};
+use super::pass::{Due, Frame, Known};
+use super::rendered::{RenderedSegment, RenderedTemplate};
 use super::segment::{self, Came};
 use super::slot::Kind;
 use super::{Template, jinja};
@@ -24,7 +27,7 @@ use crate::Toolset;
 
 const MOST_CALLS: usize = 1_000;
 const MOST_COMPLETIONS: usize = 1_000;
-/// Of one segment.
+/// Of all segments.
 const MOST_TEXT: usize = 64 * 1024 * 1024;
 
 /// A run of a template: await it. Dropping the future cancels what is under way.
@@ -113,7 +116,8 @@ impl TemplateRun {
         self
     }
 
-    /// How many steps minijinja may take for one render of a segment; 1,000,000 by default. A segment is rendered about
+    /// How many steps minijinja may take for one render of a segment, and pieces of 64 bytes of text or lists it may make in
+    /// them; 2,000,000 by default. A segment is rendered about
     /// twice, and once more for each completion and each action that waits for another.
     pub fn fuel(self, fuel: u64) -> Self {
         Self { fuel, ..self }
@@ -129,7 +133,7 @@ impl TemplateRun {
         Self { most_completions: most, ..self }
     }
 
-    /// How many bytes of text a segment may have; 64 MiB by default.
+    /// How many bytes of text all segments may have, with what is given to slots; 64 MiB by default.
     pub fn most_text(self, bytes: usize) -> Self {
         Self { most_text: bytes, ..self }
     }
@@ -140,16 +144,17 @@ impl TemplateRun {
     }
 
     async fn run(self) -> Result<RenderedTemplate, TemplateError> {
-        let Some(timeout) = self.timeout else { return self.run_untimed().await };
+        let log = Log::default();
+        let Some(timeout) = self.timeout else { return self.run_untimed(&log).await };
         let name = self.template.inner.name.clone();
         let message = format!("the template did not come to its end within {timeout:?}");
-        match tokio::time::timeout(timeout, self.run_untimed()).await {
+        match tokio::time::timeout(timeout, self.run_untimed(&log)).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(TemplateProblem::of_all(TemplateErrorKind::Limit, message).alone(&name)),
+            Err(_) => Err(TemplateProblem::of_all(TemplateErrorKind::Limit, message).alone(&name).after(log.calls())),
         }
     }
 
-    async fn run_untimed(self) -> Result<RenderedTemplate, TemplateError> {
+    async fn run_untimed(self, log: &Log) -> Result<RenderedTemplate, TemplateError> {
         let template = self.template.clone();
         let name = &template.inner.name;
         let (variables, mut problems) = self.given();
@@ -171,14 +176,17 @@ impl TemplateRun {
             environment,
             variables,
             made: Map::new(),
-            calls: Vec::new(),
+            log: log.clone(),
+            made_calls: 0,
             completions: 0,
+            room: self.most_text,
         };
         let mut segments = Vec::new();
         for number in 0..template.inner.segments.len() {
-            segments.push(running.segment(number).await.map_err(|problem| problem.alone(name))?);
+            let segment = running.segment(number).await;
+            segments.push(segment.map_err(|problem| problem.alone(name).after(log.calls()))?);
         }
-        Ok(RenderedTemplate { segments, variables: running.made, calls: running.calls })
+        Ok(RenderedTemplate { segments, variables: running.made, calls: log.calls() })
     }
 
     /// The variables, and what is wrong before anything runs.
@@ -243,25 +251,33 @@ struct Running<'r> {
     variables: BTreeMap<String, Value>,
     /// What has come of it, as it is handed back.
     made: Map<String, Json>,
-    calls: Vec<TemplateCall>,
+    log: Log,
+    made_calls: usize,
     completions: usize,
+    /// How many bytes the segments that are left may have.
+    room: usize,
 }
 
 impl Running<'_> {
     async fn segment(&mut self, number: usize) -> Result<RenderedSegment, Box<TemplateProblem>> {
         let template = self.run.template.clone();
         let inner = &*template.inner;
-        let mut known = Arc::new(Known::new());
+        let mut known = Arc::new(Known::default());
         let mut visible = self.variables.clone();
+        let frame = self.frame(number);
         loop {
-            let due = segment::collect(inner, &self.environment, number, &visible, &known, self.run.most_text)?;
+            // A template that only computes lets others go on, and a time limit end it.
+            pause().await;
+            let due = segment::collect(inner, &self.environment, number, &visible, &known, &frame)?;
             if !due.is_empty() {
                 self.call(due, &mut known, &mut visible).await?;
                 continue;
             }
-            match segment::render(inner, &self.environment, number, &visible, &known, self.run.most_text)? {
+            match segment::render(inner, &self.environment, number, &visible, &known, &frame)? {
                 Came::Text { text, passed, set } => {
-                    for (name, value) in set.into_iter().chain(passed) {
+                    self.room = self.room.saturating_sub(text.len());
+                    // What the template has set after a slot counts, as in the text.
+                    for (name, value) in passed.into_iter().chain(set) {
                         if let Ok(json) = data::to_json(&value, false) {
                             self.made.insert(name.clone(), json);
                         }
@@ -285,6 +301,21 @@ impl Running<'_> {
         }
     }
 
+    fn frame(&self, number: usize) -> Frame {
+        let inner = &*self.run.template.inner;
+        let names = inner.slots.iter().filter_map(|slot| slot.name.as_deref());
+        let globals = self.environment.globals().map(|(name, _)| name);
+        let taken = names.chain(globals).chain(inner.wanted.keys().map(String::as_str));
+        let taken: BTreeSet<String> = taken.map(str::to_owned).chain(self.variables.keys().cloned()).collect();
+        Frame {
+            slots: inner.slots.clone(),
+            holds: inner.segments.get(number).map(|segment| segment.holds.clone()).unwrap_or_default(),
+            taken: taken.into(),
+            ordered: self.callable.ordered().into(),
+            room: self.room,
+        }
+    }
+
     async fn call(
         &mut self,
         due: Vec<Due>,
@@ -292,16 +323,16 @@ impl Running<'_> {
         visible: &mut BTreeMap<String, Value>,
     ) -> Result<(), Box<TemplateProblem>> {
         let most = self.run.most_calls;
-        if self.calls.len() + due.len() > most {
+        if self.made_calls + due.len() > most {
             let message = format!("the template makes more than {most} calls; see `TemplateRun::most_calls`");
             return Err(self.limit(&due, message));
         }
-        let outcomes = self.callable.call(&self.run.template, &due).await;
+        self.made_calls += due.len();
+        let outcomes = self.callable.call(&self.run.template, &due, &self.log).await;
         let mut values = Vec::new();
         for (due, outcome) in due.into_iter().zip(outcomes) {
             // None is there only after one that has failed.
-            if let Some((value, call)) = outcome.transpose()? {
-                self.calls.push(call);
+            if let Some(value) = outcome.transpose()? {
                 values.push((due, value));
             }
         }
@@ -333,7 +364,12 @@ impl Running<'_> {
         let answer = completer.complete_dyn(request).await;
         let answer = answer.map_err(|words| failed(format!("`{name}` could not be filled: {words}")))?;
         let value = match answer {
-            Json::String(text) if kind == Some("json") => Some(data::of_text(text)),
+            Json::String(text) if kind == Some("json") => {
+                if let Err(error) = serde_json::from_str::<IgnoredAny>(&text) {
+                    return Err(failed(format!("the answer to `{name}` is no JSON: {error}")));
+                }
+                Some(data::of_text(text))
+            }
             answer => data::of_json(answer),
         };
         value.ok_or_else(|| failed(format!("the answer to `{name}` is too deep to be used")))
@@ -349,18 +385,29 @@ impl Running<'_> {
     }
 
     /// Values that were not there. What was there before under the same name stays until the segment is done: each slot has
-    /// its own value behind it, and nothing that has run may have been given something else.
+    /// its own value behind it, and nothing that has run may have been given something else. What a loop gives has a value
+    /// for each turn, and so none outside of it but the last.
     fn learned(&self, values: Vec<(Due, Value)>, known: &mut Arc<Known>, visible: &mut BTreeMap<String, Value>) {
         let slots = &self.run.template.inner.slots;
         let known = Arc::make_mut(known);
-        let mut new = BTreeMap::new();
         for (Due { key, filled }, value) in values {
-            let is_named = slots.get(key.slot).is_some_and(|slot| slot.name.is_some());
-            if !is_named || !visible.contains_key(&filled.variable) {
-                new.insert(filled.variable, value.clone());
+            let is_of_turn = slots.get(key.slot).is_some_and(|slot| slot.in_loop && slot.name.is_some());
+            if !is_of_turn {
+                visible.entry(filled.variable).or_insert_with(|| value.clone());
             }
             known.insert(key, value);
         }
-        visible.extend(new);
     }
+}
+
+async fn pause() {
+    let mut has_paused = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut has_paused, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }

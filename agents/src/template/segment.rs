@@ -8,8 +8,8 @@ use minijinja::{Environment, Error, ErrorKind, Value};
 
 use super::data::{self, NoJson};
 use super::error::{TemplateErrorKind, TemplateProblem};
-use super::pass::{Due, IsReady, Known, Mode, Pass, Run};
-use super::source::{Compiled, IS_READY, SLOT, TEXT};
+use super::pass::{Due, Frame, Function, Known, Mode, Pass, What};
+use super::source::{Compiled, HOLD, IS_READY, LAST, RESERVED, SLOT, TEXT};
 use super::{Inner, collecting, whole};
 use crate::jinja;
 
@@ -26,16 +26,16 @@ pub(super) fn environment() -> Environment<'static> {
     let mut environment = jinja::environment();
     environment.set_formatter(|out, state, value| {
         let run = state.lookup(SLOT);
-        let pass = run.as_ref().and_then(|run| run.downcast_object_ref::<Run>());
+        let pass = run.as_ref().and_then(|run| run.downcast_object_ref::<Function>());
         let write = |out: &mut minijinja::Output<'_>, text: &str| {
-            pass.map_or(Ok(()), |Run(pass)| pass.prints(text.len()))?;
+            pass.map_or(Ok(()), |Function(_, pass)| pass.prints(text.len()))?;
             out.write_str(text).map_err(|_| Error::new(ErrorKind::WriteFailure, "the text cannot be written"))
         };
         match value.as_str() {
             Some(text) => write(out, text),
             None => match data::printed(value) {
                 Ok(text) => write(out, &text),
-                Err(NoJson::Undefined | NoJson::Other(_)) => Err(ErrorKind::UndefinedError.into()),
+                Err(NoJson::Undefined | NoJson::Other(_) | NoJson::TooMuch) => Err(ErrorKind::UndefinedError.into()),
             },
         }
     });
@@ -54,10 +54,10 @@ pub(super) fn collect(
     segment: usize,
     variables: &BTreeMap<String, Value>,
     known: &Arc<Known>,
-    most_text: usize,
+    frame: &Frame,
 ) -> Result<Vec<Due>, Box<TemplateProblem>> {
     let Some(compiled) = inner.segments.get(segment) else { return Ok(Vec::new()) };
-    let pass = Pass::new(Mode::Collect, inner.slots.clone(), known.clone(), most_text);
+    let pass = Pass::new(Mode::Collect, frame, known.clone());
     let code = environment.get_template(&collecting(segment));
     let rendered = code.and_then(|code| code.render(context(compiled, variables, &pass)));
     match rendered {
@@ -76,23 +76,24 @@ pub(super) fn render(
     segment: usize,
     variables: &BTreeMap<String, Value>,
     known: &Arc<Known>,
-    most_text: usize,
+    frame: &Frame,
 ) -> Result<Came, Box<TemplateProblem>> {
     let nothing = || Came::Text { text: String::new(), passed: Vec::new(), set: Vec::new() };
     let Some(compiled) = inner.segments.get(segment) else { return Ok(nothing()) };
-    let pass = Pass::new(Mode::Render, inner.slots.clone(), known.clone(), most_text);
+    let pass = Pass::new(Mode::Render, frame, known.clone());
     let mut written = Vec::new();
     let rendered = environment.get_template(&whole(segment)).and_then(|code| {
         let captured = code.render_captured_to(context(compiled, variables, &pass), &mut written)?;
         let state = captured.state();
-        let set = state.exports().into_iter().filter_map(|name| Some((name.to_owned(), state.lookup(name)?)));
-        Ok(set.collect::<Vec<_>>())
+        let names = state.exports().into_iter().filter(|name| !name.starts_with(RESERVED));
+        let set = names.filter_map(|name| Some((name.to_owned(), state.lookup(name)?)));
+        Ok(set.filter(|(_, value)| !value.is_undefined()).collect::<Vec<_>>())
     });
     // All that is written is text.
     let text = String::from_utf8(written).unwrap_or_default();
     let mut seen = pass.seen();
     match rendered {
-        Ok(set) => Ok(Came::Text { text, passed: std::mem::take(&mut seen.passed), set }),
+        Ok(set) => Ok(Came::Text { text, passed: seen.passed(), set }),
         Err(error) => match seen.due.pop() {
             Some(due) => Ok(Came::Due(Box::new(due), text)),
             None => {
@@ -106,8 +107,10 @@ pub(super) fn render(
 fn context(compiled: &Compiled, variables: &BTreeMap<String, Value>, pass: &Arc<Pass>) -> Value {
     let own = [
         (TEXT, compiled.texts.clone()),
-        (SLOT, Value::from_object(Run(pass.clone()))),
-        (IS_READY, Value::from_object(IsReady(pass.clone()))),
+        (SLOT, Value::from_object(Function(What::Run, pass.clone()))),
+        (IS_READY, Value::from_object(Function(What::IsReady, pass.clone()))),
+        (HOLD, Value::from_object(Function(What::Hold, pass.clone()))),
+        (LAST, Value::from_object(Function(What::Last, pass.clone()))),
     ];
     let own = own.into_iter().map(|(name, value)| (name.to_owned(), value));
     let all = variables.iter().map(|(name, value)| (name.clone(), value.clone())).chain(own);

@@ -16,6 +16,8 @@ pub(super) struct Slot {
     pub(super) name: Option<String>,
     /// Whether the result is printed at its place.
     pub(super) prints: bool,
+    /// Whether it may run more than once.
+    pub(super) in_loop: bool,
     pub(super) kind: Kind,
     /// What is evaluated for it, in the order in which [`filled`](Self::filled) wants it.
     pub(super) dynamics: Vec<Dynamic>,
@@ -98,7 +100,16 @@ impl Slot {
         arguments.iter().for_each(|argument| of_term(&argument.value, argument.place, &mut dynamics));
         default.into_iter().for_each(|default| of_term(default, place, &mut dynamics));
         let name = name.filter(|name| is_name(name)).map(str::to_owned);
-        Self { place, prints: variable.is_none(), variable, name, kind, dynamics, needs: Vec::new() }
+        Self { place, prints: variable.is_none(), in_loop: false, variable, name, kind, dynamics, needs: Vec::new() }
+    }
+
+    /// Whether the result may have this name.
+    pub(super) fn may_give(&self, name: &str) -> bool {
+        match (&self.name, &self.variable) {
+            (Some(own), _) => own == name,
+            (None, Some(variable)) => variable.may_be(name),
+            (None, None) => false,
+        }
     }
 
     /// What the template calls the action; a completion has its name.
@@ -109,14 +120,14 @@ impl Slot {
         }
     }
 
-    /// The slot with the values of its dynamics.
-    pub(super) fn filled(&self, values: &[Value]) -> Result<Filled, Unfilled> {
+    /// The slot with the values of its dynamics; `room` says whether there is room for so many bytes more.
+    pub(super) fn filled(&self, values: &[Value], room: &dyn Fn(usize) -> bool) -> Result<Filled, Unfilled> {
         let (arguments, default) = match &self.kind {
             Kind::Action { arguments, on_error: OnError::Default(default), .. } => (arguments, Some(default)),
             Kind::Action { arguments, .. } | Kind::Completion { options: arguments, .. } => (arguments, None),
         };
         let fill = |as_data: bool| {
-            let mut filling = Filling { values, at: 0, as_data };
+            let mut filling = Filling { values, at: 0, as_data, room };
             let variable = match (&self.variable, &self.kind) {
                 (Some(variable), _) => filling.text(variable)?,
                 (None, Kind::Action { target, .. }) => called(target).to_owned(),
@@ -147,6 +158,7 @@ struct Filling<'v> {
     values: &'v [Value],
     at: usize,
     as_data: bool,
+    room: &'v dyn Fn(usize) -> bool,
 }
 
 impl Filling<'_> {
@@ -156,7 +168,7 @@ impl Filling<'_> {
             Term::Text(text) => Json::String(self.text(text)?),
             Term::Variable(_) => {
                 let as_data = self.as_data;
-                self.next(|value| data::to_json(value, as_data))?
+                self.next(|value| data::to_json(value, as_data), data::weight)?
             }
             Term::List(items) => items.iter().map(|item| self.term(item)).collect::<Result<_, _>>()?,
             Term::Object(members) => {
@@ -173,17 +185,23 @@ impl Filling<'_> {
         for part in &text.parts {
             match part {
                 Part::Literal(literal) => whole.push_str(literal),
-                _ => whole.push_str(&self.next(data::printed)?),
+                _ => whole.push_str(&self.next(data::printed, String::len)?),
             }
         }
         Ok(whole)
     }
 
-    fn next<T>(&mut self, read: impl FnOnce(&Value) -> Result<T, NoJson>) -> Result<T, Unfilled> {
+    fn next<T>(
+        &mut self,
+        read: impl FnOnce(&Value) -> Result<T, NoJson>,
+        weight: impl FnOnce(&T) -> usize,
+    ) -> Result<T, Unfilled> {
         let dynamic = self.at;
         self.at += 1;
         let value = self.values.get(dynamic).ok_or(NoJson::Undefined);
-        value.and_then(read).map_err(|why| Unfilled { dynamic, why })
+        let read = value.and_then(read);
+        let read = read.and_then(|read| if (self.room)(weight(&read)) { Ok(read) } else { Err(NoJson::TooMuch) });
+        read.map_err(|why| Unfilled { dynamic, why })
     }
 }
 

@@ -1,9 +1,13 @@
 //! The texts that minijinja runs for a segment. None of the template's text is in them: text comes in by its number, so that
 //! it is what it is whatever it looks like, and each piece of code stands in lines of its own, so that a line says which.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use mcp_schema::template::{Piece, PieceKind, Place, Segment};
 use minijinja::Value;
 
+use super::holds::{Given, Hold};
 use super::slot::{Dynamic, Slot};
 
 /// What a segment's code calls and reads; no name of a template begins so.
@@ -11,10 +15,15 @@ pub(super) const RESERVED: &str = "__mcp_";
 pub(super) const SLOT: &str = "__mcp_slot";
 pub(super) const IS_READY: &str = "__mcp_is_ready";
 pub(super) const TEXT: &str = "__mcp_text";
+pub(super) const HOLD: &str = "__mcp_hold";
+pub(super) const LAST: &str = "__mcp_last";
 /// What a variable is before its action has run: nothing is called so.
 const UNSET: &str = "__mcp_unset";
 /// What nobody reads.
 const UNREAD: &str = "__mcp_unread";
+
+/// Statements that have an end.
+const BLOCKS: [&str; 8] = ["if", "for", "with", "set", "autoescape", "filter", "macro", "call"];
 
 /// Code for minijinja, and where each of its lines comes from.
 #[derive(Debug, Default)]
@@ -59,51 +68,88 @@ pub(super) struct Compiled {
     pub(super) whole: Source,
     /// The text, by numbers.
     pub(super) texts: Value,
+    pub(super) holds: Arc<[Hold]>,
+}
+
+/// A block that is open.
+struct Open<'t> {
+    keyword: &'t str,
+    /// Its own hold, where it has one.
+    hold: Option<usize>,
+    /// The number of the first slot in it.
+    slots: usize,
 }
 
 impl Compiled {
     /// Slots are added to those of the segments before.
     pub(super) fn of(segment: &Segment, slots: &mut Vec<Slot>) -> Self {
         let (mut collecting, mut whole, mut texts) = (Source::default(), Source::default(), Vec::new());
-        // What is within `{% set x %}` is text that becomes a value, which slots may use.
-        let mut captured = 0_usize;
+        let first = slots.len();
+        let (mut holds, mut open): (Vec<Hold>, Vec<Open<'_>>) = (Vec::new(), Vec::new());
         for (at, piece) in segment.pieces.iter().enumerate() {
+            // What is within `{% set x %}` is text that becomes a value, which slots may use.
+            let captured = open.iter().find(|open| open.keyword == "set").and_then(|open| open.hold);
+            let print = |source: &mut Source, code: &str| {
+                source.code.push_str("{{");
+                source.push(piece.place, code);
+            };
             match &piece.kind {
                 PieceKind::Text(text) => {
                     let before = at.checked_sub(1).and_then(|before| segment.pieces.get(before));
                     let text = trimmed(text, before, segment.pieces.get(at + 1));
-                    let number = texts.len();
+                    let code = format!("{TEXT}[{}]}}}}", texts.len());
                     texts.push(Value::from(text));
-                    let print = |source: &mut Source| {
-                        source.code.push_str("{{");
-                        source.push(piece.place, &format!("{TEXT}[{number}]}}}}"));
-                    };
-                    print(&mut whole);
-                    if captured > 0 {
-                        print(&mut collecting);
+                    print(&mut whole, &code);
+                    if captured.is_some() {
+                        print(&mut collecting, &code);
                     }
                 }
                 PieceKind::Expression(code) => {
-                    let code = format!("{} }}}}", inner(code));
-                    let print = |source: &mut Source| {
-                        source.code.push_str("{{");
-                        source.push(piece.place, &code);
-                    };
-                    print(&mut whole);
-                    if captured > 0 {
-                        print(&mut collecting);
+                    let inner = inner(code);
+                    let code = format!("{inner} }}}}");
+                    print(&mut whole, &code);
+                    if let Some(hold) = captured {
+                        holds.get_mut(hold).into_iter().for_each(|hold| hold.also(inner));
+                        print(&mut collecting, &code);
                     }
                 }
                 PieceKind::Statement(code) => {
                     let inner = inner(code);
-                    captured = match inner.split_whitespace().next() {
-                        Some("set") if opens_block(inner) => captured + 1,
-                        Some("endset") => captured.saturating_sub(1),
-                        _ => captured,
-                    };
+                    let keyword = inner.split(|c: char| !c.is_alphanumeric() && c != '_').find(|word| !word.is_empty());
+                    let keyword = keyword.unwrap_or_default();
+                    let opens = BLOCKS.contains(&keyword) && (keyword != "set" || opens_block(inner));
+                    let mut own = None;
+                    match captured.or_else(|| open.last().filter(|_| keyword == "elif").and_then(|open| open.hold)) {
+                        // What it belongs to waits for it.
+                        Some(hold) => holds.get_mut(hold).into_iter().for_each(|hold| hold.also(inner)),
+                        None if opens || matches!(keyword, "set" | "do") => {
+                            own = Some(holds.len());
+                            for source in [&mut whole, &mut collecting] {
+                                source.code.push_str("{%");
+                                source.push(piece.place, &format!("set {UNREAD} = {HOLD}({}) %}}", holds.len()));
+                            }
+                            holds.push(Hold::new(piece.place, slots.len(), inner));
+                        }
+                        None => {}
+                    }
                     for source in [&mut whole, &mut collecting] {
                         source.code.push_str("{%");
                         source.push(piece.place, &format!("{inner} %}}"));
+                    }
+                    if opens {
+                        open.push(Open { keyword, hold: own, slots: slots.len() });
+                    } else if keyword.strip_prefix("end").is_some_and(|name| BLOCKS.contains(&name))
+                        && let Some(Open { keyword: "for" | "with", hold: Some(hold), slots: since }) = open.pop()
+                    {
+                        // Names of the block end with it: outside they are what they were last.
+                        let names =
+                            slots.get(since..).unwrap_or_default().iter().filter_map(|slot| slot.name.as_deref());
+                        for name in names.collect::<BTreeSet<_>>() {
+                            for source in [&mut whole, &mut collecting] {
+                                source.code.push_str("{%");
+                                source.push(piece.place, &format!("set {name} = {LAST}({hold}, \"{name}\") %}}"));
+                            }
+                        }
                     }
                 }
                 PieceKind::Action(action) => slots.push(Slot::of_action(piece.place, action)),
@@ -111,15 +157,18 @@ impl Compiled {
                 // The language has no other pieces.
                 _ => {}
             }
+            let number = slots.len().saturating_sub(1);
             if matches!(piece.kind, PieceKind::Action(_) | PieceKind::Completion(_))
-                && let Some(slot) = slots.last()
+                && let Some(slot) = slots.last_mut()
             {
-                let number = slots.len() - 1;
+                slot.in_loop = open.iter().any(|open| open.keyword == "for");
                 collect(&mut collecting, slot, number);
                 run(&mut whole, slot, number);
             }
         }
-        Self { collecting, whole, texts: Value::from(texts) }
+        let given = Given::of(slots, first);
+        holds.iter_mut().for_each(|hold| hold.settle(&given));
+        Self { collecting, whole, texts: Value::from(texts), holds: holds.into() }
     }
 }
 

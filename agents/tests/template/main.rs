@@ -16,6 +16,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+mod limits;
+mod order;
+
 /// Some files, which are read slowly, and more.
 #[derive(Clone, Default)]
 struct Files {
@@ -66,13 +69,13 @@ impl CallTool for Files {
 }
 
 fn tools() -> Vec<Value> {
-    let tool = |name: &str, properties: Value, required: Value| json!({ "name": name, "inputSchema": { "type": "object", "properties": properties, "required": required } });
+    let tool = |name: &str, properties: Value, required: Value| json!({ "name": name, "inputSchema": { "type": "object", "properties": properties, "required": required }, "annotations": { "readOnlyHint": true } });
     let path = json!({ "path": { "type": "string" } });
     let mut wrapped = tool("wrapped", json!({}), json!([]));
     wrapped["outputSchema"] = json!({ "type": "object", "properties": { "result": { "type": "array" } }, "required": ["result"], "x-fastmcp-wrap-result": true });
     let mut write =
         tool("write", json!({ "path": { "type": "string" }, "text": { "type": "string" } }), json!(["path"]));
-    write["annotations"] = json!({ "readOnlyHint": false });
+    write["annotations"] = json!({});
     let take = json!({ "n": { "type": "integer" }, "on": { "type": "boolean" }, "list": { "type": "array" }, "any": {}, "server": { "type": "string" } });
     vec![
         tool("list", json!({}), json!([])),
@@ -151,70 +154,6 @@ async fn by_the_name_of_the_set_and_with_variables() {
     let rendered = template.run(&set).with("dir", "/docs").completer(asked.clone()).await.unwrap();
     assert_eq!(rendered.text(), "</docs> {\"topics\": [\"x\", \"y\"]} x,y,");
     assert_eq!(Value::from(asked.0.lock().unwrap()[0].options.clone()), json!({ "depth": 2 }));
-}
-
-#[tokio::test]
-async fn calls_in_a_loop_over_a_result_go_side_by_side() {
-    let source = "[[@mcp:files|server=\"fs\", tool=\"list\"]]\n<checkpoint>\n{% for file in files %}\
-        [[@mcp:content_{{loop.index}}|server=\"fs\", tool=\"read\", path=\"{{file}}\"]]{% endfor %}\n<checkpoint>\n\
-        {{ content_1 }}{{ content_3 }} Summarise all: [[summary]]";
-    let files = Files { pause: Duration::from_millis(100), ..Files::default() };
-    let (asked, begun) = (Asked::default(), Instant::now());
-    let rendered = template(source).run(&set(&files)).completer(asked.clone()).await.unwrap();
-    let took = begun.elapsed();
-    assert_eq!(rendered.segments[2].text, "\n<a.md><c.md> Summarise all: summary#1");
-    assert_eq!(asked.prompts(), ["\n<a.md><c.md> Summarise all: "], "what is before a checkpoint is forgotten");
-    println!(
-        "1 call and 3 side by side of 100 ms each: {took:?}, {} at once",
-        files.most_at_once.load(Ordering::SeqCst)
-    );
-    assert_eq!(files.most_at_once.load(Ordering::SeqCst), 3);
-    assert!(took < Duration::from_millis(390), "{took:?}");
-    assert_eq!(files.count(), 4);
-}
-
-#[tokio::test]
-async fn independent_calls_wherever_they_stand() {
-    let files = Files { pause: Duration::from_millis(50), ..Files::default() };
-    let source =
-        "{{ b }}[[@fs_take:c|any=b]][[@fs_read:b|path=\"1\"]]{% if true %}[[@fs_read:a|path=\"2\"]]{% endif %}{{ c }}";
-    let rendered = template(source).run(&set(&files)).await.unwrap();
-    assert_eq!(rendered.text(), "<1>{\"any\":\"<1>\"}");
-    assert_eq!(files.most_at_once.load(Ordering::SeqCst), 2);
-    assert_eq!(files.count(), 3);
-}
-
-#[tokio::test]
-async fn what_changes_something_goes_in_the_order_of_the_text() {
-    let files = Files { pause: Duration::from_millis(20), ..Files::default() };
-    let source = "[[@fs_write:a|path=\"1\"]][[@fs_write:b|path=\"2\"]][[@fs_write:c|path=\"3\"]]";
-    template(source).run(&set(&files)).await.unwrap();
-    assert_eq!(files.most_at_once.load(Ordering::SeqCst), 1);
-    let paths: Vec<_> = files.called().iter().map(|(_, arguments)| arguments["path"].clone()).collect();
-    assert_eq!(paths, ["1", "2", "3"]);
-}
-
-#[tokio::test]
-async fn each_turn_of_a_loop_has_its_own_result() {
-    let files = Files::default();
-    let source = "{% for p in [\"a\", \"b\", \"a\"] %}[[@fs_read:x|path=p]][[@fs_take:y|any=x]]{{ x }}{{ y }};{% endfor %}{{ x }}";
-    let rendered = template(source).run(&set(&files)).await.unwrap();
-    assert_eq!(rendered.text(), "<a>{\"any\":\"<a>\"};<b>{\"any\":\"<b>\"};<a>{\"any\":\"<a>\"};<a>");
-    assert_eq!(files.count(), 6, "the same arguments in another turn are another call");
-}
-
-#[tokio::test]
-async fn completions_in_loops_and_conditions() {
-    let asked = Asked::default();
-    let source = "{% for p in [1, 2] %}{{ p }}: [[word]] then [[@fs_take:echo|any=word]]{{ echo }}; {% endfor %}\
-        [[bool:more]]{% if more %} [[@fs_read:x|path=\"late\"]]{{ x }} [[last]]{% else %}never [[other]]{% endif %}";
-    let rendered = template(source).run(&set(&Files::default())).completer(asked.clone()).await.unwrap();
-    assert_eq!(
-        rendered.text(),
-        "1: word#1 then {\"any\":\"word#1\"}; 2: word#2 then {\"any\":\"word#2\"}; true <late> last#4"
-    );
-    assert_eq!(asked.prompts()[1], "1: word#1 then {\"any\":\"word#1\"}; 2: ");
-    assert_eq!(asked.prompts().len(), 4, "each slot is filled once: {:?}", asked.prompts());
 }
 
 #[tokio::test]
@@ -353,39 +292,6 @@ fn malformed_templates_have_a_line() {
 }
 
 #[tokio::test]
-async fn loops_without_end_and_much_text_are_limited() {
-    let begun = Instant::now();
-    let endless = "{% for a in range(9999) %}{% for b in range(9999) %}x{% endfor %}{% endfor %}[[@fs_list:x]]";
-    let files = Files::default();
-    let error = template(endless).run(&set(&files)).await.unwrap_err();
-    assert!(matches!(error.problems()[0].kind, TemplateErrorKind::Limit), "{error}");
-    println!("a loop without end: {error} ({:?})", begun.elapsed());
-    assert_eq!(files.count(), 0);
-    let calls = "{% for a in range(50) %}[[@fs_list:x]]{% endfor %}";
-    let error = template(calls).run(&set(&files)).most_calls(49).await.unwrap_err();
-    assert!(matches!(error.problems()[0].kind, TemplateErrorKind::Limit) && files.count() == 0, "{error}");
-    let grows = "{% for a in range(9999) %}{{ big }}{% endfor %}";
-    let error = template(grows).run(&set(&files)).with("big", "x".repeat(100_000)).await.unwrap_err();
-    assert!(error.to_string().contains("too much text"), "{error}");
-    let hidden = "{% set all %}{% for a in range(9999) %}{{ big }}{% endfor %}{% endset %}";
-    let error = template(hidden).run(&set(&files)).with("big", "x".repeat(100_000)).await.unwrap_err();
-    assert!(error.to_string().contains("too much text"), "{error}");
-    let slow = Files { pause: Duration::from_secs(60), ..Files::default() };
-    let error = template("[[@fs_list:x]]").run(&set(&slow)).timeout(Duration::from_millis(50)).await.unwrap_err();
-    assert!(error.to_string().contains("within 50ms"), "{error}");
-}
-
-#[tokio::test]
-async fn ten_megabytes_of_text() {
-    let begun = Instant::now();
-    let filler = "No slot [here], {nor} here: it is text. ".repeat(5 * 1024 * 1024 / 40);
-    let source = format!("{filler}[[@fs_read:x|path=\"p\"]]{{{{ x }}}}{filler}[[end]]");
-    let rendered = template(&source).run(&set(&Files::default())).completer(Asked::default()).await.unwrap();
-    assert_eq!(rendered.text(), format!("{filler}<p>{filler}end#1"));
-    println!("{} MB of text: {:?}", source.len() / 1_000_000, begun.elapsed());
-}
-
-#[tokio::test]
 async fn completers_may_fail_and_must_be_there() {
     let set = set(&Files::default());
     let error = template("a [[x]]").run(&set).await.unwrap_err();
@@ -394,32 +300,6 @@ async fn completers_may_fail_and_must_be_there() {
     assert_eq!(error.to_string(), "test.md:2:1: `x` could not be filled: the model is away");
     let closure = template("[[x]]").run(&set).completer(async |request: CompletionRequest| Ok(json!([request.name])));
     assert_eq!(closure.await.unwrap().text(), r#"["x"]"#);
-}
-
-#[tokio::test]
-async fn policies_and_events_hold_for_actions() {
-    let files = Files::default();
-    let policy = Policy::new(|call| match (call.tool, call.arguments.contains_key("path")) {
-        ("read", true) => Verdict::deny("not read"),
-        _ => Verdict::Allow,
-    });
-    let stack = Stack::new(files.clone()).policy(policy);
-    let mut events = stack.events();
-    let set = Toolset::builder().server("fs", &tools(), stack).build().unwrap();
-    let error = template("[[@fs_read:x|path=\"p\"]]").run(&set).await.unwrap_err();
-    assert!(error.to_string().contains("denied"), "{error}");
-    assert_eq!(files.count(), 0);
-    template("[[@fs_list:x]]").run(&set).await.unwrap();
-    let mut sources = Vec::new();
-    while let Ok(Some(event)) = tokio::time::timeout(Duration::from_millis(200), events.next()).await {
-        if let Event::ToolInvoked(invoked) = event {
-            sources.push((invoked.tool.to_string(), invoked.source.clone()));
-        }
-    }
-    assert!(
-        sources.iter().any(|(tool, source)| tool == "list" && *source == CallSource::Named("template".into())),
-        "{sources:?}"
-    );
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -474,54 +354,4 @@ async fn templates_from_elsewhere_call_what_the_configuration_names() {
         matches!(reached.problems()[0].kind, TemplateErrorKind::Call(_)),
         "it is called, and there is no such program: {reached}"
     );
-}
-
-#[tokio::test]
-async fn the_same_gives_the_same() {
-    let source = "{% for p in range(30) %}[[@fs_read:x|path=\"{{p}}\"]]{{ x }}{% endfor %}[[@fs_stat:s]]{{ s }}";
-    let first = run(source).await.unwrap();
-    for _ in 0..5 {
-        assert_eq!(run(source).await.unwrap(), first);
-    }
-}
-
-#[tokio::test]
-async fn values_are_in_no_error_and_no_debug() {
-    let secret = "s3cr3t-value";
-    let toolset = set(&Files::default());
-    let given = |source: &str| template(source).run(&toolset).with("key", secret).completer(Asked::default());
-    let mut texts = vec![format!("{:?}", given("{{ key }}"))];
-    for source in [
-        "{{ key.x.y }}",
-        "{{ key + 1 }}",
-        "{% for x in key %}{{ x.y.z }}{% endfor %}",
-        "[[@fs_take:x|n=key]]",
-        "{{ key|int }}",
-        "{{ key(1) }}",
-        "{{ key.foo() }}",
-        "[[fail:x|k=key]]",
-    ] {
-        let error = given(source).await.unwrap_err();
-        texts.extend([error.to_string(), format!("{error:?}")]);
-    }
-    let rendered = given("{{ key }}[[@fs_take:x|any=key]][[y|k=key]]").await.unwrap();
-    texts.push(format!("{rendered:?}"));
-    let asked = Asked::default();
-    given("{{ key }}[[y|k=key]]").completer(asked.clone()).await.unwrap();
-    texts.push(format!("{:?}", asked.0.lock().unwrap()));
-    for text in &texts {
-        assert!(!text.contains(secret), "{text}");
-    }
-    println!("{} texts hold no value", texts.len());
-}
-
-#[tokio::test]
-async fn dropping_a_run_ends_it() {
-    let files = Files { pause: Duration::from_millis(100), ..Files::default() };
-    let source = "[[@fs_list:a]][[@fs_take:b|any=a]]{{ b }}";
-    let dropped =
-        tokio::time::timeout(Duration::from_millis(20), template(source).run(&set(&files)).into_future()).await;
-    assert!(dropped.is_err());
-    tokio::time::sleep(Duration::from_millis(150)).await;
-    assert_eq!((files.count(), files.under_way.load(Ordering::SeqCst)), (1, 1), "the call never came to its end");
 }
