@@ -80,7 +80,7 @@ fn values_that_a_template_has_no_use_for_are_refused() {
 #[test]
 fn what_is_checked_by_a_long_name_runs_by_it() {
     // No provider takes a name of this length: models know the tool by another.
-    let server = "hub_".repeat(17) + "x";
+    let server = "hub_".repeat(15) + "xx";
     let project = project(&CONFIG.replace("hub", &server), &SUM.replace("hub", &server));
     project.run(&["run", "prompts/sum.md", "--check"]).exits_with(0);
     let run = project.run(&["run", "prompts/sum.md", "--set", "a:=22"]).exits_with(0);
