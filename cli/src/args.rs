@@ -387,8 +387,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// The template, or `-` for stdin. What comes from stdin is no file of this machine: it may only call the tools that
-    /// `remote_use` of their server names.
+    /// The template, or `-` for stdin. What comes from stdin, or from a pipe such as `/dev/stdin` and `<(..)`, is no file of
+    /// this machine: it may only call the tools that `remote_use` of their server names.
     pub(crate) template: String,
     /// A variable that the template uses, as text, or as JSON (`NAME:=JSON`).
     #[arg(long = "set", value_name = "NAME=TEXT", allow_hyphen_values = true)]

@@ -78,6 +78,31 @@ fn values_that_a_template_has_no_use_for_are_refused() {
 }
 
 #[test]
+fn what_is_checked_by_a_long_name_runs_by_it() {
+    // No provider takes a name of this length: models know the tool by another.
+    let server = "hub_".repeat(15) + "xx";
+    let project = project(&CONFIG.replace("hub", &server), &SUM.replace("hub", &server));
+    project.run(&["run", "prompts/sum.md", "--check"]).exits_with(0);
+    let run = project.run(&["run", "prompts/sum.md", "--set", "a:=22"]).exits_with(0);
+    assert_eq!(run.stdout, "The sum is 42.\n");
+}
+
+#[test]
+fn what_a_result_may_be_called_can_be_given() {
+    let template = "{% for n in [1] %}[[@hub_add:sum_{{ n }}|a=n, b=1]]{% endfor %}{{ sum_1 }} {{ sum_2 }}\n";
+    let run = run(template, &["--set", "sum_2=given"]).exits_with(0);
+    assert_eq!(run.stdout, "2 given\n");
+}
+
+#[test]
+fn a_thousand_faults_are_told_as_twenty() {
+    let run = run(&"[[@hub_adx:y]]\n".repeat(1_000), &["--check", "--format", "json"]).exits_with(1);
+    assert_eq!(run.json()["faults"].as_array().unwrap().len(), 20);
+    let run = self::run("[[@hub_add:sum|a=1, b=2]]{{ sum|nosuch }}", &["--check"]).exits_with(1);
+    run.says("there is no filter `nosuch`");
+}
+
+#[test]
 fn slots_are_filled_from_the_command_line() {
     let template = "Sum up: [[word]]<checkpoint>{% if word == \"never\" %}[[json:more]]{% endif %}{{ word }}";
     let open = run(template, &[]).exits_with(2).says("a model is to fill `word`").says("--> prompts/sum.md:1:9");
@@ -115,6 +140,10 @@ fn a_template_that_is_no_local_file_calls_what_remote_use_names() {
     run.says("name the tool in `remote_use`").says("--> stdin:1:1");
     refused.run(&["run", "prompts/sum.md", "--set", "a:=1", "--remote"]).exits_with(1).says("remote_use");
     refused.run(&["run", "prompts/sum.md", "--check", "--remote"]).exits_with(1).says("remote_use");
+    if cfg!(unix) {
+        let piped = refused.run_with_input(&["run", "/dev/stdin", "--set", "a:=1"], SUM).exits_with(1);
+        piped.says("name the tool in `remote_use`");
+    }
     let allowed = project("[servers.hub]\ncommand = \"SERVER\"\nremote_use = [\"ad*\"]\n", SUM);
     assert_eq!(allowed.run_with_input(&from_stdin, SUM).exits_with(0).stdout, "The sum is 21.\n");
     assert_eq!(refused.run_with_input(&["run", "-"], "Hello").exits_with(0).stdout, "Hello\n");

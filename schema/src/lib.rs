@@ -38,4 +38,4 @@ pub use document::Document;
 pub use normalize::{Kinds, SchemaId, Schemas};
 pub use role::Role;
 pub use shape::{Branch, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown};
-pub use wrapper::{WRAPPER_FIELD, wraps_result};
+pub use wrapper::{WRAPPER_FIELD, wrapped_field, wraps_result};

@@ -1,9 +1,11 @@
 //! The wrapper that servers put around a result that is no object: structured content has to be one.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::diagnostics::Reporter;
-use crate::{Document, Presence, Role, Shape};
+use crate::{Document, Field, Presence, Role, Shape, ShapeId};
 
 /// The only field of the wrapper.
 pub const WRAPPER_FIELD: &str = "result";
@@ -25,14 +27,31 @@ const TITLE: &str = "Output";
 pub fn wraps_result(output_schema: &Value) -> bool {
     says_so(output_schema) && {
         let document = Document::read(output_schema, Role::Output, &mut Reporter::new("", 0, ""));
-        match document.shapes.get(document.root) {
-            Shape::Struct(object) => match object.fields.as_slice() {
-                [field] => field.wire == WRAPPER_FIELD && field.presence == Presence::Required,
-                _ => false,
-            },
-            _ => false,
-        }
+        wrapped_field(output_schema, &document).is_some()
     }
+}
+
+/// The field of the wrapper, where an outputSchema is that of one; `document` is what was read of it, or of what stands for
+/// it. A wrapper whose field leads back to it is a structure of its own.
+#[must_use]
+pub fn wrapped_field<'d>(output_schema: &Value, document: &'d Document) -> Option<&'d Field> {
+    let Shape::Struct(object) = document.shapes.get(document.root) else { return None };
+    let [field] = object.fields.as_slice() else { return None };
+    let is_wrapper = field.wire == WRAPPER_FIELD && field.presence == Presence::Required && says_so(output_schema);
+    (is_wrapper && !leads_to(document, field.slot.shape)).then_some(field)
+}
+
+/// Whether values of a shape can hold one of the root.
+fn leads_to(document: &Document, from: ShapeId) -> bool {
+    let mut seen = HashSet::from([from]);
+    let mut pending = vec![from];
+    while let Some(shape) = pending.pop() {
+        if shape == document.root {
+            return true;
+        }
+        pending.extend(document.shapes.get(shape).inline().into_iter().filter(|inner| seen.insert(*inner)));
+    }
+    false
 }
 
 /// Whether an outputSchema says that it is of a wrapper.
@@ -42,4 +61,22 @@ fn says_so(schema: &Value) -> bool {
     let is_closed = matches!(schema.get("additionalProperties"), None | Some(Value::Bool(false)));
     let is_titled = is_closed && title.is_some_and(|title| title.ends_with(TITLE));
     is_titled || schema.get(FLAG) == Some(&Value::Bool(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_holds_itself_is_no_wrapper() {
+        let wrapper =
+            |of: Value| json!({ "type": "object", "properties": { "result": of }, "required": ["result"], FLAG: true });
+        assert!(wraps_result(&wrapper(json!({ "type": "integer" }))));
+        assert!(wraps_result(&wrapper(json!({ "type": "object", "properties": { "result": { "type": "integer" } } }))));
+        assert!(!wraps_result(&wrapper(json!({ "anyOf": [{ "$ref": "#" }, { "type": "null" }] }))));
+        // A list is held elsewhere: no type has to be boxed for it.
+        assert!(wraps_result(&wrapper(json!({ "type": "array", "items": { "$ref": "#" } }))));
+    }
 }

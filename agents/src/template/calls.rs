@@ -8,7 +8,7 @@ use futures_util::future::join;
 use futures_util::stream::{self, StreamExt};
 use mcp_model::matches_glob;
 use mcp_runtime::{CallErrorKind, CallOptions};
-use mcp_schema::template::{OnError, SlotKind, Target, Tools};
+use mcp_schema::template::{MOST_FAULTS, OnError, SlotKind, Target, Tools};
 use minijinja::Value;
 use serde_json::{Map, Value as Json};
 
@@ -59,6 +59,9 @@ impl Callable {
         let (mut entries, mut problems) = (BTreeMap::new(), Vec::new());
         let slots = inner.parsed.slots().zip(inner.slots.iter()).enumerate();
         for (number, (parsed, slot)) in slots {
+            if problems.len() >= MOST_FAULTS {
+                break;
+            }
             let SlotKind::Action(action) = parsed.kind else { continue };
             let of_action = |problem: TemplateProblem| problem.of_action(&slot.action());
             let found = tools.find(action);
@@ -85,6 +88,7 @@ impl Callable {
             }
             entries.insert(number, entry.clone());
         }
+        problems.truncate(MOST_FAULTS);
         if problems.is_empty() {
             Ok(Self { toolset: toolset.clone(), tools, entries })
         } else {
@@ -259,23 +263,29 @@ fn is_failure(kind: &TemplateErrorKind, reads: bool) -> bool {
     }
 }
 
-/// The tools of a set; the schemas of those alone that the template names.
+/// The tools of a set, by the names that it has for them and those of their bindings, which are what a template was checked
+/// with where it was built; the schemas of those alone that the template names.
 fn listed(inner: &Inner, toolset: &Toolset) -> Tools {
     let mut tools = Tools::new();
-    let targets = inner.slots.iter().filter_map(|slot| match &slot.kind {
-        Kind::Action { target, .. } => Some(target),
-        Kind::Completion { .. } => None,
-    });
-    let targets: Vec<&Target> = targets.collect();
+    let (mut pairs, mut names) = (BTreeSet::new(), BTreeSet::new());
+    for slot in inner.slots.iter() {
+        match &slot.kind {
+            Kind::Action { target: Target::Tool { server, tool }, .. } => drop(pairs.insert((&**server, &**tool))),
+            Kind::Action { target: Target::Prefixed(name), .. } => drop(names.insert(&**name)),
+            Kind::Action { .. } | Kind::Completion { .. } => {}
+        }
+    }
     for entry in toolset.entries().iter().filter(|entry| entry.has_results()) {
         let (server, tool) = entry.identity();
-        let is_named = targets.iter().any(|target| match target {
-            Target::Tool { server: named, tool: wire } => (named.as_str(), wire.as_str()) == (server, tool),
-            Target::Prefixed(name) => *name == entry.public,
-            _ => false,
-        });
+        let in_bindings = entry.name_in_bindings();
+        let is_named = pairs.contains(&(server, tool))
+            || names.contains(&*entry.public)
+            || in_bindings.is_some_and(|name| names.contains(name));
         let schema = if is_named { &*entry.input_schema } else { &Json::Null };
         tools.add(server, tool, &entry.public, schema);
+        if let Some(name) = in_bindings {
+            tools.alias(server, tool, name);
+        }
     }
     tools
 }

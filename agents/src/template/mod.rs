@@ -46,7 +46,6 @@ mod data;
 mod error;
 pub(crate) mod generated;
 mod holds;
-mod names;
 mod pass;
 mod rendered;
 mod run;
@@ -64,8 +63,7 @@ use minijinja::Environment;
 pub use completer::{Completer, CompletionRequest};
 pub use error::{TemplateError, TemplateErrorKind, TemplateProblem};
 pub use mcp_schema::template::Place;
-use mcp_schema::template::{Fault, Template as Parsed};
-use names::Wanted;
+use mcp_schema::template::{Fault, MOST_FAULTS, Template as Parsed, Wanted};
 pub use rendered::{RenderedSegment, RenderedTemplate, TemplateCall};
 pub use run::TemplateRun;
 use slot::{Kind, Slot};
@@ -166,10 +164,7 @@ impl Template {
         let mut slots = Vec::new();
         let segments: Vec<Compiled> = parsed.segments.iter().map(|segment| Compiled::of(segment, &mut slots)).collect();
         let mut environment = segment::environment();
-        let mut faults: Vec<(Place, String)> = names::codes(&parsed, &slots)
-            .filter(|(_, code)| code.contains(RESERVED))
-            .map(|(place, _)| (place, format!("no name begins with `{RESERVED}`; choose another")))
-            .collect();
+        let mut faults: Vec<(Place, String)> = Vec::new();
         for slot in &mut slots {
             let mut needs = Vec::new();
             for dynamic in &slot.dynamics {
@@ -199,9 +194,10 @@ impl Template {
         if !faults.is_empty() {
             faults.sort();
             faults.dedup();
+            faults.truncate(MOST_FAULTS);
             return Err(of_syntax(faults));
         }
-        let wanted = wanted(&parsed, &slots, &segments, &environment);
+        let wanted = wanted(&parsed, &segments, &environment);
         let inner = Inner { name, is_remote, parsed, slots: slots.into(), segments, wanted, environment };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -253,12 +249,7 @@ fn collecting(segment: usize) -> String {
     format!("{segment} collecting")
 }
 
-fn wanted(
-    parsed: &Parsed,
-    slots: &[Slot],
-    segments: &[Compiled],
-    environment: &Environment<'_>,
-) -> BTreeMap<String, Wanted> {
+fn wanted(parsed: &Parsed, segments: &[Compiled], environment: &Environment<'_>) -> BTreeMap<String, Wanted> {
     // What one segment sets is there in those after it.
     let mut all = Source::default();
     segments.iter().for_each(|segment| all.append(&segment.whole));
@@ -266,8 +257,7 @@ fn wanted(
     let undeclared = environment.template_from_str(&all.code).map(|all| all.undeclared_variables(false));
     // Each segment has compiled, and so do all of them.
     let undeclared = undeclared.unwrap_or_default().into_iter();
-    let undeclared = undeclared.filter(|name| !is_global(name) && !name.starts_with(RESERVED));
-    names::wanted(parsed, slots, undeclared)
+    parsed.wanted(undeclared.filter(|name| !name.starts_with(RESERVED) && !is_global(name)))
 }
 
 impl fmt::Debug for Template {

@@ -58,6 +58,14 @@ impl Entry {
         !matches!(self.handler, Handler::Reply(_))
     }
 
+    /// What its bindings call it, which a set cannot where providers take no such name or another tool has it.
+    pub(crate) fn name_in_bindings(&self) -> Option<&'static str> {
+        match &self.handler {
+            Handler::Server { bound: Some((_, spec)), .. } => Some(spec.prefixed),
+            _ => None,
+        }
+    }
+
     /// Whether the configuration of its server lets a template that is no local file call it; none where no client, and so no
     /// configuration, has a say in that.
     pub(crate) fn lets_remote_use(&self) -> Option<bool> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_agents::template::{TemplateErrorKind, TemplateProblem};
 use mcp_agents::{CompletionRequest, RenderedTemplate, Template, TemplateError, Toolset};
-use mcp_codegen::template::{Checked, Fault, Place, Script, located};
+use mcp_codegen::template::{Checked, Fault, MOST_FAULTS, Place, Script, located};
 use mcp_model::{Config, nearest, printable, read_text};
 use mcp_runtime::ClientOptions;
 use mcp_runtime::middleware::ApprovalAnswer;
@@ -33,6 +33,8 @@ impl Input {
         let variables = assignments::values("--set", &arguments.variables)?;
         let fillings = assignments::values("--fill", &arguments.fillings)?;
         let is_stdin = arguments.template == "-";
+        // `/dev/stdin`, `<(curl ..)`: what comes out of them is no file of this machine.
+        let is_file = || std::fs::metadata(&arguments.template).is_ok_and(|found| found.is_file());
         let (path, text) = if is_stdin {
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text)?;
@@ -40,7 +42,8 @@ impl Input {
         } else {
             (arguments.template.clone().into(), read_text(&arguments.template)?)
         };
-        Ok(Self { path, text, is_remote: is_stdin || arguments.remote, variables, fillings })
+        let is_remote = is_stdin || arguments.remote || !is_file();
+        Ok(Self { path, text, is_remote, variables, fillings })
     }
 }
 
@@ -95,6 +98,9 @@ async fn with_servers(
     };
     if input.is_remote {
         for (server, tool, place) in script.called(&known) {
+            if faults.len() >= MOST_FAULTS {
+                break;
+            }
             if servers.found.get(server).is_some_and(|found| !found.server.lets_remote_use(tool)) {
                 let tool = printable(tool);
                 let message = format!(
@@ -147,7 +153,7 @@ async fn filled(fillings: Map<String, Value>, request: CompletionRequest) -> Res
 /// Refuses values that the template has no use for, and slots that nobody fills.
 fn check_given(script: &Script, input: &Input) -> Result<(), Failure> {
     for name in input.variables.keys() {
-        if !script.variables().any(|variable| variable == name) {
+        if !script.may_use(name) {
             let help = match nearest(name, script.variables()).first() {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => listed("it uses", script.variables()),

@@ -8,13 +8,7 @@ use super::{TypeEmitter, docs};
 use crate::names::ident;
 use crate::plan::ToolPlan;
 use crate::typify::Replaced;
-use mcp_schema::{Shape, Slot};
-
-/// The key by which FastMCP says that it has wrapped a result in an object with one field.
-const WRAPPER_KEY: &str = "x-fastmcp-wrap-result";
-const WRAPPER_FIELD: &str = "result";
-/// How the titles of the official Python SDK's wrappers end.
-const WRAPPER_TITLE: &str = "Output";
+use mcp_schema::{Shape, Slot, wrapped_field};
 
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.
@@ -121,18 +115,13 @@ impl ToolPlan<'_> {
 
     /// The only field of the wrapper that FastMCP, or the official Python SDK, puts around a result that is no object.
     fn wrapped(&self) -> Option<(String, Slot)> {
-        Some(self.output_schema?).filter(|schema| is_flagged(schema) || is_titled(schema))?;
         let schema = self.output.as_ref()?;
-        match schema.document.shapes.get(schema.document.root) {
-            Shape::Struct(object) => match object.fields.as_slice() {
-                [field] if field.wire == WRAPPER_FIELD && field.presence == mcp_schema::Presence::Required => {
-                    let name = schema.field_names(schema.document.root, object).pop()?;
-                    Some((name, field.slot)).filter(|_| !schema.is_boxed(schema.document.root, field.slot.shape))
-                }
-                _ => None,
-            },
-            _ => None,
-        }
+        let root = schema.document.root;
+        let field = wrapped_field(self.output_schema?, &schema.document)?;
+        let Shape::Struct(object) = schema.document.shapes.get(root) else { return None };
+        let name = schema.field_names(root, object).pop()?;
+        // A type that stands for its like elsewhere boxes what that one does.
+        Some((name, field.slot)).filter(|_| !schema.is_boxed(root, field.slot.shape))
     }
 
     fn schema_impls(&self, private: &TokenStream) -> TokenStream {
@@ -203,17 +192,6 @@ impl ToolPlan<'_> {
     pub(super) fn is_deprecated(&self) -> bool {
         docs::is_deprecated(&self.input.document.schemas, self.input.origin(self.input.document.root))
     }
-}
-
-fn is_flagged(schema: &Value) -> bool {
-    schema.get(WRAPPER_KEY) == Some(&Value::Bool(true))
-}
-
-/// The SDK says only in the title that it has made a model for the result, `list_labelsOutput`, and lets nothing else in.
-fn is_titled(schema: &Value) -> bool {
-    let title = schema.get("title").and_then(Value::as_str);
-    let is_closed = matches!(schema.get("additionalProperties"), None | Some(Value::Bool(false)));
-    is_closed && title.is_some_and(|title| title.ends_with(WRAPPER_TITLE))
 }
 
 /// JSON text as a literal: raw where that reads as it is, which is nearly always.

@@ -1,10 +1,11 @@
 //! The tools that a template calls, and what it passes them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use mcp_model::{Snapshot, printable};
 use mcp_schema::diagnostics::{Diagnostics, Listed};
-use mcp_schema::template::{Action, Fault, Place, Takes, Target, Term, Tool, Tools};
+use mcp_schema::template::{Action, Fault, MOST_FAULTS, Place, Takes, Target, Term, Tool, Tools};
 
 use super::Script;
 use crate::emit::docs;
@@ -17,13 +18,15 @@ pub struct KnownServer<'s> {
     snapshot: &'s Snapshot,
     options: &'s Options,
     plan: Plan<'s>,
+    /// The wire names of all tools, those left out too, by their names with prefixes: once somebody asks.
+    everything: OnceLock<BTreeMap<String, String>>,
 }
 
 impl<'s> KnownServer<'s> {
     /// The tools of a snapshot, as the options leave and name them.
     #[must_use]
     pub fn new(snapshot: &'s Snapshot, options: &'s Options) -> Self {
-        Self { snapshot, options, plan: Plan::new(snapshot, options) }
+        Self { snapshot, options, plan: Plan::new(snapshot, options), everything: OnceLock::new() }
     }
 
     /// Whether bindings have such a name for one of the tools.
@@ -52,10 +55,13 @@ impl<'s> KnownServer<'s> {
                 names.into_iter().find(|name| name == tool)?.to_owned()
             }
             Target::Prefixed(prefixed) => {
-                let everything = self.options.everything();
-                let whole = Plan::new(self.snapshot, &everything);
-                let named = whole.tools.iter().zip(whole.prefixed());
-                named.into_iter().find(|(_, name)| name == prefixed)?.0.wire.to_owned()
+                let everything = self.everything.get_or_init(|| {
+                    let everything = self.options.everything();
+                    let whole = Plan::new(self.snapshot, &everything);
+                    let names = whole.prefixed().into_iter().zip(&whole.tools).rev();
+                    names.map(|(name, tool)| (name.to_owned(), tool.wire.to_owned())).collect()
+                });
+                everything.get(prefixed)?.clone()
             }
             _ => return None,
         };
@@ -120,7 +126,7 @@ impl Script {
     /// them may have a tool that is missed.
     ///
     /// # Errors
-    /// Everything that does not fit, in the order of the text.
+    /// What does not fit, in the order of the text: at most twenty faults.
     pub fn check<'s>(&self, servers: &'s [KnownServer<'s>], unread: &[&str]) -> Result<Checked<'s>, Vec<Fault>> {
         let mut tools = Tools::new();
         servers.iter().for_each(|server| server.add_to(&mut tools));
@@ -128,6 +134,9 @@ impl Script {
         let mut called: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         let mut uses = Uses::default();
         for (place, action) in self.actions() {
+            if faults.len() >= MOST_FAULTS {
+                break;
+            }
             match tools.find(action) {
                 Ok(tool) => {
                     faults.extend(tools.check_action(action, place));
@@ -142,6 +151,7 @@ impl Script {
             }
         }
         if !faults.is_empty() {
+            faults.truncate(MOST_FAULTS);
             return Err(faults);
         }
         let used = servers.iter().filter_map(|known| {
@@ -158,13 +168,15 @@ impl Script {
 impl Script {
     /// The server and the tool of every action, with its place, as far as there is such a tool.
     pub fn called<'s>(&'s self, servers: &'s [KnownServer<'_>]) -> Vec<(&'s str, &'s str, Place)> {
+        let mut named = BTreeMap::new();
+        for known in servers {
+            for (tool, prefixed) in known.plan.tools.iter().zip(known.plan.prefixed()) {
+                named.entry(prefixed).or_insert((known.options.server.as_str(), tool.wire));
+            }
+        }
         let found = |target: &'s Target| match target {
             Target::Tool { server, tool } => Some((server.as_str(), tool.as_str())),
-            Target::Prefixed(name) => servers.iter().find_map(|known| {
-                let named = known.plan.tools.iter().zip(known.plan.prefixed());
-                let (tool, _) = named.into_iter().find(|(_, prefixed)| prefixed == name)?;
-                Some((known.options.server.as_str(), tool.wire))
-            }),
+            Target::Prefixed(name) => named.get(name.as_str()).copied(),
             _ => None,
         };
         let actions = self.actions();

@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 pub use calls::{Checked, KnownServer};
 pub(crate) use emit::{Module, module};
 use mcp_schema::template::{Action, SlotKind, Target, Template, Wanted};
-pub use mcp_schema::template::{Fault, Place};
+pub use mcp_schema::template::{Fault, MOST_FAULTS, Place};
 pub use shown::located;
 
 use crate::options::Options;
@@ -47,7 +47,7 @@ impl Script {
     /// Reads a template.
     ///
     /// # Errors
-    /// Everything that is wrong with it by itself, in the order of the text.
+    /// What is wrong with it by itself, in the order of the text: at most twenty faults.
     pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
         let template = Template::parse(text)?;
         let wanted = syntax::undeclared(&template).map_err(sorted)?;
@@ -114,6 +114,13 @@ impl Script {
             SlotKind::Completion(completion) => completion.variable.may_be(name),
             _ => false,
         })
+    }
+
+    /// Whether it uses a variable, or has a result whose name has expressions in it and may come out as this one: that one may
+    /// be given as well.
+    #[must_use]
+    pub fn may_use(&self, name: &str) -> bool {
+        self.wanted.contains_key(name) || (self.template.may_give(name) && !self.template.names().contains(name))
     }
 
     /// Whether it calls tools.

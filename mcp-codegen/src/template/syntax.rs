@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_model::printable;
-use mcp_schema::template::{Fault, PieceKind, Place, Segment, Template, Wanted};
+use mcp_schema::template::{Fault, MOST_FAULTS, PieceKind, Place, Segment, Template, Wanted};
 use minijinja::{Environment, Error};
 
 /// The variables that a template uses and does not give itself, or what is wrong with its minijinja.
@@ -12,6 +12,9 @@ pub(super) fn undeclared(template: &Template) -> Result<BTreeMap<String, Wanted>
     let mut faults = Vec::new();
     let mut whole = Source::default();
     for segment in &template.segments {
+        if faults.len() >= MOST_FAULTS {
+            break;
+        }
         let source = Source::of(segment, &environment, &mut faults);
         if let Err(error) = environment.template_from_str(&source.text) {
             faults.push(Fault::new(source.place(&error, segment.place), in_words(&error)));
@@ -20,6 +23,7 @@ pub(super) fn undeclared(template: &Template) -> Result<BTreeMap<String, Wanted>
         whole.text.push_str(&source.text);
     }
     if !faults.is_empty() {
+        faults.truncate(MOST_FAULTS);
         return Err(faults);
     }
     // Each segment has compiled, and so does all of it.

@@ -7,11 +7,18 @@ use super::fault::meant;
 /// More than minijinja goes into.
 const DEEPEST: usize = 64;
 
-const OPENING: [&str; 8] = ["if", "for", "with", "set", "autoescape", "filter", "macro", "call"];
+const OPENING: [&str; 6] = ["if", "for", "with", "set", "autoescape", "filter"];
 /// What is in these is rendered when somebody asks, or more than once: no place for what is run once.
-const FORBIDDING: [&str; 4] = ["set", "filter", "macro", "call"];
+const FORBIDDING: [&str; 2] = ["set", "filter"];
 const COMBINING: [&str; 5] = ["include", "extends", "import", "from", "block"];
-const OTHERS: [&str; 5] = ["else", "elif", "do", "break", "continue"];
+/// Minijinja knows these where some crate of the program asks for it. A template means the same in all.
+const ELSEWHERE: [(&str, &str); 4] = [
+    ("macro", "write what it says where it is used"),
+    ("call", "write what it says in its place"),
+    ("break", "put what follows into `{% if %}`, or pick the items: `{% for x in all if .. %}`"),
+    ("continue", "put what follows into `{% if %}`, or pick the items: `{% for x in all if .. %}`"),
+];
+const OTHERS: [&str; 3] = ["else", "elif", "do"];
 
 /// What a statement does to the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +39,12 @@ pub(super) fn effect(inner: &str) -> Effect {
         Some(name) => Effect::Opens(name),
         None => Effect::None,
     }
+}
+
+/// What to write in place of a statement that minijinja has only sometimes.
+fn elsewhere(word: &str) -> Option<&'static str> {
+    let name = word.strip_prefix("end").unwrap_or(word);
+    ELSEWHERE.iter().find(|(known, _)| *known == name).map(|(_, instead)| *instead)
 }
 
 /// The statement's first word.
@@ -121,14 +134,14 @@ impl Blocks {
             "elif" if innermost != Some("if") => {
                 fault(format!("`{{% elif %}}` belongs into `{{% if %}}`: {}", self.innermost()))
             }
-            "break" | "continue" if self.0.iter().all(|open| open.name != "for") => {
-                fault(format!("`{{% {word} %}}` belongs into `{{% for %}}`"))
-            }
             "raw" => fault("nothing may follow `raw`".to_owned()),
             "endraw" => fault("`{% endraw %}` closes nothing: no `{% raw %}` is open".to_owned()),
             _ if COMBINING.contains(&word) || word == "endblock" => fault(format!(
                 "`{{% {word} %}}` is not known here: a template is one text, so write what it means in its place"
             )),
+            _ if elsewhere(word).is_some() => {
+                fault(format!("`{{% {word} %}}` is not known here: {}", elsewhere(word).unwrap_or_default()))
+            }
             "" => fault("a statement is expected between `{%` and `%}`".to_owned()),
             _ if OPENING.contains(&word) || OTHERS.contains(&word) => Ok(()),
             _ => {

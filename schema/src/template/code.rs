@@ -2,6 +2,7 @@
 
 use super::ast::Fault;
 use super::cursor::Cursor;
+use super::vocabulary::is_keyword;
 
 /// What stands between an opening and a closing brace.
 pub(super) struct Code<'t> {
@@ -150,13 +151,5 @@ pub(super) fn is_word(c: char) -> bool {
 
 /// Whether minijinja takes this for the name of a variable.
 pub(super) fn is_variable(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_word) && !is_reserved(name)
-}
-
-/// Words of minijinja that name no variable.
-pub(super) fn is_reserved(name: &str) -> bool {
-    let words = [
-        "true", "True", "false", "False", "none", "None", "loop", "self", "not", "and", "or", "in", "is", "if", "else",
-    ];
-    words.contains(&name)
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_word) && !is_keyword(name)
 }

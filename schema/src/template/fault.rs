@@ -7,8 +7,8 @@ use super::ast::{Fault, Place};
 /// As much of a line as is shown, in characters, and how much of that before the place.
 const WIDTH: usize = 100;
 const BEFORE: usize = 40;
-/// More of them help nobody.
-const MOST: usize = 20;
+/// How many faults of a template are told at most: more help nobody, and each is shown with its line.
+pub const MOST_FAULTS: usize = 20;
 
 /// `3:5`
 impl fmt::Display for Place {
@@ -92,7 +92,7 @@ impl Faults {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.0.len() >= MOST
+        self.0.len() >= MOST_FAULTS
     }
 
     pub(super) fn is_empty(&self) -> bool {

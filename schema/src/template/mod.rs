@@ -15,11 +15,14 @@ mod slot;
 mod slots;
 mod text;
 mod value;
+mod vocabulary;
 mod wanted;
+mod words;
 
 pub use ast::{
     Action, Argument, Completion, Fault, OnError, Part, Piece, PieceKind, Place, Segment, Target, Template, Term, Text,
 };
 pub use check::{Takes, Tool, Tools};
+pub use fault::MOST_FAULTS;
 pub use slots::{Slot, SlotKind, Slots};
 pub use wanted::Wanted;

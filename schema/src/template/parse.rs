@@ -6,9 +6,12 @@ use super::code::{Code, code, looks_like_slot};
 use super::cursor::Cursor;
 use super::fault::Faults;
 use super::slot::slot;
+use super::vocabulary::unknown;
 
-/// Statements, expressions and slots together.
+/// Statements, expressions, slots and checkpoints together.
 const MOST_PIECES: usize = 100_000;
+/// Results whose names have expressions in them: each may be any of the names that are used.
+const MOST_OPEN_NAMES: usize = 1_000;
 /// Tags of other languages for templates, which would mean something there and nothing here.
 const FOREIGN_TAGS: [&str; 6] = ["include", "system", "user", "assistant", "together", "obliviate"];
 
@@ -48,6 +51,8 @@ struct Parser<'t> {
     blocks: Blocks,
     faults: Faults,
     count: usize,
+    /// How many slots have a name with expressions in it.
+    open_names: usize,
     /// Whether there may be `]]` after the cursor: it is looked for once.
     has_ends: bool,
 }
@@ -73,6 +78,7 @@ impl<'t> Parser<'t> {
             blocks: Blocks::default(),
             faults: Faults::default(),
             count: 0,
+            open_names: 0,
             has_ends: true,
         }
     }
@@ -105,9 +111,17 @@ impl<'t> Parser<'t> {
             if let Err(fault) = result {
                 self.faults.say(fault);
             }
+            if self.open_names > MOST_OPEN_NAMES {
+                let message = format!(
+                    "more than {MOST_OPEN_NAMES} results have names with expressions in them: put the slots into loops"
+                );
+                self.faults.say(self.cursor.fault(message));
+                break;
+            }
             if self.count > MOST_PIECES {
-                let message =
-                    format!("there are more than {MOST_PIECES} statements, expressions and slots: split the template");
+                let message = format!(
+                    "there are more than {MOST_PIECES} statements, expressions, slots and checkpoints: split the template"
+                );
                 self.faults.say(self.cursor.fault(message));
                 break;
             }
@@ -141,11 +155,19 @@ impl<'t> Parser<'t> {
     fn piece(&mut self, place: Place, kind: PieceKind) {
         self.flush();
         self.count += 1;
-        self.pieces.push(Piece { place, kind });
+        let piece = Piece { place, kind };
+        for fault in unknown(&piece) {
+            if self.faults.is_full() {
+                break;
+            }
+            self.faults.say(fault);
+        }
+        self.pieces.push(piece);
     }
 
     fn end_segment(&mut self, name: Option<String>) {
         self.flush();
+        self.count += 1;
         let place = std::mem::replace(&mut self.begins, self.cursor.place());
         self.segments.push(Segment { name, place, pieces: std::mem::take(&mut self.pieces) });
     }
@@ -289,6 +311,12 @@ impl<'t> Parser<'t> {
                 place.line
             )));
         }
+        let name = match &kind {
+            PieceKind::Action(action) => action.variable.as_ref(),
+            PieceKind::Completion(completion) => Some(&completion.variable),
+            _ => None,
+        };
+        self.open_names += usize::from(name.is_some_and(|name| name.plain().is_none()));
         self.piece(opened.place(), kind);
         Ok(())
     }

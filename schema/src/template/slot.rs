@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::ast::{Action, Argument, Completion, Fault, OnError, PieceKind, Target, Text};
-use super::code::{is_reserved, is_variable, is_word, unclosed};
+use super::ast::{Action, Argument, Completion, Fault, OnError, Part, PieceKind, Target, Text};
+use super::code::{is_variable, is_word, unclosed};
 use super::cursor::Cursor;
 use super::fault::meant;
 use super::text::name;
 use super::value::{expected, key, term};
+use super::vocabulary::{RESERVED, is_keyword, taken};
 
 const ON_ERROR: [&str; 3] = ["propagate", "empty", "default"];
 
@@ -35,6 +36,9 @@ fn action<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Action, Fa
     }
     cursor.skip_space();
     let variable = if cursor.eat(":") { Some(variable(cursor, opened)?) } else { None };
+    if variable.is_none() && called.starts_with(RESERVED) {
+        return Err(at.fault(format!("the result needs a name of its own: write `[[@{called}:name|..]]`")));
+    }
     let is_generic = called == "mcp";
     if is_generic && variable.is_none() {
         return Err(at.fault("the result needs a name: write `[[@mcp:name|server=\"..\", tool=\"..\"]]`"));
@@ -115,12 +119,19 @@ fn variable<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>) -> Result<Text, Fa
 }
 
 fn checked(text: Text, at: &Cursor<'_>) -> Result<Text, Fault> {
+    let Some(Part::Literal(beginning)) = text.parts.first() else {
+        // It could be any name that the template uses.
+        let help = "write letters of your own before it, as in `item_{{ n }}`";
+        return Err(at.fault(format!("the name of a result cannot begin with an expression: {help}")));
+    };
+    if beginning.starts_with(RESERVED) {
+        return Err(at.fault(taken()));
+    }
     match text.plain() {
-        Some(name) if is_reserved(name) => Err(at.fault(format!("`{name}` is a word of minijinja: take another name"))),
-        Some(name) if !is_variable(name) => {
-            Err(at.fault(format!("`{name}` is no name: it has to begin with a letter")))
-        }
-        _ => Ok(text),
+        Some(name) if is_keyword(name) => Err(at.fault(format!("`{name}` is a word of minijinja: take another name"))),
+        Some(name) if is_variable(name) => Ok(text),
+        None if beginning.starts_with(|c: char| !c.is_ascii_digit()) => Ok(text),
+        _ => Err(at.fault(format!("`{beginning}` is no name: it has to begin with a letter"))),
     }
 }
 

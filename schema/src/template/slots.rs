@@ -75,11 +75,29 @@ impl Template {
     /// Whether a result can have this name: one of [`names`](Self::names), or what may come of a name with expressions in it.
     #[must_use]
     pub fn may_give(&self, name: &str) -> bool {
-        self.slots().any(|slot| match slot.kind {
-            SlotKind::Action(Action { variable: Some(text), .. })
-            | SlotKind::Completion(Completion { variable: text, .. }) => text.may_be(name),
-            SlotKind::Action(action) => action.name() == Some(name),
-        })
+        self.given().has(name)
+    }
+
+    /// The names of its results, to look many of them up.
+    pub(super) fn given(&self) -> Given<'_> {
+        let open = self.slots().filter_map(|slot| match slot.kind {
+            SlotKind::Action(action) => action.variable.as_ref(),
+            SlotKind::Completion(completion) => Some(&completion.variable),
+        });
+        Given { names: self.names(), open: open.filter(|text| text.plain().is_none()).collect() }
+    }
+}
+
+/// The names that results can have.
+pub(super) struct Given<'t> {
+    names: BTreeSet<&'t str>,
+    /// Those with expressions in them.
+    open: Vec<&'t Text>,
+}
+
+impl Given<'_> {
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.names.contains(name) || self.open.iter().any(|text| text.may_be(name))
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::ast::{Argument, OnError, Part, Piece, PieceKind, Place, Template, Term, Text};
+use super::words::{Role, words};
 
 /// A name that whoever runs a template has to give, or may give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,20 +33,48 @@ impl Template {
     /// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
     /// ```
     pub fn wanted(&self, undeclared: impl IntoIterator<Item = String>) -> BTreeMap<String, Wanted> {
-        let codes: Vec<(Place, &str)> = self.codes().collect();
-        let mut wanted = BTreeMap::new();
-        for name in undeclared.into_iter().filter(|name| !self.may_give(name)) {
-            let mut found = Vec::new();
-            for (place, code) in &codes {
-                found.extend(uses(code, &name).into_iter().map(|rest| (*place, guard(rest))));
+        let given = self.given();
+        let undeclared = undeclared.into_iter().filter(|name| !given.has(name));
+        let mut found: BTreeMap<String, Uses> = undeclared.map(|name| (name, Uses::default())).collect();
+        for (place, code) in self.codes() {
+            for word in words(code).filter(|word| word.role == Role::Name) {
+                if let Some(uses) = found.get_mut(word.text) {
+                    uses.add(place, word.rest);
+                }
             }
-            let is_asked_for = found.iter().any(|(_, guard)| *guard == Some(Guard::Test));
-            let is_optional = is_asked_for || (!found.is_empty() && found.iter().all(|(_, guard)| guard.is_some()));
-            // Minijinja has found it, so that it is somewhere.
-            let place = found.iter().map(|(place, _)| *place).min().unwrap_or(Place { line: 1, column: 1 });
-            wanted.insert(name, Wanted { place, is_optional });
         }
-        wanted
+        found.into_iter().map(|(name, uses)| (name, uses.wanted())).collect()
+    }
+}
+
+/// The uses of a name as a variable.
+#[derive(Debug, Default)]
+struct Uses {
+    first: Option<Place>,
+    is_asked_for: bool,
+    is_bare: bool,
+}
+
+impl Uses {
+    /// One more; `rest` is the code behind it.
+    fn add(&mut self, place: Place, rest: &str) {
+        let after = rest.trim_start();
+        if after.starts_with('=') && !after.starts_with("==") {
+            // What is assigned, or the name of an argument.
+            return;
+        }
+        self.first = Some(self.first.map_or(place, |first| first.min(place)));
+        match guard(rest) {
+            Some(Guard::Test) => self.is_asked_for = true,
+            Some(Guard::Default) => {}
+            None => self.is_bare = true,
+        }
+    }
+
+    fn wanted(self) -> Wanted {
+        // Minijinja has found it, so that it is somewhere.
+        let place = self.first.unwrap_or(Place { line: 1, column: 1 });
+        Wanted { place, is_optional: self.is_asked_for || (self.first.is_some() && !self.is_bare) }
     }
 }
 
@@ -98,31 +127,6 @@ fn of_text<'t>(text: &'t Text, place: Place, codes: &mut Vec<(Place, &'t str)>) 
     }
 }
 
-/// What follows each use of a name as a variable.
-fn uses<'c>(code: &'c str, name: &str) -> Vec<&'c str> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut quote = None;
-    let mut found = Vec::new();
-    let mut before = None;
-    let mut characters = code.char_indices();
-    while let Some((at, character)) = characters.next() {
-        let starts = quote.is_none() && !before.is_some_and(|c| is_word(c) || c == '.');
-        match (quote, character) {
-            (Some(_), '\\') => drop(characters.next()),
-            (Some(open), close) if open == close => quote = None,
-            (None, '"' | '\'') => quote = Some(character),
-            _ => {}
-        }
-        if let Some(rest) = code.get(at..).and_then(|code| code.strip_prefix(name)).filter(|_| starts)
-            && !rest.starts_with(is_word)
-        {
-            found.push(rest);
-        }
-        before = Some(character);
-    }
-    found
-}
-
 /// How a use does without a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Guard {
@@ -154,14 +158,24 @@ mod tests {
 
     #[test]
     fn uses_are_found_and_guards_are_seen() {
-        assert_eq!(uses("{{ a.b + b + 'b' + ab + b_c }}", "b").len(), 1);
-        assert_eq!(uses(r#"{{ "\"b" ~ b }}"#, "b").len(), 1);
-        let guarded = |code: &str| uses(code, "x").into_iter().all(|rest| guard(rest).is_some());
-        for guards in ["x|default('a')", "x.y | d(1)", "{% if x is defined %}", "x is not defined", "x is undefined"] {
-            assert!(guarded(guards), "{guards}");
+        let wanted = |code: &str| {
+            let mut template = Template::parse("{{ x }}").unwrap();
+            template.segments[0].pieces[0].kind = PieceKind::Expression(code.to_owned());
+            template.wanted(["x".to_owned()])["x"].is_optional
+        };
+        let guarded = [
+            "x|default('a')",
+            "x.y | d(1)",
+            "{% if x is defined %}",
+            "x is not defined",
+            "x is undefined",
+            "x|d(1) ~ a.x ~ 'x' ~ \"\\\"x\" ~ xy ~ f(x=1)",
+        ];
+        for guards in guarded {
+            assert!(wanted(guards), "{guards}");
         }
-        for bare in ["x", "x|upper", "x is none", "y if x else z", "x|default(1) ~ x", "x|defaulted"] {
-            assert!(!guarded(bare), "{bare}");
+        for bare in ["x", "x|upper", "x is none", "y if x else z", "x|default(1) ~ x", "x|defaulted", "x == 1"] {
+            assert!(!wanted(bare), "{bare}");
         }
     }
 }

@@ -49,6 +49,17 @@ fn read(size: usize, longest: Duration) {
     measured("a list", &format!("[[@x|a=[{items}]]]"), true, longest);
     measured("a long text", &format!("[[@x|a=\"{}\"]]", "y".repeat(size)), true, longest);
     measured("a long expression", &format!("{{{{ {} }}}}", "(".repeat(size)), false, longest);
+    let mut names = String::new();
+    (0..size / 40).for_each(|number| write!(names, "{{{{ a{number} }}}}[[@b{number}:c{number}]]").unwrap());
+    measured("names", &names, size / 20 <= MOST_PIECES, longest);
+    if let Ok(template) = Template::parse(&names) {
+        let started = Instant::now();
+        let wanted = template.wanted((0..size / 40).map(|number| format!("a{number}")));
+        assert_eq!(wanted.len(), size / 40);
+        assert!(started.elapsed() < longest, "{size} bytes of names: {:?}", started.elapsed());
+    }
+    let open = "[[@x:a{{ b }}]]".repeat(1_001);
+    measured("open names of results", &open, false, longest);
     let mut arguments = "[[@x|".to_owned();
     (0..size / 40).for_each(|number| write!(arguments, "a{number}=1, ").unwrap());
     measured("arguments", &format!("{arguments}]]"), true, longest);

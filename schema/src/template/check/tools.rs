@@ -80,6 +80,27 @@ impl Tools {
         });
     }
 
+    /// One more name by which actions may call a tool that was added; nothing where it was not.
+    ///
+    /// ```
+    /// use mcp_schema::template::{SlotKind, Template, Tools};
+    ///
+    /// let mut tools = Tools::new();
+    /// tools.add("github", "list.repos", "github_list_repos", &serde_json::Value::Null);
+    /// tools.alias("github", "list.repos", "list.repos");
+    /// let template = Template::parse("[[@list.repos:repos]]")?;
+    /// let Some(SlotKind::Action(action)) = template.slots().next().map(|slot| slot.kind) else { panic!("an action") };
+    /// assert_eq!(tools.find(action).map(|tool| tool.prefixed()), Ok("github_list_repos"));
+    /// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+    /// ```
+    pub fn alias(&mut self, server: &str, name: &str, alias: &str) {
+        let Some(place) = self.servers.get(server).and_then(|tools| tools.get(name)) else { return };
+        let known = self.prefixed.entry(alias.to_owned()).or_default();
+        if !known.contains(place) {
+            known.push(*place);
+        }
+    }
+
     /// A tool by its server and its name there.
     #[must_use]
     pub fn named(&self, server: &str, name: &str) -> Option<&Tool> {

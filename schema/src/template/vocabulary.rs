@@ -1,0 +1,217 @@
+//! What minijinja knows by name, and the names that are nobody's.
+
+use super::ast::{Fault, Piece, PieceKind, Place};
+use super::fault::meant;
+use super::words::{Role, Word, words};
+
+/// The filters that templates have, wherever they run: minijinja's own, and `tojson`.
+pub(super) const FILTERS: [&str; 48] = [
+    "abs",
+    "attr",
+    "batch",
+    "bool",
+    "capitalize",
+    "chain",
+    "count",
+    "d",
+    "default",
+    "dictsort",
+    "e",
+    "escape",
+    "first",
+    "float",
+    "format",
+    "groupby",
+    "indent",
+    "int",
+    "items",
+    "join",
+    "last",
+    "length",
+    "lines",
+    "list",
+    "lower",
+    "map",
+    "max",
+    "min",
+    "pprint",
+    "reject",
+    "rejectattr",
+    "replace",
+    "reverse",
+    "round",
+    "safe",
+    "select",
+    "selectattr",
+    "slice",
+    "sort",
+    "split",
+    "string",
+    "sum",
+    "title",
+    "tojson",
+    "trim",
+    "unique",
+    "upper",
+    "zip",
+];
+/// The tests that templates have: minijinja's own, but for those that no word names.
+pub(super) const TESTS: [&str; 36] = [
+    "boolean",
+    "defined",
+    "divisibleby",
+    "endingwith",
+    "eq",
+    "equalto",
+    "escaped",
+    "even",
+    "false",
+    "filter",
+    "float",
+    "ge",
+    "greaterthan",
+    "gt",
+    "in",
+    "int",
+    "integer",
+    "iterable",
+    "le",
+    "lessthan",
+    "lower",
+    "lt",
+    "mapping",
+    "ne",
+    "none",
+    "number",
+    "odd",
+    "safe",
+    "sameas",
+    "sequence",
+    "startingwith",
+    "string",
+    "test",
+    "true",
+    "undefined",
+    "upper",
+];
+/// Words of the language, which name no variable.
+const KEYWORDS: [&str; 22] = [
+    "and",
+    "elif",
+    "else",
+    "endfor",
+    "endif",
+    "endset",
+    "false",
+    "False",
+    "for",
+    "if",
+    "in",
+    "is",
+    "loop",
+    "none",
+    "None",
+    "not",
+    "or",
+    "recursive",
+    "self",
+    "set",
+    "true",
+    "True",
+];
+/// What runs a template calls its own things so.
+pub(super) const RESERVED: &str = "__mcp_";
+
+/// Whether a word of the language, or what begins so, cannot be the name of a variable.
+pub(super) fn is_keyword(name: &str) -> bool {
+    KEYWORDS.contains(&name)
+}
+
+/// What a piece says of filters and tests that there are not, and names that it may not use. None of this is known to
+/// minijinja before the code runs, and by then calls have been made.
+pub(super) fn unknown(piece: &Piece) -> impl Iterator<Item = Fault> {
+    let is_exact = matches!(piece.kind, PieceKind::Expression(_) | PieceKind::Statement(_));
+    piece.codes().into_iter().flat_map(move |(place, code)| {
+        words(code).filter_map(move |word| {
+            let message = fault(&word)?;
+            Some(Fault::new(if is_exact { within(place, code, word.at) } else { place }, message))
+        })
+    })
+}
+
+fn fault(Word { role, text, .. }: &Word<'_>) -> Option<String> {
+    match role {
+        Role::Filter if !FILTERS.contains(text) => Some(format!("there is no filter `{text}`{}", meant(text, FILTERS))),
+        Role::Test if !TESTS.contains(text) => Some(format!("there is no test `{text}`{}", meant(text, TESTS))),
+        Role::Name if text.starts_with(RESERVED) => Some(taken()),
+        _ => None,
+    }
+}
+
+/// What is said of names that begin so.
+pub(super) fn taken() -> String {
+    format!("no name begins with `{RESERVED}`: choose another")
+}
+
+/// The place of a byte of code that begins at a place.
+fn within(place: Place, code: &str, at: usize) -> Place {
+    let before = code.get(..at).unwrap_or_default();
+    let columns = before.rsplit('\n').next().unwrap_or_default().chars().count();
+    match before.matches('\n').count() {
+        0 => Place { line: place.line, column: place.column + columns },
+        lines => Place { line: place.line + lines, column: 1 + columns },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use minijinja::Environment;
+
+    use super::*;
+    use crate::template::Template;
+
+    /// What an environment says of itself: `filters: ["abs", ..]`.
+    fn names(debug: &str, what: &str) -> Vec<String> {
+        let (_, list) =
+            debug.split_once(&format!("{what}: [")).or_else(|| debug.split_once(&format!("{what}: {{"))).unwrap();
+        let (list, _) = list.split_once([']', '}']).unwrap();
+        list.split(", ").map(|name| name.trim_matches('"').to_owned()).collect()
+    }
+
+    #[test]
+    fn the_lists_are_minijinjas() {
+        let debug = format!("{:?}", Environment::new());
+        let is_word = |name: &&String| name.starts_with(|c: char| c.is_ascii_alphabetic());
+        // What features of other crates would add is in none.
+        let (filters, tests) = (names(&debug, "filters"), names(&debug, "tests"));
+        let theirs: Vec<&str> =
+            filters.iter().map(String::as_str).filter(|name| !["tojson", "urlencode"].contains(name)).collect();
+        let ours: Vec<&str> = FILTERS.into_iter().filter(|name| *name != "tojson").collect();
+        assert_eq!(ours, theirs);
+        assert_eq!(TESTS.to_vec(), tests.iter().filter(is_word).map(String::as_str).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_there_is_not_is_said_before_anything_runs() {
+        let said = |text: &str| {
+            let faults = Template::parse(text).unwrap_err();
+            faults.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(said("a {{ x\n ~ y|uper }}"), ["2:6: there is no filter `uper`; did you mean `upper`?"]);
+        assert_eq!(
+            said("{% if x is not definde %}{% endif %}"),
+            ["1:16: there is no test `definde`; did you mean `defined` or `undefined`?"]
+        );
+        assert_eq!(said("{% filter a.b %}{% endfilter %}"), ["1:11: there is no filter `a.b`"]);
+        assert_eq!(said("[[@x|a=1, b=y|frist]]"), ["1:11: there is no filter `frist`; did you mean `first`?"]);
+        assert_eq!(said("{{ __mcp_x }}"), ["1:4: no name begins with `__mcp_`: choose another"]);
+        assert_eq!(said("[[@x:__mcp_y{{ n }}]]"), ["1:6: no name begins with `__mcp_`: choose another"]);
+        assert!(said("[[@__mcp_slot]]")[0].contains("needs a name of its own"));
+        for fine in
+            ["{{ '__mcp_x'|tojson }}", "{{ x.__mcp_y }}", "{{ x is eq 3 and y is not none }}", "[[@x|a=\"__mcp_\"]]"]
+        {
+            assert!(Template::parse(fine).is_ok(), "{fine}");
+        }
+        assert_eq!(said(&"{{ x|y }}".repeat(1_000)).len(), 20);
+    }
+}

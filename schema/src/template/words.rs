@@ -1,0 +1,133 @@
+//! The words in code of minijinja, and what each of them names.
+
+use super::code::is_word;
+
+/// A word outside of texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Word<'c> {
+    pub(super) role: Role,
+    pub(super) text: &'c str,
+    /// In bytes of the code.
+    pub(super) at: usize,
+    /// The code behind it.
+    pub(super) rest: &'c str,
+}
+
+/// What a word names, by what stands before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A variable or a function, or a word of the language.
+    Name,
+    /// `x|upper`, `{% filter upper %}`
+    Filter,
+    /// `x is defined`
+    Test,
+    /// `x.part`
+    Part,
+}
+
+/// The words of an expression or a statement, with its braces or without.
+pub(super) fn words(code: &str) -> Words<'_> {
+    Words { code, at: 0, expected: Role::Name, after_is: false, is_first: code.starts_with("{%") }
+}
+
+pub(super) struct Words<'c> {
+    code: &'c str,
+    at: usize,
+    /// What the next word is.
+    expected: Role,
+    /// Whether it is `not`, maybe.
+    after_is: bool,
+    /// Whether no word of a statement has come yet.
+    is_first: bool,
+}
+
+impl<'c> Iterator for Words<'c> {
+    type Item = Word<'c>;
+
+    fn next(&mut self) -> Option<Word<'c>> {
+        loop {
+            let rest = self.code.get(self.at..)?;
+            let first = rest.chars().next()?;
+            if is_word(first) {
+                if let Some(word) = self.word(rest) {
+                    return Some(word);
+                }
+                continue;
+            }
+            self.at += match first {
+                '"' | '\'' => text(rest, first),
+                _ => first.len_utf8(),
+            };
+            if !first.is_whitespace() {
+                self.after_is = false;
+                self.expected = match first {
+                    '.' => Role::Part,
+                    '|' => Role::Filter,
+                    _ => Role::Name,
+                };
+            }
+        }
+    }
+}
+
+impl<'c> Words<'c> {
+    /// Passes a word, or a number.
+    fn word(&mut self, rest: &'c str) -> Option<Word<'c>> {
+        let role = std::mem::replace(&mut self.expected, Role::Name);
+        let is_dotted = matches!(role, Role::Filter | Role::Test);
+        let belongs = |c: char| is_word(c) || (c == '.' && is_dotted);
+        let length = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
+        let (text, rest) = rest.split_at_checked(length)?;
+        let word = Word { role, text, at: self.at, rest };
+        self.at += length;
+        let is_first = std::mem::take(&mut self.is_first);
+        let after_is = std::mem::take(&mut self.after_is);
+        match (role, text) {
+            (Role::Name, "filter") if is_first => self.expected = Role::Filter,
+            (Role::Name, "is") => (self.expected, self.after_is) = (Role::Test, true),
+            (Role::Test, "not") if after_is => {
+                self.expected = Role::Test;
+                return None;
+            }
+            _ => {}
+        }
+        (!text.starts_with(|c: char| c.is_ascii_digit())).then_some(word)
+    }
+}
+
+/// How long a text is, with its quotes.
+fn text(code: &str, quote: char) -> usize {
+    let mut escaped = true; // The quote itself.
+    for (index, c) in code.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            _ if c == quote => return index + 1,
+            _ => {}
+        }
+    }
+    code.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(role: Role, code: &str) -> Vec<&str> {
+        words(code).filter(|word| word.role == role).map(|word| word.text).collect()
+    }
+
+    #[test]
+    fn every_word_is_what_stands_before_it_says() {
+        let code = r#"{{ a.b + b['c\'d'] ~ "e" ~ x_1|f1 | f2("g", h)|n.s is not t1 and y is t2(z) or 1.5e3 }}"#;
+        assert_eq!(of(Role::Name, code), ["a", "b", "x_1", "h", "is", "and", "y", "is", "z", "or"]);
+        assert_eq!(of(Role::Filter, code), ["f1", "f2", "n.s"]);
+        assert_eq!(of(Role::Test, code), ["t1", "t2"]);
+        assert_eq!(of(Role::Part, code), ["b"]);
+        assert_eq!(of(Role::Filter, "{%- filter upper|lower -%}"), ["upper", "lower"]);
+        assert_eq!(of(Role::Name, "filter upper"), ["filter", "upper"]);
+        let last = words("x\n is\n known").last().unwrap();
+        assert_eq!((last.role, last.text, last.at, last.rest), (Role::Test, "known", 7, ""));
+    }
+}
