@@ -44,7 +44,7 @@ impl Proxy {
     /// # async fn serve(proxy: Proxy) -> Result<(), Box<dyn std::error::Error>> {
     /// let server = proxy.serve_http(HttpOptions::new().bearer(std::env::var("PROXY_TOKEN")?)).await?;
     /// println!("{}", server.url()); // http://127.0.0.1:49152/mcp
-    /// server.until(async { _ = tokio::signal::ctrl_c().await }).await;
+    /// server.until(tokio::time::sleep(std::time::Duration::from_secs(3600))).await;
     /// # Ok(())
     /// # }
     /// ```
