@@ -203,19 +203,19 @@ fn hostile_text_becomes_neither_code_nor_a_terminal_escape() {
 
 #[test]
 fn what_minijinja_would_say_while_it_runs_is_said_before() {
-    let expanded = expand("[[@github_list_commits:commits|owner=\"a\"]]\n{{ commits|frist }}");
-    assert!(expanded.contains("there is no filter `frist`; did you mean `first`?"), "{expanded}");
-    assert!(expanded.contains("prompts/triage.md:2:12"), "{expanded}");
-    let expanded = expand("{% for a in [1] %}{% break %}{% endfor %}");
-    assert!(expanded.contains("`{% break %}` is not known here"), "{expanded}");
+    let said = refuse("[[@github_list_commits:commits|owner=\"a\"]]\n{{ commits|frist }}");
+    assert!(said.contains("there is no filter `frist`; did you mean `first` or `list`?"), "{said}");
+    assert!(said.contains("prompts/triage.md:2:12"), "{said}");
+    let said = refuse("{% for a in [1] %}{% break %}{% endfor %}");
+    assert!(said.contains("`{% break %}` is not known here"), "{said}");
 }
 
 #[test]
 fn twenty_faults_are_told_and_no_more() {
-    let expanded = expand(&"[[@github_list_comits:x]]\n".repeat(5_000));
-    assert_eq!(expanded.matches("compile_error").count(), 20);
-    let expanded = expand(&"{{ a b }}\n<checkpoint>".repeat(5_000));
-    assert_eq!(expanded.matches("compile_error").count(), 20);
+    let said = refuse(&"[[@github_list_comits:x]]\n".repeat(5_000));
+    assert_eq!(said.matches("compile_error").count(), 20);
+    let said = refuse(&"{{ a b }}\n<checkpoint>".repeat(5_000));
+    assert_eq!(said.matches("compile_error").count(), 20);
 }
 
 #[test]
