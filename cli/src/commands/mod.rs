@@ -5,6 +5,7 @@ mod assignments;
 mod call;
 mod called_servers;
 mod check;
+mod completions;
 mod diff;
 mod doctor;
 mod expand;
@@ -12,6 +13,8 @@ mod faults;
 mod import;
 mod init;
 mod list;
+mod prompt;
+mod resource;
 mod run;
 mod serve;
 mod shapes;
@@ -42,11 +45,15 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::Doctor(servers) => until_interrupted(doctor::run(config, &servers, output)),
         Command::Expand(expand) => expand::run(config, &expand, output),
         Command::Call(call) => until_interrupted(call::run(config, call, output)),
+        Command::Resource(resource) => until_interrupted(resource::run(config, resource.command, output)),
+        Command::Prompt(prompt) => until_interrupted(prompt::run(config, prompt.command, output)),
         Command::Run(run) => {
             let input = run::Input::read(&run)?;
             until_interrupted(run::run(config, &run, input, output))
         }
         Command::Serve(serve) => serve::run(config, &serve, output),
+        Command::Completions(completions) => completions::run(completions.shell, output),
+        Command::Man(man) => completions::man(&man.folder, output),
     }
 }
 
