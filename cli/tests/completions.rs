@@ -55,7 +55,7 @@ fn complete(project: &Project, words: &[&str]) -> Vec<String> {
 #[test]
 fn each_place_is_completed() {
     let project = project();
-    let cases: [(&[&str], &[&str]); 15] = [
+    let cases: [(&[&str], &[&str]); 18] = [
         (&["comp"], &["completions"]),
         (&["call", "gi"], &["github", "gitlab"]),
         (&["list", "gith"], &["github"]),
@@ -67,6 +67,10 @@ fn each_place_is_completed() {
         (&["call", "github", "list_issues", "--owner", "x", "--no-d"], &["--no-draft"]),
         (&["call", "github", "list_issues", "--state", ""], &["open", "closed"]),
         (&["call", "github", "list_issues", "--state=c"], &["--state=closed"]),
+        // As bash breaks words.
+        (&["call", "github", "list_issues", "--state", "=", "c"], &["closed"]),
+        (&["resource", "read", "github", "note", ":", "/"], &["///"]),
+        (&["--config", "=", "mcp.toml", "call", "gith"], &["github"]),
         (&["call", "github", "list_issues", "--arg", "f"], &["format="]),
         (&["prompt", "get", "github", "g"], &["greet"]),
         (&["prompt", "get", "github", "greet", "--w"], &["--who"]),

@@ -1,6 +1,7 @@
 //! Completion in shells, which run the program with `COMPLETE` set: what may stand where the cursor is. It reads files, asks
 //! nobody, writes nothing, and says nothing of what is wrong with them.
 
+mod bash;
 mod known;
 mod words;
 
@@ -12,6 +13,7 @@ use std::process::ExitCode;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::ArgValueCandidates;
+use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
 use mcp_schema::flags::{Flag, Flags};
 
 use crate::args::{Arguments, BehindPrompt};
@@ -19,6 +21,8 @@ use crate::flags::{own_options, own_options_of, prompt_schema};
 use known::{Known, Offered, is_harmless, one_line};
 use words::Said;
 
+/// What shells set to the name of theirs.
+const VARIABLE: &str = "COMPLETE";
 /// The arguments that name servers of the configuration.
 const SERVER_ARGUMENTS: [&str; 2] = ["server", "servers"];
 /// The commands of which these are servers of somewhere else.
@@ -26,10 +30,21 @@ const WITHOUT_SERVERS: [&str; 2] = ["add", "import"];
 
 /// Answers a shell; `None` where none asks.
 pub(crate) fn answer() -> Option<ExitCode> {
-    let said: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(2).collect();
+    if std::env::var_os(VARIABLE).is_none_or(|shell| shell.is_empty() || shell == "0") {
+        return None;
+    }
     // What registers itself has no words.
     let is_asked = std::env::args_os().any(|word| word == "--");
-    let completed = CompleteEnv::with_factory(|| command(&said))
+    let words: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(1).collect();
+    let words = match std::env::var_os(VARIABLE) {
+        Some(shell) if bash::Bash.is(&shell.to_string_lossy()) => {
+            bash::joined(&words, bash::index().unwrap_or_default()).0
+        }
+        _ => words,
+    };
+    let completed = CompleteEnv::with_factory(|| command(words.get(1..).unwrap_or_default()))
+        .var(VARIABLE)
+        .shells(Shells(&[&bash::Bash, &Elvish, &Fish, &Powershell, &Zsh]))
         .try_complete(std::env::args_os(), std::env::current_dir().ok().as_deref());
     match completed {
         Ok(false) => None,
