@@ -79,10 +79,137 @@ pub(crate) enum Command {
     Call(Call),
     /// Learn the type of a tool's result from results, and write it to the server's overrides.
     Learn(Learn),
+    /// List or read the resources of a server.
+    Resource(Resource),
+    /// List or get the prompts of a server.
+    Prompt(Prompt),
     /// Run a template: text whose actions call tools.
     Run(Run),
     /// Serve the tools of servers again as one MCP server, over stdin and stdout or over HTTP.
     Serve(Serve),
+    /// Print the line that teaches a shell to complete commands, servers, tools and their flags.
+    Completions(Completions),
+    /// Write the man pages to a folder: for packages.
+    #[command(hide = true)]
+    Man(Man),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell whose start-up file the line belongs into.
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+    Powershell,
+    Elvish,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// The folder; it is made where it is not there.
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Resource {
+    #[command(subcommand)]
+    pub(crate) command: ResourceCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ResourceCommand {
+    /// List the resources and resource templates that a server has now.
+    List(OneServer),
+    /// Read a resource: text to stdout.
+    Read(ReadResource),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Prompt {
+    #[command(subcommand)]
+    pub(crate) command: PromptCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PromptCommand {
+    /// List the prompts that a server has now, with their arguments.
+    List(OneServer),
+    /// Get a prompt: the texts of its messages to stdout.
+    Get(GetPrompt),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OneServer {
+    /// A server of the configuration.
+    #[arg(value_name = "SERVER")]
+    pub(crate) server: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReadResource {
+    /// A server of the configuration.
+    #[arg(value_name = "SERVER")]
+    pub(crate) server: String,
+    /// The resource's URI.
+    #[arg(value_name = "URI")]
+    pub(crate) uri: String,
+    #[command(flatten)]
+    pub(crate) options: OfferOptions,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    override_usage = "mcp-bindgen prompt get [OPTIONS] SERVER NAME [--NAME VALUE | --args JSON]...",
+    after_help = "The flags of a prompt: `mcp-bindgen prompt get SERVER NAME --help`. The options above can stand behind NAME \
+                  as well."
+)]
+pub(crate) struct GetPrompt {
+    #[command(flatten)]
+    pub(crate) options: OfferOptions,
+    /// A server of the configuration.
+    #[arg(value_name = "SERVER")]
+    pub(crate) server: String,
+    /// The prompt's name on the server, and its flags.
+    #[arg(value_name = "NAME", required = true, num_args = 1.., trailing_var_arg = true)]
+    pub(crate) words: Vec<OsString>,
+}
+
+/// What reading a resource and getting a prompt take.
+#[derive(Debug, Default, Args)]
+pub(crate) struct OfferOptions {
+    /// How long to wait for the answer: `500ms`, `30s`, `2m`.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Write images, audio and other data of the answer to files in this folder.
+    #[arg(short = 'o', value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// The options that may stand behind the name of a prompt.
+#[derive(Debug, Default, Parser)]
+#[command(name = "mcp-bindgen prompt get", no_binary_name = true, disable_help_flag = true)]
+pub(crate) struct BehindPrompt {
+    #[arg(long)]
+    pub(crate) config: Option<PathBuf>,
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[arg(long, value_enum)]
+    pub(crate) color: Option<Colour>,
+    #[arg(short, long)]
+    pub(crate) help: bool,
+    #[command(flatten)]
+    pub(crate) options: OfferOptions,
 }
 
 #[derive(Debug, Args)]
@@ -333,6 +460,7 @@ impl Command {
         let known: &[Format] = match self {
             Self::Check(_) => &[Format::Text, Format::Json, Format::Markdown, Format::Github],
             Self::List(list) if !list.shapes => &[Format::Text, Format::Json, Format::Markdown, Format::Html],
+            Self::Completions(_) | Self::Man(_) => &[Format::Text],
             _ => &[Format::Text, Format::Json],
         };
         if known.contains(&format) {
@@ -422,5 +550,6 @@ mod tests {
     fn the_definition_is_sound() {
         super::Arguments::command().debug_assert();
         super::Behind::command().debug_assert();
+        super::BehindPrompt::command().debug_assert();
     }
 }

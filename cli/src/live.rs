@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use mcp_model::{Config, ServerConfig, Snapshot};
-use mcp_runtime::{Client, ClientOptions, ConnectError, ConnectErrorKind};
+use mcp_runtime::{CallError, Client, ClientOptions, ConnectError, ConnectErrorKind};
 use tokio::task::JoinSet;
 
 use crate::exit::Failure;
@@ -78,4 +78,14 @@ pub(crate) fn failure(error: ConnectError, server: &ServerConfig) -> Failure {
         ));
     }
     failure
+}
+
+/// A failed request; where the connection failed, as that.
+pub(crate) fn call_failure(error: CallError, server: &ServerConfig) -> Failure {
+    if let CallError::NotConnected { source: Some(cause), .. } = &error
+        && let Some(error) = cause.downcast_ref::<ConnectError>()
+    {
+        return failure(error.clone(), server);
+    }
+    error.into()
 }

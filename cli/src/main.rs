@@ -2,6 +2,7 @@
 
 mod args;
 mod commands;
+mod completion;
 mod config_file;
 mod diagnostics;
 mod doctor;
@@ -26,6 +27,10 @@ use crate::args::Arguments;
 use crate::output::Output;
 
 fn main() -> ExitCode {
+    // Shells ask here, and want an answer and nothing else.
+    if let Some(exit) = completion::answer() {
+        return exit;
+    }
     let arguments = Arguments::parse();
     let mut output = Output::standard(&arguments);
     trace::begin(arguments.verbose);

@@ -5,6 +5,7 @@ mod assignments;
 mod call;
 mod called_servers;
 mod check;
+mod completions;
 mod diff;
 mod doctor;
 mod expand;
@@ -13,6 +14,8 @@ mod import;
 mod init;
 mod learn;
 mod list;
+mod prompt;
+mod resource;
 mod run;
 mod serve;
 mod shapes;
@@ -47,11 +50,15 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
             let plan = learn::Plan::new(config, learn, output)?;
             until_interrupted(learn::run(plan, output))
         }
+        Command::Resource(resource) => until_interrupted(resource::run(config, resource.command, output)),
+        Command::Prompt(prompt) => until_interrupted(prompt::run(config, prompt.command, output)),
         Command::Run(run) => {
             let input = run::Input::read(&run)?;
             until_interrupted(run::run(config, &run, input, output))
         }
         Command::Serve(serve) => serve::run(config, &serve, output),
+        Command::Completions(completions) => completions::run(completions.shell, output),
+        Command::Man(man) => completions::man(&man.folder, output),
     }
 }
 

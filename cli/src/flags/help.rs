@@ -11,15 +11,15 @@ const INDENT: &str = "          ";
 const LONGEST_DESCRIPTION: usize = 600;
 const MOST_VALUES: usize = 20;
 
-/// The help of a tool. All that it shows of the server's is made harmless.
-pub(crate) fn help(server: &str, tool: &str, described: &Value, flags: &Flags) -> String {
+/// The help of a tool or prompt, which a command takes. All that it shows of the server's is made harmless.
+pub(crate) fn help(command: &str, server: &str, tool: &str, described: &Value, flags: &Flags) -> String {
     let width = help_width();
     let mut lines = Vec::new();
     let said = described.get("description").and_then(Value::as_str).unwrap_or_default();
     let about = format!("{server}/{}: {}", printable(tool), one_line(said));
     lines.extend(wrapped(about.trim_end_matches([':', ' ']), width));
     lines.push(String::new());
-    lines.extend(wrapped(&usage(server, tool, flags), width.saturating_sub(4)).iter().enumerate().map(
+    lines.extend(wrapped(&usage(command, server, tool, flags), width.saturating_sub(4)).iter().enumerate().map(
         |(index, line)| {
             if index == 0 { line.clone() } else { format!("    {line}") }
         },
@@ -31,12 +31,13 @@ pub(crate) fn help(server: &str, tool: &str, described: &Value, flags: &Flags) -
             flags.iter().for_each(|flag| entry(flag, width, &mut lines));
         }
     }
-    let mut more =
+    let mut more = format!(
         "Every flag can be `--NAME:=JSON` as well, and a value `@FILE` where it is text. `--args JSON` gives all \
-                    arguments at once. Options of `mcp-bindgen call` can stand here too."
-            .to_owned();
+                    arguments at once. Options of `mcp-bindgen {command}` can stand here too."
+    );
     if flags.list().is_empty() {
-        more = "The tool declares no arguments. Options of `mcp-bindgen call` can stand here too.".to_owned();
+        let kind = if command == "call" { "tool" } else { "prompt" };
+        more = format!("The {kind} declares no arguments. Options of `mcp-bindgen {command}` can stand here too.");
     }
     if flags.takes_undeclared() {
         more.push_str(" `--arg NAME=VALUE` sends an argument that is not declared.");
@@ -53,8 +54,8 @@ fn inert(line: &str) -> String {
     if text.starts_with("::") || text.starts_with("##[") { format!("{indent}\\{text}") } else { line.to_owned() }
 }
 
-fn usage(server: &str, tool: &str, flags: &Flags) -> String {
-    let mut words = vec![format!("Usage: mcp-bindgen call {server} {}", super::command_line([&*printable(tool)]))];
+fn usage(command: &str, server: &str, tool: &str, flags: &Flags) -> String {
+    let mut words = vec![format!("Usage: mcp-bindgen {command} {server} {}", super::command_line([&*printable(tool)]))];
     let required = flags.list().iter().filter(|flag| flag.is_required && flag.path.len() == 1);
     words.extend(required.map(|flag| printable(&flag.usage())));
     if flags.list().iter().any(|flag| !flag.is_required) || flags.takes_undeclared() {

@@ -1,6 +1,7 @@
 //! The flags of tools at the command line: which options stay the program's own, and what help shows.
 
 mod help;
+mod prompt;
 mod shell;
 mod width;
 
@@ -11,13 +12,18 @@ use crate::args::Behind;
 use crate::exit::Failure;
 
 pub(crate) use help::help;
+pub(crate) use prompt::prompt_schema;
 pub(crate) use shell::command_line;
 pub(crate) use width::{cut, terminal_width};
 
 /// The options that no property of a tool can have.
 pub(crate) fn own_options() -> Vec<OwnOption> {
-    let command = Behind::command();
-    command.get_arguments().filter_map(own_option).collect()
+    own_options_of::<Behind>()
+}
+
+/// The options of a command that may stand behind a name whose flags a server decides.
+pub(crate) fn own_options_of<P: CommandFactory>() -> Vec<OwnOption> {
+    P::command().get_arguments().filter_map(own_option).collect()
 }
 
 fn own_option(argument: &clap::Arg) -> Option<OwnOption> {
@@ -31,8 +37,8 @@ fn own_option(argument: &clap::Arg) -> Option<OwnOption> {
 }
 
 /// Reads the program's own options from behind the name of a tool.
-pub(crate) fn behind(words: &[String]) -> Result<Behind, Failure> {
-    Behind::try_parse_from(words).map_err(|error| {
+pub(crate) fn behind<P: Parser>(words: &[String]) -> Result<P, Failure> {
+    P::try_parse_from(words).map_err(|error| {
         let said = error.render().to_string();
         Failure::usage(said.strip_prefix("error: ").unwrap_or(&said).trim_end().to_owned())
     })

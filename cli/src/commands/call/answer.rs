@@ -3,7 +3,7 @@
 use mcp_runtime::{Content, ToolResult};
 use serde_json::{Map, Value};
 
-use super::files::{blob, size};
+use super::files::blob;
 use crate::exit::Failure;
 use crate::output::Output;
 
@@ -26,9 +26,9 @@ pub(super) fn print(result: &ToolResult, is_written: bool, output: &mut Output) 
     Ok(())
 }
 
-fn described(content: &Content) -> String {
+pub(in crate::commands) fn described(content: &Content) -> String {
     if let Some(blob) = blob(content) {
-        return format!("[{} {}, {}: `-o DIR` writes it to a file]", blob.kind, blob.mime_type, size(blob.data));
+        return blob.described();
     }
     match content {
         Content::Text { text, .. } => text.clone(),

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcp_model::{printable, write_if_changed};
-use mcp_runtime::{Content, ToolResult};
+use mcp_runtime::Content;
 use serde_json::Value;
 
 use crate::exit::Failure;
 use crate::output::Output;
 
-/// Names of files are cut to so many characters of the tool's.
+/// Names of files are cut to so many characters of what they come from.
 const LONGEST_NAME: usize = 60;
 /// So many files of one name are there at most.
 const MOST_FILES: usize = 10_000;
@@ -36,14 +36,21 @@ const EXTENSIONS: [(&str, &str); 16] = [
 ];
 
 /// Data in base64.
-pub(super) struct Blob<'c> {
-    pub(super) kind: &'static str,
-    pub(super) mime_type: &'c str,
-    pub(super) data: &'c str,
+pub(in crate::commands) struct Blob<'c> {
+    pub(in crate::commands) kind: &'static str,
+    pub(in crate::commands) mime_type: &'c str,
+    pub(in crate::commands) data: &'c str,
+}
+
+impl Blob<'_> {
+    /// What stands for it where it is not written.
+    pub(in crate::commands) fn described(&self) -> String {
+        format!("[{} {}, {}: `-o DIR` writes it to a file]", self.kind, self.mime_type, size(self.data))
+    }
 }
 
 /// The data of a block; `None` where it is text or a link.
-pub(super) fn blob(content: &Content) -> Option<Blob<'_>> {
+pub(in crate::commands) fn blob(content: &Content) -> Option<Blob<'_>> {
     match content {
         Content::Image { data, mime_type, .. } => Some(Blob { kind: "image", mime_type, data }),
         Content::Audio { data, mime_type, .. } => Some(Blob { kind: "audio", mime_type, data }),
@@ -57,7 +64,7 @@ pub(super) fn blob(content: &Content) -> Option<Blob<'_>> {
 }
 
 /// How much data there is.
-pub(super) fn size(data: &str) -> String {
+fn size(data: &str) -> String {
     let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
     let bytes = (data.len() / 4 * 3).saturating_sub(padding);
     match bytes {
@@ -67,13 +74,18 @@ pub(super) fn size(data: &str) -> String {
 }
 
 /// Writes each to a file of its own, and says where. No file that is there is overwritten.
-pub(super) fn write(result: &ToolResult, folder: &Path, output: &mut Output) -> Result<(), Failure> {
-    for blob in result.content.iter().filter_map(blob) {
+pub(in crate::commands) fn write<'b>(
+    blobs: impl IntoIterator<Item = Blob<'b>>,
+    name: &str,
+    folder: &Path,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    for blob in blobs {
         let Ok(bytes) = STANDARD.decode(blob.data) else {
             output.warning(&format!("the {} of type {} is not base64, and not written", blob.kind, blob.mime_type));
             continue;
         };
-        let path = free(folder, &result.tool, blob.mime_type)?;
+        let path = free(folder, name, blob.mime_type)?;
         write_if_changed(&path, &bytes)?;
         let (path, mime_type) = (path.display(), printable(blob.mime_type));
         output.status("Wrote", &format!("{path} ({mime_type}, {})", size(blob.data)));
@@ -81,9 +93,9 @@ pub(super) fn write(result: &ToolResult, folder: &Path, output: &mut Output) -> 
     Ok(())
 }
 
-fn free(folder: &Path, tool: &str, mime_type: &str) -> Result<PathBuf, Failure> {
+fn free(folder: &Path, name: &str, mime_type: &str) -> Result<PathBuf, Failure> {
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
-    let name: String = tool.chars().take(LONGEST_NAME).map(|c| if is_plain(c) { c } else { '_' }).collect();
+    let name: String = name.chars().take(LONGEST_NAME).map(|c| if is_plain(c) { c } else { '_' }).collect();
     // Parameters, such as a charset, say nothing of the extension.
     let mime_type = mime_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let extension = EXTENSIONS.iter().find(|(known, _)| *known == mime_type).map_or("bin", |(_, extension)| extension);

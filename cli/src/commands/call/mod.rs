@@ -1,18 +1,18 @@
 //! `call`: one call of one tool, whose flags come from its schema.
 
-mod answer;
+pub(super) mod answer;
 mod approval;
 mod ask;
-mod files;
+pub(super) mod files;
 mod progress;
-mod request;
+pub(super) mod request;
 mod tool;
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use mcp_model::{Snapshot, printable};
-use mcp_runtime::{CallError, CallOptions, CallTool, Client, ClientOptions, ConnectError, ToolCall, ToolResult};
+use mcp_runtime::{CallOptions, CallTool, Client, ClientOptions, ToolCall, ToolResult};
 use mcp_schema::flags::{Flags, OwnOption};
 use serde_json::{Map, Value, json};
 
@@ -35,7 +35,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
     let own = own_options();
     // A word that begins with two dashes is never a value, so these can be told before the tool is known.
     let long = own.iter().filter_map(OwnOption::without_letter);
-    let early = behind(&Flags::new(&Value::Null, long).split(words).own)?;
+    let early: args::Behind = behind(&Flags::new(&Value::Null, long).split(words).own)?;
     output.format = early.format.unwrap_or(output.format);
     if !matches!(output.format, Format::Text | Format::Json) {
         return Err(Failure::usage("`call` has the formats `text` and `json`"));
@@ -80,9 +80,9 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         };
         let flags = Flags::new(described.schema(), own);
         let split = flags.split(words);
-        let late = behind(&split.own)?;
+        let late: args::Behind = behind(&split.own)?;
         if late.help {
-            output.data(&help(&server.name, tool, &described.tool, &flags))?;
+            output.data(&help("call", &server.name, tool, &described.tool, &flags))?;
             return Ok(Exit::Done);
         }
         options.output = late.options.output.or(options.output);
@@ -93,7 +93,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
             true => ask::complete(flags, given).await?,
             false => (flags, given),
         };
-        let (flags, arguments) = request::read(flags, given, &server.name, tool).await?;
+        let (flags, arguments) = request::read(flags, given, ["call", &server.name, tool]).await?;
         request::check(&described, &arguments, output)?;
         if options.dry_run {
             let equivalent = equivalent(config_path, &server.name, tool, &flags.print(&arguments));
@@ -107,7 +107,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         }
         let result = answered(&client, tool, arguments, output).await?;
         if let Some(folder) = &options.output {
-            files::write(&result, folder, output)?;
+            files::write(result.content.iter().filter_map(files::blob), &result.tool, folder, output)?;
         }
         answer::print(&result, options.output.is_some(), output)?;
         if result.is_error {
@@ -142,12 +142,7 @@ pub(super) async fn answered(
         }
     };
     output.end_transient();
-    if let Err(CallError::NotConnected { source: Some(cause), .. }) = &outcome
-        && let Some(error) = cause.downcast_ref::<ConnectError>()
-    {
-        return Err(live::failure(error.clone(), client.config()));
-    }
-    Ok(outcome?)
+    outcome.map_err(|error| live::call_failure(error, client.config()))
 }
 
 /// What is said behind the tool's name, and where nothing is, before it.

@@ -13,12 +13,11 @@ use crate::exit::Failure;
 use crate::flags::command_line;
 use crate::output::Output;
 
-/// Reads the flags of a tool, and gives them back with the arguments.
-pub(super) async fn read(
+/// Reads the flags of a tool or prompt, and gives them back with the arguments; `of` is the command, the server, the name.
+pub(in crate::commands) async fn read(
     flags: Flags,
     words: Vec<String>,
-    server: &str,
-    tool: &str,
+    of: [&str; 3],
 ) -> Result<(Flags, Map<String, Value>), Failure> {
     // The standard input may take its time, and is not to keep the program from ending meanwhile.
     let (flags, read) = apart(move || {
@@ -28,14 +27,15 @@ pub(super) async fn read(
     .await?;
     match read {
         Ok(arguments) => Ok((flags, arguments)),
-        Err(faults) => Err(usage(&faults, server, tool)),
+        Err(faults) => Err(usage(&faults, of)),
     }
 }
 
 /// All that is wrong, at once.
-fn usage(faults: &[FlagFault], server: &str, tool: &str) -> Failure {
+fn usage(faults: &[FlagFault], [command, server, name]: [&str; 3]) -> Failure {
     let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
-    let help = command_line(["mcp-bindgen", "call", server, &printable(tool), "--help"]);
+    let help =
+        command_line(["mcp-bindgen"].into_iter().chain(command.split(' ')).chain([server, &printable(name), "--help"]));
     Failure::usage(format!("{}\n  = help: `{help}` lists the flags", said.join("\nerror: ")))
 }
 

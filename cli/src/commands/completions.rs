@@ -1,0 +1,36 @@
+//! `completions` and `man`: what packages and shells take from the program.
+
+use std::path::Path;
+
+use clap::CommandFactory;
+
+use crate::args::{Arguments, Shell};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// Prints the line for a shell's start-up file. It asks the program each time: a script that is kept would complete what an
+/// older version had.
+pub(crate) fn run(shell: Shell, output: &mut Output) -> Result<Exit, Failure> {
+    let (file, line) = match shell {
+        Shell::Bash => ("~/.bashrc", r#"eval "$(COMPLETE=bash mcp-bindgen)""#),
+        Shell::Zsh => ("~/.zshrc, below compinit", r#"eval "$(COMPLETE=zsh mcp-bindgen)""#),
+        Shell::Fish => ("~/.config/fish/config.fish", "COMPLETE=fish mcp-bindgen | source"),
+        Shell::Powershell => (
+            "$PROFILE",
+            r#"$env:COMPLETE = "powershell"; mcp-bindgen | Out-String | Invoke-Expression; Remove-Item Env:\COMPLETE"#,
+        ),
+        Shell::Elvish => ("~/.config/elvish/rc.elv", "eval (E:COMPLETE=elvish mcp-bindgen | slurp)"),
+    };
+    output.status("Add", &format!("this line to {file}"));
+    output.exact(line)?;
+    Ok(Exit::Done)
+}
+
+/// Writes a man page for each command.
+pub(crate) fn man(folder: &Path, output: &mut Output) -> Result<Exit, Failure> {
+    let failed = |error| Failure::new(format!("{}: {error}", folder.display()));
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    clap_mangen::generate_to(Arguments::command(), folder).map_err(failed)?;
+    output.status("Wrote", &format!("the man pages to {}", folder.display()));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,135 @@
+//! `prompt`: messages that a server writes for a model.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use mcp_model::{nearest, printable};
+use mcp_runtime::{Client, ClientOptions, GetPrompt, PromptRequest};
+use mcp_schema::flags::{Flags, OwnOption};
+use serde_json::{Map, Value, json};
+
+use super::call::{answer, files, request};
+use super::resource::{asked, client, line, patience};
+use crate::args::{self, BehindPrompt, Format, OfferOptions, PromptCommand};
+use crate::exit::{Exit, Failure};
+use crate::flags::{behind, help, own_options_of, prompt_schema};
+use crate::live;
+use crate::output::Output;
+use crate::trace;
+
+pub(crate) async fn run(config: Option<&Path>, command: PromptCommand, output: &mut Output) -> Result<Exit, Failure> {
+    match command {
+        PromptCommand::List(args::OneServer { server }) => {
+            let client = client(config, &server, ClientOptions::new(), output)?;
+            live::closing(client.clone(), list(&client, output)).await
+        }
+        PromptCommand::Get(get) => got(config, get, output).await,
+    }
+}
+
+async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
+    let prompts = client.list_prompts_raw().await.map_err(|error| live::failure(error, client.config()))?;
+    if output.json() {
+        output.data_json(&json!({ "server": client.name(), "prompts": prompts }))?;
+        return Ok(Exit::Done);
+    }
+    if prompts.is_empty() {
+        output.status("Found", &format!("no prompts of server `{}`", client.name()));
+    }
+    for prompt in &prompts {
+        let flags = Flags::new(&prompt_schema(prompt), own_options_of::<BehindPrompt>());
+        output.data(&line(prompt, "name", &["title"]))?;
+        for flag in flags.list() {
+            let usage = printable(&flag.usage());
+            output.data(&if flag.is_required { format!("    {usage}") } else { format!("    [{usage}]") })?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -> Result<Exit, Failure> {
+    let words = get.words.into_iter().map(OsString::into_string).collect::<Result<Vec<_>, _>>();
+    let words = words.map_err(|word| Failure::usage(format!("`{}` is not UTF-8 text", word.to_string_lossy())))?;
+    let Some((name, words)) = words.split_first() else {
+        return Err(Failure::usage("the name of a prompt is missing"));
+    };
+    let own = own_options_of::<BehindPrompt>();
+    // A word that begins with two dashes is never a value, so these can be told before the prompt is known.
+    let long = own.iter().filter_map(OwnOption::without_letter);
+    let early: BehindPrompt = behind(&Flags::new(&Value::Null, long).split(words).own)?;
+    output.format = early.format.unwrap_or(output.format);
+    if !matches!(output.format, Format::Text | Format::Json) {
+        return Err(Failure::usage("`prompt get` has the formats `text` and `json`"));
+    }
+    output.changes(early.quiet, early.color);
+    trace::begin(early.verbose);
+    let mut options = OfferOptions {
+        timeout: early.options.timeout.or(get.options.timeout),
+        output: early.options.output.or(get.options.output),
+    };
+
+    let client = client(early.config.as_deref().or(config), &get.server, asked(&options), output)?;
+    live::closing(client.clone(), async {
+        let prompts = client.list_prompts_raw().await.map_err(|error| live::failure(error, client.config()))?;
+        let Some(prompt) = prompts.iter().find(|prompt| name_of(prompt) == Some(name)) else {
+            return Err(unknown(&client, &prompts, name));
+        };
+        let flags = Flags::new(&prompt_schema(prompt), own);
+        let split = flags.split(words);
+        let late: BehindPrompt = behind(&split.own)?;
+        if late.help {
+            output.data(&help("prompt get", client.name(), name, prompt, &flags))?;
+            return Ok(Exit::Done);
+        }
+        options.output = late.options.output.or(options.output);
+        let (_, arguments) = request::read(flags, split.rest, ["prompt get", client.name(), name]).await?;
+        texts_alone(&arguments)?;
+        let request = PromptRequest::new(client.name().to_owned(), name.clone(), arguments).with(patience(&options));
+        let result = client.get_prompt(request).await.map_err(|error| live::call_failure(error, client.config()))?;
+        if let Some(folder) = &options.output {
+            let blobs = result.messages.iter().filter_map(|message| files::blob(&message.content));
+            files::write(blobs, name, folder, output)?;
+        }
+        if output.json() {
+            let mut json = json!({ "server": client.name(), "prompt": name });
+            if let (Value::Object(json), Value::Object(sent)) = (&mut json, result.to_json()) {
+                json.extend(sent);
+            }
+            output.data_json(&json)?;
+            return Ok(Exit::Done);
+        }
+        for message in &result.messages {
+            // Whose it is matters only where there are several.
+            if result.messages.len() > 1 && !message.role.is_empty() {
+                output.data(&format!("{}:", printable(&message.role)))?;
+            }
+            if options.output.is_none() || files::blob(&message.content).is_none() {
+                output.data(&answer::described(&message.content))?;
+            }
+        }
+        Ok(Exit::Done)
+    })
+    .await
+}
+
+fn name_of(prompt: &Value) -> Option<&str> {
+    prompt.get("name")?.as_str()
+}
+
+/// The protocol has texts for the arguments of prompts, and nothing else.
+fn texts_alone(arguments: &Map<String, Value>) -> Result<(), Failure> {
+    match arguments.iter().find(|(_, value)| !value.is_string()) {
+        Some((name, _)) => {
+            Err(Failure::usage(format!("the argument `{}` of a prompt has to be text", printable(name))))
+        }
+        None => Ok(()),
+    }
+}
+
+fn unknown(client: &Client, prompts: &[Value], name: &str) -> Failure {
+    let help = match nearest(name, prompts.iter().filter_map(name_of)).first() {
+        Some(near) => format!("did you mean `{}`?", printable(near)),
+        None => format!("`mcp-bindgen prompt list {}` lists what it has", client.name()),
+    };
+    Failure::new(format!("server `{}` has no prompt `{}`\n  = help: {help}", client.name(), printable(name)))
+}

@@ -1,0 +1,140 @@
+//! `resource`: what a server lets be read by URI.
+
+use std::path::Path;
+
+use mcp_model::{Snapshot, nearest, printable};
+use mcp_runtime::{CallError, CallOptions, Client, ClientOptions, ReadResource, ResourceContents, ResourceRequest};
+use serde_json::{Value, json};
+
+use super::call::files::{self, Blob};
+use crate::args::{self, ResourceCommand};
+use crate::exit::{Exit, Failure};
+use crate::flags::cut;
+use crate::live;
+use crate::output::Output;
+use crate::project;
+
+/// So many columns of a description are shown.
+const DESCRIPTION_COLUMNS: usize = 200;
+
+pub(crate) async fn run(config: Option<&Path>, command: ResourceCommand, output: &mut Output) -> Result<Exit, Failure> {
+    match command {
+        ResourceCommand::List(args::OneServer { server }) => {
+            let client = client(config, &server, ClientOptions::new(), output)?;
+            live::closing(client.clone(), list(&client, output)).await
+        }
+        ResourceCommand::Read(read) => {
+            let asked = asked(&read.options);
+            let client = client(config, &read.server, asked, output)?;
+            live::closing(client.clone(), answer(&client, &read, output)).await
+        }
+    }
+}
+
+/// A client of the server of this name.
+pub(super) fn client(
+    config: Option<&Path>,
+    server: &str,
+    options: ClientOptions,
+    output: &mut Output,
+) -> Result<Client, Failure> {
+    let config = project::load(config, output)?;
+    let server = config.server(server)?;
+    let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
+    Ok(Client::for_snapshot(&config, server, known.as_ref(), options))
+}
+
+/// What a wait that is asked for means for a client.
+pub(super) fn asked(options: &args::OfferOptions) -> ClientOptions {
+    options.timeout.map_or_else(ClientOptions::new, |timeout| ClientOptions::new().max_total_timeout(timeout))
+}
+
+/// What it means for a request.
+pub(super) fn patience(options: &args::OfferOptions) -> CallOptions {
+    options.timeout.map_or_else(CallOptions::new, |timeout| CallOptions::new().timeout(timeout))
+}
+
+async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
+    let failed = |error| live::failure(error, client.config());
+    let resources = client.list_resources_raw().await.map_err(failed)?;
+    let templates = client.list_resource_templates_raw().await.map_err(failed)?;
+    if output.json() {
+        let json = json!({ "server": client.name(), "resources": resources, "resourceTemplates": templates });
+        output.data_json(&json)?;
+        return Ok(Exit::Done);
+    }
+    if resources.is_empty() && templates.is_empty() {
+        output.status("Found", &format!("no resources and no resource templates of server `{}`", client.name()));
+    }
+    for (offers, key) in [(&resources, "uri"), (&templates, "uriTemplate")] {
+        for offer in offers {
+            output.data(&line(offer, key, &["mimeType", "name", "title"]))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// One line on what is offered: what it is asked for by, more of it in brackets, and its description.
+pub(super) fn line(offer: &Value, key: &str, more: &[&str]) -> String {
+    let text = |key: &str| offer.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+    let shown = |text: &str| printable(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mut line = printable(text(key).unwrap_or_default());
+    let more: Vec<String> = more.iter().filter_map(|key| text(key)).map(shown).collect();
+    if !more.is_empty() {
+        line.push_str(&format!(" ({})", more.join(", ")));
+    }
+    if let Some(description) = text("description") {
+        line.push_str(&format!(": {}", cut(&shown(description), DESCRIPTION_COLUMNS)));
+    }
+    line
+}
+
+async fn answer(client: &Client, read: &args::ReadResource, output: &mut Output) -> Result<Exit, Failure> {
+    let request = ResourceRequest::new(client.name().to_owned(), read.uri.clone()).with(patience(&read.options));
+    let result = match client.read_resource(request).await {
+        Ok(result) => result,
+        Err(error) => return Err(not_read(client, &read.uri, error).await),
+    };
+    if let Some(folder) = &read.options.output {
+        let name = read.uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        files::write(result.contents.iter().filter_map(blob), name, folder, output)?;
+    }
+    if output.json() {
+        let mut json = json!({ "server": client.name(), "uri": read.uri });
+        if let (Value::Object(json), Value::Object(sent)) = (&mut json, result.to_json()) {
+            json.extend(sent);
+        }
+        output.data_json(&json)?;
+        return Ok(Exit::Done);
+    }
+    for contents in &result.contents {
+        match (contents.as_text(), blob(contents)) {
+            (Some(text), _) => output.data(text)?,
+            (None, Some(_)) if read.options.output.is_some() => {}
+            (None, Some(blob)) => output.data(&blob.described())?,
+            (None, None) => output.data(&serde_json::to_string(contents).unwrap_or_default())?,
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn blob(contents: &ResourceContents) -> Option<Blob<'_>> {
+    let ResourceContents::Blob { blob, .. } = contents else { return None };
+    let mime_type = contents.mime_type().unwrap_or("application/octet-stream");
+    Some(Blob { kind: "resource", mime_type, data: blob })
+}
+
+/// Why a resource could not be read, and which may have been meant.
+async fn not_read(client: &Client, uri: &str, error: CallError) -> Failure {
+    let is_unknown = matches!(error, CallError::ResourceNotFound { .. });
+    let mut failure = live::call_failure(error, client.config());
+    if is_unknown && let Ok(resources) = client.list_resources_raw().await {
+        let uris = resources.iter().filter_map(|resource| resource.get("uri")?.as_str());
+        let help = match nearest(uri, uris).first() {
+            Some(near) => format!("did you mean `{}`?", printable(near)),
+            None => format!("`mcp-bindgen resource list {}` lists what it has", client.name()),
+        };
+        failure.message.push_str(&format!("\n  = help: {help}"));
+    }
+    failure
+}

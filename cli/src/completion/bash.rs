@@ -1,0 +1,120 @@
+//! What bash has of its own: it breaks words at `=` and `:`, and wants only what stands behind the last break.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::Path;
+
+use clap::Command;
+use clap_complete::engine::complete;
+use clap_complete::env::{self as shells, EnvCompleter};
+
+const BREAKS: [char; 2] = ['=', ':'];
+
+pub(super) struct Bash;
+
+impl EnvCompleter for Bash {
+    fn name(&self) -> &'static str {
+        shells::Bash.name()
+    }
+
+    fn is(&self, name: &str) -> bool {
+        shells::Bash.is(name)
+    }
+
+    fn write_registration(
+        &self,
+        var: &str,
+        name: &str,
+        bin: &str,
+        completer: &str,
+        buf: &mut dyn Write,
+    ) -> Result<(), io::Error> {
+        shells::Bash.write_registration(var, name, bin, completer, buf)
+    }
+
+    fn write_complete(
+        &self,
+        cmd: &mut Command,
+        args: Vec<OsString>,
+        current_dir: Option<&Path>,
+        buf: &mut dyn Write,
+    ) -> Result<(), io::Error> {
+        let Some(index) = index() else { return Ok(()) };
+        let (words, is_broken) = joined(&args, index);
+        let current = words.last().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+        // As bash does not know what stands before the break, it must not be given it again.
+        let known = if is_broken { current.rfind(BREAKS).map_or(0, |at| at + 1) } else { 0 };
+        let before = current.get(..known).unwrap_or_default();
+        let last = words.len().saturating_sub(1);
+        let separator = env::var("_CLAP_IFS").unwrap_or_else(|_| "\n".to_owned());
+        let mut is_first = true;
+        for candidate in complete(cmd, words, last, current_dir)? {
+            let value = candidate.get_value().to_string_lossy();
+            let Some(value) = value.strip_prefix(before) else { continue };
+            if !is_first {
+                write!(buf, "{separator}")?;
+            }
+            write!(buf, "{value}")?;
+            is_first = false;
+        }
+        Ok(())
+    }
+}
+
+/// Which word the cursor is in.
+pub(super) fn index() -> Option<usize> {
+    env::var("_CLAP_COMPLETE_INDEX").ok()?.parse().ok()
+}
+
+/// The words up to the one that the cursor is in, as they were before bash broke them, and whether that one was broken.
+pub(super) fn joined(words: &[OsString], index: usize) -> (Vec<OsString>, bool) {
+    let is_break =
+        |word: &OsStr| word.to_str().is_some_and(|text| !text.is_empty() && text.chars().all(|c| BREAKS.contains(&c)));
+    let mut joined: Vec<OsString> = Vec::new();
+    let mut is_behind_break = false;
+    let mut is_broken = false;
+    for word in words.iter().take(index + 1) {
+        let breaks = is_break(word);
+        match joined.last_mut() {
+            Some(last) if is_behind_break || breaks => {
+                last.push(word);
+                is_broken = true;
+            }
+            _ => {
+                joined.push(word.clone());
+                is_broken = false;
+            }
+        }
+        is_behind_break = breaks;
+    }
+    if words.len() <= index {
+        // The cursor is behind all of them.
+        joined.push(OsString::new());
+        is_broken = false;
+    }
+    (joined, is_broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::joined;
+
+    #[test]
+    fn words_are_whole_again() {
+        for (broken, whole, is_broken) in [
+            ("p call g t --state = c", "p call g t --state=c", true),
+            ("p read s note : ///x", "p read s note:///x", true),
+            ("p --config = a.toml call g", "p --config=a.toml call g", false),
+            ("p call g t --x := 1", "p call g t --x:=1", true),
+        ] {
+            let words: Vec<OsString> = broken.split(' ').map(OsString::from).collect();
+            let expected: Vec<OsString> = whole.split(' ').map(OsString::from).collect();
+            assert_eq!(joined(&words, words.len() - 1), (expected, is_broken), "{broken}");
+        }
+        let words = ["p".into(), "call".into()];
+        assert_eq!(joined(&words, 2).0, ["p", "call", ""]);
+    }
+}

@@ -1,0 +1,125 @@
+//! What files tell of servers. What they do not tell, or tell wrongly, is not there.
+
+use std::path::PathBuf;
+
+use clap_complete::engine::CompletionCandidate;
+use mcp_model::{Config, ServerConfig, Snapshot, printable};
+use serde_json::Value;
+
+use crate::flags::cut;
+use crate::project;
+
+const SERVERS_VARIABLE: &str = "MCP_SERVERS";
+/// Longer names are nobody's help.
+const LONGEST_CANDIDATE: usize = 256;
+/// So many columns of a description are shown.
+const HELP_COLUMNS: usize = 80;
+
+/// The configuration of the line that is being written, read where it is needed.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    config: Option<PathBuf>,
+}
+
+impl Known {
+    pub(super) fn of(config: Option<PathBuf>) -> Self {
+        Self { config }
+    }
+
+    fn load(&self) -> Option<Config> {
+        let named = std::env::var(SERVERS_VARIABLE).ok().and_then(|text| Config::from_env_json(&text).ok());
+        let path = match &self.config {
+            Some(path) => Some(path.clone()),
+            None => project::find().ok().flatten(),
+        };
+        match (path, named) {
+            (Some(path), named) => {
+                let mut config = Config::load(path).ok()?;
+                config.servers.extend(named.into_iter().flat_map(|named| named.servers));
+                Some(config)
+            }
+            (None, named) => named,
+        }
+    }
+
+    pub(super) fn servers(&self) -> Vec<CompletionCandidate> {
+        let config = self.load();
+        let names = config.iter().flat_map(|config| config.servers.keys());
+        names.filter(|name| is_harmless(name)).map(CompletionCandidate::new).collect()
+    }
+
+    pub(super) fn snapshot(&self, server: &str) -> Option<(ServerConfig, Snapshot)> {
+        let config = self.load()?;
+        let found = config.servers.get(server)?.clone();
+        let snapshot = Snapshot::load(config.snapshot_path(server)).ok()?;
+        Some((found, snapshot))
+    }
+}
+
+pub(super) fn name_of(offer: &Value) -> Option<&str> {
+    offer.get("name")?.as_str()
+}
+
+/// What can stand at a place, and what it is.
+#[derive(Clone, Debug)]
+pub(super) struct Offered {
+    text: String,
+    help: String,
+}
+
+impl Offered {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), help: String::new() }
+    }
+
+    /// A name of something that a server describes, where a shell can be given it.
+    pub(super) fn by(name: &str, described: &Value) -> Option<Self> {
+        let help = one_line(described.get("description").and_then(Value::as_str).unwrap_or_default());
+        is_harmless(name).then(|| Self { text: name.to_owned(), help })
+    }
+
+    pub(super) fn candidate(&self) -> CompletionCandidate {
+        let help = (!self.help.is_empty()).then(|| self.help.clone().into());
+        CompletionCandidate::new(&self.text).help(help)
+    }
+}
+
+/// Whether shells take a text for one plain word. They write candidates into the line as they are, which then is obeyed: what a
+/// stranger named `$(..)` must not get there.
+pub(super) fn is_harmless(text: &str) -> bool {
+    let is_plain = |character: char| character.is_alphanumeric() || "-_./:@,+%".contains(character);
+    (1..=LONGEST_CANDIDATE).contains(&text.len()) && !text.starts_with('-') && text.chars().all(is_plain)
+}
+
+pub(super) fn one_line(text: &str) -> String {
+    cut(&printable(&text.split_whitespace().collect::<Vec<_>>().join(" ")), HELP_COLUMNS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_harmless;
+
+    #[test]
+    fn no_candidate_is_code() {
+        for fine in ["list_issues", "auth-method", "note:///", "a.b", "課題"] {
+            assert!(is_harmless(fine), "{fine}");
+        }
+        for odd in [
+            "",
+            "-rf",
+            "$(touch x)",
+            "`x`",
+            "a b",
+            "a;b",
+            "a\nb",
+            "a\x0bb",
+            "\x1b[2J",
+            "~root",
+            "a*",
+            "\u{202e}x",
+            "a'b",
+        ] {
+            assert!(!is_harmless(odd), "{odd:?}");
+        }
+    }
+}
