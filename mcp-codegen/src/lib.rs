@@ -31,7 +31,6 @@ mod typify;
 pub use bindings::{Bindings, Coverage, OfferBinding, OverrideBinding, ToolBinding};
 #[cfg(feature = "format")]
 pub use format::{format, format_file, format_types};
-#[cfg(feature = "format")]
 pub use markdown::opening_sentence;
 pub use mcp_schema::diagnostics::{CODES, Code, Diagnostic, Diagnostics, Listed, Severity};
 pub use options::{Options, is_module_name};
