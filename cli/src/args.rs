@@ -1,5 +1,7 @@
 //! What can be said on the command line.
 
+mod offers;
+
 use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -8,6 +10,10 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit::Failure;
+
+pub(crate) use offers::{
+    BehindPrompt, GetPrompt, OfferOptions, OneServer, Prompt, PromptCommand, ReadResource, Resource, ResourceCommand,
+};
 
 /// Typed Rust for MCP servers: snapshots, checks, bindings, calls.
 #[derive(Debug, Parser)]
@@ -115,101 +121,6 @@ pub(crate) struct Man {
     /// The folder; it is made where it is not there.
     #[arg(value_name = "DIR")]
     pub(crate) folder: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Resource {
-    #[command(subcommand)]
-    pub(crate) command: ResourceCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ResourceCommand {
-    /// List the resources and resource templates that a server has now.
-    List(OneServer),
-    /// Read a resource: text to stdout.
-    Read(ReadResource),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Prompt {
-    #[command(subcommand)]
-    pub(crate) command: PromptCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PromptCommand {
-    /// List the prompts that a server has now, with their arguments.
-    List(OneServer),
-    /// Get a prompt: the texts of its messages to stdout.
-    Get(GetPrompt),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct OneServer {
-    /// A server of the configuration.
-    #[arg(value_name = "SERVER")]
-    pub(crate) server: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ReadResource {
-    /// A server of the configuration.
-    #[arg(value_name = "SERVER")]
-    pub(crate) server: String,
-    /// The resource's URI.
-    #[arg(value_name = "URI")]
-    pub(crate) uri: String,
-    #[command(flatten)]
-    pub(crate) options: OfferOptions,
-}
-
-#[derive(Debug, Args)]
-#[command(
-    override_usage = "mcp-bindgen prompt get [OPTIONS] SERVER NAME [--NAME VALUE | --args JSON]...",
-    after_help = "The flags of a prompt: `mcp-bindgen prompt get SERVER NAME --help`. The options above can stand behind NAME \
-                  as well."
-)]
-pub(crate) struct GetPrompt {
-    #[command(flatten)]
-    pub(crate) options: OfferOptions,
-    /// A server of the configuration.
-    #[arg(value_name = "SERVER")]
-    pub(crate) server: String,
-    /// The prompt's name on the server, and its flags.
-    #[arg(value_name = "NAME", required = true, num_args = 1.., trailing_var_arg = true)]
-    pub(crate) words: Vec<OsString>,
-}
-
-/// What reading a resource and getting a prompt take.
-#[derive(Debug, Default, Args)]
-pub(crate) struct OfferOptions {
-    /// How long to wait for the answer: `500ms`, `30s`, `2m`.
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
-    pub(crate) timeout: Option<Duration>,
-    /// Write images, audio and other data of the answer to files in this folder.
-    #[arg(short = 'o', value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
-}
-
-/// The options that may stand behind the name of a prompt.
-#[derive(Debug, Default, Parser)]
-#[command(name = "mcp-bindgen prompt get", no_binary_name = true, disable_help_flag = true)]
-pub(crate) struct BehindPrompt {
-    #[arg(long)]
-    pub(crate) config: Option<PathBuf>,
-    #[arg(long, value_enum)]
-    pub(crate) format: Option<Format>,
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    #[arg(short, long, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
-    #[arg(long, value_enum)]
-    pub(crate) color: Option<Colour>,
-    #[arg(short, long)]
-    pub(crate) help: bool,
-    #[command(flatten)]
-    pub(crate) options: OfferOptions,
 }
 
 #[derive(Debug, Args)]
