@@ -203,7 +203,10 @@ mod tests {
             ["1:16: there is no test `definde`; did you mean `defined` or `undefined`?"]
         );
         assert_eq!(said("{% filter a.b %}{% endfilter %}"), ["1:11: there is no filter `a.b`; did you mean `abs`?"]);
-        assert_eq!(said("[[@x|a=1, b=y|frist]]"), ["1:11: there is no filter `frist`; did you mean `first`?"]);
+        assert_eq!(
+            said("[[@x|a=1, b=y|frist]]"),
+            ["1:11: there is no filter `frist`; did you mean `first` or `list`?"]
+        );
         assert_eq!(said("{{ __mcp_x }}"), ["1:4: no name begins with `__mcp_`: choose another"]);
         assert_eq!(said("[[@x:__mcp_y{{ n }}]]"), ["1:6: no name begins with `__mcp_`: choose another"]);
         assert!(said("[[@__mcp_slot]]")[0].contains("needs a name of its own"));
