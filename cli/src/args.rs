@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::exit::Failure;
 
 pub(crate) use offers::{
-    BehindPrompt, GetPrompt, OfferOptions, OneServer, Prompt, PromptCommand, ReadResource, Resource, ResourceCommand,
+    GetPrompt, OfferOptions, OneServer, Prompt, PromptCommand, ReadResource, Resource, ResourceCommand,
 };
 
 /// Typed Rust for MCP servers: snapshots, checks, bindings, calls.
@@ -315,10 +315,10 @@ pub(crate) struct CallOptions {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// The options that may stand behind the name of a tool.
+/// The options that may stand behind a name whose flags a server decides: those of every command, and some of its own.
 #[derive(Debug, Default, Parser)]
-#[command(name = "mcp-bindgen call", no_binary_name = true, disable_help_flag = true)]
-pub(crate) struct Behind {
+#[command(no_binary_name = true, disable_help_flag = true)]
+pub(crate) struct Behind<O: Args> {
     #[arg(long)]
     pub(crate) config: Option<PathBuf>,
     #[arg(long, value_enum)]
@@ -332,7 +332,7 @@ pub(crate) struct Behind {
     #[arg(short, long)]
     pub(crate) help: bool,
     #[command(flatten)]
-    pub(crate) options: CallOptions,
+    pub(crate) options: O,
 }
 
 #[derive(Debug, Args)]
@@ -460,7 +460,7 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         super::Arguments::command().debug_assert();
-        super::Behind::command().debug_assert();
-        super::BehindPrompt::command().debug_assert();
+        super::Behind::<super::CallOptions>::command().debug_assert();
+        super::Behind::<super::OfferOptions>::command().debug_assert();
     }
 }

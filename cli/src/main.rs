@@ -17,6 +17,7 @@ mod plan;
 mod project;
 mod report;
 mod signals;
+mod terminal;
 mod trace;
 
 use std::process::ExitCode;

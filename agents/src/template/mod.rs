@@ -63,11 +63,11 @@ use minijinja::Environment;
 pub use completer::{Completer, CompletionRequest};
 pub use error::{TemplateError, TemplateErrorKind, TemplateProblem};
 pub use mcp_schema::template::Place;
-use mcp_schema::template::{Fault, MOST_FAULTS, Template as Parsed, Wanted};
+use mcp_schema::template::{Fault, MOST_FAULTS, RESERVED, Template as Parsed, Wanted};
 pub use rendered::{RenderedSegment, RenderedTemplate, TemplateCall};
 pub use run::TemplateRun;
 use slot::{Kind, Slot};
-use source::{Compiled, RESERVED, Source};
+use source::{Compiled, Source};
 
 use crate::Toolset;
 use crate::jinja;

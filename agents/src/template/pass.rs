@@ -5,15 +5,14 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mcp_schema::template::Place;
+use mcp_schema::template::{Place, RESERVED, is_variable};
 use minijinja::value::{Object, ObjectRepr};
 use minijinja::{Error, ErrorKind, State, Value};
 use serde_json::Value as Json;
 
 use super::data::NoJson;
 use super::holds::Hold;
-use super::slot::{self, Filled, Kind, Slot, Unfilled};
-use super::source::RESERVED;
+use super::slot::{Filled, Kind, Slot, Unfilled};
 
 /// What tells one run of a slot from another: not only its place, since a loop comes by more than once.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -183,7 +182,7 @@ impl Pass {
         if slot.name.is_some() {
             return None;
         }
-        if !slot::is_name(name) || name.starts_with(RESERVED) {
+        if !is_variable(name) || name.starts_with(RESERVED) {
             let what = "the name of this result comes to something that is no name: take letters, digits and `_` alone";
             return Some(what.to_owned());
         }

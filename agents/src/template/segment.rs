@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mcp_schema::template::Place;
+use mcp_schema::template::{Place, RESERVED};
 use minijinja::{Environment, Error, ErrorKind, Value};
 
 use super::data::{self, NoJson};
 use super::error::{TemplateErrorKind, TemplateProblem};
 use super::pass::{Due, Frame, Function, Known, Mode, Pass, What};
-use super::source::{Compiled, HOLD, IS_READY, LAST, RESERVED, SLOT, TEXT};
+use super::source::{Compiled, HOLD, IS_READY, LAST, SLOT, TEXT};
 use super::{Inner, collecting, whole};
 use crate::jinja;
 

@@ -1,6 +1,6 @@
 //! Slots as they are run: what of them is the same each time, and what has to be evaluated.
 
-use mcp_schema::template::{Action, Argument, Completion, OnError, Part, Place, Target, Term, Text};
+use mcp_schema::template::{Action, Argument, Completion, OnError, Part, Place, Target, Term, Text, is_variable};
 use minijinja::Value;
 use serde_json::{Map, Value as Json};
 
@@ -99,7 +99,7 @@ impl Slot {
         variable.iter().for_each(|variable| of_text(variable, place, &mut dynamics));
         arguments.iter().for_each(|argument| of_term(&argument.value, argument.place, &mut dynamics));
         default.into_iter().for_each(|default| of_term(default, place, &mut dynamics));
-        let name = name.filter(|name| is_name(name)).map(str::to_owned);
+        let name = name.filter(|name| is_variable(name)).map(str::to_owned);
         Self { place, prints: variable.is_none(), in_loop: false, variable, name, kind, dynamics, needs: Vec::new() }
     }
 
@@ -220,36 +220,4 @@ fn of_term(term: &Term, place: Place, dynamics: &mut Vec<Dynamic>) {
         Term::Object(members) => members.iter().for_each(|(_, member)| of_term(member, place, dynamics)),
         _ => {}
     }
-}
-
-/// Names of the language that no variable has.
-const KEYWORDS: [&str; 22] = [
-    "and",
-    "elif",
-    "else",
-    "endfor",
-    "endif",
-    "endset",
-    "false",
-    "False",
-    "for",
-    "if",
-    "in",
-    "is",
-    "loop",
-    "none",
-    "None",
-    "not",
-    "or",
-    "recursive",
-    "self",
-    "set",
-    "true",
-    "True",
-];
-
-/// Whether templates can use a variable of this name.
-pub(super) fn is_name(name: &str) -> bool {
-    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && !KEYWORDS.contains(&name)
 }

@@ -11,7 +11,6 @@ use super::holds::{Given, Hold};
 use super::slot::{Dynamic, Slot};
 
 /// What a segment's code calls and reads; no name of a template begins so.
-pub(super) const RESERVED: &str = "__mcp_";
 pub(super) const SLOT: &str = "__mcp_slot";
 pub(super) const IS_READY: &str = "__mcp_is_ready";
 pub(super) const TEXT: &str = "__mcp_text";

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Subcommand};
 
-use super::{Colour, Format, duration};
+use super::duration;
 
 #[derive(Debug, Args)]
 pub(crate) struct Resource {
@@ -81,24 +81,4 @@ pub(crate) struct OfferOptions {
     /// Write images, audio and other data of the answer to files in this folder.
     #[arg(short = 'o', value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
-}
-
-/// The options that may stand behind the name of a prompt.
-#[derive(Debug, Default, Parser)]
-#[command(name = "mcp-bindgen prompt get", no_binary_name = true, disable_help_flag = true)]
-pub(crate) struct BehindPrompt {
-    #[arg(long)]
-    pub(crate) config: Option<PathBuf>,
-    #[arg(long, value_enum)]
-    pub(crate) format: Option<Format>,
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    #[arg(short, long, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
-    #[arg(long, value_enum)]
-    pub(crate) color: Option<Colour>,
-    #[arg(short, long)]
-    pub(crate) help: bool,
-    #[command(flatten)]
-    pub(crate) options: OfferOptions,
 }

@@ -5,17 +5,16 @@ use std::path::Path;
 
 use mcp_model::{nearest, printable};
 use mcp_runtime::{Client, ClientOptions, GetPrompt, PromptRequest};
-use mcp_schema::flags::{Flags, OwnOption};
+use mcp_schema::flags::Flags;
 use serde_json::{Map, Value, json};
 
 use super::call::{answer, files, request};
 use super::resource::{asked, client, line, patience};
-use crate::args::{self, BehindPrompt, Format, OfferOptions, PromptCommand};
+use crate::args::{self, OfferOptions, PromptCommand};
 use crate::exit::{Exit, Failure};
-use crate::flags::{behind, help, own_options_of, prompt_schema};
+use crate::flags::{behind, early, help, own_options_of, prompt_schema};
 use crate::live;
 use crate::output::Output;
-use crate::trace;
 
 pub(crate) async fn run(config: Option<&Path>, command: PromptCommand, output: &mut Output) -> Result<Exit, Failure> {
     match command {
@@ -37,7 +36,7 @@ async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
         output.status("Found", &format!("no prompts of server `{}`", client.name()));
     }
     for prompt in &prompts {
-        let flags = Flags::new(&prompt_schema(prompt), own_options_of::<BehindPrompt>());
+        let flags = Flags::new(&prompt_schema(prompt), own_options_of::<OfferOptions>());
         output.data(&line(prompt, "name", &["title"]))?;
         for flag in flags.list() {
             let usage = printable(&flag.usage());
@@ -53,16 +52,8 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
     let Some((name, words)) = words.split_first() else {
         return Err(Failure::usage("the name of a prompt is missing"));
     };
-    let own = own_options_of::<BehindPrompt>();
-    // A word that begins with two dashes is never a value, so these can be told before the prompt is known.
-    let long = own.iter().filter_map(OwnOption::without_letter);
-    let early: BehindPrompt = behind(&Flags::new(&Value::Null, long).split(words).own)?;
-    output.format = early.format.unwrap_or(output.format);
-    if !matches!(output.format, Format::Text | Format::Json) {
-        return Err(Failure::usage("`prompt get` has the formats `text` and `json`"));
-    }
-    output.changes(early.quiet, early.color);
-    trace::begin(early.verbose);
+    let own = own_options_of::<OfferOptions>();
+    let early = early::<OfferOptions>("prompt get", &own, words, output)?;
     let mut options = OfferOptions {
         timeout: early.options.timeout.or(get.options.timeout),
         output: early.options.output.or(get.options.output),
@@ -76,7 +67,7 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
         };
         let flags = Flags::new(&prompt_schema(prompt), own);
         let split = flags.split(words);
-        let late: BehindPrompt = behind(&split.own)?;
+        let late = behind::<OfferOptions>("prompt get", &split.own)?;
         if late.help {
             output.data(&help("prompt get", client.name(), name, prompt, &flags))?;
             return Ok(Exit::Done);

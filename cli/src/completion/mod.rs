@@ -16,7 +16,7 @@ use clap_complete::engine::ArgValueCandidates;
 use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
 use mcp_schema::flags::{Flag, Flags};
 
-use crate::args::{Arguments, BehindPrompt};
+use crate::args::{Arguments, OfferOptions};
 use crate::flags::{own_options, own_options_of, prompt_schema};
 use known::{Known, Offered, is_harmless, one_line};
 use words::Said;
@@ -131,7 +131,7 @@ fn with_prompts(get: Command, said: &Said, known: &Known) -> Command {
     let get = with_names(get, names);
     let name = said.positionals.get(1).map(String::as_str);
     match snapshot.prompts.iter().find(|prompt| name.is_some() && known::name_of(prompt) == name) {
-        Some(prompt) => with_flags(get, &Flags::new(&prompt_schema(prompt), own_options_of::<BehindPrompt>())),
+        Some(prompt) => with_flags(get, &Flags::new(&prompt_schema(prompt), own_options_of::<OfferOptions>())),
         None => get,
     }
 }

@@ -5,11 +5,14 @@ mod prompt;
 mod shell;
 mod width;
 
-use clap::{CommandFactory, Parser};
-use mcp_schema::flags::OwnOption;
+use clap::{Args, CommandFactory, FromArgMatches};
+use mcp_schema::flags::{Flags, OwnOption};
+use serde_json::Value;
 
-use crate::args::Behind;
+use crate::args::{Behind, CallOptions, Format};
 use crate::exit::Failure;
+use crate::output::Output;
+use crate::trace;
 
 pub(crate) use help::help;
 pub(crate) use prompt::prompt_schema;
@@ -18,12 +21,12 @@ pub(crate) use width::{cut, terminal_width};
 
 /// The options that no property of a tool can have.
 pub(crate) fn own_options() -> Vec<OwnOption> {
-    own_options_of::<Behind>()
+    own_options_of::<CallOptions>()
 }
 
-/// The options of a command that may stand behind a name whose flags a server decides.
-pub(crate) fn own_options_of<P: CommandFactory>() -> Vec<OwnOption> {
-    P::command().get_arguments().filter_map(own_option).collect()
+/// The options that may stand behind a name whose flags a server decides, beside these.
+pub(crate) fn own_options_of<O: Args>() -> Vec<OwnOption> {
+    Behind::<O>::command().get_arguments().filter_map(own_option).collect()
 }
 
 fn own_option(argument: &clap::Arg) -> Option<OwnOption> {
@@ -36,9 +39,31 @@ fn own_option(argument: &clap::Arg) -> Option<OwnOption> {
     Some(if argument.get_action().takes_values() { option.takes_value() } else { option })
 }
 
-/// Reads the program's own options from behind the name of a tool.
-pub(crate) fn behind<P: Parser>(words: &[String]) -> Result<P, Failure> {
-    P::try_parse_from(words).map_err(|error| {
+/// Reads the program's own options from behind a name, before it is known which flags a server adds, and says and shows from
+/// now on what they want.
+pub(crate) fn early<O: Args>(
+    command: &str,
+    own: &[OwnOption],
+    words: &[String],
+    output: &mut Output,
+) -> Result<Behind<O>, Failure> {
+    // A word that begins with two dashes is never a value, so these can be told already.
+    let long = own.iter().filter_map(OwnOption::without_letter);
+    let early: Behind<O> = behind(command, &Flags::new(&Value::Null, long).split(words).own)?;
+    output.format = early.format.unwrap_or(output.format);
+    if !matches!(output.format, Format::Text | Format::Json) {
+        return Err(Failure::usage(format!("`{command}` has the formats `text` and `json`")));
+    }
+    output.changes(early.quiet, early.color);
+    trace::begin(early.verbose);
+    Ok(early)
+}
+
+/// Reads the program's own options from behind a name.
+pub(crate) fn behind<O: Args>(command: &str, words: &[String]) -> Result<Behind<O>, Failure> {
+    let parser = Behind::<O>::command().name(format!("mcp-bindgen {command}"));
+    let read = parser.try_get_matches_from(words).and_then(|matches| Behind::from_arg_matches(&matches));
+    read.map_err(|error| {
         let said = error.render().to_string();
         Failure::usage(said.strip_prefix("error: ").unwrap_or(&said).trim_end().to_owned())
     })

@@ -9,6 +9,7 @@ use super::entry::Entry;
 use super::host::Host;
 use super::variable::{server_name, shown};
 use crate::exit::Failure;
+use crate::flags::command_line;
 
 /// How many names a message lists.
 const LISTED: usize = 20;
@@ -173,7 +174,7 @@ fn listed(entries: &[Entry]) -> String {
 
 /// The commands that take the servers over, for those who cannot be asked.
 pub(crate) fn commands(entries: &[Entry], from: Option<&str>) -> Vec<String> {
-    let from = from.map(|from| format!(" --from {}", quoted(from))).unwrap_or_default();
+    let from = from.map(|from| format!(" --from {}", command_line([from]))).unwrap_or_default();
     let mut count: BTreeMap<String, usize> = BTreeMap::new();
     let takeable: Vec<&Entry> = entries.iter().filter(|entry| entry.found.is_ok()).collect();
     for entry in &takeable {
@@ -185,7 +186,7 @@ pub(crate) fn commands(entries: &[Entry], from: Option<&str>) -> Vec<String> {
         .map(|entry| {
             let is_one = count.get(&server_name(&entry.name)) == Some(&1);
             let name = if is_one { shown(&entry.name) } else { exactly(entry) };
-            format!("mcp-bindgen import{from} {}", quoted(&name))
+            format!("mcp-bindgen import{from} {}", command_line([name.as_str()]))
         })
         .collect();
     if takeable.len() > LISTED {
@@ -193,11 +194,6 @@ pub(crate) fn commands(entries: &[Entry], from: Option<&str>) -> Vec<String> {
     }
     commands.push(format!("mcp-bindgen import{from} --all"));
     commands
-}
-
-fn quoted(text: &str) -> String {
-    let is_plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.@/:".contains(c)) && !text.is_empty();
-    if is_plain { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 /// What is answered to the question which servers are meant: numbers, ranges of them, `all`, or nothing for none.

@@ -150,6 +150,13 @@ pub(super) fn is_word(c: char) -> bool {
 }
 
 /// Whether minijinja takes this for the name of a variable.
-pub(super) fn is_variable(name: &str) -> bool {
+///
+/// ```
+/// use mcp_schema::template::is_variable;
+///
+/// assert!(is_variable("issue_1") && !is_variable("for") && !is_variable("1st"));
+/// ```
+#[must_use]
+pub fn is_variable(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_word) && !is_keyword(name)
 }

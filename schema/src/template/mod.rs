@@ -23,6 +23,8 @@ pub use ast::{
     Action, Argument, Completion, Fault, OnError, Part, Piece, PieceKind, Place, Segment, Target, Template, Term, Text,
 };
 pub use check::{Takes, Tool, Tools};
+pub use code::is_variable;
 pub use fault::MOST_FAULTS;
 pub use slots::{Slot, SlotKind, Slots};
+pub use vocabulary::RESERVED;
 pub use wanted::Wanted;

@@ -119,8 +119,8 @@ const KEYWORDS: [&str; 22] = [
     "true",
     "True",
 ];
-/// What runs a template calls its own things so.
-pub(super) const RESERVED: &str = "__mcp_";
+/// What runs a template calls its own things so: no name of a template begins with it.
+pub const RESERVED: &str = "__mcp_";
 
 /// Whether a word of the language, or what begins so, cannot be the name of a variable.
 pub(super) fn is_keyword(name: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Approvals: given on the command line, or asked for on the terminal.
 
 use std::future::Future;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io;
 use std::pin::Pin;
 
 use mcp_model::printable;
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::request::apart;
 use crate::output::lines_printable;
+use crate::terminal;
 
 /// So much of the arguments is shown, in characters.
 const LONGEST_SHOWN: usize = 4000;
@@ -23,7 +24,7 @@ pub(super) fn approver(is_approved: bool) -> impl Fn(ApprovalRequest) -> Answer 
             if is_approved {
                 return ApprovalAnswer::Approve;
             }
-            if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+            if !terminal::is_there() {
                 return ApprovalAnswer::Decline("approve this one with `--yes`".to_owned());
             }
             let is_yes = apart(move || ask(&request)).await;
@@ -44,17 +45,9 @@ fn ask(request: &ApprovalRequest) -> io::Result<bool> {
     if shown.len() < arguments.len() {
         shown.push_str("… (not all is shown)");
     }
-    let mut terminal = io::stderr();
-    writeln!(
-        terminal,
-        "`{}` of server `{}` needs approval. It would be called with",
-        printable(&request.tool),
-        request.server
-    )?;
-    writeln!(terminal, "{}", lines_printable(&shown))?;
-    write!(terminal, "Call it? [y/N] ")?;
-    terminal.flush()?;
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    let (tool, server) = (printable(&request.tool), &request.server);
+    let shown = lines_printable(&shown);
+    terminal::agrees(&format!(
+        "`{tool}` of server `{server}` needs approval. It would be called with\n{shown}\nCall it?"
+    ))
 }

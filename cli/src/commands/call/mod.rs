@@ -13,16 +13,15 @@ use std::path::Path;
 
 use mcp_model::{Snapshot, printable};
 use mcp_runtime::{CallOptions, CallTool, Client, ClientOptions, ToolCall, ToolResult};
-use mcp_schema::flags::{Flags, OwnOption};
+use mcp_schema::flags::Flags;
 use serde_json::{Map, Value, json};
 
-use crate::args::{self, Format};
+use crate::args;
 use crate::exit::{Exit, Failure};
-use crate::flags::{behind, command_line, help, own_options};
+use crate::flags::{behind, command_line, early, help, own_options};
 use crate::live;
 use crate::output::{Output, lines_printable};
 use crate::project;
-use crate::trace;
 use progress::Shown;
 pub(super) use request::object;
 use tool::Described;
@@ -33,15 +32,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         return Err(Failure::usage("the name of a tool is missing"));
     };
     let own = own_options();
-    // A word that begins with two dashes is never a value, so these can be told before the tool is known.
-    let long = own.iter().filter_map(OwnOption::without_letter);
-    let early: args::Behind = behind(&Flags::new(&Value::Null, long).split(words).own)?;
-    output.format = early.format.unwrap_or(output.format);
-    if !matches!(output.format, Format::Text | Format::Json) {
-        return Err(Failure::usage("`call` has the formats `text` and `json`"));
-    }
-    output.changes(early.quiet, early.color);
-    trace::begin(early.verbose);
+    let early = early::<args::CallOptions>("call", &own, words, output)?;
     let config_path = early.config.as_deref().or(config);
     let mut options = over(early.options, call.options);
 
@@ -80,7 +71,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         };
         let flags = Flags::new(described.schema(), own);
         let split = flags.split(words);
-        let late: args::Behind = behind(&split.own)?;
+        let late = behind::<args::CallOptions>("call", &split.own)?;
         if late.help {
             output.data(&help("call", &server.name, tool, &described.tool, &flags))?;
             return Ok(Exit::Done);

@@ -1,6 +1,5 @@
 //! `learn`: the type of a tool's result from results, into the server's overrides.
 
-mod ask;
 mod values;
 
 use std::path::Path;
@@ -21,6 +20,8 @@ use crate::exit::{Exit, Failure};
 use crate::live;
 use crate::output::Output;
 use crate::project;
+use crate::report::counted;
+use crate::terminal;
 
 /// What is to be learned, with everything checked that can be before a server is asked.
 pub(crate) struct Plan {
@@ -178,7 +179,7 @@ impl Tool<'_> {
         let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
         let shown = printable(self.name);
         let question = format!("tool `{shown}` of server `{}` {why}. Call it {times}?", self.server.name);
-        match ask::on_terminal(&question)? {
+        match terminal::is_there().then(|| terminal::agrees(&question)).transpose()? {
             Some(true) => Ok(()),
             Some(false) => Err(Failure::new("nothing was called, and nothing learned")),
             None => Err(self.refused(why, "call it all the same with `--yes`")),
@@ -278,8 +279,4 @@ fn types(bound: &Bound, tool: &str) -> Result<(ToolBinding, String), Failure> {
     let types = format_types(tokens, is_wanted)
         .map_err(|error| Failure::new(format!("the generated code cannot be formatted: {error}")))?;
     Ok((binding.clone(), types))
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
