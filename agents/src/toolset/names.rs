@@ -49,6 +49,7 @@ pub(crate) fn prefix<'a>(server: &'a str, client: Option<&'a Client>) -> &'a str
     }
 }
 
+#[cfg(feature = "proxy")]
 impl Wanted<'_> {
     /// What it would be called if there were no others.
     pub(crate) fn plain(&self) -> Option<String> {
@@ -60,6 +61,7 @@ impl Wanted<'_> {
 }
 
 /// Whether a tool would be called as if it were of the server with this prefix.
+#[cfg(feature = "proxy")]
 pub(crate) fn begins_with(wanted: &Wanted<'_>, prefix: &str) -> bool {
     let prefix = cleaned(prefix);
     let beginning = beginning(format!("{prefix}_"));
@@ -67,6 +69,7 @@ pub(crate) fn begins_with(wanted: &Wanted<'_>, prefix: &str) -> bool {
 }
 
 /// Whether a name that was given may be that of a tool of the server with this prefix.
+#[cfg(feature = "proxy")]
 pub(crate) fn may_begin(prefix: &str, name: &str) -> bool {
     let prefix = beginning(cleaned(prefix));
     // So much of it is left at least where the whole is too long.
