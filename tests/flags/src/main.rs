@@ -14,12 +14,14 @@ use mcp_samples::Fallible;
 use mcp_samples::corpus::{List, Samples, lists_with_samples};
 use mcp_schema::Role;
 use mcp_schema::flags::{Flags, OwnOption};
+use program::Program;
 use serde_json::{Map, Value};
 
-const USAGE: &str = "usage: mcp-flags --corpus DIR [--only LIST] [--show COUNT] [--program FILE]
+const USAGE: &str = "usage: mcp-flags --corpus DIR [--only LIST] [--show COUNT] [--program FILE --server FILE]
   --only LIST   only the lists whose name matches this glob
   --show COUNT  how many failures are printed (default 10)
-  --program FILE  the command line, which then says of every tool of 20 lists what it would send";
+  --program FILE  the command line, which then calls every tool of 20 lists, each with `--dry-run` and without
+  --server FILE   the fixture server, which serves those lists";
 
 /// So many lists go through the program.
 const PROGRAM_LISTS: usize = 20;
@@ -35,22 +37,28 @@ struct Arguments {
     corpus: PathBuf,
     only: Option<String>,
     show: usize,
-    program: Option<PathBuf>,
+    program: Option<Program>,
 }
 
 impl Arguments {
     fn parse(mut given: impl Iterator<Item = String>) -> Fallible<Self> {
-        let (mut corpus, mut only, mut show, mut program) = (None, None, 10, None);
+        let (mut corpus, mut only, mut show, mut program, mut server) = (None, None, 10, None, None);
         while let Some(option) = given.next() {
             let value = given.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"))?;
             match option.as_str() {
                 "--corpus" => corpus = Some(PathBuf::from(value)),
                 "--only" => only = Some(value),
                 "--program" => program = Some(std::fs::canonicalize(value)?),
+                "--server" => server = Some(std::fs::canonicalize(value)?),
                 "--show" => show = value.parse().map_err(|error| format!("--show: {error}"))?,
                 _ => return Err(format!("unknown option {option}\n{USAGE}").into()),
             }
         }
+        let program = match (program, server) {
+            (Some(path), Some(server)) => Some(Program { path, server }),
+            (None, None) => None,
+            _ => return Err(format!("--program and --server go together\n{USAGE}").into()),
+        };
         Ok(Self { corpus: corpus.ok_or_else(|| format!("--corpus is missing\n{USAGE}"))?, only, show, program })
     }
 }
@@ -88,7 +96,11 @@ impl Report {
         writeln!(text, "{} values written as JSON for each property, by the names of the help", self.forced)?;
         writeln!(text, "{} tools, {} of them without JSON in any flag", self.tools, self.plain_tools)?;
         if self.called > 0 {
-            writeln!(text, "{} tools of {} lists called through the program", self.called, self.called_lists)?;
+            writeln!(
+                text,
+                "{} tools of {} replayed lists called through the program, with `--dry-run` and without",
+                self.called, self.called_lists
+            )?;
         }
         for failure in &self.failures {
             writeln!(text, "FAILED {failure}")?;
@@ -117,7 +129,7 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
         judge(list, &mut report)?;
     }
     if let Some(program) = &arguments.program {
-        program::judge(program, &lists, PROGRAM_LISTS, &arguments.corpus, &mut report)?;
+        program.judge(&lists, PROGRAM_LISTS, &arguments.corpus.canonicalize()?, &mut report)?;
     }
     if report.values == 0 {
         return Err("there are no sample values".into());
