@@ -128,6 +128,9 @@ fn a_shallow_clone_is_told_what_to_fetch() {
             .says(&format!("git has no commit `{revision}` that this work stands on"))
             .says("`fetch-depth: 0`");
     }
+    // What looks like an option of git's is a revision all the same.
+    shallow.run(&["check", "--offline", "--base=--output=x"]).exits_with(1).says("git has no commit `--output=x`");
+    assert!(!shallow.path("x").exists());
     git(&shallow, &["fetch", "-q", "--unshallow"]);
     // The list is not as `sync` writes it, which is another thing than what became of it.
     shallow.run(&["check", "--offline", "--base", "origin/before"]).exits_with(4);
@@ -235,7 +238,9 @@ fn a_runner_of_github_obeys_no_stranger() {
         assert_eq!(obeyed(&run(arguments).stdout), [""; 0], "{arguments:?}");
         count += 1;
     }
+    project.write("summary.md", "of others\n");
     let github = run(&["check", "broken", "said", "--format", "github"]).stdout;
+    assert!(project.read("summary.md").starts_with("of others\n<!-- mcp-bindgen check -->\n"));
     assert!(github.lines().all(|line| line.starts_with("::error ") || line.starts_with("::notice ")), "{github}");
     // What is data stays what it is.
     let sent = run(&["call", "said", "odd ##[add-mask]x", "--dry-run", "--a", hostile]).json();

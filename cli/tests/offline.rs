@@ -287,6 +287,20 @@ fn every_error_says_what_mends_it() {
 }
 
 #[test]
+fn colours_are_what_was_asked_for() {
+    let project = with_snapshot("");
+    let said = |arguments: &[&str], variable: (&str, &str)| {
+        let mut command = project.command();
+        command.args(arguments).args(["list", "zebra"]).env_remove("NO_COLOR").env(variable.0, variable.1);
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    let is_coloured = |said: String| said.starts_with("\u{1b}[1;31merror\u{1b}[0m: ");
+    assert!(is_coloured(said(&["--color", "always"], ("NO_COLOR", "1"))), "what is asked for comes first");
+    assert!(!said(&[], ("CLICOLOR_FORCE", "1")).contains('\u{1b}'), "nothing but a terminal");
+    assert!(!said(&["--color", "never"], ("A", "b")).contains('\u{1b}'));
+}
+
+#[test]
 fn json_is_not_fitted_to_a_terminal() {
     let project = with_snapshot("");
     for arguments in [&["list", "--format", "json"][..], &["call", "gh", "odd", "--dry-run"], &["expand", "gh"]] {
