@@ -12,6 +12,7 @@ type Fallible<T> = Result<T, Box<dyn Error>>;
 
 const MACRO_CRATES_AT_MOST: usize = 22;
 const FILE_LINES_AT_MOST: usize = 500;
+const TRAPS_AT_LEAST: usize = 82;
 const TOO_HEAVY_FOR_A_MACRO: [&str; 7] = ["tokio", "rmcp", "reqwest", "hyper", "typify", "schemars", "regex"];
 const TLS: [&str; 6] = ["rustls", "native-tls", "openssl", "ring", "aws-lc-rs", "aws-lc-sys"];
 
@@ -166,6 +167,53 @@ fn source_files_stay_short() -> Fallible<()> {
     println!("{} source files, at most {FILE_LINES_AT_MOST} lines each", files.len());
     assert!(!files.is_empty(), "no source file was read");
     assert!(long.is_empty(), "too long: {long:?}");
+    Ok(())
+}
+
+/// A test of that name, in the file that a row of the traps names: beside the others of the command line, or from the root.
+fn is_test(named: &str) -> Fallible<bool> {
+    let (file, test) = named.split_once("::").ok_or_else(|| format!("`{named}` is no FILE::NAME"))?;
+    let path = if file.contains('/') { root().join(file) } else { root().join("cli/tests").join(file) };
+    let source = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut is_marked = false;
+    for line in source.lines().map(str::trim) {
+        if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+            is_marked = true;
+        } else if line.contains("fn ") {
+            if is_marked && line.contains(&format!("fn {test}(")) {
+                return Ok(true);
+            }
+            is_marked = false;
+        }
+    }
+    Ok(false)
+}
+
+#[test]
+fn every_trap_of_the_command_line_has_a_test_or_a_reason() -> Fallible<()> {
+    let document = fs::read_to_string(root().join("ARCHITECTURE.md"))?;
+    let (_, chapter) = document.split_once("\n## Traps of the command line\n").ok_or("there is no such chapter")?;
+    let chapter = chapter.split("\n## ").next().unwrap_or(chapter);
+    let (mut rows, mut tests) = (0, 0);
+    let mut missing = Vec::new();
+    for row in chapter.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        let [_, _, shown] = cells[..] else { return Err(format!("not three cells: {row}").into()) };
+        let named: Vec<&str> = shown.split('`').skip(1).step_by(2).filter(|code| code.contains(".rs::")).collect();
+        if named.is_empty() && shown.len() < 40 {
+            missing.push(format!("neither a test nor a reason: {row}"));
+        }
+        for test in &named {
+            if !is_test(test)? {
+                missing.push(format!("no such test: {test}"));
+            }
+        }
+        rows += 1;
+        tests += named.len();
+    }
+    println!("{rows} traps, {tests} tests named");
+    assert!(missing.is_empty(), "{missing:#?}");
+    assert!(rows >= TRAPS_AT_LEAST && tests >= rows, "{rows} traps, {tests} tests");
     Ok(())
 }
 

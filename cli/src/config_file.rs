@@ -28,7 +28,7 @@ impl ConfigFile {
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let text = match fs::read_to_string(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => String::new(),
             Err(error) => return Err(FileError::new(format!("cannot read the file: {error}")).in_file(path).into()),
         };
         Self::parse(&text, path)

@@ -24,9 +24,7 @@ pub(crate) fn base(folder: &Path, revision: &str) -> Result<String, Failure> {
 /// # Errors
 /// Where there is no git, no repository, or no such commit.
 pub(crate) fn text_at(path: &Path, commit: &str) -> Result<Option<String>, Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // A folder that is gone from the work may still be in the commit.
-    let folder = folder.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
+    let (folder, inside) = placed(path);
     let found =
         git(folder, &["rev-parse", "--quiet", "--verify", "--end-of-options", &format!("{commit}^{{commit}}")])?;
     if !found.status.success() {
@@ -34,7 +32,6 @@ pub(crate) fn text_at(path: &Path, commit: &str) -> Result<Option<String>, Failu
             .is_ok_and(|output| output.stdout.starts_with(b"true"));
         return Err(no_commit(commit, is_shallow, &found));
     }
-    let inside = path.strip_prefix(folder).unwrap_or(path).to_string_lossy().replace('\\', "/");
     let blob = git(folder, &["cat-file", "blob", &format!("{commit}:./{inside}")])?;
     if !blob.status.success() {
         return Ok(None);
@@ -46,10 +43,18 @@ pub(crate) fn text_at(path: &Path, commit: &str) -> Result<Option<String>, Failu
 
 /// The path of a file from the root of its repository, as git and its hosts write it.
 pub(crate) fn from_root(path: &Path) -> Option<String> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (folder, inside) = placed(path);
     let found = git(folder, &["rev-parse", "--show-prefix"]).ok().filter(|output| output.status.success())?;
     let prefix = String::from_utf8_lossy(&found.stdout).trim_end_matches(['\r', '\n']).to_owned();
-    Some(format!("{prefix}{}", path.file_name()?.to_string_lossy()))
+    Some(format!("{prefix}{inside}"))
+}
+
+/// The nearest folder of a file that is there, and the way from it: a folder that is gone from the work may still be in a
+/// commit, and one that is to come has a place too.
+fn placed(path: &Path) -> (&Path, String) {
+    let folder = path.ancestors().skip(1).find(|folder| folder.is_dir());
+    let inside = folder.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path);
+    (folder.unwrap_or(Path::new(".")), inside.to_string_lossy().replace('\\', "/"))
 }
 
 fn no_commit(revision: &str, is_shallow: bool, said: &Output) -> Failure {

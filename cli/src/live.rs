@@ -8,7 +8,7 @@ use mcp_model::{Config, ServerConfig, Snapshot};
 use mcp_runtime::{CallError, Client, ClientOptions, ConnectError, ConnectErrorKind};
 use tokio::task::JoinSet;
 
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure};
 use crate::output::{Output, Work};
 
 /// How often what moves moves.
@@ -69,6 +69,17 @@ pub(crate) async fn snapshots(
 
 /// A failed connection, with what can be done about it.
 pub(crate) fn failure(error: ConnectError, server: &ServerConfig) -> Failure {
+    let is_late = error.kind == ConnectErrorKind::Timeout;
+    let mut failure = unconfigured_failure(error, server);
+    if !is_late && failure.exit == Exit::NotConnected {
+        let server = &server.name;
+        failure.message.push_str(&format!("\n  = help: `mcp-bindgen doctor {server}` looks for what is in the way"));
+    }
+    failure
+}
+
+/// The same of a server that no configuration has yet.
+pub(crate) fn unconfigured_failure(error: ConnectError, server: &ServerConfig) -> Failure {
     let is_late = error.kind == ConnectErrorKind::Timeout;
     let mut failure = Failure::from(error);
     if is_late {

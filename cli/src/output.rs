@@ -8,11 +8,14 @@ use mcp_model::printable;
 use serde_json::Value;
 
 use crate::args::{Arguments, Colour, Format};
+use crate::exit::Failure;
 
 const GREEN: &str = "\x1b[1;32m";
 const YELLOW: &str = "\x1b[1;33m";
 const RED: &str = "\x1b[1;31m";
 const PLAIN: &str = "\x1b[0m";
+/// What a command of older runners of GitHub's begins with, wherever in a line.
+const OLD_COMMAND: &str = "##[";
 
 /// The two streams.
 pub(crate) struct Output {
@@ -149,14 +152,29 @@ impl Output {
 
     /// A result as it is; on a terminal without what could command it, and where a runner of GitHub's reads it likewise.
     pub(crate) fn data(&mut self, text: &str) -> io::Result<()> {
-        if self.is_text() && !self.data_on_terminal {
-            let text = self.commanding_nobody(text).into_owned();
-            return self.written(&text);
+        match self.format {
+            Format::Json => return self.json_text(text),
+            Format::Text | Format::Markdown if !self.data_on_terminal => {
+                let text = self.commanding_nobody(text).into_owned();
+                return self.written(&text);
+            }
+            _ => {}
         }
         self.exact(text)
     }
 
-    /// The same of what is code, or meant for the runner.
+    /// Code, of which nothing can be changed: where a runner of GitHub's would obey it, it is refused.
+    pub(crate) fn code(&mut self, text: &str) -> Result<(), Failure> {
+        if self.is_obeyed && !self.data_on_terminal && text.contains(OLD_COMMAND) {
+            return Err(Failure::new(
+                "what would be printed holds `##\\[`, which runners of GitHub's obey\n  = help: write it to a file, with `-o` \
+                 where there is one, and nothing of it is in the log",
+            ));
+        }
+        Ok(self.exact(text)?)
+    }
+
+    /// A result as it is; on a terminal without what could command it.
     pub(crate) fn exact(&mut self, text: &str) -> io::Result<()> {
         if self.data_on_terminal { self.written(&lines_printable(text)) } else { self.written(text) }
     }
@@ -186,8 +204,15 @@ impl Output {
         if self.is_obeyed { commanding_nobody(text) } else { Cow::Borrowed(text) }
     }
 
+    /// JSON, whatever the format.
     pub(crate) fn data_json(&mut self, value: &Value) -> io::Result<()> {
-        self.data(&format!("{value:#}"))
+        self.json_text(&format!("{value:#}"))
+    }
+
+    /// Of a text in JSON no line begins anew, and where a runner of GitHub's reads along, a bracket that it would obey is
+    /// written in JSON's other way.
+    fn json_text(&mut self, text: &str) -> io::Result<()> {
+        if self.is_obeyed { self.exact(&text.replace(OLD_COMMAND, "##\\u005b")) } else { self.exact(text) }
     }
 }
 
@@ -221,17 +246,17 @@ fn has_colours(wanted: Colour) -> bool {
 }
 
 /// Whether what is printed is read by a runner of GitHub's.
-fn is_obeyed() -> bool {
+pub(crate) fn is_obeyed() -> bool {
     std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
 /// Runners look behind leading blanks for `::`, and anywhere for the older `##[`: a backslash makes neither of it.
-fn commanding_nobody(text: &str) -> Cow<'_, str> {
-    if !text.contains("::") && !text.contains("##[") {
+pub(crate) fn commanding_nobody(text: &str) -> Cow<'_, str> {
+    if !text.contains("::") && !text.contains(OLD_COMMAND) {
         return Cow::Borrowed(text);
     }
     let line = |line: &str| {
-        let line = line.replace("##[", "##\\[");
+        let line = line.replace(OLD_COMMAND, "##\\[");
         let start = line.len() - line.trim_start().len();
         match line.split_at_checked(start) {
             Some((blanks, rest)) if rest.starts_with("::") => format!("{blanks}\\{rest}"),

@@ -92,7 +92,9 @@ pub(crate) fn seen_from(path: &Path, here: &Path) -> PathBuf {
 pub(crate) fn servers(config: &Config, names: &[String]) -> Result<Vec<ServerConfig>, Failure> {
     if names.is_empty() {
         if config.servers.is_empty() {
-            return Err(Failure::new("no server is configured"));
+            let help =
+                "add one with `mcp-bindgen add NAME`, or take over those of other programs with `mcp-bindgen import`";
+            return Err(Failure::new(format!("no server is configured\n  = help: {help}")));
         }
         return Ok(config.servers.values().cloned().collect());
     }

@@ -1,9 +1,13 @@
 //! What `-v` shows of what is done.
 
+use std::io::{self, Write};
+
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, filter::Targets, fmt};
+
+use crate::output::{commanding_nobody, is_obeyed};
 
 /// What servers write to stderr.
 const SERVER_STDERR: &str = "mcp_bindgen::server_stderr";
@@ -22,7 +26,31 @@ pub(crate) fn begin(verbosity: u8) {
         .with_target("mcp_agents", level)
         .with_target(SERVER_STDERR, LevelFilter::DEBUG)
         .with_default(if verbosity > 2 { LevelFilter::DEBUG } else { LevelFilter::WARN });
-    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(false).without_time().with_target(false);
+    let lines = fmt::layer()
+        .with_writer(|| Remarks { is_obeyed: is_obeyed() })
+        .with_ansi(false)
+        .without_time()
+        .with_target(false);
     // There is no other: this is the program.
     let _ = tracing_subscriber::registry().with(lines.with_filter(shown)).try_init();
+}
+
+/// Stderr, to which a runner of GitHub's may listen.
+struct Remarks {
+    is_obeyed: bool,
+}
+
+impl Write for Remarks {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        if self.is_obeyed {
+            io::stderr().write_all(commanding_nobody(&String::from_utf8_lossy(event)).as_bytes())?;
+        } else {
+            io::stderr().write_all(event)?;
+        }
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }

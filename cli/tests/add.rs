@@ -61,6 +61,63 @@ fn an_empty_folder_becomes_a_project() {
 }
 
 #[test]
+fn what_cannot_be_written_leaves_nothing() {
+    let server = fixture_server().to_str().unwrap();
+    let project = Project::empty();
+    project.write("mcp.toml", "# ours\n");
+    project.write("mcp", "no folder");
+    let said = project.run(&["add", "fixture", "--command", server]).exits_with(1).says("mcp/fixture.json");
+    assert!(said.stderr.contains("its folder cannot be made"), "{}", said.stderr);
+    assert_eq!((project.read("mcp.toml").as_str(), project.read("mcp").as_str()), ("# ours\n", "no folder"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_the_configuration_is_followed() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let project = Project::empty();
+    project.write("real/mcp.toml", "# ours\n");
+    fs::set_permissions(project.path("real/mcp.toml"), fs::Permissions::from_mode(0o440)).unwrap();
+    symlink("real/mcp.toml", project.path("mcp.toml")).unwrap();
+    project.run(&["add", "x", "--npm", "pkg", "--no-sync"]).exits_with(0);
+    assert!(project.path("mcp.toml").is_symlink());
+    assert_eq!(project.read("real/mcp.toml"), "# ours\n\n[servers.x]\nnpm = \"pkg\"\n");
+    let mode = fs::metadata(project.path("real/mcp.toml")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o440);
+
+    fs::remove_file(project.path("mcp.toml")).unwrap();
+    symlink("gone/mcp.toml", project.path("mcp.toml")).unwrap();
+    for command in [&["add", "x", "--npm", "pkg", "--no-sync"][..], &["init", "--no-dependency"]] {
+        let config = project.path("mcp.toml");
+        let command = [command, &["--config", config.to_str().unwrap()]].concat();
+        project.run(&command).exits_with(1).says("mcp.toml");
+        assert!(config.is_symlink() && !project.path("gone").exists(), "{command:?}");
+    }
+}
+
+#[test]
+fn what_a_shell_made_of_a_placeholder_is_told() {
+    let project = Project::empty();
+    let run = |name: &str, arguments: &[&str]| {
+        let mut command = project.command();
+        command.args(["add", name, "--no-sync"]).args(arguments).env("MY_FOLDER", "/srv/of-the-project");
+        #[cfg(unix)]
+        command.env("NO_TEXT", std::os::unix::ffi::OsStrExt::from_bytes(b"\xff") as &std::ffi::OsStr);
+        common::Run::of(&command.output().unwrap()).exits_with(0)
+    };
+    run("a", &["--npm", "p", "--env", "ROOT=/srv/of-the-project"])
+        .says("warning: `ROOT` is what `MY_FOLDER` is set to here, and is written out")
+        .says("'ROOT=${MY_FOLDER}'");
+    run("b", &["--npm", "p", "--env", "API_KEY="])
+        .says("warning: `API_KEY` is given without a value")
+        .says("${API_KEY}");
+    run("c", &["--url", "http://c", "--header", "X-Api-Key: "]).says("warning: `X-Api-Key` is given without a value");
+    let fine = run("d", &["--npm", "p", "--env", "ROOT=${MY_FOLDER}", "--env", "LEVEL=debug", "--env", "API_KEY"]);
+    assert!(!fine.stderr.contains("warning"), "{}", fine.stderr);
+}
+
+#[test]
 fn nothing_is_added_that_would_not_be_obeyed() {
     let project = Project::empty();
     for (arguments, said) in [

@@ -110,6 +110,152 @@ fn a_check_tells_what_became_of_a_snapshot_since_a_branch() {
 }
 
 #[test]
+fn a_shallow_clone_is_told_what_to_fetch() {
+    let origin = Project::new(FIXTURE);
+    origin.write("mcp/fixture.json", r#"{"tools":[]}"#);
+    git(&origin, &["init", "-q"]);
+    git(&origin, &["add", "."]);
+    git(&origin, &["commit", "-qm", "one"]);
+    git(&origin, &["branch", "before"]);
+    git(&origin, &["commit", "-qm", "two", "--allow-empty"]);
+    let url = format!("file://{}", origin.path("").display());
+    let shallow = Project::empty();
+    git(&shallow, &["clone", "-q", "--depth", "1", "--no-single-branch", &url, "."]);
+    for revision in ["origin/before", "before"] {
+        shallow
+            .run(&["check", "--offline", "--base", revision])
+            .exits_with(1)
+            .says(&format!("git has no commit `{revision}` that this work stands on"))
+            .says("`fetch-depth: 0`");
+    }
+    // What looks like an option of git's is a revision all the same.
+    shallow.run(&["check", "--offline", "--base=--output=x"]).exits_with(1).says("git has no commit `--output=x`");
+    assert!(!shallow.path("x").exists());
+    git(&shallow, &["fetch", "-q", "--unshallow"]);
+    // The list is not as `sync` writes it, which is another thing than what became of it.
+    shallow.run(&["check", "--offline", "--base", "origin/before"]).exits_with(4);
+}
+
+#[test]
+fn line_ends_that_git_changes_are_no_difference() {
+    let origin = Project::new(FIXTURE);
+    origin.run(&["sync"]).exits_with(0);
+    git(&origin, &["init", "-q"]);
+    git(&origin, &["add", "."]);
+    git(&origin, &["commit", "-qm", "one"]);
+    let clone = |of: &Project| {
+        let clone = Project::empty();
+        let place = clone.path("here").display().to_string();
+        git(of, &["-c", "core.autocrlf=true", "clone", "-q", ".", &place]);
+        clone
+    };
+    let changed = clone(&origin);
+    let run = |arguments: &[&str]| {
+        common::Run::of(&changed.command().current_dir(changed.path("here")).args(arguments).output().unwrap())
+    };
+    let text = changed.read("here/mcp/fixture.json");
+    assert!(text.contains("\r\n"), "git has changed nothing");
+    run(&["check"]).exits_with(0).says("  Up to date mcp/fixture.json");
+    run(&["check", "--offline", "--base", "HEAD"]).exits_with(0);
+    run(&["sync"]).exits_with(0).says("   Unchanged mcp/fixture.json");
+    assert_eq!(changed.read("here/mcp/fixture.json"), text);
+    for sides in [["fixture", "fixture@HEAD"], ["fixture@HEAD", "fixture"]] {
+        let diff = run(&[&["diff"][..], &sides].concat()).exits_with(0).says("no difference");
+        assert_eq!(diff.stdout, "", "{sides:?}");
+    }
+    run(&["expand", "fixture", "-o", "gh.rs"]).exits_with(0);
+    changed.write("here/gh.rs", &changed.read("here/gh.rs").replace('\n', "\r\n"));
+    run(&["expand", "fixture", "-o", "gh.rs", "--check"]).exits_with(0);
+
+    // With what `init` writes git leaves them alone.
+    origin.run(&["init", "--no-dependency"]).exits_with(0);
+    git(&origin, &["add", "."]);
+    git(&origin, &["commit", "-qm", "two"]);
+    let kept = clone(&origin);
+    assert!(!kept.read("here/mcp/fixture.json").contains('\r') && kept.read("here/mcp.toml").contains('\r'));
+}
+
+#[test]
+fn annotations_name_files_from_the_root_of_the_repository() {
+    let project = Project::empty();
+    git(&project, &["init", "-q"]);
+    project.write("sub/mcp.toml", "[servers.s]\ncommand = \"x\"\n");
+    let annotated = || {
+        let mut command = project.command();
+        command.current_dir(project.path("sub")).args(["check", "--offline", "--format", "github"]);
+        common::Run::of(&command.output().unwrap()).exits_with(4).stdout
+    };
+    // The folder is not there yet, and has a place all the same.
+    assert!(annotated().starts_with("::error file=sub/mcp/s.json,title="), "{}", annotated());
+    project.write("sub/mcp/s.json", "{");
+    assert!(annotated().starts_with("::error file=sub/mcp/s.json,title="), "{}", annotated());
+}
+
+/// What a runner of GitHub's would obey in a log: its own way, behind blanks, and the older way, anywhere.
+fn obeyed(log: &str) -> Vec<&str> {
+    log.lines().filter(|line| line.trim_start().starts_with("::") || line.contains("##[")).collect()
+}
+
+#[test]
+fn a_runner_of_github_obeys_no_stranger() {
+    let hostile = "##[add-mask]x\n::stop-commands::y";
+    let project = Project::new(
+        "[servers.fixture]\ncommand = \"SERVER\"\n\
+         [servers.noisy]\ncommand = \"sh\"\nargs = [\"-c\", \"printf '##[add-mask]x\\\\n::stop-commands::y\\\\n' >&2; exec SERVER\"]\n\
+         [servers.broken]\ncommand = \"sh\"\nargs = [\"-c\", \"printf '##[add-mask]x\\\\n::stop-commands::y\\\\n' >&2; exit 3\"]\n\
+         [servers.said]\ncommand = \"./no-such-program\"\n",
+    );
+    let tool = json!({"name": "odd ##[add-mask]x", "description": hostile, "inputSchema": {"type": "object",
+        "properties": {"a": {"type": "string", "description": hostile, "default": hostile}}}});
+    project.write("mcp/said.json", &json!({ "tools": [tool], "instructions": hostile }).to_string());
+    let run = |arguments: &[&str]| {
+        let summary = project.path("summary.md");
+        let mut command = project.command();
+        command.args(arguments).env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", summary);
+        let run = common::Run::of(&command.output().unwrap());
+        assert_eq!(obeyed(&run.stderr), [""; 0], "{arguments:?}");
+        run
+    };
+    let mut count = 0;
+    for arguments in [
+        &["list", "said"][..],
+        &["list", "said", "--format", "json"],
+        &["list", "said", "--format", "markdown"],
+        &["list", "said", "--format", "html"],
+        &["expand", "said", "--format", "json"],
+        &["call", "said", "odd ##[add-mask]x", "--help"],
+        &["call", "said", "odd ##[add-mask]x", "--dry-run", "--a", hostile],
+        &["-v", "sync", "noisy"],
+        &["sync", "broken"],
+        &["check", "broken", "said"],
+        &["check", "broken", "said", "--format", "json"],
+        &["check", "broken", "said", "--format", "markdown"],
+        &["call", "fixture", "echo_arguments", "--text", hostile, "--choice:=null"],
+        &["call", "fixture", "echo_arguments", "--text", hostile, "--choice:=null", "--format", "json"],
+        &["call", "fixture", "always_fails", "--reason", hostile],
+        &["doctor"],
+    ] {
+        assert_eq!(obeyed(&run(arguments).stdout), [""; 0], "{arguments:?}");
+        count += 1;
+    }
+    project.write("summary.md", "of others\n");
+    let github = run(&["check", "broken", "said", "--format", "github"]).stdout;
+    assert!(project.read("summary.md").starts_with("of others\n<!-- mcp-bindgen check -->\n"));
+    assert!(github.lines().all(|line| line.starts_with("::error ") || line.starts_with("::notice ")), "{github}");
+    // What is data stays what it is.
+    let sent = run(&["call", "said", "odd ##[add-mask]x", "--dry-run", "--a", hostile]).json();
+    assert_eq!(sent["params"]["arguments"]["a"], hostile);
+    assert_eq!(run(&["list", "said", "--format", "json"]).json()[0]["tool"], "odd ##[add-mask]x");
+    // Code cannot be written in another way.
+    let refused = run(&["expand", "said"]).exits_with(1).says("write it to a file");
+    assert_eq!(refused.stdout, "");
+    run(&["expand", "said", "-o", "said.rs"]).exits_with(0);
+    assert!(project.read("said.rs").contains("odd ##[add-mask]x"));
+    project.run(&["expand", "said"]).exits_with(0);
+    println!("{count} outputs, none of them obeyed");
+}
+
+#[test]
 fn reports_for_github_say_no_more_than_they_are_meant_to() {
     let project = Project::new(FIXTURE);
     project.run(&["sync"]).exits_with(0);

@@ -83,3 +83,39 @@ fn what_is_in_the_way_is_told_with_what_mends_it() {
     assert!(findings.iter().all(|finding| finding["server"] == "fine" || finding["server"] == json!(null)), "{report}");
     assert!(findings.iter().any(|finding| finding["subject"] == "program" && finding["level"] == "fine"), "{report}");
 }
+
+#[test]
+fn what_a_file_of_other_programs_says_and_nobody_obeys_is_told() {
+    let project = Project::empty();
+    project.write(
+        ".mcp.json",
+        r#"{ "mcpServers": {
+            "a": { "command": "sh", "disabled": true, "envFile": ".env", "timeout": 5, "oauth": { "clientId": "planted-1" } },
+            "b": { "url": "http://127.0.0.1:9/", "headersHelper": "echo planted-2" },
+            "c": { "command": "sh" }
+        } }"#,
+    );
+    let report = project.run(&["doctor", "--format", "json"]).json();
+    let told: Vec<String> = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["subject"] == "configuration")
+        .map(|finding| {
+            assert!(finding["help"].as_str().unwrap().contains("mcp-bindgen import --from .mcp.json"), "{finding}");
+            format!("{}: {}", finding["server"].as_str().unwrap(), finding["text"].as_str().unwrap())
+        })
+        .collect();
+    let expected = [
+        "a: it is switched off for other programs, and not here: `disabled` is true",
+        "a: `timeout` is a number, whose unit nobody knows, and is passed over",
+        "a: `envFile` is not taken over",
+        "a: `oauth` (with `clientId`) is not taken over",
+        "b: `headersHelper` is not taken over",
+    ];
+    for text in expected {
+        assert!(told.iter().any(|told| told.starts_with(text)), "{text}\n{told:#?}");
+    }
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    assert!(!report.to_string().contains("planted"), "{report}");
+}

@@ -414,6 +414,62 @@ fn files_are_read_as_the_program_would_that_they_are_of() {
 }
 
 #[test]
+fn files_of_hosts_that_have_no_name_here_are_taken_or_refused() {
+    let home = Home::empty();
+    // Copilot's own file and OpenCode's second form.
+    home.home.write(
+        "app/mcp-config.json",
+        r#"{ "mcpServers": { "a": { "type": "local", "command": "npx", "args": ["-y", "a"], "env": { "K": "${V}", "N": 5, "B": true }, "tools": ["*"] },
+             "b": { "type": "http", "url": "https://b.example.com", "headers": { "Authorization": "Bearer ${T}" }, "tools": ["one", "two"] } } }"#,
+    );
+    home.home.write(
+        "app/opencode.json",
+        r#"{ "mcp": { "other": 1, "servers": {
+               "c": { "type": "local", "command": ["uvx", "c"], "environment": { "K": "{env:V}" }, "disabled": true, "timeout": 5000 },
+               "d": { "type": "remote", "url": "https://d.example.com", "oauth": false } } }, "tools": { "c*": false }, "theme": "x" }"#,
+    );
+    home.run(&["--from", "mcp-config.json", "--all"]).exits_with(0);
+    home.run(&["--from", "opencode.json", "c", "d"])
+        .exits_with(0)
+        .says("server `c` is switched off where it comes from: `disabled` is true")
+        .says("server `d`: `oauth` is not taken over")
+        .says("opencode.json: `tools` (with `c*`) is not taken over")
+        .says("opencode.json: `other` is not taken over");
+    assert_eq!(
+        home.config().unwrap(),
+        "[servers.a]\nnpm = \"a\"\nenv = { B = \"true\", K = \"${V}\", N = \"5\" }\n\n\
+         [servers.b]\nurl = \"https://b.example.com\"\nheaders = { Authorization = \"Bearer ${T}\" }\ntools = [\"one\", \"two\"]\n\n\
+         [servers.c]\nuvx = \"c\"\nenv = { K = \"${V:-}\" }\ntimeout = \"5s\"\n\n\
+         [servers.d]\nurl = \"https://d.example.com\"\n"
+    );
+    // Goose's are YAML.
+    home.home.write("app/config.yaml", "extensions:\n  x:\n    cmd: x\n");
+    home.run(&["--from", "config.yaml"]).exits_with(1).says("files in YAML are not read").says("mcp-bindgen add");
+}
+
+#[test]
+fn what_a_project_has_comes_before_what_its_user_has() {
+    let home = Home::empty();
+    let project = fs::canonicalize(home.home.path("app")).unwrap().display().to_string();
+    let servers = |of: &str, names: &[&str]| {
+        let all: Vec<String> = names.iter().map(|name| format!(r#""{name}": {{ "command": "{of}" }}"#)).collect();
+        format!(r#""mcpServers": {{ {} }}"#, all.join(", "))
+    };
+    let local = servers("local", &["one"]);
+    let user = servers("user", &["one", "two", "three"]);
+    home.home.write(".claude.json", &format!(r#"{{ "projects": {{ "{project}": {{ {local} }} }}, {user} }}"#));
+    home.home.write("app/.mcp.json", &format!("{{ {} }}", servers("project", &["one", "two"])));
+    home.run(&["--from", "claude-code", "--all"])
+        .exits_with(0)
+        .says("server `one`: another one of this name, in")
+        .says("server `two`: another one of this name, in");
+    assert_eq!(
+        home.config().unwrap(),
+        "[servers.one]\ncommand = \"local\"\n\n[servers.two]\ncommand = \"project\"\n\n[servers.three]\ncommand = \"user\"\n"
+    );
+}
+
+#[test]
 fn one_server_of_two_programs_is_one() {
     let home = Home::empty();
     let server =

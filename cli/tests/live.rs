@@ -179,6 +179,18 @@ fn a_call_fails_with_a_code_of_its_own() {
 }
 
 #[test]
+fn what_a_tool_says_of_itself_approves_nothing() {
+    let project = Project::new("[servers.fixture]\ncommand = \"SERVER\"\napprove = [\"echo_*\"]\n");
+    project.run(&["sync"]).exits_with(0);
+    let listed = project.run(&["list", "--format", "json"]).exits_with(0).json();
+    let echo = listed.as_array().unwrap().iter().find(|tool| tool["tool"] == "echo_arguments").unwrap();
+    assert_eq!((&echo["annotations"]["readOnlyHint"], &echo["approve"]), (&json!(true), &json!(true)));
+    let call = ["call", "fixture", "echo_arguments", "--text", "x", "--choice:=null"];
+    project.run(&call).exits_with(1).says("not approved");
+    project.run(&[&call[..], &["--yes"]].concat()).exits_with(0);
+}
+
+#[test]
 fn servers_over_http_are_synced_and_called_too() {
     use std::io::{BufRead, BufReader};
     use std::process::{Command, Stdio};

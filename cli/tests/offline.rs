@@ -239,6 +239,110 @@ fn what_is_missing_is_named_with_what_mends_it() {
 }
 
 #[test]
+fn every_error_says_what_mends_it() {
+    let project = with_snapshot("");
+    project.write("empty.toml", "\n");
+    project.write("gone.toml", "[servers.gone]\ncommand = \"./no-such-program\"\n");
+    project.write("shut.toml", "[servers.shut]\nurl = \"http://127.0.0.1:9/mcp\"\n");
+    project.write("mcp/gone.json", "{");
+    project.write("mcp/shut.json", r#"{"format":7,"tools":[]}"#);
+    let mut count = 0;
+    for (arguments, code) in [
+        (&["--config", "empty.toml", "list"][..], 1),
+        (&["--config", "empty.toml", "sync"], 1),
+        (&["--config", "gone.toml", "sync"], 5),
+        (&["--config", "gone.toml", "check"], 5),
+        (&["--config", "gone.toml", "check", "--offline"], 4),
+        (&["--config", "gone.toml", "call", "gone", "x"], 5),
+        (&["--config", "gone.toml", "resource", "list", "gone"], 5),
+        (&["--config", "gone.toml", "diff", "live:gone", "live:gone"], 5),
+        (&["--config", "shut.toml", "sync"], 5),
+        (&["--config", "shut.toml", "check", "--offline"], 1),
+        (&["list", "zebra"], 1),
+        (&["check", "g"], 1),
+        (&["expand", "gh", "--tool", "od"], 1),
+        (&["call", "gh", "od", "--dry-run"], 1),
+        (&["call", "gh", "odd", "--lables", "x", "--dry-run"], 2),
+        (&["learn", "gh", "od", "--args", "{}"], 1),
+        (&["sync", "--format", "html"], 2),
+        (&["import", "--from", "curser"], 2),
+        (&["add", "No Name", "--npm", "x"], 2),
+        (&["add", "gh", "--npm", "x"], 1),
+        (&["serve", "zebra"], 1),
+        (&["doctor", "zebra"], 1),
+        (&["diff", "gh", "gh@nothing"], 1),
+        (&["lists"], 2),
+    ] {
+        let run = project.run(arguments).exits_with(code);
+        for block in format!("\n{}", run.stderr).split("\nerror: ").skip(1) {
+            // Several errors of one line of words share what is said below the last.
+            let words = ["= help: ", "try '--help'", "; it has `"];
+            let is_told = |text: &str| words.iter().any(|word| text.contains(word));
+            assert!(is_told(block) || is_told(run.stderr.lines().last().unwrap()), "{arguments:?}: {}", run.stderr);
+            count += 1;
+        }
+    }
+    println!("{count} errors, each with what mends it");
+    assert!(count >= 24, "{count}");
+}
+
+#[test]
+fn colours_are_what_was_asked_for() {
+    let project = with_snapshot("");
+    let said = |arguments: &[&str], variable: (&str, &str)| {
+        let mut command = project.command();
+        command.args(arguments).args(["list", "zebra"]).env_remove("NO_COLOR").env(variable.0, variable.1);
+        String::from_utf8(command.output().unwrap().stderr).unwrap()
+    };
+    let is_coloured = |said: String| said.starts_with("\u{1b}[1;31merror\u{1b}[0m: ");
+    assert!(is_coloured(said(&["--color", "always"], ("NO_COLOR", "1"))), "what is asked for comes first");
+    assert!(!said(&[], ("CLICOLOR_FORCE", "1")).contains('\u{1b}'), "nothing but a terminal");
+    assert!(!said(&["--color", "never"], ("A", "b")).contains('\u{1b}'));
+}
+
+#[test]
+fn json_is_not_fitted_to_a_terminal() {
+    let project = with_snapshot("");
+    for arguments in [&["list", "--format", "json"][..], &["call", "gh", "odd", "--dry-run"], &["expand", "gh"]] {
+        let narrow = project.command().args(arguments).env("COLUMNS", "20").output().unwrap();
+        assert_eq!(String::from_utf8(narrow.stdout).unwrap(), project.run(arguments).exits_with(0).stdout);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_closes_ends_output_quietly() {
+    let project = with_snapshot("");
+    let tools: Vec<Value> = (0..20).map(|n| json!({ "name": format!("tool_{n}"), "inputSchema": {} })).collect();
+    project.write("mcp/gh.json", &json!({ "tools": tools }).to_string());
+    for (command, code) in [
+        ("list", 0),
+        ("list --format json", 0),
+        ("list --format markdown", 0),
+        ("list --format html", 0),
+        ("expand gh", 0),
+        ("check --offline", 4),
+        ("check --offline --format json", 4),
+        ("--help", 0),
+        ("help call", 0),
+        ("call gh tool_1 --help", 0),
+        ("--version", 0),
+        ("completions bash", 0),
+        ("man pages", 0),
+    ] {
+        // Whoever would read has ended before anything is written.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut run = project.command();
+        let run = run.arg("-q").args(command.split(' ')).stdout(writer).stderr(std::process::Stdio::piped());
+        let run = run.spawn().unwrap().wait_with_output().unwrap();
+        let said = String::from_utf8(run.stderr).unwrap();
+        assert_eq!(run.status.code(), Some(code), "{command}: {said}");
+        assert!(!said.contains("panicked") && !said.to_lowercase().contains("pipe"), "{command}: {said}");
+    }
+}
+
+#[test]
 fn faults_of_the_configuration_are_named_and_secrets_are_not() {
     let project = with_snapshot("");
     project.write("mcp.toml", "[servers.gh]\nnpm = \"x\"\nevn = {}\n");

@@ -21,12 +21,17 @@ pub fn write_if_changed(path: &Path, contents: &[u8]) -> Result<bool, FileError>
 
 fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     // A link stays a link: what it points to is replaced.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = &match fs::canonicalize(path) {
+        Ok(target) => target,
+        Err(_) if path.is_symlink() => return Err(io::Error::new(io::ErrorKind::NotFound, "it is a link to nothing")),
+        Err(_) => path.to_owned(),
+    };
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    fs::create_dir_all(folder)?;
+    fs::create_dir_all(folder)
+        .map_err(|error| io::Error::new(error.kind(), format!("its folder cannot be made: {error}")))?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".mcp-bindgen-");
     let permissions = fs::metadata(path).map(|current| current.permissions()).ok().or_else(new_file_permissions);

@@ -1,6 +1,7 @@
 //! `add`: a server into `mcp.toml`, its snapshot beside it, and what to write in Rust.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use mcp_codegen::{Bindings, ToolBinding};
@@ -44,6 +45,9 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
              placeholder, `'${VARIABLE}'`, in its place, and set that variable\n  = note: what was typed is in the history of your \
              shell now",
         ));
+    }
+    for said in filled_in(wanted) {
+        output.warning(&said);
     }
     for warning in config.warnings.iter().filter(|warning| warning.server.as_deref() == Some(name)) {
         output.warning(&warning.to_string());
@@ -104,7 +108,7 @@ async fn asked(config: &Config, server: &ServerConfig, output: &mut Output) -> R
     let client = live::client(config, server, None);
     let asked = live::closing(client.clone(), async { client.snapshot().await }).await;
     let snapshot = asked.map_err(|error| {
-        let mut failure = live::failure(error, server);
+        let mut failure = live::unconfigured_failure(error, server);
         failure.message.push_str("\n  = help: nothing was written; `--no-sync` adds it without asking");
         failure
     })?;
@@ -184,12 +188,12 @@ fn not_secret(key: &str, text: &str) -> Result<(), Failure> {
     if text.contains("${") {
         return Ok(());
     }
-    let filled_in = env::vars().find(|(_, known)| known == text && text.len() >= SHORTEST_SECRET && is_secret_key(key));
+    let filled_in = variable_of(text).filter(|_| is_secret_key(key));
     let is_secret = !text.is_empty() && (is_secret_key(key) || without_secrets(key, text, "..") != text);
     if !is_secret {
         return Ok(());
     }
-    let variable = filled_in.as_ref().map_or_else(|| variable(key), |(name, _)| name.clone());
+    let variable = filled_in.clone().unwrap_or_else(|| variable(key));
     let why = match filled_in {
         Some(_) => format!("your shell has put the value of `{variable}` there: quote it, `'{key}=${{{variable}}}'`"),
         None => format!("write a placeholder, `'{key}=${{{variable}}}'`, and set the variable `{variable}`"),
@@ -198,6 +202,35 @@ fn not_secret(key: &str, text: &str) -> Result<(), Failure> {
         "the value of `{}` looks like a secret, and secrets do not go into mcp.toml\n  = help: {why}\n  = note: what was typed is in the history of your shell now",
         printable(key)
     )))
+}
+
+/// What a shell seems to have made of placeholders that nobody quoted, where no secret is in the way.
+fn filled_in(wanted: &args::Add) -> Vec<String> {
+    let mut said = Vec::new();
+    let env = wanted.env.iter().filter_map(|given| given.split_once('='));
+    let headers = wanted.header.iter().filter_map(|given| given.split_once([':', '=']));
+    for (name, text) in env.chain(headers).map(|(name, text)| (name.trim(), text.trim())) {
+        let shown = printable(name);
+        if text.is_empty() && is_secret_key(name) {
+            let variable = variable(name);
+            said.push(format!(
+                "`{shown}` is given without a value, as by a shell that does not know the variable\n  = help: quote the \
+                 placeholder: `'..${{{variable}}}'`"
+            ));
+        } else if let Some(variable) = variable_of(text) {
+            said.push(format!(
+                "`{shown}` is what `{variable}` is set to here, and is written out\n  = help: for a placeholder quote it: \
+                 `'{shown}=${{{variable}}}'`"
+            ));
+        }
+    }
+    said
+}
+
+/// The variable that this long text is the value of.
+fn variable_of(text: &str) -> Option<String> {
+    let is_it = |known: &OsString| text.len() >= SHORTEST_SECRET && known.to_str() == Some(text);
+    env::vars_os().find(|(_, known)| is_it(known)).and_then(|(name, _)| name.into_string().ok())
 }
 
 /// The variable that a secret under this key could be in.

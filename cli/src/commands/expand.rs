@@ -73,7 +73,7 @@ fn expand(
             Ok(Exit::Done)
         }
         None => {
-            output.exact(source.trim_end())?;
+            output.code(source.trim_end())?;
             Ok(Exit::Done)
         }
     }
@@ -103,7 +103,7 @@ fn put(file: &Path, text: &str, is_check: bool, output: &mut Output) -> Result<E
     }
     if output.is_text() {
         let names = (format!("{shown} (as it is)"), format!("{shown} (as `expand` writes it)"));
-        output.exact(&plan::diff(current.as_deref().unwrap_or_default(), &names.0, text, &names.1))?;
+        output.data(&plan::diff(current.as_deref().unwrap_or_default(), &names.0, text, &names.1))?;
     } else {
         output.data_json(&json!({ "format": 1, "file": shown, "status": "out-of-date" }))?;
     }

@@ -100,7 +100,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
         let is_written = !wanted.dry_run && taken.iter().any(|taken| !taken.is_kept);
         output.data_json(&to_json(&found, &taken, Some(Written { path: &shown_path, is_written, text: &text })))?;
     } else if wanted.dry_run {
-        output.exact(text.trim_end())?;
+        output.code(text.trim_end())?;
     }
     Ok(Exit::Done)
 }

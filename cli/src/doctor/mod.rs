@@ -3,6 +3,7 @@
 
 mod bindings;
 mod environment;
+mod foreign;
 mod reach;
 
 use mcp_model::{Config, ServerConfig};
@@ -56,7 +57,8 @@ pub(crate) async fn findings(config: &Config, servers: &[ServerConfig]) -> Vec<F
     let mut found = bindings::versions();
     found.extend(bindings::named_in_sources(config));
     for server in servers {
-        let mut of_server = environment::variables(server);
+        let mut of_server = foreign::passed_over(config, server);
+        of_server.extend(environment::variables(server));
         of_server.extend(reach::program(server));
         of_server.extend(environment::passed_on(server));
         of_server.extend(reach::isolation(server));

@@ -25,8 +25,8 @@ pub(crate) fn page(servers: &[Server]) -> String {
         page.server(server);
     }
     let (script, style) = (asset(SCRIPT), asset(STYLE));
-    // A text of a stranger cannot end the element that it is data of.
-    let texts = Value::from(page.texts).to_string().replace('<', "\\u003c");
+    // A text of a stranger cannot end the element that it is data of, and commands no runner of GitHub's.
+    let texts = Value::from(page.texts).to_string().replace('<', "\\u003c").replace("##[", "##\\u005b");
     let links = servers.iter().map(|server| format!("<li><a href=\"#{0}\">{0}</a></li>", escaped(&server.name)));
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

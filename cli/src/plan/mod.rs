@@ -2,6 +2,7 @@
 
 mod snapshot_file;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use mcp_model::{FileError, Snapshot};
@@ -99,13 +100,18 @@ impl Plan {
 
 /// Whether two texts are the same but for line ends, which git may have changed.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
-    one == other || (one.contains('\r') && one.replace("\r\n", "\n") == other)
+    one == other || with_own_ends(one) == with_own_ends(other)
+}
+
+/// The text with the line ends that this program writes.
+fn with_own_ends(text: &str) -> Cow<'_, str> {
+    if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() }
 }
 
 /// A unified diff that commands no terminal.
 pub(crate) fn diff(old: &str, old_name: &str, new: &str, new_name: &str) -> String {
-    let old = old.replace("\r\n", "\n");
-    let diff = TextDiff::from_lines(old.as_str(), new);
+    let (old, new) = (with_own_ends(old), with_own_ends(new));
+    let diff = TextDiff::from_lines(&*old, &*new);
     lines_printable(diff.unified_diff().header(old_name, new_name).to_string().trim_end())
 }
 
@@ -139,5 +145,7 @@ mod tests {
     fn line_ends_that_git_changed_are_no_difference() {
         let written = Snapshot::parse(TOOLS).unwrap().to_text().replace('\n', "\r\n");
         assert!(matches!(plan(Some(&written), TOOLS).unwrap().step, Step::Keep));
+        assert!(is_same("a\n", "a\r\n") && is_same("a\r\n", "a\n") && !is_same("a\n", "a\n\r\n"));
+        assert_eq!(diff("a\nb\n", "old", "a\r\nc\r\n", "new"), "--- old\n+++ new\n@@ -1,2 +1,2 @@\n a\n-b\n+c");
     }
 }

@@ -12,6 +12,11 @@ const MARKER: &str = "<!-- mcp-bindgen check -->";
 /// What GitHub takes, in characters, less what says that there is more.
 const LONGEST: usize = 65_536 - 400;
 const LONGEST_CELL: usize = 300;
+const LONGEST_BLOCK: usize = 4000;
+/// What stands below a table that is cut.
+const BELOW_TABLE: usize = 300;
+/// So many servers have a row; all of them are in the count.
+const MOST_ROWS: usize = 200;
 
 /// The comment. What strangers say stands in code alone, where nothing of it is a mention, a link or an image.
 pub(crate) fn comment(entries: &[Entry]) -> String {
@@ -23,15 +28,19 @@ pub(crate) fn comment(entries: &[Entry]) -> String {
     let mut text = format!("{MARKER}\n**{verdict}**: {}.\n", summary(entries));
     if entries.iter().any(|entry| !entry.changes.is_empty() || !entry.status.is_good()) {
         text.push_str("\n| server | snapshot | what changed |\n|---|---|---|\n");
-        for entry in entries {
+        for entry in entries.iter().take(MOST_ROWS) {
             let said = if entry.changes.is_empty() { String::new() } else { classes(&entry.changes) };
             let _ = writeln!(text, "| {} | {} | {said} |", code(&entry.server), entry.status.name().replace('-', " "));
+        }
+        if let Some(more) = entries.len().checked_sub(MOST_ROWS).filter(|more| *more > 0) {
+            let _ = writeln!(text, "\nand {}.", counted(more, "more server"));
         }
     }
     let mut left = 0;
     for entry in entries {
-        let section = section(entry);
-        if text.chars().count() + section.chars().count() <= LONGEST {
+        let room = LONGEST.saturating_sub(text.chars().count());
+        let section = section(entry, room);
+        if section.chars().count() <= room {
             text.push_str(&section);
         } else {
             left += 1;
@@ -47,18 +56,23 @@ pub(crate) fn comment(entries: &[Entry]) -> String {
     text
 }
 
-fn section(entry: &Entry) -> String {
+/// What is to be said of one server, in so many characters as far as its tables are long.
+fn section(entry: &Entry, room: usize) -> String {
     let mut text = String::new();
+    let left = |text: &str| room.saturating_sub(text.chars().count() + BELOW_TABLE);
     for said in entry.error.iter().chain(&entry.faults).chain(&entry.misfits) {
         let _ = write!(text, "\n{}\n", block(said));
     }
-    text.push_str(&details("What the server changed", &entry.server, &entry.changes));
+    text.push_str(&details("What the server changed", &entry.server, &entry.changes, left(&text)));
     if let Some(Since { revision, is_new, changes }) = &entry.since {
         match is_new {
             true => {
                 let _ = write!(text, "\n{} is new since {}.\n", code(&entry.server), code(revision));
             }
-            false => text.push_str(&details(&format!("Since {}", code(revision)), &entry.server, changes)),
+            false => {
+                let title = format!("Since <code>{}</code>", escaped(revision));
+                text.push_str(&details(&title, &entry.server, changes, left(&text)));
+            }
         }
     }
     let command = match entry.status {
@@ -73,7 +87,8 @@ fn section(entry: &Entry) -> String {
     text
 }
 
-fn details(title: &str, server: &str, changes: &[Change]) -> String {
+/// A table of changes in so many characters: it ends between two tools, and counts what has no room.
+fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String {
     if changes.is_empty() {
         return String::new();
     }
@@ -82,25 +97,35 @@ fn details(title: &str, server: &str, changes: &[Change]) -> String {
         escaped(server),
         classes(changes)
     );
-    for change in changes {
-        let tool = if change.tool.is_empty() { "server" } else { &change.tool };
-        let witness = change.witness.as_ref().map(|witness| code(&witness.to_string())).unwrap_or_default();
-        let place = format!("{tool} {}", change.pointer);
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {witness} |",
-            change.class.name(),
-            code(place.trim_end()),
-            code(&change.detail)
-        );
+    let mut length = text.chars().count();
+    let mut shown = 0;
+    for of_tool in changes.chunk_by(|one, other| one.tool == other.tool) {
+        let rows: String = of_tool.iter().map(row).collect();
+        length += rows.chars().count();
+        if length > room {
+            break;
+        }
+        text.push_str(&rows);
+        shown += of_tool.len();
+    }
+    if shown < changes.len() {
+        let more = counted(changes.len() - shown, "more change");
+        let _ = writeln!(text, "\nand {more}, for which there is no room here.");
     }
     text.push_str("\n</details>\n");
     text
 }
 
+fn row(change: &Change) -> String {
+    let tool = if change.tool.is_empty() { "server" } else { &change.tool };
+    let witness = change.witness.as_ref().map(|witness| code(&witness.to_string())).unwrap_or_default();
+    let place = format!("{tool} {}", change.pointer);
+    format!("| {} | {} | {} | {witness} |\n", change.class.name(), code(place.trim_end()), code(&change.detail))
+}
+
 /// A code span for a cell of a table: fenced by more backticks than there are in it.
 pub(crate) fn code(text: &str) -> String {
-    let text = cut(&printable(text)).replace('|', "\\|");
+    let text = cut(&printable(text), LONGEST_CELL).replace('|', "\\|");
     let fence = "`".repeat(longest_run(&text) + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') || text.is_empty() { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
@@ -108,7 +133,7 @@ pub(crate) fn code(text: &str) -> String {
 
 /// A block of code.
 fn block(text: &str) -> String {
-    let text = crate::output::lines_printable(text);
+    let text = cut(&crate::output::lines_printable(text), LONGEST_BLOCK);
     let fence = "`".repeat(longest_run(&text).max(2) + 1);
     format!("{fence}text\n{text}\n{fence}")
 }
@@ -117,8 +142,8 @@ fn longest_run(text: &str) -> usize {
     text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
 }
 
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_CELL) {
+fn cut(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
         Some((end, _)) => format!("{}..", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }
@@ -130,7 +155,43 @@ fn escaped(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mcp_model::Snapshot;
+    use mcp_schema::drift;
+    use serde_json::json;
+
     use super::*;
+
+    /// So many tools are new.
+    fn changed(server: usize, tools: usize) -> Entry {
+        let described = "a long name that is cut ".repeat(20);
+        let tools =
+            (0..tools).map(|n| json!({ "name": format!("{n} {described}"), "inputSchema": { "type": "object" } }));
+        let new = Snapshot { tools: tools.collect(), ..Snapshot::default() };
+        let mut entry = Entry::new(&format!("s{server}"), Status::OutOfDate);
+        entry.changes = drift::diff(&Snapshot::default(), &new);
+        entry
+    }
+
+    #[test]
+    fn a_comment_has_room_where_it_goes_and_is_cut_between_tools() {
+        let one = comment(&[changed(0, 400)]);
+        assert!(one.chars().count() <= 65_536 && one.chars().count() > 60_000, "{}", one.chars().count());
+        let rows = one.lines().filter(|line| line.starts_with("| compatible |")).count();
+        assert!(
+            one.contains(&format!("\nand {} more changes, for which there is no room here.\n\n</details>", 400 - rows))
+        );
+        assert!(one.ends_with("Run `mcp-bindgen sync s0` and look at what it says.\n"), "{one}");
+        let many: Vec<Entry> = (0..2000).map(|server| changed(server, 1)).collect();
+        let many = comment(&many);
+        assert!(many.chars().count() <= 65_536, "{}", many.chars().count());
+        assert!(
+            many.contains("**: 2000 servers checked: 2000 out of date.") && many.contains("\nand 1800 more servers.")
+        );
+        assert!(many.ends_with("have no room here; `mcp-bindgen check` has them.\n"));
+        let mut failed = Entry::new("s", Status::Failed);
+        failed.error = Some("`".repeat(70_000));
+        assert!(comment(&[failed]).contains("\nRun `mcp-bindgen check s`"));
+    }
 
     #[test]
     fn strangers_stay_in_their_code() {

@@ -248,7 +248,7 @@ fn put(plan: Plan, sample: &Sample, count: u64, output: &mut Output) -> Result<E
             "source": types,
         }))?;
     } else {
-        output.exact(types.trim_end())?;
+        output.code(types.trim_end())?;
     }
     Ok(Exit::Done)
 }
