@@ -5,8 +5,6 @@
 mod common;
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use common::{Project, fixtures};
 use serde_json::{Value, json};
@@ -229,51 +227,4 @@ fn no_value_of_a_result_is_kept_or_shown() {
         }
         assert!(file.contains("password"), "keys are what is learned");
     }
-}
-
-const PROGRAM: &str = r#"//! Uses a result whose type was learned.
-
-#![deny(warnings)]
-
-mcp_bindgen::mcp_tools!("github");
-
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let github = github::Github::connect().await?;
-    let issues = github.list_issues(github::GithubListIssuesParams::new("o", "r")).await?;
-    let github::GithubListIssuesOutput(issues) = issues;
-    for issue in &issues {
-        let (number, title): (i64, &str) = (issue.number, &issue.title);
-        println!("{number}: {title}");
-    }
-    github.client().close().await;
-    Ok(())
-}
-"#;
-
-/// From a tool without an outputSchema to a program that uses its typed result.
-#[test]
-#[ignore = "builds a program"]
-fn a_program_uses_what_was_learned() {
-    let project = github();
-    project.run(&["sync"]).exits_with(0);
-    project.run(&["learn", "github", "list_issues", "--args", ARGUMENTS]).exits_with(0);
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    project.write(
-        "Cargo.toml",
-        &format!(
-            "[package]\nname = \"learned\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
-             mcp-bindgen = {{ path = {root:?} }}\ntokio = {{ version = \"1\", features = [\"macros\", \"rt\", \"rt-multi-thread\"] }}\n\n\
-             [profile.dev]\ndebug = \"line-tables-only\"\n\n[profile.dev.build-override]\ndebug = \"line-tables-only\"\n"
-        ),
-    );
-    project.write("Cargo.lock", &fs::read_to_string(root.join("Cargo.lock")).unwrap());
-    project.write("src/main.rs", PROGRAM);
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.current_dir(project.path("")).args(["run", "--quiet", "--offline"]);
-    cargo.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap());
-    let output = cargo.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "1: It broke\n2: It broke again\n", "{said}");
 }
