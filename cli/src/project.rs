@@ -35,7 +35,7 @@ pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Confi
         (None, Some(named)) => named,
         (None, None) => {
             let error = FileError::new("there is no mcp.toml and no .mcp.json here or above")
-                .with_help("write an mcp.toml with a table `[servers.NAME]`, or name a file with `--config`");
+                .with_help("`mcp-bindgen init` writes an mcp.toml, `mcp-bindgen add` one with a server; or name a file with `--config`");
             return Err(error.into());
         }
     };
@@ -92,7 +92,9 @@ pub(crate) fn seen_from(path: &Path, here: &Path) -> PathBuf {
 pub(crate) fn servers(config: &Config, names: &[String]) -> Result<Vec<ServerConfig>, Failure> {
     if names.is_empty() {
         if config.servers.is_empty() {
-            return Err(Failure::new("no server is configured"));
+            return Err(Failure::new(
+                "no server is configured\n  = help: add one with `mcp-bindgen add`, or `mcp-bindgen import`",
+            ));
         }
         return Ok(config.servers.values().cloned().collect());
     }

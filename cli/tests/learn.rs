@@ -4,7 +4,8 @@
 
 mod common;
 
-use std::fs;
+use std::fs::{self, File};
+use std::time::{Duration, UNIX_EPOCH};
 
 use common::{Project, fixtures};
 use serde_json::{Value, json};
@@ -63,6 +64,24 @@ fn a_tool_that_only_reads_is_called_and_typed() {
     assert_eq!(again["tools"]["list_issues"]["outputSchema"], said["tools"]["list_issues"]["outputSchema"]);
     assert_eq!(again["tools"]["list_issues"]["learnedFrom"], 3);
     project.run(&["check", "--offline"]).exits_with(0);
+}
+
+#[test]
+fn new_overrides_have_cargo_build_anew_what_it_built_without_them() {
+    let project = github();
+    project.write("value.json", "[]");
+    let long_ago = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let age = || File::options().append(true).open(project.path(SNAPSHOT)).unwrap().set_modified(long_ago).unwrap();
+    let is_aged = || fs::metadata(project.path(SNAPSHOT)).unwrap().modified().unwrap() == long_ago;
+    let learn = ["learn", "github", "list_issues", "--from-file", "value.json"];
+    age();
+    project.run(&[&learn[..], &["--dry-run"]].concat()).exits_with(0);
+    assert!(is_aged(), "nothing was written");
+    project.run(&learn).exits_with(0);
+    assert!(!is_aged(), "the macro watches the snapshot alone");
+    age();
+    project.run(&learn).exits_with(0);
+    assert!(is_aged(), "the macro watches the overrides too");
 }
 
 #[test]
