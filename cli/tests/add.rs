@@ -19,16 +19,22 @@ fn an_empty_folder_becomes_a_project() {
         .exits_with(0)
         .says("     Running cargo add mcp-bindgen --path")
         .says("       Wrote mcp.toml")
-        .says("        Made mcp/");
+        .says("        Made mcp/")
+        .says("        Next cargo add tokio --features macros,rt-multi-thread");
     assert!(init.stderr.find("Running").unwrap() < init.stderr.find("Wrote").unwrap(), "{}", init.stderr);
     assert!(project.read("Cargo.toml").contains("mcp-bindgen = "));
     assert_eq!(project.read(".gitattributes"), "mcp/*.json text eol=lf\n");
     // The file that it writes is one that it takes.
-    project.run(&["check"]).exits_with(1).says("no server is configured");
+    project.run(&["check"]).exits_with(1).says("no server is configured\n  = help: add one with `mcp-bindgen add`");
 
     let written = project.read("mcp.toml");
     project.write("mcp.toml", "# ours\n");
-    project.run(&["init", "--path", library]).exits_with(0).says("Kept mcp.toml").says("Kept the dependency");
+    let manifest = project.read("Cargo.toml");
+    project.write("Cargo.toml", &manifest.replacen("mcp-bindgen =", "tokio = \"1\"\nmcp-bindgen =", 1));
+    let again = project.run(&["init", "--path", library]).exits_with(0);
+    let again = again.says("Kept mcp.toml").says("Kept the dependency");
+    assert!(!again.stderr.contains("cargo add"), "{}", again.stderr);
+    project.write("Cargo.toml", &manifest);
     assert_eq!(project.read("mcp.toml"), "# ours\n");
     project.write("mcp.toml", &written);
 
@@ -115,6 +121,13 @@ fn what_a_shell_made_of_a_placeholder_is_told() {
     run("c", &["--url", "http://c", "--header", "X-Api-Key: "]).says("warning: `X-Api-Key` is given without a value");
     let fine = run("d", &["--npm", "p", "--env", "ROOT=${MY_FOLDER}", "--env", "LEVEL=debug", "--env", "API_KEY"]);
     assert!(!fine.stderr.contains("warning"), "{}", fine.stderr);
+}
+
+#[test]
+fn what_is_missing_is_said_with_the_command_that_makes_it() {
+    let project = Project::empty();
+    project.run(&["list"]).exits_with(1).says("= help: `mcp-bindgen init` writes an mcp.toml");
+    project.run(&["init"]).exits_with(0).says("run `cargo init` and this once more");
 }
 
 #[test]

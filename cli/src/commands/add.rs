@@ -264,7 +264,7 @@ fn sentence(text: &str) -> String {
     }
 }
 
-/// What to write, with the tool that needs the least.
+/// What to write, with the first tool for an example.
 fn rust(server: &str, tools: &[ToolBinding]) -> Vec<String> {
     let mut lines = vec![format!("mcp_bindgen::mcp_tools!(\"{server}\");")];
     if let Some(tool) = tools.first() {

@@ -65,6 +65,9 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Outpu
         let made: Vec<String> = made.iter().map(|path| project::seen_from(path, &here).display().to_string()).collect();
         output.data_json(&json!({ "format": 1, "config": project::seen_from(&path, &here), "made": made }))?;
     }
+    if lacks_runtime(&here) {
+        output.status("Next", "cargo add tokio --features macros,rt-multi-thread, which calls run on");
+    }
     output.status("Next", "mcp-bindgen add NAME --npm PACKAGE, or mcp-bindgen import");
     Ok(Exit::Done)
 }
@@ -85,7 +88,10 @@ fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<O
         return Ok(None);
     }
     let Some(folder) = project::crate_of(here, None) else {
-        output.status("Skipped", "the dependency: there is no Cargo.toml here or above");
+        output.status(
+            "Skipped",
+            "the dependency: there is no Cargo.toml here or above; run `cargo init` and this once more",
+        );
         return Ok(None);
     };
     let manifest = folder.join("Cargo.toml");
@@ -121,6 +127,16 @@ fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<O
         return Err(cargo_failed(String::from_utf8_lossy(&tried.stderr).trim()));
     }
     Ok(Some(add(false)))
+}
+
+/// Whether there is a crate without the runtime that programs of the README run on.
+fn lacks_runtime(here: &Path) -> bool {
+    let manifest = project::crate_of(here, None).and_then(|folder| fs::read_to_string(folder.join("Cargo.toml")).ok());
+    let document = manifest.and_then(|text| text.parse::<toml_edit::DocumentMut>().ok());
+    let has = |document: &toml_edit::DocumentMut| {
+        document.get("dependencies").and_then(|table| table.as_table_like()?.get("tokio")).is_some()
+    };
+    document.is_some_and(|document| document.get("package").is_some() && !has(&document))
 }
 
 fn cargo(folder: &Path) -> Command {

@@ -50,6 +50,8 @@ impl Project {
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-bindgen"));
         command.current_dir(self.folder.path()).env_remove("MCP_SERVERS").env_remove("RUST_BACKTRACE");
+        // No registry is asked: what the workspace needs is here.
+        command.env("CARGO_NET_OFFLINE", "true");
         command
     }
 

@@ -2,7 +2,9 @@
 
 mod values;
 
+use std::fs::File;
 use std::path::Path;
+use std::time::SystemTime;
 
 use mcp_codegen::{Bindings, ToolBinding, apply_overrides, format_types};
 use mcp_model::{
@@ -222,11 +224,15 @@ fn put(plan: Plan, sample: &Sample, count: u64, output: &mut Output) -> Result<E
     bound.snapshot = apply_overrides(&declared, &overrides).map_err(source::misfits)?;
     let (binding, types) = types(&bound, &arguments.tool)?;
     let text = overrides.source();
+    let is_new = !path.exists();
     let status = match arguments.dry_run {
         true => "not-written",
         false if write_if_changed(&path, text.as_bytes())? => "written",
         false => "unchanged",
     };
+    if is_new && status == "written" {
+        touch(&bound.path);
+    }
     let shown = format!("{}/{}", server.name, printable(&arguments.tool));
     let (results, is_first) = (if count == 1 { "result" } else { "results" }, learned_from == count);
     let from =
@@ -251,6 +257,12 @@ fn put(plan: Plan, sample: &Sample, count: u64, output: &mut Output) -> Result<E
         output.code(types.trim_end())?;
     }
     Ok(Exit::Done)
+}
+
+/// Has cargo build anew what was built before there were overrides: it watches files that were there, and the snapshot
+/// was. Where that cannot be touched, nothing is lost but this.
+fn touch(snapshot: &Path) {
+    let _ = File::options().append(true).open(snapshot).and_then(|file| file.set_modified(SystemTime::now()));
 }
 
 fn tell_file(path: &Path, status: &str, output: &mut Output) {
