@@ -1,6 +1,6 @@
 //! What a mistake in the use of `mcp_tools!` looks like to its user.
 //!
-//! `EXPECTORATE=overwrite cargo test --test ui` accepts what rustc says now.
+//! `EXPECTORATE=overwrite cargo test --test ui -- --ignored` accepts what rustc says now.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
@@ -44,6 +44,7 @@ rust = { derive = ["crate::Traced"] }
 "##;
 
 #[test]
+#[ignore = "builds the library for a crate outside the workspace; a suite of its own: .ci/run compiled"]
 fn mistakes_are_explained() {
     let github = fixture("snapshots/github.json");
     let small = only(&github, "create_issue");
@@ -71,6 +72,7 @@ fn mistakes_are_explained() {
 }
 
 #[test]
+#[ignore = "builds the library for a crate outside the workspace; a suite of its own: .ci/run compiled"]
 fn a_crate_without_configuration_learns_what_it_lacks() {
     let count = explains("unconfigured", "tests/ui/unconfigured", &[]);
     assert!(count > 2, "{count} cases");
@@ -109,6 +111,7 @@ const OVERRIDES: &[(&str, &str)] = &[
 ];
 
 #[test]
+#[ignore = "builds the library for a crate outside the workspace; a suite of its own: .ci/run compiled"]
 fn overrides_that_do_not_fit_are_explained() {
     let mut issue: Value =
         serde_json::from_str(&only(&fixture("snapshots/github.json"), "create_issue")).expect("JSON");

@@ -4,7 +4,7 @@
 
 #[cfg(feature = "auth")]
 #[allow(dead_code)]
-#[path = "auth/server.rs"]
+#[path = "integration/auth/server.rs"]
 mod server;
 
 use keyring_core::Entry;

@@ -1,0 +1,178 @@
+//! `init` and `add`: from an empty folder to a server that is called.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)]
+
+use crate::common;
+
+use std::fs;
+
+use common::{Project, fixture_server};
+
+#[test]
+fn an_empty_folder_becomes_a_project() {
+    let project = Project::empty();
+    let library = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    project.write("Cargo.toml", "[package]\nname = \"app\"\nedition = \"2024\"\n\n[dependencies]\n\n[workspace]\n");
+    project.write("src/main.rs", "fn main() {}\n");
+    let init = project
+        .run(&["init", "--path", library])
+        .exits_with(0)
+        .says("     Running cargo add mcp-bindgen --path")
+        .says("       Wrote mcp.toml")
+        .says("        Made mcp/")
+        .says("        Next cargo add tokio --features macros,rt-multi-thread");
+    assert!(init.stderr.find("Running").unwrap() < init.stderr.find("Wrote").unwrap(), "{}", init.stderr);
+    assert!(project.read("Cargo.toml").contains("mcp-bindgen = "));
+    assert_eq!(project.read(".gitattributes"), "mcp/*.json text eol=lf\n");
+    // The file that it writes is one that it takes.
+    project.run(&["check"]).exits_with(1).says("no server is configured\n  = help: add one with `mcp-bindgen add`");
+
+    let written = project.read("mcp.toml");
+    project.write("mcp.toml", "# ours\n");
+    let manifest = project.read("Cargo.toml");
+    project.write("Cargo.toml", &manifest.replacen("mcp-bindgen =", "tokio = \"1\"\nmcp-bindgen =", 1));
+    let again = project.run(&["init", "--path", library]).exits_with(0);
+    let again = again.says("Kept mcp.toml").says("Kept the dependency");
+    assert!(!again.stderr.contains("cargo add"), "{}", again.stderr);
+    project.write("Cargo.toml", &manifest);
+    assert_eq!(project.read("mcp.toml"), "# ours\n");
+    project.write("mcp.toml", &written);
+
+    let server = fixture_server().to_str().unwrap();
+    let added = project
+        .run(&["add", "fixture", "--command", server, "--env", "FIXTURE_KEY", "--tools", "add,find_*"])
+        .exits_with(1);
+    assert!(added.stderr.contains("FIXTURE_KEY"), "an unset variable: {}", added.stderr);
+    assert_eq!(project.read("mcp.toml"), written, "what fails leaves nothing");
+    project
+        .run(&["add", "fixture", "--command", server, "--tools", "no_such_*"])
+        .exits_with(1)
+        .says("has no tool that `no_such_*` in `tools` matches");
+    assert!(!project.path("mcp/fixture.json").exists());
+
+    let added = project
+        .run(&["add", "fixture", "--command", server])
+        .exits_with(0)
+        .says("Added fixture to mcp.toml")
+        .says("mcp/fixture.json (10 tools)");
+    let lines: Vec<&str> = added.stdout.lines().collect();
+    assert_eq!(
+        lines[..2],
+        ["mcp_bindgen::mcp_tools!(\"fixture\");", "let client = fixture::Fixture::connect().await?;"]
+    );
+    assert!(project.read("mcp.toml").starts_with(written.trim_end()), "{}", project.read("mcp.toml"));
+    project.run(&["check"]).exits_with(0);
+    assert!(project.run(&["call", "fixture", "add", "--args", r#"{"a":1,"b":2}"#]).exits_with(0).stdout.contains('3'));
+    project.run(&["add", "fixture", "--npm", "x"]).exits_with(1).says("there is a server `fixture` already");
+}
+
+#[test]
+fn what_cannot_be_written_leaves_nothing() {
+    let server = fixture_server().to_str().unwrap();
+    let project = Project::empty();
+    project.write("mcp.toml", "# ours\n");
+    project.write("mcp", "no folder");
+    let said = project.run(&["add", "fixture", "--command", server]).exits_with(1).says("mcp/fixture.json");
+    assert!(said.stderr.contains("its folder cannot be made"), "{}", said.stderr);
+    assert_eq!((project.read("mcp.toml").as_str(), project.read("mcp").as_str()), ("# ours\n", "no folder"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_to_the_configuration_is_followed() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let project = Project::empty();
+    project.write("real/mcp.toml", "# ours\n");
+    fs::set_permissions(project.path("real/mcp.toml"), fs::Permissions::from_mode(0o440)).unwrap();
+    symlink("real/mcp.toml", project.path("mcp.toml")).unwrap();
+    project.run(&["add", "x", "--npm", "pkg", "--no-sync"]).exits_with(0);
+    assert!(project.path("mcp.toml").is_symlink());
+    assert_eq!(project.read("real/mcp.toml"), "# ours\n\n[servers.x]\nnpm = \"pkg\"\n");
+    let mode = fs::metadata(project.path("real/mcp.toml")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o440);
+
+    fs::remove_file(project.path("mcp.toml")).unwrap();
+    symlink("gone/mcp.toml", project.path("mcp.toml")).unwrap();
+    for command in [&["add", "x", "--npm", "pkg", "--no-sync"][..], &["init", "--no-dependency"]] {
+        let config = project.path("mcp.toml");
+        let command = [command, &["--config", config.to_str().unwrap()]].concat();
+        project.run(&command).exits_with(1).says("mcp.toml");
+        assert!(config.is_symlink() && !project.path("gone").exists(), "{command:?}");
+    }
+}
+
+#[test]
+fn what_a_shell_made_of_a_placeholder_is_told() {
+    let project = Project::empty();
+    let run = |name: &str, arguments: &[&str]| {
+        let mut command = project.command();
+        command.args(["add", name, "--no-sync"]).args(arguments).env("MY_FOLDER", "/srv/of-the-project");
+        #[cfg(unix)]
+        command.env("NO_TEXT", std::os::unix::ffi::OsStrExt::from_bytes(b"\xff") as &std::ffi::OsStr);
+        common::Run::of(&command.output().unwrap()).exits_with(0)
+    };
+    run("a", &["--npm", "p", "--env", "ROOT=/srv/of-the-project"])
+        .says("warning: `ROOT` is what `MY_FOLDER` is set to here, and is written out")
+        .says("'ROOT=${MY_FOLDER}'");
+    run("b", &["--npm", "p", "--env", "API_KEY="])
+        .says("warning: `API_KEY` is given without a value")
+        .says("${API_KEY}");
+    run("c", &["--url", "http://c", "--header", "X-Api-Key: "]).says("warning: `X-Api-Key` is given without a value");
+    let fine = run("d", &["--npm", "p", "--env", "ROOT=${MY_FOLDER}", "--env", "LEVEL=debug", "--env", "API_KEY"]);
+    assert!(!fine.stderr.contains("warning"), "{}", fine.stderr);
+}
+
+#[test]
+fn what_is_missing_is_said_with_the_command_that_makes_it() {
+    let project = Project::empty();
+    project.run(&["list"]).exits_with(1).says("= help: `mcp-bindgen init` writes an mcp.toml");
+    project.run(&["init"]).exits_with(0).says("run `cargo init` and this once more");
+}
+
+#[test]
+fn nothing_is_added_that_would_not_be_obeyed() {
+    let project = Project::empty();
+    for (arguments, said) in [
+        (&["add", "Bad Name", "--npm", "x"][..], "cannot be the name of a server"),
+        (&["add", "x"], "required"),
+        (&["add", "x", "--npm", "a", "--url", "http://b"], "cannot be used with"),
+        (&["add", "x", "--url", "http://b", "--env", "A=b"], "`--header` is for it"),
+        (&["add", "x", "--npm", "a", "--header", "A: b"], "`--env` is for those that are started"),
+        (&["add", "x", "--npm", "a", "--env", "API_KEY=hunter2-hunter2"], "looks like a secret"),
+        (&["add", "x", "--npm", "a", "--", "--token=ghp_0123456789abcdefghijABCDEFGHIJ012345"], "looks like a secret"),
+        (&["add", "x", "--npm", "a", "--", "--api-key", "hunter2-hunter2"], "looks like it holds a secret"),
+        (&["add", "x", "--url", "http://u:hunter2-hunter2@b/"], "looks like a secret"),
+        (&["add", "x", "--url", "http://b", "--header", "Authorization: Bearer abcdefghijklmn"], "looks like a secret"),
+    ] {
+        let run = project.run(arguments).exits_with(2).says(said);
+        assert!(!run.stderr.contains("hunter2") && !run.stderr.contains("ghp_"), "{}", run.stderr);
+    }
+    assert_eq!(fs::read_dir(project.path("")).unwrap().count(), 0);
+
+    let quoted = project
+        .command()
+        .args(["add", "x", "--npm", "a", "--env", "API_KEY=hunter2-hunter2"])
+        .env("MY_KEY", "hunter2-hunter2")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(quoted.stderr).unwrap();
+    assert!(said.contains("your shell has put the value of `MY_KEY` there") && !said.contains("hunter2"), "{said}");
+
+    project
+        .run(&["add", "gone", "--command", "./no-such-program"])
+        .exits_with(5)
+        .says("`--no-sync` adds it without asking");
+    assert_eq!(fs::read_dir(project.path("")).unwrap().count(), 0);
+    project
+        .run(&["add", "gone", "--command", "./no-such-program", "--env", "API_KEY", "--no-sync", "--", "--verbose"])
+        .exits_with(0);
+    assert_eq!(
+        project.read("mcp.toml"),
+        "[servers.gone]\ncommand = \"./no-such-program\"\nargs = [\"--verbose\"]\nenv = { API_KEY = \"${API_KEY}\" }\n"
+    );
+
+    let other = Project::empty();
+    other.write(".mcp.json", "{\"mcpServers\":{}}");
+    other.run(&["add", "x", "--npm", "a", "--no-sync"]).exits_with(1).says("is a file of other programs");
+}

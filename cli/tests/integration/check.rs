@@ -1,0 +1,289 @@
+//! What `check` and `diff` say beside whether a server has changed: offline, against git, in the words of others' programs.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used)]
+
+use crate::common;
+
+use std::process::Command;
+
+use common::Project;
+use serde_json::{Value, json};
+
+const FIXTURE: &str = "[servers.fixture]\ncommand = \"SERVER\"\n";
+
+/// The fixture's snapshot, but that `add` has another type for `a`, a tool less, and a tool that says hostile things.
+fn doctored(project: &Project) -> String {
+    let mut snapshot: Value = serde_json::from_str(&project.read("mcp/fixture.json")).unwrap();
+    let tools = snapshot["tools"].as_array_mut().unwrap();
+    tools.retain(|tool| tool["name"] != "tree_depth");
+    tools[0]["inputSchema"]["properties"]["a"]["type"] = "string".into();
+    tools[0]["inputSchema"]["properties"]["`@a|b`\n::error::x"] = json!({});
+    format!("{snapshot:#}\n")
+}
+
+fn git(project: &Project, arguments: &[&str]) {
+    let run = Command::new("git")
+        .current_dir(project.path(""))
+        .args([
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.com",
+            "-c",
+            "init.defaultBranch=main",
+            "-c",
+            "core.autocrlf=false",
+        ])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(run.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
+}
+
+#[test]
+fn without_a_server_a_check_says_what_can_be_said() {
+    let project = Project::new(FIXTURE);
+    project.run(&["check", "--offline"]).exits_with(4).says("fixture has no snapshot");
+    project.run(&["sync"]).exits_with(0);
+    // Whatever would be started now fails.
+    project.write("mcp.toml", "[servers.fixture]\ncommand = \"./no-such-program\"\n");
+    project
+        .run(&["check", "--offline"])
+        .exits_with(0)
+        .says("       Valid mcp/fixture.json")
+        .says("1 server checked: 1 valid");
+    let written = project.read("mcp/fixture.json");
+    let other_ends = written.replace('\n', "\r\n");
+    project.write("mcp/fixture.json", &other_ends);
+    project.run(&["check", "--offline"]).exits_with(0);
+
+    project.write("mcp/fixture.json", &written.replace("  \"tools\"", " \"tools\""));
+    let edited = project.run(&["check", "--offline"]).exits_with(4).says("is not as `sync` writes it");
+    assert!(edited.stdout.contains("+  \"tools\""), "{}", edited.stdout);
+    project.write("mcp/fixture.json", "{");
+    project.run(&["check", "--offline"]).exits_with(4).says("run `mcp-bindgen sync fixture` to take it anew");
+    project.write("mcp/fixture.json", r#"{"format":7,"tools":[]}"#);
+    project.run(&["check", "--offline"]).exits_with(1).says("install mcp-bindgen 0.7 or later");
+    project.write("mcp/fixture.json", &written);
+    project.write("mcp.toml", "[servers.fixture]\ncommand = \"x\"\ntools = [\"nothing_*\"]\n");
+    let faults = project.run(&["check", "--offline", "--format", "json"]).exits_with(1).json();
+    assert!(faults[0]["faults"][0].as_str().unwrap().contains("nothing_*"), "{faults}");
+}
+
+#[test]
+fn a_check_tells_what_became_of_a_snapshot_since_a_branch() {
+    let project = Project::new(FIXTURE);
+    project.run(&["sync"]).exits_with(0);
+    let live = project.read("mcp/fixture.json");
+    project.write("mcp/fixture.json", &doctored(&project));
+    git(&project, &["init", "-q"]);
+    git(&project, &["add", "."]);
+    git(&project, &["commit", "-qm", "then"]);
+    git(&project, &["checkout", "-qb", "work"]);
+    project.write("mcp/fixture.json", &live);
+    git(&project, &["commit", "-qam", "now"]);
+    // What came to the branch later is not of this work.
+    git(&project, &["checkout", "-q", "main"]);
+    project.write("later.txt", "later");
+    git(&project, &["rm", "-q", "mcp/fixture.json"]);
+    git(&project, &["commit", "-qm", "later"]);
+    git(&project, &["checkout", "-q", "work"]);
+
+    project
+        .run(&["check", "--base", "main"])
+        .exits_with(0)
+        .says("       Since main: fixture has 1 breaking, 1 source, 1 compatible")
+        .says("breaking    add /inputSchema/properties/a");
+    let report = project.run(&["check", "--offline", "--base", "main", "--format", "json"]).exits_with(0).json();
+    assert_eq!(report[0]["since"]["changes"][0]["class"], "breaking");
+    project
+        .run(&["check", "--offline", "--base", "no-such-branch"])
+        .exits_with(1)
+        .says("git has no commit `no-such-branch`");
+    project.run(&["check", "--offline", "--base", "--output=x"]).exits_with(2);
+
+    let diff = project.run(&["diff", "fixture@main~1", "mcp/fixture.json", "--format", "json"]).exits_with(4).json();
+    assert_eq!(diff["changes"].as_array().unwrap().len(), 3);
+    project.run(&["diff", "fixture", "live:fixture"]).exits_with(0).says("fixture to live:fixture: no difference");
+    project.run(&["diff", "fixture@main", "fixture"]).exits_with(1).says("there is no mcp/fixture.json at `main`");
+    project.run(&["diff", "fixtur", "fixture"]).exits_with(1).says("did you mean `fixture`?");
+}
+
+#[test]
+fn a_shallow_clone_is_told_what_to_fetch() {
+    let origin = Project::new(FIXTURE);
+    origin.write("mcp/fixture.json", r#"{"tools":[]}"#);
+    git(&origin, &["init", "-q"]);
+    git(&origin, &["add", "."]);
+    git(&origin, &["commit", "-qm", "one"]);
+    git(&origin, &["branch", "before"]);
+    git(&origin, &["commit", "-qm", "two", "--allow-empty"]);
+    let url = format!("file://{}", origin.path("").display());
+    let shallow = Project::empty();
+    git(&shallow, &["clone", "-q", "--depth", "1", "--no-single-branch", &url, "."]);
+    for revision in ["origin/before", "before"] {
+        shallow
+            .run(&["check", "--offline", "--base", revision])
+            .exits_with(1)
+            .says(&format!("git has no commit `{revision}` that this work stands on"))
+            .says("`fetch-depth: 0`");
+    }
+    // What looks like an option of git's is a revision all the same.
+    shallow.run(&["check", "--offline", "--base=--output=x"]).exits_with(1).says("git has no commit `--output=x`");
+    assert!(!shallow.path("x").exists());
+    git(&shallow, &["fetch", "-q", "--unshallow"]);
+    // The list is not as `sync` writes it, which is another thing than what became of it.
+    shallow.run(&["check", "--offline", "--base", "origin/before"]).exits_with(4);
+}
+
+#[test]
+fn line_ends_that_git_changes_are_no_difference() {
+    let origin = Project::new(FIXTURE);
+    origin.run(&["sync"]).exits_with(0);
+    git(&origin, &["init", "-q"]);
+    git(&origin, &["add", "."]);
+    git(&origin, &["commit", "-qm", "one"]);
+    let clone = |of: &Project| {
+        let clone = Project::empty();
+        let place = clone.path("here").display().to_string();
+        git(of, &["-c", "core.autocrlf=true", "clone", "-q", ".", &place]);
+        clone
+    };
+    let changed = clone(&origin);
+    let run = |arguments: &[&str]| {
+        common::Run::of(&changed.command().current_dir(changed.path("here")).args(arguments).output().unwrap())
+    };
+    let text = changed.read("here/mcp/fixture.json");
+    assert!(text.contains("\r\n"), "git has changed nothing");
+    run(&["check"]).exits_with(0).says("  Up to date mcp/fixture.json");
+    run(&["check", "--offline", "--base", "HEAD"]).exits_with(0);
+    run(&["sync"]).exits_with(0).says("   Unchanged mcp/fixture.json");
+    assert_eq!(changed.read("here/mcp/fixture.json"), text);
+    for sides in [["fixture", "fixture@HEAD"], ["fixture@HEAD", "fixture"]] {
+        let diff = run(&[&["diff"][..], &sides].concat()).exits_with(0).says("no difference");
+        assert_eq!(diff.stdout, "", "{sides:?}");
+    }
+    run(&["expand", "fixture", "-o", "gh.rs"]).exits_with(0);
+    changed.write("here/gh.rs", &changed.read("here/gh.rs").replace('\n', "\r\n"));
+    run(&["expand", "fixture", "-o", "gh.rs", "--check"]).exits_with(0);
+
+    // With what `init` writes git leaves them alone.
+    origin.run(&["init", "--no-dependency"]).exits_with(0);
+    git(&origin, &["add", "."]);
+    git(&origin, &["commit", "-qm", "two"]);
+    let kept = clone(&origin);
+    assert!(!kept.read("here/mcp/fixture.json").contains('\r') && kept.read("here/mcp.toml").contains('\r'));
+}
+
+#[test]
+fn annotations_name_files_from_the_root_of_the_repository() {
+    let project = Project::empty();
+    git(&project, &["init", "-q"]);
+    project.write("sub/mcp.toml", "[servers.s]\ncommand = \"x\"\n");
+    let annotated = || {
+        let mut command = project.command();
+        command.current_dir(project.path("sub")).args(["check", "--offline", "--format", "github"]);
+        common::Run::of(&command.output().unwrap()).exits_with(4).stdout
+    };
+    // The folder is not there yet, and has a place all the same.
+    assert!(annotated().starts_with("::error file=sub/mcp/s.json,title="), "{}", annotated());
+    project.write("sub/mcp/s.json", "{");
+    assert!(annotated().starts_with("::error file=sub/mcp/s.json,title="), "{}", annotated());
+}
+
+/// What a runner of GitHub's would obey in a log: its own way, behind blanks, and the older way, anywhere.
+fn obeyed(log: &str) -> Vec<&str> {
+    log.lines().filter(|line| line.trim_start().starts_with("::") || line.contains("##[")).collect()
+}
+
+#[test]
+fn a_runner_of_github_obeys_no_stranger() {
+    let hostile = "##[add-mask]x\n::stop-commands::y";
+    let project = Project::new(
+        "[servers.fixture]\ncommand = \"SERVER\"\n\
+         [servers.noisy]\ncommand = \"sh\"\nargs = [\"-c\", \"printf '##[add-mask]x\\\\n::stop-commands::y\\\\n' >&2; exec SERVER\"]\n\
+         [servers.broken]\ncommand = \"sh\"\nargs = [\"-c\", \"printf '##[add-mask]x\\\\n::stop-commands::y\\\\n' >&2; exit 3\"]\n\
+         [servers.said]\ncommand = \"./no-such-program\"\n",
+    );
+    let tool = json!({"name": "odd ##[add-mask]x", "description": hostile, "inputSchema": {"type": "object",
+        "properties": {"a": {"type": "string", "description": hostile, "default": hostile}}}});
+    project.write("mcp/said.json", &json!({ "tools": [tool], "instructions": hostile }).to_string());
+    let run = |arguments: &[&str]| {
+        let summary = project.path("summary.md");
+        let mut command = project.command();
+        command.args(arguments).env("GITHUB_ACTIONS", "true").env("GITHUB_STEP_SUMMARY", summary);
+        let run = common::Run::of(&command.output().unwrap());
+        assert_eq!(obeyed(&run.stderr), [""; 0], "{arguments:?}");
+        run
+    };
+    let mut count = 0;
+    for arguments in [
+        &["list", "said"][..],
+        &["list", "said", "--format", "json"],
+        &["list", "said", "--format", "markdown"],
+        &["list", "said", "--format", "html"],
+        &["expand", "said", "--format", "json"],
+        &["call", "said", "odd ##[add-mask]x", "--help"],
+        &["call", "said", "odd ##[add-mask]x", "--dry-run", "--a", hostile],
+        &["-v", "sync", "noisy"],
+        &["sync", "broken"],
+        &["check", "broken", "said"],
+        &["check", "broken", "said", "--format", "json"],
+        &["check", "broken", "said", "--format", "markdown"],
+        &["call", "fixture", "echo_arguments", "--text", hostile, "--choice:=null"],
+        &["call", "fixture", "echo_arguments", "--text", hostile, "--choice:=null", "--format", "json"],
+        &["call", "fixture", "always_fails", "--reason", hostile],
+        &["doctor"],
+    ] {
+        assert_eq!(obeyed(&run(arguments).stdout), [""; 0], "{arguments:?}");
+        count += 1;
+    }
+    project.write("summary.md", "of others\n");
+    let github = run(&["check", "broken", "said", "--format", "github"]).stdout;
+    assert!(project.read("summary.md").starts_with("of others\n<!-- mcp-bindgen check -->\n"));
+    assert!(github.lines().all(|line| line.starts_with("::error ") || line.starts_with("::notice ")), "{github}");
+    // What is data stays what it is.
+    let sent = run(&["call", "said", "odd ##[add-mask]x", "--dry-run", "--a", hostile]).json();
+    assert_eq!(sent["params"]["arguments"]["a"], hostile);
+    assert_eq!(run(&["list", "said", "--format", "json"]).json()[0]["tool"], "odd ##[add-mask]x");
+    // Code cannot be written in another way.
+    let refused = run(&["expand", "said"]).exits_with(1).says("write it to a file");
+    assert_eq!(refused.stdout, "");
+    run(&["expand", "said", "-o", "said.rs"]).exits_with(0);
+    assert!(project.read("said.rs").contains("odd ##[add-mask]x"));
+    project.run(&["expand", "said"]).exits_with(0);
+    println!("{count} outputs, none of them obeyed");
+}
+
+#[test]
+fn reports_for_github_say_no_more_than_they_are_meant_to() {
+    let project = Project::new(FIXTURE);
+    project.run(&["sync"]).exits_with(0);
+    project.write("mcp/fixture.json", &doctored(&project));
+    let comment = project.run(&["check", "--format", "markdown"]).exits_with(4).stdout;
+    assert!(
+        comment.starts_with(
+            "<!-- mcp-bindgen check -->\n**MCP snapshots need attention**: 1 server checked: 1 out of date.\n"
+        ),
+        "{comment}"
+    );
+    assert!(comment.contains("| `fixture` | out of date | 1 breaking, 1 source, 1 compatible |"), "{comment}");
+    assert!(comment.lines().all(|line| !line.trim_start().starts_with("::")), "{comment}");
+
+    let summary = project.path("summary.md");
+    let github = project
+        .command()
+        .args(["check", "--format", "github"])
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_STEP_SUMMARY", &summary)
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(github.stdout).unwrap();
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert_eq!(lines.len(), 2, "one for each tool: {stdout}");
+    assert!(lines[0].starts_with("::error file=mcp/fixture.json,line="), "{stdout}");
+    assert!(lines[1].starts_with("::notice file=mcp/fixture.json"), "{stdout}");
+    assert!(!String::from_utf8(github.stderr).unwrap().lines().any(|line| line.trim_start().starts_with("::")));
+    assert_eq!(project.read("summary.md").trim_end(), comment.trim_end());
+    project.run(&["sync", "--format", "github"]).exits_with(2).says("this command has no format `github`");
+}

@@ -1,0 +1,249 @@
+//! `learn`: from results to types.
+
+#![allow(clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use crate::common;
+
+use std::fs::{self, File};
+use std::time::{Duration, UNIX_EPOCH};
+
+use common::{Project, fixtures};
+use serde_json::{Value, json};
+
+const SERVER: &str = "[servers.github]\ncommand = \"SERVER\"\nargs = [\"--github\"]\n";
+const SNAPSHOT: &str = "mcp/github.json";
+const OVERRIDES: &str = "mcp/github.overrides.json";
+const ARGUMENTS: &str = r#"{ "owner": "o", "repo": "r" }"#;
+
+/// A project with the snapshot of GitHub's three tools, none of which declares its result.
+fn github() -> Project {
+    of(SERVER)
+}
+
+fn of(config: &str) -> Project {
+    let project = Project::new(config);
+    project.write(SNAPSHOT, &fs::read_to_string(fixtures().join("overrides/github.json")).unwrap());
+    project
+}
+
+fn overrides(project: &Project) -> Value {
+    serde_json::from_str(&project.read(OVERRIDES)).unwrap()
+}
+
+/// A result as servers send it, in one block of text for each value.
+fn texts(values: &[&str]) -> String {
+    let blocks: Vec<Value> = values.iter().map(|value| json!({ "type": "text", "text": value })).collect();
+    json!({ "content": blocks }).to_string()
+}
+
+#[test]
+fn a_tool_that_only_reads_is_called_and_typed() {
+    let project = github();
+    let learn = ["learn", "github", "list_issues", "--args", ARGUMENTS];
+    let run = project
+        .run(&learn)
+        .exits_with(0)
+        .says("     Learned github/list_issues -> GithubListIssuesOutput from 1 result\n");
+    let run = run.says("       Wrote mcp/github.overrides.json\n");
+    assert!(run.stdout.contains("pub Vec<GithubListIssuesOutputValueItem>,"), "{}", run.stdout);
+    assert!(run.stdout.contains("    pub number: i64,\n"), "{}", run.stdout);
+    assert!(!run.stdout.contains("Params") && !run.stdout.contains("impl"), "{}", run.stdout);
+    let said = overrides(&project);
+    assert_eq!(said["tools"]["list_issues"]["learnedFrom"], 1);
+    let list = project.run(&["list"]).exits_with(0);
+    assert!(
+        list.stdout.contains("-> GithubListIssuesOutput  (result by override, learned from 1 result)"),
+        "{}",
+        list.stdout
+    );
+
+    // Once more, and the same is known from more.
+    let run = project.run(&[&learn[..], &["--args", ARGUMENTS]].concat()).exits_with(0);
+    run.says("from 2 more results, 3 in all\n");
+    let again = overrides(&project);
+    assert_eq!(again["tools"]["list_issues"]["outputSchema"], said["tools"]["list_issues"]["outputSchema"]);
+    assert_eq!(again["tools"]["list_issues"]["learnedFrom"], 3);
+    project.run(&["check", "--offline"]).exits_with(0);
+}
+
+#[test]
+fn new_overrides_have_cargo_build_anew_what_it_built_without_them() {
+    let project = github();
+    project.write("value.json", "[]");
+    let long_ago = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    let age = || File::options().append(true).open(project.path(SNAPSHOT)).unwrap().set_modified(long_ago).unwrap();
+    let is_aged = || fs::metadata(project.path(SNAPSHOT)).unwrap().modified().unwrap() == long_ago;
+    let learn = ["learn", "github", "list_issues", "--from-file", "value.json"];
+    age();
+    project.run(&[&learn[..], &["--dry-run"]].concat()).exits_with(0);
+    assert!(is_aged(), "nothing was written");
+    project.run(&learn).exits_with(0);
+    assert!(!is_aged(), "the macro watches the snapshot alone");
+    age();
+    project.run(&learn).exits_with(0);
+    assert!(is_aged(), "the macro watches the overrides too");
+}
+
+#[test]
+fn other_tools_are_called_with_a_yes_alone() {
+    let project = github();
+    let learn = ["learn", "github", "create_issue", "--args", r#"{ "owner": "o", "repo": "r", "title": "It broke" }"#];
+    project.run(&learn).exits_with(1).says(
+        "error: tool `create_issue` of server `github` does not say that it only reads\n  = help: call it all the same with \
+         `--yes`\n",
+    );
+    project.run_with_input(&learn, "y\n").exits_with(1);
+    assert!(!project.path(OVERRIDES).exists());
+    project.run(&[&learn[..], &["--yes"]].concat()).exits_with(0);
+    assert!(overrides(&project)["tools"]["create_issue"]["outputSchema"]["properties"]["number"].is_object());
+
+    let project = of(&format!("{SERVER}approve = [\"list_*\"]\n"));
+    let learn = ["learn", "github", "list_issues", "--args", ARGUMENTS];
+    project.run(&learn).exits_with(1).says("needs an approval, says the configuration");
+    project.run(&[&learn[..], &["--yes"]].concat()).exits_with(0);
+
+    let project = of(&format!("{SERVER}exclude = [\"list_*\"]\n"));
+    project.run(&[&learn[..], &["--yes"]].concat()).exits_with(1).says("is left out by `tools` or `exclude`");
+}
+
+#[test]
+fn results_come_from_files_and_cassettes() {
+    let project = github();
+    project.write("sent.json", &texts(&[r#"[{ "number": 1, "body": null }]"#]));
+    project.write("value.json", r#"[{ "number": 2, "body": "It did.", "labels": [] }]"#);
+    let head = r#"{"cassette":1,"server":"github"}"#;
+    let exchange = |tool: &str, text: &str| {
+        let result: Value = serde_json::from_str(&texts(&[text])).unwrap();
+        json!({ "request": { "method": "tools/call", "params": { "name": tool } }, "response": { "result": result } })
+    };
+    let calls = [exchange("list_issues", r#"[{ "number": 3.5, "body": null }]"#), exchange("create_issue", "{}")];
+    project.write("tape.jsonl", &format!("{head}\n{}\n{}\n{{\"end\":2}}\n", calls[0], calls[1]));
+    let learn = ["learn", "github", "list_issues", "--from-file", "sent.json", "--from-file", "value.json"];
+    let run = project.run(&[&learn[..], &["--from", "tape.jsonl", "--format", "json"]].concat()).exits_with(0).json();
+    let expected = json!({ "type": "array", "items": {
+        "type": "object",
+        "properties": {
+            "body": { "type": ["string", "null"] }, "labels": { "type": "array" }, "number": { "type": "number" },
+        },
+        "required": ["body", "number"],
+    } });
+    assert_eq!((&run["outputSchema"], &run["learnedFrom"], &run["status"]), (&expected, &json!(3), &json!("written")));
+    assert_eq!(overrides(&project)["tools"]["list_issues"], json!({ "outputSchema": expected, "learnedFrom": 3 }));
+
+    // In turns it is the same.
+    let turns = github();
+    for file in ["tape.jsonl", "value.json", "sent.json"] {
+        turns.write(file, &project.read(file));
+        let option = if file.ends_with('l') { "--from" } else { "--from-file" };
+        turns.run(&["learn", "github", "list_issues", option, file]).exits_with(0);
+    }
+    assert_eq!(turns.read(OVERRIDES), project.read(OVERRIDES));
+
+    project
+        .run(&["learn", "github", "search_repositories", "--from", "tape.jsonl"])
+        .exits_with(1)
+        .says("has no result of");
+    project.write("tape.jsonl", "{\"cassette\":1,\"server\":\"gitlab\"}\n{\"end\":0}\n");
+    project.run(&["learn", "github", "list_issues", "--from", "tape.jsonl"]).exits_with(1).says("of server `gitlab`");
+}
+
+#[test]
+fn what_others_have_written_stays() {
+    let project = github();
+    let by_hand = r#"{
+  "tools": {
+    "search_repositories": { "outputSchema": { "type": "object", "description": "Found" } },
+    "list_issues": {
+      "patch": { "inputSchema": { "properties": { "page": { "type": "integer" } } } }
+    }
+  },
+  "format": 1
+}
+"#;
+    project.write(OVERRIDES, by_hand);
+    project.write("value.json", "[]");
+    project.run(&["learn", "github", "search_repositories", "--from-file", "value.json"]).exits_with(1).says(
+        "error: tool `search_repositories` of server `github` has an `outputSchema` in the overrides that was written by hand, \
+         and stays as it is\n",
+    );
+    assert_eq!(project.read(OVERRIDES), by_hand);
+    let run = project.run(&["learn", "github", "list_issues", "--from-file", "value.json", "--dry-run"]).exits_with(0);
+    run.says(" Not written mcp/github.overrides.json\n");
+    assert_eq!(project.read(OVERRIDES), by_hand);
+    project.run(&["learn", "github", "list_issues", "--from-file", "value.json"]).exits_with(0);
+    let compact = |text: &str| text.replace(char::is_whitespace, "");
+    let expected = compact(by_hand).replace(
+        r#"{"type":"integer"}}}}"#,
+        r#"{"type":"integer"}}}},"outputSchema":{"type":"array"},"learnedFrom":1"#,
+    );
+    assert_eq!(compact(&project.read(OVERRIDES)), expected);
+
+    // Learned, and then changed by somebody.
+    let edited = project.read(OVERRIDES).replace(r#""type": "array""#, r#""type": "array", "title": "Issues""#);
+    project.write(OVERRIDES, &edited);
+    let run = project.run(&["learn", "github", "list_issues", "--from-file", "value.json"]).exits_with(1);
+    run.says("that somebody has edited since");
+    assert_eq!(project.read(OVERRIDES), edited);
+}
+
+#[test]
+fn what_the_server_declares_is_replaced_on_demand_alone() {
+    let project = github();
+    let mut snapshot: Value = serde_json::from_str(&project.read(SNAPSHOT)).unwrap();
+    snapshot["tools"][1]["outputSchema"] = json!({ "type": "object" });
+    let tool = snapshot["tools"][1]["name"].as_str().unwrap().to_owned();
+    project.write(SNAPSHOT, &snapshot.to_string());
+    project.write("value.json", "[1]");
+    let learn = ["learn", "github", &tool, "--from-file", "value.json"];
+    project.run(&learn).exits_with(1).says("declares an `outputSchema` itself\n  = help: `--replace`");
+    project.run(&[&learn[..], &["--replace"]].concat()).exits_with(0);
+    project.run(&learn).exits_with(0).says("from 1 more result, 2 in all\n");
+}
+
+#[test]
+fn errors_and_prose_teach_nothing() {
+    let project = github();
+    let missing = r#"{ "owner": "o", "repo": "missing" }"#;
+    let learn = ["learn", "github", "list_issues", "--args", missing];
+    project.run(&learn).exits_with(3).says("error: there is nothing to learn: every result is an error\n");
+    let run = project.run(&[&learn[..], &["--args", ARGUMENTS]].concat()).exits_with(0);
+    run.says("warning: 1 error of the tool's: nothing is learned from that\n").says("from 1 result\n");
+    fs::remove_file(project.path(OVERRIDES)).unwrap();
+
+    project.write("prose.json", &texts(&["The issue is open."]));
+    project.write("broken.json", "{ \"secret\": sk-12345 }");
+    let run = project.run(&["learn", "github", "list_issues", "--from-file", "prose.json"]).exits_with(1);
+    run.says("no result has structured content, and none is JSON");
+    let run = project.run(&["learn", "github", "list_issues", "--from-file", "broken.json"]).exits_with(1);
+    assert!(run.stderr.contains("broken.json:1:") && !run.stderr.contains("sk-12345"), "{}", run.stderr);
+    project.run(&["learn", "github", "list_issues"]).exits_with(2);
+    project
+        .run(&["learn", "github", "list_isues", "--from-file", "prose.json"])
+        .exits_with(1)
+        .says("did you mean `list_issues`?");
+    project.write("other.json", &json!({ "server": "github", "tool": "star", "content": [] }).to_string());
+    let run = project.run(&["learn", "github", "list_issues", "--from-file", "other.json"]).exits_with(1);
+    run.says("the result is of tool `star`, not of `list_issues`");
+    assert!(!project.path(OVERRIDES).exists());
+}
+
+#[test]
+fn no_value_of_a_result_is_kept_or_shown() {
+    let project = github();
+    let secrets = ["sk-live-4eC39HqLyjWDarjtT1zdp7dc", "hunter2hunter2", "ada@example.com", "774411996633"];
+    let value = json!([{ "token": secrets[0], "nested": [{ "password": secrets[1] }], "id": 774_411_996_633_i64,
+                         "owners": { "ada@example.com": { "since": 2020 } } }]);
+    project.write("value.json", &value.to_string());
+    project.write("sent.json", &texts(&[&value.to_string(), secrets[0]]));
+    for format in ["text", "json"] {
+        let learn = ["learn", "github", "list_issues", "--from-file", "value.json", "--from-file", "sent.json", "-v"];
+        let run = project.run(&[&learn[..], &["--format", format]].concat()).exits_with(0);
+        let file = project.read(OVERRIDES);
+        for secret in secrets {
+            for text in [&run.stdout, &run.stderr, &file] {
+                assert!(!text.contains(secret), "{secret}: {text}");
+            }
+        }
+        assert!(file.contains("password"), "keys are what is learned");
+    }
+}

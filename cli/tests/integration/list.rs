@@ -1,0 +1,270 @@
+//! The inventory that `list` prints, in each of its formats: what a reviewer reads, whoever wrote it.
+
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::unwrap_used)]
+
+use crate::common;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use common::Project;
+use serde_json::{Value, json};
+
+const CONFIG: &str = "[servers.demo]\ncommand = \"x\"\napprove = [\"delete_*\"]\nexclude = [\"drop_*\"]\n";
+
+/// A server of every sort of thing, in the words of `hostile`.
+fn snapshot(hostile: &str) -> String {
+    let snapshot = json!({
+        "format": 1,
+        "server": "demo",
+        "protocolVersion": "2025-11-25",
+        "serverInfo": {"name": format!("demo{hostile}"), "version": "1.2.0"},
+        "instructions": format!("Ask first.{hostile} Then go."),
+        "tools": [
+            {
+                "name": "delete_repo",
+                "title": format!("Delete{hostile}"),
+                "description": format!("Deletes a repository{hostile}. It cannot be undone."),
+                "inputSchema": {
+                    "type": "object",
+                    "required": ["owner"],
+                    "properties": {
+                        "force": {"type": "boolean", "description": "Whatever stands in the way"},
+                        "owner": {"type": "string", "description": format!("Whose{hostile} it is. By name.")},
+                        "labels": {"type": "array", "items": {"type": "string"}},
+                        "state": {"enum": ["open", format!("closed{hostile}")]},
+                    },
+                },
+                "outputSchema": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}},
+                "annotations": {"readOnlyHint": true, "destructiveHint": true},
+            },
+            {"name": "drop_all", "inputSchema": {"type": "object"}},
+            {"name": format!("odd{hostile}"), "inputSchema": {"type": "object", "properties": {format!("a{hostile}"): {"type": "text"}}}},
+        ],
+        "prompts": [{"name": "review", "description": "Reviews.", "arguments": [{"name": "topic", "required": true}]}],
+        "resourceTemplates": [{"name": "file", "uriTemplate": "demo://{owner}{?ref}"}],
+    });
+    format!("{snapshot:#}\n")
+}
+
+fn project(hostile: &str) -> Project {
+    let project = Project::empty();
+    project.write("mcp.toml", CONFIG);
+    project.write("mcp/demo.json", &snapshot(hostile));
+    project
+}
+
+#[track_caller]
+fn is_golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name);
+    if std::env::var_os("EXPECTORATE").is_some_and(|value| value == "overwrite") {
+        mcp_model::write_if_changed(&path, text.as_bytes()).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
+    assert!(expected == text, "{name} is another now (EXPECTORATE=overwrite takes it):\n{text}");
+}
+
+#[test]
+fn each_format_says_what_a_reviewer_asks() {
+    let project = project("");
+    is_golden("list.txt", &project.run(&["list"]).exits_with(0).stdout);
+    is_golden("list-40.txt", &narrow(&project));
+    is_golden("list.md", &project.run(&["list", "--format", "markdown"]).exits_with(0).stdout);
+    is_golden("list.json", &project.run(&["list", "--format", "json"]).exits_with(0).stdout);
+    is_golden("list.html", &project.run(&["list", "--format", "html"]).exits_with(0).stdout);
+    assert_eq!(
+        project.run(&["list", "--format", "table"]).exits_with(0).stdout,
+        project.run(&["list"]).exits_with(0).stdout
+    );
+}
+
+fn narrow(project: &Project) -> String {
+    let run = project.command().arg("list").env("COLUMNS", "40").output().unwrap();
+    String::from_utf8(run.stdout).unwrap()
+}
+
+#[test]
+fn a_narrow_terminal_has_no_longer_lines() {
+    let table = narrow(&project(" 課題を取得する\u{1b}[31m"));
+    let columns = |line: &str| line.chars().map(|char| if char.is_ascii() { 1 } else { 2 }).sum::<usize>();
+    for line in table.lines() {
+        assert!(columns(line) <= 40, "{} columns: {line}", columns(line));
+    }
+    assert!(!table.contains('\u{1b}'), "{table}");
+}
+
+/// What ends a script, a comment, an attribute or a section, leads elsewhere, or turns text around.
+const HOSTILE: [&str; 8] = [
+    "</script><script>alert(1)</script>",
+    "<!--",
+    "\"onload=\"alert(1)",
+    "' onmouseover='alert(1)",
+    "<a href=javascript:alert(1)>x</a>",
+    "\u{202e}gpj",
+    "]]>",
+    "</style><style>*{display:none}</style><base href=//x><meta http-equiv=refresh content=0>",
+];
+
+#[test]
+fn hostile_texts_are_text() {
+    let mut checked = 0;
+    for hostile in HOSTILE {
+        let project = project(hostile);
+        let page = project.run(&["list", "--format", "html"]).exits_with(0).stdout;
+        let (markup, data) = page.split_once("<script type=\"application/json\" id=\"texts\">").unwrap();
+        let data = data.split_once("</script>").unwrap().0;
+        assert!(!markup.contains(hostile), "{hostile}");
+        // It is JSON that nothing in it can end.
+        assert!(!data.contains('<') && serde_json::from_str::<Vec<String>>(data).unwrap().len() == 4, "{data}");
+        assert!(!page.contains('\u{202e}'), "{hostile}");
+        // What stands on the page of a server that says nothing bad, and no more of it.
+        for (markup, count) in [
+            ("<script", 2),
+            ("</script", 2),
+            ("<style", 1),
+            ("</style", 1),
+            ("<!--", 0),
+            ("<base", 0),
+            ("<meta", 4),
+            ("<img", 0),
+            ("<iframe", 0),
+            (" style=", 0),
+            ("href=\"", 7),
+            ("href=\"#", 6),
+        ] {
+            assert_eq!(page.matches(markup).count(), count, "{markup} with {hostile}");
+        }
+        assert_eq!(tags(&page).iter().filter(|tag| tag.contains(" on")).count(), 0, "{hostile}");
+        let markdown = project.run(&["list", "--format", "markdown"]).exits_with(0).stdout;
+        let outside = outside_code(&markdown);
+        assert!(!outside.contains(hostile) && !outside.contains('<') && !markdown.contains('\u{202e}'), "{markdown}");
+        checked += 1;
+    }
+    println!("{checked} hostile texts are text");
+}
+
+/// What of a document is in no code span, each of which ends with as many backticks as it began with.
+fn outside_code(markdown: &str) -> String {
+    let mut outside = String::new();
+    let mut rest = markdown;
+    while let Some(start) = rest.find('`') {
+        outside.push_str(&rest[..start]);
+        let run = rest[start..].len() - rest[start..].trim_start_matches('`').len();
+        let inside = &rest[start + run..];
+        let is_end = |at: &usize| {
+            let ticks = inside[*at..].len() - inside[*at..].trim_start_matches('`').len();
+            ticks == run && !inside[..*at].ends_with('`')
+        };
+        let end = inside.match_indices('`').map(|(at, _)| at).find(is_end).expect("every span ends");
+        rest = &inside[end + run..];
+    }
+    outside + rest
+}
+
+/// Everything between `<` and `>`, which no text of the page has unescaped, outside of scripts and styles.
+fn tags(page: &str) -> Vec<&str> {
+    let body = page.split_once("<body>").unwrap().1.split_once("<script").unwrap().0;
+    body.split('<').skip(1).map(|tag| tag.split_once('>').unwrap().0).collect()
+}
+
+#[test]
+fn the_page_asks_for_nothing_and_is_the_same_wherever_it_is_made() {
+    let (one, other) = (project(""), project(""));
+    let page = one.run(&["list", "--format", "html"]).exits_with(0).stdout;
+    other.run(&["list", "--format", "html", "-o", "page.html"]).exits_with(0).says("       Wrote page.html");
+    assert_eq!(other.read("page.html"), page);
+    other.run(&["list", "--format", "html", "-o", "page.html"]).exits_with(0).says("   Unchanged page.html");
+    for other in ["http:", "https:", "src=", "@import", "url("] {
+        assert!(!page.contains(other), "{other}");
+    }
+    assert!(page.contains("default-src 'none'; style-src 'sha256-"), "{page}");
+    assert!(!page.contains("unsafe"), "{page}");
+    assert!(page.contains("id=\"demo/delete_repo\"") && page.contains("href=\"#demo/delete_repo\""), "{page}");
+}
+
+#[test]
+fn names_become_links_that_stay() {
+    let page = project(" ü/é").run(&["list", "--format", "html"]).exits_with(0).stdout;
+    assert!(page.contains("id=\"demo/odd%20%C3%BC%2F%C3%A9\""), "{page}");
+}
+
+#[test]
+fn the_inventory_tells_what_became_of_each_tool() {
+    let project = project("");
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "init.defaultBranch=main"];
+        let run = Command::new("git").current_dir(project.path("")).args(identity).args(arguments).output().unwrap();
+        assert!(run.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
+    };
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "then"]);
+    let mut now: Value = serde_json::from_str(&snapshot("")).unwrap();
+    now["tools"][0]["inputSchema"]["properties"]["owner"]["type"] = "integer".into();
+    now["tools"].as_array_mut().unwrap().pop();
+    project.write("mcp/demo.json", &format!("{now:#}\n"));
+    let table = project.run(&["list", "--base", "main"]).exits_with(0).stdout;
+    assert!(table.contains("    breaking: /inputSchema/properties/owner: "), "{table}");
+    assert!(table.contains("    since main: 2 breaking"), "{table}");
+    assert!(table.contains("breaking odd: the tool is gone"), "{table}");
+    let listed = project.run(&["list", "--base", "main", "--format", "json"]).exits_with(0).json();
+    assert_eq!(listed[0]["changes"][0]["class"], "breaking");
+    let page = project.run(&["list", "--base", "main", "--format", "html"]).exits_with(0).stdout;
+    assert!(page.contains("<strong class=\"breaking\">breaking</strong> <bdi>odd</bdi> the tool is gone"), "{page}");
+    project.run(&["list", "--base", "no-such"]).exits_with(1).says("git has no commit `no-such`");
+}
+
+#[test]
+fn servers_are_listed_by_name_and_formats_refused_that_it_has_not() {
+    let project = project("");
+    project.write("mcp.toml", &format!("{CONFIG}[servers.other]\ncommand = \"x\"\n[servers.third]\ncommand = \"x\"\n"));
+    project.write("mcp/other.json", r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#);
+    project.write("mcp/third.json", r#"{"tools": []}"#);
+    let table = project.run(&["list", "other", "third"]).exits_with(0).stdout;
+    assert!(table.starts_with("other/ping") && table.contains("third: 0 tools") && !table.contains("demo"), "{table}");
+    project.run(&["list", "othe"]).exits_with(1).says("did you mean `other`?");
+    project.run(&["list", "--format", "github"]).exits_with(2).says("it has `text`, `json`, `markdown`, `html`");
+    project.run(&["list", "--shapes", "--format", "html"]).exits_with(2);
+}
+
+/// What `list` takes, in milliseconds, for as many tools as the longest lists that are known.
+#[test]
+#[ignore = "measures, and means something in release alone"]
+fn long_lists_are_quick() {
+    let tools: Vec<Value> = (0..2720)
+        .map(|n| {
+            json!({
+                "name": format!("tool_{n}"),
+                "description": "Looks something up in a place. And more of it, which nobody reads to its end.",
+                "inputSchema": {
+                    "type": "object",
+                    "required": ["owner", "repo"],
+                    "properties": {
+                        "owner": {"type": "string", "description": "Whose it is"},
+                        "repo": {"type": "string", "description": "Its name"},
+                        "labels": {"type": "array", "items": {"type": "string"}},
+                        "state": {"enum": ["open", "closed", "all"]},
+                        "filter": {"type": "object", "properties": {"since": {"type": "string"}, "n": {"type": "integer"}}},
+                    },
+                },
+                "annotations": {"readOnlyHint": true},
+            })
+        })
+        .collect();
+    let project = Project::empty();
+    project.write("mcp.toml", "[servers.long]\ncommand = \"x\"\n");
+    project.write("mcp/long.json", &json!({ "tools": tools }).to_string());
+    for format in ["text", "json", "markdown", "html"] {
+        let best = (0..5).map(|_| {
+            let start = Instant::now();
+            project.run(&["list", "--format", format]).exits_with(0);
+            start.elapsed().as_millis()
+        });
+        let best = best.min().unwrap();
+        println!("{best} ms for 2720 tools as {format}");
+        if format == "text" && !cfg!(debug_assertions) {
+            assert!(best <= 300, "{best} ms");
+        }
+    }
+}

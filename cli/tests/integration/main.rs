@@ -1,0 +1,25 @@
+//! One program for all that needs no process of its own: each program more costs a build of its own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod add;
+mod call_flags;
+mod check;
+mod checked_in;
+#[path = "../common/mod.rs"]
+mod common;
+mod completions;
+mod configuration;
+mod doctor;
+mod doors;
+mod import;
+mod learn;
+mod list;
+mod live;
+mod offers;
+mod offline;
+mod overrides;
+mod redaction;
+mod run;
+mod serve;
+mod shapes;

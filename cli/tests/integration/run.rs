@@ -1,0 +1,162 @@
+//! `run`: templates, checked and run with the servers of the configuration.
+
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+use crate::common;
+
+use common::{Project, Run};
+use serde_json::json;
+
+const CONFIG: &str = "[servers.hub]\ncommand = \"SERVER\"\n";
+const SUM: &str = "[[@hub_add:sum|a=a, b=20]]The sum is {{ sum }}.\n";
+
+fn project(config: &str, template: &str) -> Project {
+    let project = Project::new(config);
+    project.write("prompts/sum.md", template);
+    project
+}
+
+fn run(template: &str, arguments: &[&str]) -> Run {
+    let project = project(CONFIG, template);
+    project.run(&[&["run", "prompts/sum.md"], arguments].concat())
+}
+
+#[test]
+fn a_template_runs_with_a_snapshot_and_without() {
+    let project = project(CONFIG, SUM);
+    let run = project.run(&["run", "prompts/sum.md", "--set", "a:=22"]).exits_with(0).says("Asking hub");
+    assert_eq!(run.stdout, "The sum is 42.\n");
+    project.run(&["sync"]).exits_with(0);
+    let run = project.run(&["run", "prompts/sum.md", "--set", "a:=2", "--format", "json"]).exits_with(0);
+    assert!(!run.stderr.contains("Asking"), "{}", run.stderr);
+    let json = run.json();
+    assert_eq!(json["text"], "The sum is 22.\n");
+    assert_eq!(json["segments"], json!([{ "name": null, "text": "The sum is 22.\n" }]));
+    assert_eq!(json["variables"], json!({ "sum": 22 }));
+    let call = &json["calls"][0];
+    assert_eq!((&call["server"], &call["tool"], &call["line"]), (&json!("hub"), &json!("add"), &json!(1)));
+    assert_eq!((&call["arguments"], &call["failure"]), (&json!({ "a": 2, "b": 20 }), &json!(null)));
+}
+
+#[test]
+fn checking_calls_nothing_and_tells_every_fault() {
+    let project = project(CONFIG, SUM);
+    project.run(&["sync"]).exits_with(0);
+    project.write("mcp.toml", "[servers.hub]\ncommand = \"/there/is/no/such/program\"\n");
+    project.run(&["run", "prompts/sum.md", "--check"]).exits_with(0).says("Checked prompts/sum.md: 1 tool, 1 variable");
+    let json = project.run(&["run", "prompts/sum.md", "--check", "--format", "json"]).exits_with(0).json();
+    assert_eq!(json["faults"], json!([]));
+    assert_eq!(json["variables"], json!([{ "name": "a", "optional": false }]));
+    assert_eq!(json["tools"], json!([{ "server": "hub", "tool": "add" }]));
+
+    project.write(
+        "prompts/sum.md",
+        "Hello\n [[@hub_add:x|a=1, c=2]]\n[[@hub_ad:y]][[@mcp:z|server=\"hob\", tool=\"add\"]]\n",
+    );
+    let run = project.run(&["run", "prompts/sum.md", "--check"]).exits_with(1);
+    let run = run.says("--> prompts/sum.md:2:20").says("--> prompts/sum.md:3:1").says("did you mean `hub_add`?");
+    run.says("2 |  [[@hub_add:x|a=1, c=2]]").says("did you mean `hub`?");
+    let json = project.run(&["run", "prompts/sum.md", "--check", "--format", "json"]).exits_with(1).json();
+    let lines: Vec<i64> =
+        json["faults"].as_array().unwrap().iter().map(|fault| fault["line"].as_i64().unwrap()).collect();
+    assert!(lines.len() >= 4 && lines.is_sorted() && lines[0] == 2, "{json}");
+
+    project.write("prompts/sum.md", "{{ a\n");
+    project.run(&["run", "prompts/sum.md", "--check"]).exits_with(1).says("--> prompts/sum.md:1:1");
+    project.run(&["run", "prompts/sum.md", "--check", "--set", "a=1"]).exits_with(2);
+    project.run(&["run", "prompts/none.md", "--check"]).exits_with(1).says("file not found");
+}
+
+#[test]
+fn values_that_a_template_has_no_use_for_are_refused() {
+    run(SUM, &["--set", "b:=1"]).exits_with(2).says("the template uses no variable `b`").says("it uses `a`");
+    run(SUM, &["--set", "a:=1", "--set", "a:=2"]).exits_with(2).says("gives `a` twice");
+    run(SUM, &["--set", "a"]).exits_with(2).says("gives no value");
+    run(SUM, &["--set", "a:=x"]).exits_with(2).says("not JSON");
+    run(SUM, &[]).exits_with(1).says("--> prompts/sum.md:1:").says("`--set NAME=TEXT`");
+    run(SUM, &["--set", "a=1"]).exits_with(1).says("--> prompts/sum.md:1:1");
+}
+
+#[test]
+fn what_is_checked_by_a_long_name_runs_by_it() {
+    // No provider takes a name of this length: models know the tool by another.
+    let server = "hub_".repeat(15) + "xx";
+    let project = project(&CONFIG.replace("hub", &server), &SUM.replace("hub", &server));
+    project.run(&["run", "prompts/sum.md", "--check"]).exits_with(0);
+    let run = project.run(&["run", "prompts/sum.md", "--set", "a:=22"]).exits_with(0);
+    assert_eq!(run.stdout, "The sum is 42.\n");
+}
+
+#[test]
+fn what_a_result_may_be_called_can_be_given() {
+    let template = "{% for n in [1] %}[[@hub_add:sum_{{ n }}|a=n, b=1]]{% endfor %}{{ sum_1 }} {{ sum_2 }}\n";
+    let run = run(template, &["--set", "sum_2=given"]).exits_with(0);
+    assert_eq!(run.stdout, "2 given\n");
+}
+
+#[test]
+fn a_thousand_faults_are_told_as_twenty() {
+    let run = run(&"[[@hub_adx:y]]\n".repeat(1_000), &["--check", "--format", "json"]).exits_with(1);
+    assert_eq!(run.json()["faults"].as_array().unwrap().len(), 20);
+    let run = self::run("[[@hub_add:sum|a=1, b=2]]{{ sum|nosuch }}", &["--check"]).exits_with(1);
+    run.says("there is no filter `nosuch`");
+}
+
+#[test]
+fn slots_are_filled_from_the_command_line() {
+    let template = "Sum up: [[word]]<checkpoint>{% if word == \"never\" %}[[json:more]]{% endif %}{{ word }}";
+    let open = run(template, &[]).exits_with(2).says("a model is to fill `word`").says("--> prompts/sum.md:1:9");
+    open.says("`--fill word=..`");
+    let given = &["--fill", "word=fine", "--fill", "more:=[1]"];
+    let filled = run(template, given).exits_with(0).says("`--fill more` was not used");
+    assert_eq!(filled.stdout, "Sum up: finefine\n");
+    run(template, &["--fill", "word=a", "--fill", "wrd=b"]).exits_with(2).says("did you mean `word`?");
+    assert_eq!(run("{{ a }}", &["--set", "a={{ b }}"]).exits_with(0).stdout, "{{ b }}\n");
+}
+
+#[test]
+fn what_fails_has_its_exit_code() {
+    run("[[@hub_always_fails:x|reason=\"because\"]]", &[]).exits_with(3).says("--> prompts/sum.md:1:1");
+    let saved = run("[[@hub_always_fails:x|reason=\"because\", on_error=default(\"none\")]]{{ x }}", &[]).exits_with(0);
+    assert_eq!(saved.stdout, "none\n");
+    let project = project(CONFIG, SUM);
+    project.run(&["sync"]).exits_with(0);
+    project.write("mcp.toml", "[servers.hub]\ncommand = \"/there/is/no/such/program\"\n");
+    project.run(&["run", "prompts/sum.md", "--set", "a:=1"]).exits_with(5);
+}
+
+#[test]
+fn approvals_are_given_by_a_flag() {
+    let project = project("[servers.hub]\ncommand = \"SERVER\"\napprove = [\"add\"]\n", SUM);
+    project.run(&["run", "prompts/sum.md", "--set", "a:=1"]).exits_with(1).says("--yes");
+    project.run(&["run", "prompts/sum.md", "--set", "a:=1", "--yes"]).exits_with(0);
+}
+
+#[test]
+fn a_template_that_is_no_local_file_calls_what_remote_use_names() {
+    let refused = project(CONFIG, SUM);
+    let from_stdin = ["run", "-", "--set", "a:=1"];
+    let run = refused.run_with_input(&from_stdin, SUM).exits_with(1);
+    run.says("name the tool in `remote_use`").says("--> stdin:1:1");
+    refused.run(&["run", "prompts/sum.md", "--set", "a:=1", "--remote"]).exits_with(1).says("remote_use");
+    refused.run(&["run", "prompts/sum.md", "--check", "--remote"]).exits_with(1).says("remote_use");
+    if cfg!(unix) {
+        let piped = refused.run_with_input(&["run", "/dev/stdin", "--set", "a:=1"], SUM).exits_with(1);
+        piped.says("name the tool in `remote_use`");
+    }
+    let allowed = project("[servers.hub]\ncommand = \"SERVER\"\nremote_use = [\"ad*\"]\n", SUM);
+    assert_eq!(allowed.run_with_input(&from_stdin, SUM).exits_with(0).stdout, "The sum is 21.\n");
+    assert_eq!(refused.run_with_input(&["run", "-"], "Hello").exits_with(0).stdout, "Hello\n");
+}
+
+#[test]
+fn demands_of_the_configuration_hold() {
+    let project = project("[servers.hub]\ncommand = \"SERVER\"\nexclude = [\"add\"]\n", SUM);
+    project.run(&["sync"]).exits_with(0);
+    project.run(&["run", "prompts/sum.md", "--set", "a:=1"]).exits_with(1).says("left out by `exclude`");
+    let empty = Project::empty();
+    empty.write("a.md", "Hello, {{ name }}");
+    assert_eq!(empty.run(&["run", "a.md", "--set", "name=you"]).exits_with(0).stdout, "Hello, you\n");
+    empty.write("a.md", "[[@hub_add:x|a=1, b=2]]");
+    empty.run(&["run", "a.md"]).exits_with(1).says("there is no mcp.toml");
+}

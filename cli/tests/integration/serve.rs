@@ -1,0 +1,268 @@
+//! `serve`: servers of the configuration, served again as one.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![cfg(unix)]
+
+use crate::common;
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::Project;
+use serde_json::{Value, json};
+
+const CONFIG: &str = r#"
+[servers.desk]
+command = "SERVER"
+tools = ["add", "create_ticket", "count_slowly"]
+exclude = ["count_*"]
+approve = ["create_*"]
+
+[servers.hub]
+command = "SERVER"
+args = ["--github"]
+prefix = "gh"
+"#;
+
+/// The program, served to this test. It goes with it.
+struct Served {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Served {
+    fn new(mut command: Command, arguments: &[&str]) -> Self {
+        command.arg("serve").args(arguments);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        Self { child, stdin, stdout }
+    }
+
+    fn tell(&mut self, message: &Value) {
+        let stdin = self.stdin.as_mut().expect("stdin is open");
+        writeln!(stdin, "{message}").expect("it reads");
+    }
+
+    fn hear(&mut self) -> Value {
+        let line = self.line();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("it writes");
+        line
+    }
+
+    fn begin(&mut self, capabilities: &Value) {
+        self.tell(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": capabilities,
+            "clientInfo": { "name": "test", "version": "1" } } }));
+        assert_eq!(self.hear()["result"]["protocolVersion"], "2025-11-25");
+        self.tell(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    }
+
+    fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+    }
+
+    /// The code with which it ends, and all that it said on stderr.
+    fn ends(mut self) -> (Option<i32>, String) {
+        let since = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().expect("it can be asked") {
+                break status;
+            }
+            assert!(since.elapsed() < Duration::from_secs(20), "it does not end");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let mut said = String::new();
+        self.child.stderr.take().expect("a pipe").read_to_string(&mut said).expect("text");
+        (status.code(), said)
+    }
+
+    /// Its child processes.
+    fn children(&self) -> Vec<u32> {
+        let id = self.child.id();
+        let listed = Command::new("ps").args(["-o", "pid=", "--ppid", &id.to_string()]).output().expect("ps is there");
+        String::from_utf8_lossy(&listed.stdout).split_whitespace().map(|id| id.parse().expect("an id")).collect()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn is_running(id: u32) -> bool {
+    Command::new("kill")
+        .args(["-0", &id.to_string()])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+fn call(id: u64, name: &str, arguments: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": arguments } })
+}
+
+#[test]
+fn stdin_and_stdout_are_the_protocol_and_the_configuration_holds() {
+    let project = Project::new(CONFIG);
+    let mut served = Served::new(project.command(), &[]);
+    served.begin(&json!({ "elicitation": {} }));
+    served.tell(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+    let listed = served.hear();
+    let names: Vec<&str> =
+        listed["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    // What is excluded is not among them; the order is that of the configuration and of names.
+    assert_eq!(names[..2], ["desk_add", "desk_create_ticket"], "{names:?}");
+    assert!(names.len() > 2 && names[2..].iter().all(|name| name.starts_with("gh_")), "{names:?}");
+    assert!(names[2..].is_sorted(), "{names:?}");
+
+    served.tell(&call(2, "desk_add", json!({ "a": 1, "b": 41 })));
+    assert_eq!(served.hear()["result"]["structuredContent"]["result"], 42);
+    served.tell(&call(3, "desk_count_slowly", json!({ "steps": 1, "pause_ms": 0 })));
+    let refused = served.hear();
+    assert!(refused["error"].is_object() || refused["result"]["isError"] == true, "{refused}");
+
+    // What has to be approved is asked of the client.
+    let ticket = json!({ "title": "Leak", "priority": "high" });
+    for (id, approve) in [(4, true), (5, false)] {
+        served.tell(&call(id, "desk_create_ticket", ticket.clone()));
+        let asked = served.hear();
+        assert_eq!(asked["method"], "elicitation/create", "{asked}");
+        let answer = json!({ "action": "accept", "content": { "approve": approve } });
+        served.tell(&json!({ "jsonrpc": "2.0", "id": asked["id"], "result": answer }));
+        let answered = served.hear();
+        let is_done = answered["result"].is_object() && answered["result"]["isError"] != true;
+        assert_eq!(is_done, approve, "{answered}");
+    }
+
+    let children = served.children();
+    assert_eq!(children.len(), 2, "a process for each server");
+    served.stdin = None;
+    let mut rest = String::new();
+    served.stdout.read_to_string(&mut rest).unwrap();
+    assert_eq!(rest, "", "nothing else is printed");
+    let (code, said) = served.ends();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("Serving desk, hub on stdin and stdout"), "{said}");
+    assert!(said.contains("Called add of desk, done"), "{said}");
+    assert!(!children.into_iter().any(is_running), "servers are ended with it");
+}
+
+#[test]
+fn signals_end_it_and_its_servers() {
+    let project = Project::new(CONFIG);
+    for (signal, expected) in [("TERM", 143), ("INT", 130)] {
+        for http in [false, true] {
+            let arguments: &[&str] = if http { &["desk", "--http", "0"] } else { &["desk"] };
+            let mut served = Served::new(project.command(), arguments);
+            if http {
+                let answered = post(served.line().trim(), &[], &initialize_modern());
+                assert!(answered.starts_with("HTTP/1.1 200"), "{answered}");
+            } else {
+                served.begin(&json!({}));
+                served.tell(&call(1, "desk_add", json!({ "a": 1, "b": 1 })));
+                served.hear();
+            }
+            let children = served.children();
+            assert_eq!(children.len(), 1, "{signal}, over http: {http}");
+            served.signal(signal);
+            let (code, said) = served.ends();
+            assert_eq!(code, Some(expected), "{said}");
+            assert!(!children.into_iter().any(is_running), "{signal}, over http: {http}");
+        }
+    }
+}
+
+fn initialize_modern() -> Value {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} } } })
+}
+
+fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> String {
+    let (address, path) =
+        url.strip_prefix("http://").unwrap_or_else(|| panic!("no URL: {url}")).split_once('/').unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let body = body.to_string();
+    write!(
+        stream,
+        "POST /{path} HTTP/1.1\r\nHost: {address}\r\nAccept: application/json, text/event-stream\r\nContent-Type: \
+         application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n{headers}Content-Length: {}\r\n\
+         Connection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answered = String::new();
+    stream.read_to_string(&mut answered).unwrap();
+    answered
+}
+
+#[test]
+fn over_http_it_prints_its_url_and_lets_in_whom_it_should() {
+    let project = Project::new(CONFIG);
+    let mut command = project.command();
+    command.env("PROXY_TOKEN", "planted-token");
+    let options =
+        ["desk", "--http", "127.0.0.1:0", "--bearer-env", "PROXY_TOKEN", "--allow-origin", "https://app.example.com"];
+    let mut served = Served::new(command, &options);
+    let url = served.line().trim().to_owned();
+    let bearer = ("Authorization", "Bearer planted-token");
+    for (headers, status) in [
+        (vec![], 401),
+        (vec![("Authorization", "Bearer other")], 401),
+        (vec![bearer], 200),
+        (vec![bearer, ("Origin", "https://app.example.com")], 200),
+        (vec![bearer, ("Origin", "https://evil.example")], 403),
+    ] {
+        let answered = post(&url, &headers, &initialize_modern());
+        assert!(answered.starts_with(&format!("HTTP/1.1 {status}")), "{headers:?}: {answered}");
+        assert_eq!(answered.contains("desk_add"), status == 200, "{answered}");
+    }
+    // The port is taken now.
+    let address = url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
+    project.run(&["serve", "--http", address]).exits_with(1).says("cannot be listened on");
+    served.signal("TERM");
+    let (code, said) = served.ends();
+    assert_eq!(code, Some(143));
+    assert!(said.contains("Serving desk on http://") && !said.contains("planted"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_served_is_said_before_anything_is_started() {
+    let project = Project::new(CONFIG);
+    let cases: [(&[&str], i32, &str); 11] = [
+        (&["dsk"], 1, "desk"),
+        (&["--http", "0.0.0.0:0"], 2, "--public"),
+        (&["--http", "0.0.0.0:0", "--public"], 2, "--bearer-env"),
+        (&["--http", "0", "--bearer-env", "NOT_SET_ANYWHERE"], 2, "NOT_SET_ANYWHERE"),
+        (&["--http", "0", "--allow-origin", "app.example.com"], 2, "--allow-origin"),
+        (&["--http", "0", "--allow-host", "a/b"], 2, "--allow-host"),
+        (&["--http", "somewhere"], 2, "127.0.0.1:8080"),
+        (&["--bearer-env", "HOME"], 2, "--http"),
+        (&["--public"], 2, "--http"),
+        (&["--http", "0", "--no-auth"], 2, "--public"),
+        (&["--http", "0", "--public", "--no-auth", "--bearer-env", "HOME"], 2, "--bearer-env"),
+    ];
+    for (arguments, code, text) in cases {
+        let run = project.run(&[&["serve"], arguments].concat()).exits_with(code).says(text);
+        assert_eq!(run.stdout, "", "{arguments:?}");
+    }
+    let other = Project::new("[servers.desk]\ncommand = \"SERVER\"\n");
+    let mut command = other.command();
+    command.env("EMPTY", "two words");
+    let (code, said) = Served::new(command, &["--http", "0", "--bearer-env", "EMPTY"]).ends();
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("--bearer-env") && !said.contains("two words"), "{said}");
+}

@@ -1,0 +1,216 @@
+//! Rules of `[servers.x.rust]` that cannot hold are refused at their line, whatever they say.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use mcp_codegen::{Bindings, Options};
+use mcp_model::{Config, ServerConfig, Snapshot, Types, UnknownKeys};
+
+fn tracker() -> Snapshot {
+    Snapshot::parse(include_str!("../../../fixtures/lists/tracker.json")).unwrap()
+}
+
+fn server(lines: &str) -> ServerConfig {
+    let text = format!("[servers.tracker]\nnpm = \"x\"\n{lines}\n");
+    Config::parse_toml(&text, "mcp.toml".as_ref()).unwrap().server("tracker").unwrap().clone()
+}
+
+#[track_caller]
+fn refused(lines: &str) -> String {
+    let faults = Bindings::faults(&tracker(), &Options::for_server(&server(lines)));
+    faults.iter().map(|fault| fault.error.to_string()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn renames_that_cannot_hold_are_named_with_their_line() {
+    for (rule, expected) in [
+        (
+            "creat_issue = \"x\"",
+            "`creat_issue` leads nowhere: there is no tool `creat_issue`\n --> mcp.toml:3:17\n  = help: did you mean `create_issue`?",
+        ),
+        (
+            "\"create_issue/lables\" = \"x\"",
+            "`create_issue/lables` leads nowhere: there is no `lables` in `create_issue`\n --> mcp.toml:3:17\n  = help: did you mean `labels`?",
+        ),
+        (
+            "\"create_issue/watchers/login\" = \"x\"",
+            "`create_issue/watchers/login` leads nowhere: there is no `login` in `create_issue/watchers`\n --> mcp.toml:3:17\n  = help: there is `*`",
+        ),
+        (
+            "\"create_issue/title/x\" = \"x\"",
+            "`create_issue/title/x` leads nowhere: there is no `x` in `create_issue/title`\n --> mcp.toml:3:17\n  = help: nothing with a name of its own is in it",
+        ),
+        (
+            "\"move_card/$output/x\" = \"x\"",
+            "`move_card/$output/x` leads nowhere: tool `move_card` declares no `outputSchema`\n --> mcp.toml:3:17\n  = help: its result has no types of its own",
+        ),
+        (
+            "\"create_issue/~2\" = \"x\"",
+            "`create_issue/~2` is no place: after `~` stands `0` for `~`, `1` for `/`, `*` or `$`\n --> mcp.toml:3:17\n  = help: a place is `TOOL`, `TOOL/PROPERTY/*/PROPERTY` or `TOOL/$output/PROPERTY`",
+        ),
+        (
+            "\"create_issue/watchers/*\" = \"x\"",
+            "there is no field at `create_issue/watchers/*`\n --> mcp.toml:3:17\n  = help: name a tool, or a property: `TOOL/PROPERTY`, `TOOL/$output/PROPERTY`",
+        ),
+        (
+            "create_issue = \"search\"",
+            "`search` is what tool `search` is called\n --> mcp.toml:3:17\n  = help: choose another name",
+        ),
+        (
+            "create_issue = \"one\", search = \"one\"",
+            "`one` is what tool `search` is called\n --> mcp.toml:3:17\n  = help: choose another name",
+        ),
+        (
+            "create_issue = \"connect\"",
+            "`connect` is a method that every client has\n --> mcp.toml:3:17\n  = help: choose another name",
+        ),
+        (
+            "create_issue = \"open issue\"",
+            "`open issue` cannot be an identifier\n --> mcp.toml:3:17\n  = help: write `open_issue`",
+        ),
+        (
+            "create_issue = \"self\"",
+            "`self` cannot be an identifier\n --> mcp.toml:3:17\n  = help: write a name in snake case: letters, digits and `_`",
+        ),
+        (
+            "create_issue = \"fn x() {}\"",
+            "`fn x() {}` cannot be an identifier\n --> mcp.toml:3:17\n  = help: write `fn_x`",
+        ),
+        (
+            "create_issue = \"openIssue\"",
+            "`openIssue` is not in snake case\n --> mcp.toml:3:17\n  = help: write `open_issue`",
+        ),
+        (
+            "\"create_issue/labels\" = \"title\"",
+            "`title` is the field of property `title` beside it\n --> mcp.toml:3:17\n  = help: choose another name",
+        ),
+        (
+            "\"create_issue/labels\" = \"\"",
+            "`` cannot be an identifier\n --> mcp.toml:3:17\n  = help: write a name in snake case: letters, digits and `_`",
+        ),
+        (
+            "\"create_issue/assignee/login\" = \"a\", \"create_issue/watchers/*/login\" = \"b\"",
+            "`create_issue/watchers/*/login` is the same field as another place, where it is `a`\n --> mcp.toml:3:54\n  = help: it is one type, which stands in both places: give it one name",
+        ),
+        (
+            "\"list_events/$output/result/*/event\" = \"x\"",
+            "`list_events/$output/result/*/event` leads nowhere: there is no `event` in `list_events/$output/result/*`\n --> mcp.toml:3:17\n  = help: there is `by`, `steps`",
+        ),
+    ] {
+        assert_eq!(refused(&format!("rust.rename = {{ {rule} }}")), format!("in `rename`: {expected}"), "{rule}");
+    }
+}
+
+#[test]
+fn derives_that_cannot_hold_are_named_with_their_line() {
+    for (derive, expected) in [
+        (
+            "Eq + Hash",
+            "`Eq + Hash` is no path\n --> mcp.toml:3:16\n  = help: write a name or a path: `Eq`, `crate::Traced`, `::strum::EnumIs`",
+        ),
+        (
+            "Eq)]pub",
+            "`Eq)]pub` is no path\n --> mcp.toml:3:16\n  = help: write a name or a path: `Eq`, `crate::Traced`, `::strum::EnumIs`",
+        ),
+        (
+            "serde::Serialize",
+            "every generated type has `Serialize` already\n --> mcp.toml:3:16\n  = help: leave it out",
+        ),
+        ("Debug", "every generated type has `Debug` already\n --> mcp.toml:3:16\n  = help: leave it out"),
+    ] {
+        assert_eq!(refused(&format!("rust.derive = [{derive:?}]")), format!("in `derive`: {expected}"), "{derive}");
+    }
+    let only = |tool: &str, derive: &str| {
+        let server = server(&format!("tools = [{tool:?}]\nrust.derive = [{derive:?}]"));
+        let faults = Bindings::faults(&tracker(), &Options::for_server(&server));
+        faults.first().map(|fault| fault.error.to_string())
+    };
+    assert_eq!(
+        only("search", "Copy").as_deref(),
+        Some(
+            "in `derive`: no type of this server can have `Copy`\n --> mcp.toml:4:16\n  = help: leave it out: types with strings, lists, maps or untyped values cannot have it"
+        )
+    );
+    assert_eq!(only("move_card", "Copy"), None);
+    assert_eq!(only("search", "crate::Anything"), None);
+}
+
+#[test]
+fn a_tool_that_is_not_bound_is_said_not_to_be() {
+    assert_eq!(
+        refused("exclude = [\"search\"]\nrust.rename = { search = \"find\" }"),
+        "in `rename`: `search` leads nowhere: tool `search` is not bound\n --> mcp.toml:4:17\n  = help: `tools` or `exclude` leaves it out"
+    );
+    let slashed = Snapshot::parse(r#"{"tools": [{"name": "a/b", "inputSchema": {"type": "object"}}]}"#).unwrap();
+    let options = |place: &str| Options::new("x").rename(place, "c");
+    let faults = Bindings::faults(&slashed, &options("a/b"));
+    assert!(faults[0].error.to_string().ends_with("help: the tool `a/b` is written `a~1b` here"), "{faults:?}");
+    assert!(Bindings::faults(&slashed, &options("a~1b")).is_empty());
+}
+
+#[test]
+fn typify_does_none_of_it() {
+    for lines in [
+        "rust.derive = [\"Eq\"]",
+        "rust.rename = { \"create_issue/labels\" = \"tags\" }",
+        "rust.shared = { Person = \"create_issue/assignee\" }",
+        "unknown = \"keep\"",
+    ] {
+        let said = refused(&format!("types = \"typify\"\n{lines}"));
+        assert!(said.contains("has no effect with `types = \"typify\"`"), "{lines}: {said}");
+    }
+    assert_eq!(refused("types = \"typify\"\nrust.rename = { create_issue = \"open_issue\" }"), "");
+}
+
+#[test]
+fn options_in_code_say_the_same() {
+    let config = server("unknown = \"keep\"\nrust.derive = [\"Ord\"]\nrust.rename = { create_issue = \"open_issue\" }");
+    let configured = Bindings::generate(
+        &tracker(),
+        &Options::new("tracker").unknown(UnknownKeys::Keep).derive(["Ord"]).rename("create_issue", "open_issue"),
+    )
+    .0;
+    let mut options = Options::for_server(&config);
+    assert!(Bindings::faults(&tracker(), &options).is_empty());
+    let carried = config.to_json().to_string();
+    let said = Bindings::generate(&tracker(), &options).0.to_string();
+    let config_call = format!(" . config ({carried:?})");
+    assert!(said.contains(&config_call) && !carried.contains("rust") && !carried.contains("keep"), "{carried}");
+    assert_eq!(said.replace(&config_call, ""), configured.to_string());
+    // What is said later holds.
+    options = options.rename("create_issue", "file_issue").types(Types::Native);
+    let (tools, _) = Bindings::describe(&tracker(), &options);
+    assert_eq!(
+        tools.iter().map(|tool| tool.method.as_str()).collect::<Vec<_>>(),
+        ["file_issue", "list_events", "move_card", "search"]
+    );
+}
+
+#[test]
+fn a_rename_renames_nothing_else() {
+    let list = r#"{"tools": [
+        {"name": "read-file", "inputSchema": {"type": "object", "properties": {"a-b": {}, "a.b": {}, "c": {}}}},
+        {"name": "read.file", "inputSchema": {"type": "object"}},
+        {"name": "other", "inputSchema": {"type": "object"}}
+    ]}"#;
+    let snapshot = Snapshot::parse(list).unwrap();
+    let methods = |options: &Options| -> Vec<String> {
+        assert!(Bindings::faults(&snapshot, options).is_empty());
+        Bindings::describe(&snapshot, options).0.into_iter().map(|tool| tool.method).collect()
+    };
+    let plain = Options::new("x");
+    assert_eq!(methods(&plain), ["read_file_dash", "read_file_dot", "other"]);
+    let renamed = plain.clone().rename("read-file", "load");
+    assert_eq!(methods(&renamed), ["load", "read_file_dot", "other"]);
+    // What stands refused makes no code that does not compile.
+    let refused = plain.clone().rename("other", "read_file_dot");
+    assert!(!Bindings::faults(&snapshot, &refused).is_empty());
+    let names: Vec<String> = Bindings::describe(&snapshot, &refused).0.into_iter().map(|tool| tool.method).collect();
+    assert_eq!(names, ["read_file_dash", "read_file_dot", "other"]);
+    // Two names may be exchanged, of fields too.
+    let fields = plain.clone().rename("read-file/c", "a_b_dash").rename("read-file/a-b", "c");
+    assert!(Bindings::faults(&snapshot, &fields).is_empty());
+    let code = Bindings::generate(&snapshot, &fields).0.to_string();
+    assert!(code.contains(r#"c : present "a-b" , a_b_dot : present "a.b" , a_b_dash : present "c""#), "{code}");
+    let exchanged = plain.clone().rename("other", "read_file_dash").rename("read-file", "other");
+    assert_eq!(methods(&exchanged), ["other", "read_file_dot", "read_file_dash"]);
+}

@@ -1,0 +1,54 @@
+//! How a server is asked for its snapshot.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
+
+use crate::common;
+
+use std::time::{Duration, Instant};
+
+use common::{Mark, bad, good};
+use mcp_model::{Config, Snapshot};
+use mcp_runtime::{Client, ClientOptions, ConnectErrorKind};
+use serde_json::json;
+
+#[tokio::test]
+async fn the_configured_time_to_connect_comes_before_a_programs() {
+    let mark = Mark::new();
+    let server = bad("silent", &mark).connect_timeout(Duration::from_millis(300));
+    let options = ClientOptions::new().connect_timeout(Duration::from_secs(100));
+    let begun = Instant::now();
+    let error = Client::with_options(server, options).connect().await.expect_err("it is silent");
+    assert_eq!(error.kind, ConnectErrorKind::Timeout);
+    assert!(error.message.contains("within 300ms"), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(50), "{:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn the_known_capabilities_are_declared_again() {
+    let mark = Mark::new();
+    let known = Snapshot { client_capabilities: Some(json!({ "elicitation": {} })), ..Snapshot::default() };
+    let client = Client::for_snapshot(&Config::default(), &good(&mark), Some(&known), ClientOptions::new());
+    let snapshot = client.snapshot().await.expect("the server answers");
+    client.close().await;
+    assert_eq!(snapshot.client_capabilities, Some(json!({ "elicitation": {} })));
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_guarded_client_leaves_neither_server_nor_guard() {
+    let mark = Mark::new();
+    let guards = || {
+        let listed = std::process::Command::new("ps").args(["-eo", "ppid=,args="]).output().expect("ps").stdout;
+        let ours = std::process::id().to_string();
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        let is_guard = |line: &&str| line.trim().starts_with(&ours) && line.contains("read -r group");
+        listed.lines().filter(is_guard).count()
+    };
+    let client =
+        Client::for_snapshot(&Config::default(), &bad("grandchild", &mark), None, ClientOptions::new().guarded());
+    client.snapshot().await.expect("the server answers");
+    assert_eq!(guards(), 1);
+    client.close().await;
+    assert_eq!(guards(), 0);
+    mark.gone_within(Duration::from_secs(5)).await;
+}

@@ -1,0 +1,118 @@
+//! What the configuration demands of calls, with and without a stack; the server counts what reaches it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use crate::common;
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use common::{Mark, good, object};
+use mcp_model::ServerConfig;
+use mcp_runtime::middleware::{Approval, ApprovalAnswer, ApprovalRequest, Cache, Calls, Policy, Retry, Stack};
+use mcp_runtime::{CallError, CallTool, Client, ClientOptions, ToolCall, ToolSpec};
+use serde_json::json;
+use tower::ServiceBuilder;
+
+static REMOVE: ToolSpec = ToolSpec::new("remove", r#"{"type": "object"}"#).destructive(true);
+
+fn store(mark: &Mark) -> ServerConfig {
+    good(mark).args(["--store"])
+}
+
+fn bound() -> ToolCall {
+    let mut call = ToolCall::new("fixture", "remove", object(json!({ "key": "a" })));
+    call.spec = Some(&REMOVE);
+    call
+}
+
+async fn executions(client: &Client) -> String {
+    client.call("executions", object(json!({ "tool": "remove" }))).await.expect("it counts").text()
+}
+
+#[track_caller]
+fn denied(outcome: Result<impl std::fmt::Debug, CallError>) -> String {
+    match outcome {
+        Err(CallError::Denied { reason, .. }) => reason,
+        other => panic!("it was not denied: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_selected_is_denied_bound_or_not() {
+    let mark = Mark::new();
+    let configs = [store(&mark).exclude(["rem*"]), store(&mark).tools(["get", "executions"])];
+    for config in configs {
+        let client = Client::new(config);
+        let reason = denied(client.call("remove", object(json!({ "key": "a" }))).await);
+        assert!(reason.contains("`exclude`") || reason.contains("`tools`"), "{reason}");
+        denied(client.call_tool(bound()).await);
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        let stack = Stack::new(client.clone()).retry(Retry::new()).approval(Approval::of(["*"], move |_| {
+            count.fetch_add(1, Ordering::Relaxed);
+            async { ApprovalAnswer::Approve }
+        }));
+        denied(stack.call_tool(bound()).await);
+        assert_eq!(asked.load(Ordering::Relaxed), 0, "what is denied asks nobody");
+        assert_eq!(executions(&client).await, "0");
+        client.close().await;
+    }
+}
+
+/// A client whose tool has to be approved, and how often somebody was asked.
+fn approving(
+    mark: &Mark,
+    answer: impl Fn(ApprovalRequest) -> ApprovalAnswer + Send + Sync + 'static,
+) -> (Client, Arc<AtomicUsize>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = asked.clone();
+    let options = ClientOptions::new().on_approval(move |request| {
+        count.fetch_add(1, Ordering::Relaxed);
+        std::future::ready(answer(request))
+    });
+    (Client::with_options(store(mark).approve(["rem*"]), options), asked)
+}
+
+#[tokio::test]
+async fn what_is_not_approved_never_reaches_the_server() {
+    let mark = Mark::new();
+    let nobody = Client::new(store(&mark).approve(["rem*"]));
+    assert!(denied(nobody.call_tool(bound()).await).contains("on_approval"));
+    let (client, asked) = approving(&mark, |_| ApprovalAnswer::Decline("no".to_owned()));
+    denied(client.call("remove", object(json!({ "key": "a" }))).await);
+    denied(client.call_tool(bound()).await);
+    denied(Stack::new(client.clone()).policy(Policy::allow(["*"])).call_tool(bound()).await);
+    assert_eq!((asked.load(Ordering::Relaxed), executions(&client).await), (3, "0".to_owned()));
+    let (client, _) = approving(&mark, |_| panic!("on purpose"));
+    assert!(denied(client.call_tool(bound()).await).contains("panicked"));
+    let cap = Duration::from_millis(30);
+    let silent = ClientOptions::new().on_approval(|_| pending());
+    let silent = Stack::new(Client::with_options(store(&mark).approve(["*"]), silent)).total_cap(cap);
+    let error = silent.call_tool(bound()).await.unwrap_err();
+    assert!(matches!(error, CallError::Timeout { after, .. } if after == cap), "{error}");
+}
+
+#[tokio::test]
+async fn a_yes_is_good_for_one_call_wherever_the_layers_stand() {
+    let mark = Mark::new();
+    let (client, asked) = approving(&mark, |_| ApprovalAnswer::Approve);
+    let asked = || asked.swap(0, Ordering::Relaxed);
+    client.call_tool(bound()).await.unwrap();
+    client.call("remove", object(json!({ "key": "a" }))).await.unwrap();
+    assert_eq!(asked(), 2);
+    let stack = Stack::new(client.clone()).retry(Retry::new()).cache(Cache::new(Duration::from_secs(9)));
+    stack.call_tool(bound()).await.unwrap();
+    assert_eq!(asked(), 1);
+    let around = Stack::new(client.clone()).policy(Policy::allow(["*"]));
+    let retrying = ServiceBuilder::new().layer(Retry::new()).service(around);
+    Calls::through(retrying).call_tool(bound()).await.unwrap();
+    assert_eq!(asked(), 1);
+    assert_eq!(executions(&client).await, "4");
+    // What a cache has would pass the approval by.
+    let cached = ServiceBuilder::new().layer(Cache::new(Duration::from_secs(9))).service(client.clone());
+    assert!(denied(Calls::through(cached).call_tool(bound()).await).contains("cache"));
+    assert_eq!((asked(), executions(&client).await), (0, "4".to_owned()));
+}

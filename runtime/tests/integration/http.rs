@@ -1,0 +1,390 @@
+//! The runtime against servers over streamable HTTP, well-behaved and not.
+
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+use crate::common;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use common::http::HttpFixture;
+use common::scripted::{discovered, json_response, response, result, scripted, usual};
+use common::{impatient, object};
+use mcp_model::ServerConfig;
+use mcp_runtime::{
+    CallError, CallOptions, CallTool, Client, ClientOptions, ConnectErrorKind as Kind, Dispatched, ElicitationAnswer,
+    ElicitationRequest, ToolCall, ToolSpec,
+};
+use serde_json::{Map, Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+#[tokio::test]
+async fn calls_lists_and_snapshots_work_as_over_stdio() {
+    let server = HttpFixture::start(&["--http", "127.0.0.1:0"]);
+    for version in ["2025-11-25", "2026-07-28"] {
+        let options = ClientOptions::new().protocol_version(version);
+        let client = Client::with_options(ServerConfig::http("remote", &server.url), options);
+        let arguments =
+            object(json!({"z": null, "labels": [], "text": "é", "choice": null, "a": 12345678901234567890u64}));
+        let result = client.call("echo_arguments", arguments.clone()).await.expect("the call");
+        assert_eq!(result.structured(), Some(&json!({"arguments": arguments})), "{version}");
+        let snapshot = client.snapshot().await.expect("a snapshot");
+        assert_eq!(snapshot.protocol_version.as_deref(), Some(version));
+        assert_eq!(snapshot.tools.len(), 10);
+        let failed = client.call("always_fails", object(json!({"reason": "x"}))).await.expect("a result");
+        assert!(failed.is_error);
+        let error = client.call("no_such_tool", Map::new()).await.expect_err("no such tool");
+        assert!(matches!(error, CallError::ToolNotFound { .. }), "{error:?}");
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn calls_run_side_by_side_and_end_in_time() {
+    let server = HttpFixture::start(&["--http", "127.0.0.1:0"]);
+    let client = Client::new(ServerConfig::http("remote", &server.url));
+    client.connect().await.expect("a connection");
+    let start = Instant::now();
+    let slow = || client.call("count_slowly", object(json!({"steps": 3, "pause_ms": 200})));
+    let (a, b, c) = tokio::join!(slow(), slow(), slow());
+    assert!(a.is_ok() && b.is_ok() && c.is_ok());
+    assert!(start.elapsed() < Duration::from_millis(1600), "{:?}", start.elapsed());
+    let slow = ToolCall::new("remote", "count_slowly", object(json!({"steps": 100, "pause_ms": 100})));
+    let start = Instant::now();
+    let error = client.call_tool_within(slow, Duration::from_millis(300)).await.expect_err("a timeout");
+    assert!(matches!(error, CallError::Timeout { .. }), "{error:?}");
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    assert!(client.call("add", object(json!({"a": 1, "b": 1}))).await.is_ok());
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_server_that_was_restarted_is_found_again() {
+    let first = HttpFixture::start(&["--http", "127.0.0.1:0"]);
+    let url = first.url.clone();
+    let client = impatient(ServerConfig::http("remote", &url));
+    client.connect().await.expect("a connection");
+    drop(first);
+    let error = client.call("add", object(json!({"a": 1, "b": 1}))).await.expect_err("nobody is there");
+    assert!(matches!(error, CallError::Transport { .. } | CallError::OutcomeUnknown { .. }), "{error:?}");
+    let address = url.trim_start_matches("http://").trim_end_matches("/mcp");
+    let _second = HttpFixture::start(&["--http", address]);
+    let result = client.call("add", object(json!({"a": 1, "b": 1}))).await.expect("the session is renewed");
+    assert_eq!(result.structured(), Some(&json!({"result": 2})));
+    client.close().await;
+}
+
+#[tokio::test]
+async fn nobody_listens() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/mcp?key=sk-very-secret", listener.local_addr().expect("an address"));
+    drop(listener);
+    let error = impatient(ServerConfig::http("remote", url)).connect().await.expect_err("nobody is there");
+    assert_eq!(error.kind, Kind::Transport);
+    let text = error.to_string();
+    assert!(text.contains("remote: ") && text.contains("could not connect") && text.contains("refused"), "{text}");
+    assert!(!text.contains("sk-very-secret"), "{text}");
+}
+
+#[tokio::test]
+async fn a_url_of_another_kind() {
+    let error = Client::new(ServerConfig::http("remote", "ftp://example.com")).connect().await.expect_err("no http");
+    assert_eq!(error.kind, Kind::Config);
+    let config = ServerConfig::http("remote", "http://127.0.0.1:9").header("Mcp-Session-Id", "x");
+    let error = Client::new(config).connect().await.expect_err("a reserved header");
+    assert!(error.to_string().contains("`Mcp-Session-Id` is set by the protocol"), "{error}");
+}
+
+#[tokio::test]
+async fn refusals_are_named() {
+    let cases = [
+        ("401 Unauthorized", "", Kind::Auth, "asks for authorization (HTTP 401"),
+        ("403 Forbidden", "go away", Kind::Auth, "HTTP 403 Forbidden: go away"),
+        ("404 Not Found", "<html>", Kind::Transport, "HTTP 404 Not Found: <html>"),
+        ("503 Service Unavailable", "later", Kind::Transport, "HTTP 503 Service Unavailable: later"),
+        ("200 OK", "<html>hello</html>", Kind::Transport, "no JSON-RPC response: <html>hello</html>"),
+        ("200 OK", "{}", Kind::Transport, "no JSON-RPC response: {}"),
+    ];
+    for (status, body, kind, expected) in cases {
+        let url = scripted(move |_| Some(response(status, "text/html", body))).await;
+        let config = ServerConfig::http("remote", url).header("Authorization", "Bearer sk-very-secret");
+        let error = impatient(config).connect().await.expect_err(status);
+        assert_eq!(error.kind, kind, "{error}");
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(!error.to_string().contains("sk-very"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_a_refusal_repeats_is_not_shown_where_it_is_cut_either() {
+    for filled in 270..300 {
+        let url = scripted(move |received| {
+            let secret = received.head.lines().find_map(|line| line.strip_prefix("x-key: ")).unwrap_or_default();
+            Some(response("500 Oops", "text/plain", &format!("{}{secret}", "x".repeat(filled))))
+        })
+        .await;
+        let config = ServerConfig::http("remote", url).header("X-Key", "sk-very-secret-0123456789");
+        let error = impatient(config).connect().await.expect_err("500");
+        assert!(!error.to_string().contains("sk-v"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn errors_without_an_id_end_the_wait() {
+    for status in ["200 OK", "400 Bad Request", "500 Internal Server Error"] {
+        let body = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "no such tenant"}});
+        let url = scripted(move |_| Some(response(status, "application/json", &body.to_string()))).await;
+        let start = Instant::now();
+        let error = impatient(ServerConfig::http("remote", url)).connect().await.expect_err(status);
+        assert!(error.to_string().contains("JSON-RPC error -32000: no such tenant"), "{status}: {error}");
+        assert!(start.elapsed() < Duration::from_secs(1), "{status}: {:?}", start.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers() {
+    let url = scripted(|_| None).await;
+    let start = Instant::now();
+    let error = impatient(ServerConfig::http("remote", url)).connect().await.expect_err("silence");
+    assert_eq!(error.kind, Kind::Timeout);
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+
+    let url = scripted(|received| (received.method() != "tools/call").then(|| usual(received))).await;
+    let client = impatient(ServerConfig::http("remote", url));
+    let error = client.call("t", Map::new()).await.expect_err("silence");
+    assert!(matches!(error, CallError::Timeout { .. }), "{error:?}");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn what_the_server_sent_is_kept_in_json_and_in_events() {
+    for events in [false, true] {
+        let url = scripted(move |received| {
+            let odd = json!({"content": [{"type": "hologram"}], "tools": [], "structuredContent": {"z": 1, "a": null}});
+            Some(match received.method() {
+                "tools/call" if events => {
+                    let message = json!({"jsonrpc": "2.0", "id": received.body["id"], "result": odd});
+                    let note = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}});
+                    response("200 OK", "text/event-stream", &format!("event: message\ndata: {note}\n\ndata: {message}\n\n"))
+                }
+                "tools/call" => result(received, odd),
+                _ => usual(received),
+            })
+        })
+        .await;
+        let client = impatient(ServerConfig::http("remote", url));
+        assert_eq!(client.list_tools_raw().await.expect("the list"), [json!({"name": "t", "inputSchema": null})]);
+        let found = client.call("t", Map::new()).await.expect("the call");
+        assert_eq!(found.structured().map(Value::to_string).as_deref(), Some(r#"{"z":1,"a":null}"#), "{events}");
+        assert_eq!(found.content.len(), 1);
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn connections_are_reused_and_headers_sent() {
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let seen = heads.clone();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let newest = connections.clone();
+    let url = scripted(move |received| {
+        newest.fetch_max(received.connection, Ordering::Relaxed);
+        seen.lock().expect("no panic").push(received.head.clone());
+        Some(usual(received))
+    })
+    .await;
+    let client = impatient(ServerConfig::http("remote", url).header("X-Team", "a b"));
+    for _ in 0..10 {
+        client.call("t", Map::new()).await.expect("the call");
+    }
+    client.close().await;
+    let heads = heads.lock().expect("no panic");
+    assert!(heads.iter().all(|head| head.contains("x-team: a b") && head.contains("user-agent: mcp-bindgen/")));
+    assert!(heads.iter().filter(|head| head.contains("mcp-protocol-version: 2025-11-25")).count() >= 10);
+    assert!(connections.load(Ordering::Relaxed) <= 3, "{connections:?} connections");
+}
+
+#[tokio::test]
+async fn a_redirect_elsewhere_is_not_followed() {
+    let elsewhere = Arc::new(AtomicUsize::new(0));
+    let count = elsewhere.clone();
+    let other = scripted(move |received| {
+        count.fetch_add(1, Ordering::Relaxed);
+        Some(usual(received))
+    })
+    .await;
+    let url = scripted(move |_| {
+        Some(format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {other}\r\ncontent-length: 0\r\n\r\n"))
+    })
+    .await;
+    let config = ServerConfig::http("remote", url).header("Authorization", "Bearer sk-very-secret");
+    let error = impatient(config).connect().await.expect_err("a redirect");
+    assert!(error.to_string().contains("to another origin"), "{error}");
+    assert_eq!(elsewhere.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_session_that_was_lost_is_renewed_though_the_status_is_wrong() {
+    let sessions = Arc::new(AtomicUsize::new(0));
+    let url = scripted(move |received| {
+        let current = format!("session-{}", sessions.load(Ordering::Relaxed));
+        Some(match received.method() {
+            "initialize" => {
+                let session = sessions.fetch_add(1, Ordering::Relaxed) + 1;
+                usual(received).replacen("\r\n", &format!("\r\nmcp-session-id: session-{session}\r\n"), 1)
+            }
+            // The first session is forgotten as soon as it is there.
+            "tools/call" if current == "session-1" || !received.head.contains(&current) => {
+                let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}});
+                response("400 Bad Request", "application/json", &error.to_string())
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let client = impatient(ServerConfig::http("remote", url));
+    let found = client.call("t", Map::new()).await.expect("the call");
+    assert_eq!(found.text(), "done");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_refused_by_its_status_is_not_said_to_be_unsent() {
+    let url = scripted(|received| match received.method() {
+        "tools/call" => Some(
+            "HTTP/1.1 429 Too Many Requests\r\ncontent-type: text/plain\r\nretry-after: 7\r\ncontent-length: 9\r\n\r\nslow down"
+                .to_owned(),
+        ),
+        _ => Some(usual(received)),
+    })
+    .await;
+    let client = Client::new(ServerConfig::http("remote", url));
+    let error = client.call("t", Map::new()).await.expect_err("it is refused");
+    assert!(matches!(error, CallError::Transport { .. }), "{error:?}");
+    let said = error.to_string();
+    assert_eq!(said, "remote: `t` was not carried out: HTTP 429 Too Many Requests: slow down");
+    assert_eq!((error.dispatched(), error.retry_after()), (Dispatched::No, Some(Duration::from_secs(7))));
+    client.close().await;
+}
+
+#[tokio::test]
+async fn looking_for_headers_ends_with_the_call() {
+    let lists = Arc::new(tokio::sync::Notify::new());
+    let asked = lists.clone();
+    let url = scripted(move |received| match received.method() {
+        "server/discover" => Some(result(
+            received,
+            json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"}),
+        )),
+        "tools/call" => Some(json_response(&json!({
+            "jsonrpc": "2.0", "id": received.body["id"], "error": {"code": -32020, "message": "a header is missing"}
+        }))),
+        // Never answered.
+        "tools/list" => {
+            asked.notify_one();
+            None
+        }
+        _ => Some(usual(received)),
+    })
+    .await;
+    let options = ClientOptions::new().protocol_version("2026-07-28");
+    let client = Client::with_options(ServerConfig::http("remote", url), options);
+    client.connect().await.expect("a connection");
+    let call = || ToolCall::new("remote", "t", Map::new());
+    let soon = Duration::from_secs(20);
+
+    let token = CancellationToken::new();
+    let cancelled = client.call_tool(call().with(CallOptions::new().cancelled_by(token.clone())));
+    let cancelling = async {
+        lists.notified().await;
+        token.cancel();
+    };
+    let (outcome, ()) =
+        tokio::time::timeout(soon, async { tokio::join!(cancelled, cancelling) }).await.expect("at once");
+    let error = outcome.expect_err("it was cancelled");
+    assert!(matches!(error, CallError::Cancelled { .. }) && error.dispatched() == Dispatched::No, "{error:?}");
+
+    let late = tokio::time::timeout(soon, client.call_tool_within(call(), Duration::from_millis(200)));
+    let error = late.await.expect("in time").expect_err("nothing is listed");
+    assert!(matches!(error, CallError::Timeout { .. }) && error.dispatched() == Dispatched::No, "{error:?}");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn arguments_are_mirrored_in_the_headers_that_the_bindings_know() {
+    const SCHEMA: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
+    static SPEC: ToolSpec = ToolSpec::new("t", SCHEMA);
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let seen = heads.clone();
+    let url = scripted(move |received| {
+        Some(match received.method() {
+            "server/discover" => result(
+                received,
+                json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"}),
+            ),
+            "tools/call" => {
+                seen.lock().expect("no panic").push(received.head.clone());
+                usual(received)
+            }
+            "tools/list" => {
+                let schema: Value = serde_json::from_str(SCHEMA).expect("it is JSON");
+                let bad = json!({"properties": {"a": {"type": "object", "x-mcp-header": "A"}}});
+                result(received, json!({"tools": [{"name": "t", "inputSchema": schema}, {"name": "bad", "inputSchema": bad}]}))
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let options = ClientOptions::new().protocol_version("2026-07-28").timeout(Duration::from_secs(2));
+    let client = Client::with_options(ServerConfig::http("remote", url), options);
+    let mut call = ToolCall::new("remote", "t", object(json!({"region": "zürich"})));
+    call.spec = Some(&SPEC);
+    client.call_tool_within(call, Duration::from_secs(2)).await.expect("the call");
+    let head = heads.lock().expect("no panic").pop().expect("a call");
+    assert!(head.contains("mcp-param-region: =?base64?eso8cmljaa==?="), "{head}");
+    assert!(head.contains("mcp-method: tools/call") && head.contains("mcp-name: t"), "{head}");
+    let names: Vec<Value> =
+        client.list_tools_raw().await.expect("the list").iter().map(|tool| tool["name"].clone()).collect();
+    assert_eq!(names, [json!("t")]);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn a_server_may_ask_in_the_middle_of_a_call() {
+    let rounds = Arc::new(Mutex::new(Vec::new()));
+    let seen = rounds.clone();
+    let url = scripted(move |received| {
+        Some(match (received.method(), received.body.pointer("/params/inputResponses")) {
+            ("tools/call", None) => {
+                let question = json!({"method": "elicitation/create", "params": {"message": "How many?", "requestedSchema": {"type": "object"}}});
+                result(received, json!({"resultType": "input_required", "inputRequests": {"q": question}, "requestState": "opaque"}))
+            }
+            ("tools/call", Some(_)) => {
+                seen.lock().expect("no panic").push(received.body["params"].clone());
+                usual(received)
+            }
+            ("server/discover", _) => result(received, discovered()),
+            _ => usual(received),
+        })
+    })
+    .await;
+    let modern = || ClientOptions::new().protocol_version("2026-07-28");
+    let options = modern().on_elicitation(async |request: ElicitationRequest| {
+        assert_eq!(request.message, "How many?");
+        assert_eq!(request.schema, Some(json!({"type": "object"})));
+        ElicitationAnswer::Accept(object(json!({"n": 3})))
+    });
+    let asked = Client::with_options(ServerConfig::http("remote", &url), options);
+    assert_eq!(asked.call("t", object(json!({"k": 1}))).await.expect("the call").text(), "done");
+    let silent = Client::with_options(ServerConfig::http("remote", &url), modern());
+    assert_eq!(silent.call("t", Map::new()).await.expect("the call").text(), "done");
+    let legacy = impatient(ServerConfig::http("remote", &url));
+    let unasked = legacy.call("t", Map::new()).await.expect("the call");
+    assert_eq!(unasked.extra["resultType"], "input_required", "the era before knows no such rounds");
+    let rounds = rounds.lock().expect("no panic");
+    assert_eq!(rounds[0]["inputResponses"], json!({"q": {"action": "accept", "content": {"n": 3}}}));
+    assert_eq!((&rounds[0]["requestState"], &rounds[0]["arguments"]), (&json!("opaque"), &json!({"k": 1})));
+    assert_eq!(rounds[1]["inputResponses"], json!({"q": {"action": "decline"}}));
+}

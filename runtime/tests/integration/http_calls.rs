@@ -1,0 +1,284 @@
+//! What becomes of single calls over HTTP: given up, answered oddly, or made from another runtime.
+
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+use crate::common;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use common::impatient;
+use common::scripted::{json_response, response, scripted, usual};
+use mcp_model::{Drift, ServerConfig};
+use mcp_runtime::{CallError, CallTool, Cassette, Client, ClientOptions, Dispatched, ToolCall, ToolSpec};
+use serde_json::{Map, Value, json};
+use tokio::sync::{Notify, mpsc};
+
+const SOON: Duration = Duration::from_secs(20);
+
+#[tokio::test]
+async fn the_server_is_told_of_a_call_that_is_dropped_before_it_answers() {
+    let (cancelled, mut told) = mpsc::unbounded_channel();
+    let called = Arc::new(Notify::new());
+    let has_come = called.clone();
+    let url = scripted(move |received| match received.method() {
+        "tools/call" => {
+            has_come.notify_one();
+            let _ = cancelled.send(received.body["id"].clone());
+            None
+        }
+        "notifications/cancelled" => {
+            let _ = cancelled.send(received.body["params"]["requestId"].clone());
+            Some(usual(received))
+        }
+        _ => Some(usual(received)),
+    })
+    .await;
+    let client = Client::new(ServerConfig::http("remote", url));
+    client.connect().await.expect("a connection");
+    tokio::select! {
+        outcome = client.call("t", Map::new()) => panic!("nothing answers: {outcome:?}"),
+        () = called.notified() => {}
+    }
+    let id = told.recv().await.expect("the call");
+    let withdrawn = tokio::time::timeout(SOON, told.recv()).await.expect("the server is told");
+    assert_eq!(withdrawn, Some(id));
+    client.close().await;
+}
+
+#[tokio::test]
+async fn an_answer_in_a_batch_is_found_behind_what_is_none() {
+    let url = scripted(|received| {
+        let result = match received.method() {
+            "tools/call" => json!({"content": [{"type": "text", "text": "done"}]}),
+            "tools/list" => json!({"tools": []}),
+            _ => return Some(usual(received)),
+        };
+        let note = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}});
+        let answer = json!({"jsonrpc": "2.0", "id": received.body["id"], "result": result});
+        Some(json_response(&json!([note, answer])))
+    })
+    .await;
+    let client = impatient(ServerConfig::http("remote", url));
+    assert_eq!(client.call("t", Map::new()).await.expect("the call").text(), "done");
+    assert_eq!(client.list_tools_raw().await.expect("the list"), [] as [Value; 0]);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn an_error_that_comes_with_a_status_is_no_problem_of_the_connection() {
+    let url = scripted(move |received| {
+        let error = json!({"jsonrpc": "2.0", "id": received.body["id"], "error": {"code": -32602, "message": "wrong arguments"}});
+        match (received.method(), received.body["params"]["name"].as_str()) {
+            ("tools/call", Some("later")) => Some(response("202 Accepted", "text/plain", "")),
+            ("tools/call", _) => Some(response("400 Bad Request", "application/json", &error.to_string())),
+            _ => Some(usual(received)),
+        }
+    })
+    .await;
+    let client = Client::with_options(ServerConfig::http("remote", url), ClientOptions::new().timeout(SOON));
+    client.connect().await.expect("a connection");
+    let other = async {
+        let error = client.call("t", Map::new()).await.expect_err("an error").to_string();
+        assert!(error.contains("wrong arguments"), "{error}");
+        client.shutdown().await;
+    };
+    let (later, ()) = tokio::join!(client.call("later", Map::new()), other);
+    let error = later.expect_err("it was closed").to_string();
+    assert!(error.contains("closed") && !error.contains("HTTP 400"), "{error}");
+}
+
+/// Whoever drives a connection's sockets is the runtime that it is in.
+#[test]
+fn calls_from_a_runtime_that_rests_leave_no_socket_to_it() {
+    const SIDE_BY_SIDE: usize = 6;
+    let here = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let elsewhere = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let gate = Arc::new(tokio::sync::Barrier::new(SIDE_BY_SIDE));
+    let client = here.block_on(async {
+        let url = held_until_all_are_there(gate).await;
+        let client = impatient(ServerConfig::http("remote", url));
+        client.connect().await.expect("a connection");
+        client
+    });
+    let all = || async {
+        let calls = (0..SIDE_BY_SIDE).map(|_| client.call("t", Map::new()));
+        futures_util::future::join_all(calls).await
+    };
+    for outcome in elsewhere.block_on(all()) {
+        outcome.expect("from elsewhere");
+    }
+    for outcome in here.block_on(all()) {
+        outcome.expect("from here, while the other rests");
+    }
+    here.block_on(client.close());
+    drop(elsewhere);
+}
+
+/// A server that answers calls when as many as the gate wants are under way.
+async fn held_until_all_are_there(gate: Arc<tokio::sync::Barrier>) -> String {
+    use common::http::receive;
+    use tokio::io::AsyncWriteExt;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let gate = gate.clone();
+            tokio::spawn(async move {
+                while let Some((head, body)) = receive(&mut stream).await {
+                    let received = common::scripted::Received { connection: 0, head, body };
+                    if received.method() == "tools/call" {
+                        gate.wait().await;
+                    }
+                    let _ = stream.write_all(usual(&received).as_bytes()).await;
+                }
+            });
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn the_limit_of_requests_is_that_of_calls_and_others_together() {
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+    let (counted, highest) = (now.clone(), most.clone());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (now, most) = (counted.clone(), highest.clone());
+            tokio::spawn(async move {
+                use tokio::io::AsyncWriteExt;
+                while let Some((head, body)) = common::http::receive(&mut stream).await {
+                    let received = common::scripted::Received { connection: 0, head, body };
+                    if matches!(received.method(), "tools/call" | "tools/list") {
+                        most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        now.fetch_sub(1, Ordering::SeqCst);
+                    }
+                    let _ = stream.write_all(usual(&received).as_bytes()).await;
+                }
+            });
+        }
+    });
+    let options = ClientOptions::new().max_concurrent_requests(1).timeout(SOON);
+    let client = Client::with_options(ServerConfig::http("remote", url), options);
+    client.connect().await.expect("a connection");
+    let (call, list, other) =
+        tokio::join!(client.call("t", Map::new()), client.list_tools_raw(), client.call("t", Map::new()));
+    assert!(call.is_ok() && list.is_ok() && other.is_ok(), "{call:?} {list:?} {other:?}");
+    assert_eq!(most.load(Ordering::SeqCst), 1);
+    client.close().await;
+}
+
+#[tokio::test]
+async fn what_a_server_says_after_it_renewed_a_session_is_on_the_cassette() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.jsonl");
+    let sessions = Arc::new(AtomicUsize::new(0));
+    let url = scripted(move |received| {
+        let current = format!("session-{}", sessions.load(Ordering::SeqCst));
+        Some(match received.method() {
+            "initialize" => {
+                let session = sessions.fetch_add(1, Ordering::SeqCst) + 1;
+                usual(received).replacen("\r\n", &format!("\r\nmcp-session-id: session-{session}\r\n"), 1)
+            }
+            "tools/call" if current == "session-1" => response("404 Not Found", "text/plain", "gone"),
+            "tools/call" => {
+                let note = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+                let answer = json!({"jsonrpc": "2.0", "id": received.body["id"], "result": {"content": []}});
+                response("200 OK", "text/event-stream", &format!("data: {note}\n\ndata: {answer}\n\n"))
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let cassette = Cassette::record(&path).expect("it can be recorded");
+    let options = ClientOptions::new().timeout(SOON).cassette(cassette.clone());
+    let client = Client::with_options(ServerConfig::http("remote", url), options);
+    client.call("t", Map::new()).await.expect("the session is renewed");
+    client.close().await;
+    cassette.save().expect("it is written");
+    let text = std::fs::read_to_string(&path).expect("a file");
+    assert!(text.contains("list_changed"), "{text}");
+}
+
+#[tokio::test]
+async fn no_call_reaches_a_renewed_session_whose_tools_nobody_has_compared() {
+    const SPEC: ToolSpec = ToolSpec::new("t", r#"{"type":"object","properties":{"a":{"type":"string"}}}"#);
+    let sessions = Arc::new(AtomicUsize::new(0));
+    let executed = Arc::new(AtomicUsize::new(0));
+    let count = executed.clone();
+    let url = scripted(move |received| {
+        let is_first = received.head.contains("mcp-session-id: session-1");
+        Some(match received.method() {
+            "initialize" => {
+                let session = sessions.fetch_add(1, Ordering::SeqCst) + 1;
+                usual(received).replacen("\r\n", &format!("\r\nmcp-session-id: session-{session}\r\n"), 1)
+            }
+            "tools/list" => {
+                let kind = if is_first { "string" } else { "integer" };
+                let schema = json!({"type": "object", "properties": {"a": {"type": kind}}});
+                let result = json!({"tools": [{"name": "t", "inputSchema": schema}]});
+                json_response(&json!({"jsonrpc": "2.0", "id": received.body["id"], "result": result}))
+            }
+            "tools/call" if is_first => response("404 Not Found", "text/plain", "gone"),
+            "tools/call" => {
+                count.fetch_add(1, Ordering::SeqCst);
+                json_response(&json!({"jsonrpc": "2.0", "id": received.body["id"], "result": {"content": []}}))
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let mut config = ServerConfig::http("remote", url);
+    config.drift = Some(Drift::Deny);
+    let client = Client::with_options(config, ClientOptions::new().timeout(SOON));
+    let call = || {
+        let mut call = ToolCall::new("remote", "t", Map::new());
+        call.spec = Some(const { &SPEC });
+        client.call_tool(call)
+    };
+    let lost = call().await.expect_err("its session is gone");
+    assert_eq!(lost.dispatched(), Dispatched::No, "{lost}");
+    // Until the session is renewed, calls end as the first one did.
+    let refused = loop {
+        let error = call().await.expect_err("the tool is another");
+        assert_eq!(error.dispatched(), Dispatched::No, "{error}");
+        if !matches!(error, CallError::Transport { .. }) {
+            break error;
+        }
+    };
+    assert!(matches!(refused, CallError::Incompatible { .. }), "{refused}");
+    assert_eq!(executed.load(Ordering::SeqCst), 0);
+    client.close().await;
+}
+
+/// One that never has the answer, and is asked for the rest at once.
+#[tokio::test]
+async fn a_server_that_wants_no_pause_is_not_asked_without_pause() {
+    let asked = Arc::new(Mutex::new(0_usize));
+    let count = asked.clone();
+    let url = scripted(move |received| {
+        Some(match (received.method(), received.head.starts_with("get")) {
+            ("tools/call", _) => response("200 OK", "text/event-stream", "id: 1\nretry: 0\ndata:\n\n"),
+            (_, true) if received.head.contains("last-event-id") => {
+                let mut asked = count.lock().expect("no panic");
+                *asked += 1;
+                response("200 OK", "text/event-stream", &format!("id: {asked}\nretry: 0\ndata:\n\n"))
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let client = Client::with_options(
+        ServerConfig::http("remote", url),
+        ClientOptions::new().timeout(Duration::from_millis(300)),
+    );
+    client.connect().await.expect("a connection");
+    client.call("t", Map::new()).await.expect_err("no answer");
+    let asked = *asked.lock().expect("no panic");
+    assert!((1..=31).contains(&asked), "{asked}");
+    client.close().await;
+}

@@ -1,0 +1,47 @@
+//! One program for all that needs no process of its own: each program more costs a build of its own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+#[cfg(feature = "stdio")]
+mod asking;
+#[cfg(feature = "auth")]
+mod auth;
+#[cfg(feature = "stdio")]
+mod bad_servers;
+#[cfg(feature = "stdio")]
+mod calls;
+#[cfg(all(feature = "stdio", feature = "http", feature = "cassette"))]
+mod cassettes;
+#[path = "../common/mod.rs"]
+mod common;
+#[cfg(all(feature = "stdio", feature = "http"))]
+mod drift;
+#[cfg(feature = "stdio")]
+mod events;
+#[cfg(feature = "stdio")]
+mod fault_matrix;
+#[cfg(feature = "stdio")]
+mod governance;
+#[cfg(all(feature = "stdio", feature = "http"))]
+mod http;
+#[cfg(all(feature = "http", feature = "cassette"))]
+mod http_calls;
+#[cfg(all(feature = "stdio", feature = "http"))]
+mod http_faults;
+#[cfg(feature = "http")]
+mod http_time;
+#[cfg(feature = "stdio")]
+mod lifecycle;
+mod offers;
+#[cfg(feature = "stdio")]
+mod outcomes;
+#[cfg(feature = "stdio")]
+mod passing;
+mod reading;
+#[cfg(feature = "stdio")]
+mod secret_sources;
+#[cfg(feature = "stdio")]
+mod stdio;
+#[cfg(feature = "stdio")]
+mod time;
+mod unread_events;

@@ -1,0 +1,10 @@
+//! One program for all that needs no process of its own: each program more costs a build of its own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod alike;
+mod drift;
+mod flags;
+mod infer;
+mod opaque;
+mod provider;

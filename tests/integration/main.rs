@@ -1,0 +1,20 @@
+//! One program for all that needs no process of its own: each program more costs a build of its own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod calls;
+mod configuration;
+mod conveniences;
+mod doors;
+mod fakes;
+mod fixtures;
+mod in_process;
+mod macro_errors;
+mod named_keys;
+mod offers;
+mod overrides;
+mod public_names;
+mod reading;
+mod readme;
+mod rust_options;
+mod unions;
