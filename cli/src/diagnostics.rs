@@ -61,15 +61,34 @@ pub(crate) fn show<'a>(
 ) -> bool {
     let mut denied = false;
     for diagnostic in diagnostics {
-        let is_denied = is_denied(diagnostic, levels);
-        if !is_denied && (is_allowed(diagnostic, levels) || diagnostic.code.severity == Severity::Note) {
-            continue;
+        if let Some(shown) = Shown::new(diagnostic, levels, snapshot) {
+            denied |= is_denied(diagnostic, levels);
+            shown.print(output);
         }
-        denied |= is_denied;
-        let severity = if is_denied { Severity::Error } else { diagnostic.code.severity };
-        output.diagnostic(&format!("{severity}[{}]", diagnostic.code.id), &rendered(diagnostic, snapshot));
     }
     denied
+}
+
+/// A diagnostic as it is shown.
+pub(crate) struct Shown {
+    severity: String,
+    text: String,
+}
+
+impl Shown {
+    /// None where it need not be seen.
+    pub(crate) fn new(diagnostic: &Diagnostic, levels: &DiagnosticLevels, snapshot: &SnapshotText<'_>) -> Option<Self> {
+        let is_denied = is_denied(diagnostic, levels);
+        if !is_denied && (is_allowed(diagnostic, levels) || diagnostic.code.severity == Severity::Note) {
+            return None;
+        }
+        let severity = if is_denied { Severity::Error } else { diagnostic.code.severity };
+        Some(Self { severity: format!("{severity}[{}]", diagnostic.code.id), text: rendered(diagnostic, snapshot) })
+    }
+
+    pub(crate) fn print(&self, output: &mut Output) {
+        output.diagnostic(&self.severity, &self.text);
+    }
 }
 
 fn rendered(diagnostic: &Diagnostic, snapshot: &SnapshotText<'_>) -> String {

@@ -147,12 +147,16 @@ impl Snapshot {
 }
 
 fn sorted(list: &[Value]) -> Value {
-    let mut list = list.to_vec();
-    list.sort_by_cached_key(|item| {
-        let name = item.get("name").and_then(Value::as_str).map(str::to_owned);
-        (name, canonical_json(item))
-    });
-    Value::Array(list)
+    fn name(item: &Value) -> Option<&str> {
+        item.get("name").and_then(Value::as_str)
+    }
+    let mut list: Vec<&Value> = list.iter().collect();
+    list.sort_by_key(|item| name(item));
+    // What has the same name is in an order of its own, whatever order it came in.
+    for same in list.chunk_by_mut(|one, other| name(one) == name(other)).filter(|same| same.len() > 1) {
+        same.sort_by_cached_key(|item| canonical_json(item));
+    }
+    list.into_iter().cloned().collect()
 }
 
 fn json(text: &str) -> Result<Value, FileError> {

@@ -5,15 +5,18 @@ use std::collections::BTreeMap;
 use mcp_codegen::{Bindings, Options};
 use mcp_model::{Config, FileError, ServerConfig};
 
-use super::source;
-use crate::diagnostics;
+use super::source::{self, Bound};
+use crate::diagnostics::{self, Shown};
 use crate::output::Output;
+use crate::project;
+use crate::side_by_side::side_by_side;
 
 /// Tells the faults of each server, and gives them by its name.
 pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<String>> {
     let mut faults: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut modules: BTreeMap<String, &str> = BTreeMap::new();
-    for server in servers {
+    let bindings = side_by_side(servers, |server| OfBindings::find(config, &server.name));
+    for (server, of_bindings) in servers.iter().zip(bindings) {
         let name = server.name.as_str();
         let mut found: Vec<String> = Vec::new();
         let module = Options::new(name).module_name();
@@ -25,25 +28,45 @@ pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Outpu
             found.push(error.to_string());
         }
         modules.entry(module).or_insert(name);
-        // A snapshot that cannot be read is told where it is compared.
-        let path = config.snapshot_path(name);
-        if let Ok((_, snapshot)) = source::load(&path) {
-            found.extend(source::override_faults(&path, &snapshot).iter().map(ToString::to_string));
-        }
-        let bound = source::bound(config, name, path, None).ok();
-        found.extend(bound.iter().flat_map(|bound| source::unusable(bound, name)).map(|error| error.to_string()));
+        found.extend(of_bindings.faults);
         for fault in &found {
             output.error(fault);
         }
-        if let Some(bound) = bound {
-            let (_, said) = Bindings::generate(&bound.snapshot, &bound.options);
-            let denied = || said.iter().filter(|said| diagnostics::is_denied(said, &bound.levels));
-            diagnostics::show(denied(), &bound.levels, &bound.texts(), output);
-            found.extend(denied().map(ToString::to_string));
-        }
+        of_bindings.denied.iter().for_each(|(shown, _)| shown.print(output));
+        found.extend(of_bindings.denied.into_iter().map(|(_, fault)| fault));
         if !found.is_empty() {
             faults.insert(name.to_owned(), found);
         }
     }
     faults
+}
+
+/// What would stop the bindings of one server.
+#[derive(Default)]
+struct OfBindings {
+    faults: Vec<String>,
+    /// What the configuration denies, as it is shown, and in a line.
+    denied: Vec<(Shown, String)>,
+}
+
+impl OfBindings {
+    fn find(config: &Config, server: &str) -> Self {
+        let path = config.snapshot_path(server);
+        // A snapshot that cannot be read is told where it is compared.
+        let (Ok(read), Ok(options)) = (source::load(&path), project::options(config, server, None)) else {
+            return Self::default();
+        };
+        let bound = match Bound::of(path, read, options, config.diagnostics.clone()) {
+            Ok(bound) => bound,
+            Err(misfits) => {
+                return Self { faults: misfits.iter().map(ToString::to_string).collect(), denied: Vec::new() };
+            }
+        };
+        let faults = source::unusable(&bound, server).iter().map(ToString::to_string).collect();
+        let (_, said) = Bindings::generate(&bound.snapshot, &bound.options);
+        let denied = said.iter().filter(|said| diagnostics::is_denied(said, &bound.levels));
+        let denied =
+            denied.filter_map(|said| Some((Shown::new(said, &bound.levels, &bound.texts())?, said.to_string())));
+        Self { faults, denied: denied.collect() }
+    }
 }

@@ -24,10 +24,20 @@ pub(crate) struct Bound {
 
 impl Bound {
     fn new(path: PathBuf, options: Options, levels: DiagnosticLevels) -> Result<Self, Failure> {
-        let (text, snapshot) = load(&path)?;
-        let overrides = Overrides::load_beside(&path)?;
+        let read = load(&path)?;
+        Self::of(path, read, options, levels).map_err(misfits)
+    }
+
+    /// The same of a snapshot that was read.
+    pub(super) fn of(
+        path: PathBuf,
+        (text, snapshot): (String, Snapshot),
+        options: Options,
+        levels: DiagnosticLevels,
+    ) -> Result<Self, Vec<FileError>> {
+        let overrides = Overrides::load_beside(&path).map_err(|error| vec![error])?;
         let snapshot = match &overrides {
-            Some(overrides) => apply_overrides(&snapshot, overrides).map_err(misfits)?,
+            Some(overrides) => apply_overrides(&snapshot, overrides)?,
             None => snapshot,
         };
         Ok(Self { path, text, snapshot, overrides, options, levels })
@@ -43,14 +53,6 @@ impl Bound {
 pub(super) fn misfits(faults: Vec<FileError>) -> Failure {
     let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
     Failure::new(faults.join("\nerror: "))
-}
-
-/// What of a server's overrides does not fit a snapshot, or that they cannot be read.
-pub(super) fn override_faults(path: &Path, snapshot: &Snapshot) -> Vec<FileError> {
-    match Overrides::load_beside(path) {
-        Ok(overrides) => overrides.and_then(|said| apply_overrides(snapshot, &said).err()).unwrap_or_default(),
-        Err(error) => vec![error],
-    }
 }
 
 /// The snapshot of one server or of all, each as it could be read. `file` is where the bindings are to go.
@@ -128,7 +130,7 @@ pub(super) fn unusable(bound: &Bound, server: &str) -> Vec<FileError> {
 }
 
 fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {
-    let (_, snapshot) = load(path)?;
+    let (text, snapshot) = load(path)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     let name = match name {
         Some(name) if is_server_name(name) => name,
@@ -137,7 +139,8 @@ fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {
             || Failure::usage(format!("{} does not say whose snapshot it is: add `--server NAME`", path.display())),
         )?,
     };
-    Bound::new(path.to_owned(), Options::new(name), DiagnosticLevels::default())
+    let options = Options::new(name);
+    Bound::of(path.to_owned(), (text, snapshot), options, DiagnosticLevels::default()).map_err(misfits)
 }
 
 /// A snapshot as the server's, without its overrides.

@@ -6,7 +6,6 @@ use crate::common;
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
 
 use common::Project;
 use serde_json::{Value, json};
@@ -226,45 +225,4 @@ fn servers_are_listed_by_name_and_formats_refused_that_it_has_not() {
     project.run(&["list", "othe"]).exits_with(1).says("did you mean `other`?");
     project.run(&["list", "--format", "github"]).exits_with(2).says("it has `text`, `json`, `markdown`, `html`");
     project.run(&["list", "--shapes", "--format", "html"]).exits_with(2);
-}
-
-/// What `list` takes, in milliseconds, for as many tools as the longest lists that are known.
-#[test]
-#[ignore = "measures, and means something in release alone"]
-fn long_lists_are_quick() {
-    let tools: Vec<Value> = (0..2720)
-        .map(|n| {
-            json!({
-                "name": format!("tool_{n}"),
-                "description": "Looks something up in a place. And more of it, which nobody reads to its end.",
-                "inputSchema": {
-                    "type": "object",
-                    "required": ["owner", "repo"],
-                    "properties": {
-                        "owner": {"type": "string", "description": "Whose it is"},
-                        "repo": {"type": "string", "description": "Its name"},
-                        "labels": {"type": "array", "items": {"type": "string"}},
-                        "state": {"enum": ["open", "closed", "all"]},
-                        "filter": {"type": "object", "properties": {"since": {"type": "string"}, "n": {"type": "integer"}}},
-                    },
-                },
-                "annotations": {"readOnlyHint": true},
-            })
-        })
-        .collect();
-    let project = Project::empty();
-    project.write("mcp.toml", "[servers.long]\ncommand = \"x\"\n");
-    project.write("mcp/long.json", &json!({ "tools": tools }).to_string());
-    for format in ["text", "json", "markdown", "html"] {
-        let best = (0..5).map(|_| {
-            let start = Instant::now();
-            project.run(&["list", "--format", format]).exits_with(0);
-            start.elapsed().as_millis()
-        });
-        let best = best.min().unwrap();
-        println!("{best} ms for 2720 tools as {format}");
-        if format == "text" && !cfg!(debug_assertions) {
-            assert!(best <= 300, "{best} ms");
-        }
-    }
 }
