@@ -23,8 +23,12 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    fn new(path: PathBuf, options: Options, levels: DiagnosticLevels) -> Result<Self, Failure> {
-        let (text, snapshot) = load(&path)?;
+    fn new(
+        path: PathBuf,
+        (text, snapshot): (String, Snapshot),
+        options: Options,
+        levels: DiagnosticLevels,
+    ) -> Result<Self, Failure> {
         let overrides = Overrides::load_beside(&path)?;
         let snapshot = match &overrides {
             Some(overrides) => apply_overrides(&snapshot, overrides).map_err(misfits)?,
@@ -92,7 +96,7 @@ fn of_servers(
 /// The snapshot of a server, whose configuration can be obeyed.
 pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
     let path = config.snapshot_path(server);
-    if !path.exists() {
+    if matches!(path.try_exists(), Ok(false)) {
         let error = FileError::new(format!("server `{server}` has no snapshot"))
             .in_file(path)
             .with_help(format!("run `mcp-bindgen sync {server}`"));
@@ -108,7 +112,11 @@ pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> R
 /// The snapshot of a server, whatever its patterns do.
 pub(super) fn bound(config: &Config, server: &str, path: PathBuf, file: Option<&Path>) -> Result<Bound, Failure> {
     let options = project::options(config, server, file)?;
-    Bound::new(path, options, config.diagnostics.clone())
+    let loaded = load(&path).map_err(|error| match error.help {
+        None => error.with_help(format!("run `mcp-bindgen sync {server}` to take it anew")),
+        Some(_) => error,
+    })?;
+    Bound::new(path, loaded, options, config.diagnostics.clone())
 }
 
 /// The errors of patterns of the configuration that do nothing, and of rules that cannot hold.
@@ -128,16 +136,17 @@ pub(super) fn unusable(bound: &Bound, server: &str) -> Vec<FileError> {
 }
 
 fn of_file(path: &Path, name: Option<&str>) -> Result<Bound, Failure> {
-    let (_, snapshot) = load(path)?;
+    let loaded = load(path)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     let name = match name {
         Some(name) if is_server_name(name) => name,
         Some(name) => return Err(Failure::usage(format!("`{name}` cannot be the name of a server"))),
-        None => [snapshot.server.as_deref(), stem].into_iter().flatten().find(|name| is_server_name(name)).ok_or_else(
+        None => [loaded.1.server.as_deref(), stem].into_iter().flatten().find(|name| is_server_name(name)).ok_or_else(
             || Failure::usage(format!("{} does not say whose snapshot it is: add `--server NAME`", path.display())),
         )?,
     };
-    Bound::new(path.to_owned(), Options::new(name), DiagnosticLevels::default())
+    let options = Options::new(name);
+    Bound::new(path.to_owned(), loaded, options, DiagnosticLevels::default())
 }
 
 /// A snapshot as the server's, without its overrides.
