@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+mod colour;
 mod offers;
 
 use std::ffi::OsString;
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::exit::Failure;
 
+pub(crate) use colour::Colour;
 pub(crate) use offers::{
     GetPrompt, OfferOptions, OneServer, Prompt, PromptCommand, ReadResource, Resource, ResourceCommand,
 };
@@ -36,13 +38,6 @@ pub(crate) struct Arguments {
     pub(crate) color: Colour,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Colour {
-    Auto,
-    Always,
-    Never,
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the tool answered with an error, 4 out of date, \

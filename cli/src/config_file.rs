@@ -4,10 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_model::{FileError, write_if_changed};
+use mcp_model::{Config, FileError, read_text, write_if_changed};
 use toml_edit::{DocumentMut, Item, Table};
 
 use crate::exit::Failure;
+use crate::project;
 
 const BOM: char = '\u{feff}';
 
@@ -26,18 +27,16 @@ impl ConfigFile {
     /// # Errors
     /// Where it cannot be read, or is no TOML.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => String::new(),
-            Err(error) => return Err(FileError::new(format!("cannot read the file: {error}")).in_file(path).into()),
-        };
+        let text = current(path)?.unwrap_or_default();
         Self::parse(&text, path)
     }
 
     fn parse(text: &str, path: &Path) -> Result<Self, Failure> {
         let bare = text.strip_prefix(BOM).unwrap_or(text);
-        let document: DocumentMut =
-            bare.parse().map_err(|error: toml_edit::TomlError| FileError::new(error.to_string()).in_file(path))?;
+        // Its own error repeats the line, which may hold a secret.
+        let document: DocumentMut = bare.parse().map_err(|_: toml_edit::TomlError| {
+            Config::parse_toml(bare, path).err().unwrap_or_else(|| FileError::new("not valid TOML").in_file(path))
+        })?;
         Ok(Self {
             path: path.to_owned(),
             document,
@@ -109,6 +108,17 @@ impl ConfigFile {
     }
 }
 
+/// What a file says to the byte, where there is one. One that cannot be read, or a link that leads nowhere, is not to be
+/// replaced.
+pub(crate) fn current(path: &Path) -> Result<Option<String>, FileError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(project::leads_nowhere(path)),
+        Err(error) => Err(read_text(path).err().unwrap_or_else(|| FileError::new(error.to_string()).in_file(path))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +166,7 @@ mod tests {
         }
         assert!(added("[servers.a]\nnpm = \"x\"\n", "a").unwrap_err().contains("there is a server `a` already"));
         assert!(added("servers = 5\n", "a").unwrap_err().contains("`servers` is no table"));
-        assert!(added("[servers", "a").unwrap_err().contains("mcp.toml"));
+        let broken = added("[servers.a]\nenv = { TOKEN = \"hunter2-hunter2\"\n", "b").unwrap_err();
+        assert!(broken.contains("\n --> mcp.toml:2:") && !broken.contains("hunter2"), "{broken}");
     }
 }

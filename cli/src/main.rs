@@ -23,9 +23,9 @@ mod trace;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
-use crate::args::Arguments;
+use crate::args::{Arguments, Colour};
 use crate::output::Output;
 
 fn main() -> ExitCode {
@@ -33,7 +33,8 @@ fn main() -> ExitCode {
     if let Some(exit) = completion::answer() {
         return exit;
     }
-    let arguments = Arguments::parse();
+    let matches = Arguments::command().color(Colour::said()).get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let mut output = Output::standard(&arguments);
     trace::begin(arguments.verbose);
     match commands::run(arguments, &mut output) {

@@ -36,8 +36,8 @@ pub(crate) struct Output {
 impl Output {
     pub(crate) fn standard(arguments: &Arguments) -> Self {
         let on_terminal = io::stderr().is_terminal();
-        // Nothing that moves where nobody looks, or where it would only be told once more line by line.
-        let moves = on_terminal && !arguments.quiet && arguments.verbose == 0;
+        // Nothing that moves where nobody looks, where nothing can, or where it would only be told once more line by line.
+        let moves = on_terminal && !is_dumb() && !arguments.quiet && arguments.verbose == 0;
         Self {
             format: arguments.format,
             data_on_terminal: io::stdout().is_terminal(),
@@ -236,13 +236,22 @@ impl Drop for Work {
     }
 }
 
+/// As the library below clap decides for its messages: NO_COLOR before CLICOLOR_FORCE before CLICOLOR before the terminal.
 fn has_colours(wanted: Colour) -> bool {
-    let is_refused = || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     match wanted {
-        Colour::Auto => io::stderr().is_terminal() && !is_refused(),
         Colour::Always => true,
         Colour::Never => false,
+        Colour::Auto if is_set("NO_COLOR") => false,
+        Colour::Auto if is_set("CLICOLOR_FORCE") => true,
+        Colour::Auto if std::env::var_os("CLICOLOR").is_some_and(|value| value == "0") => false,
+        Colour::Auto => io::stderr().is_terminal() && !is_dumb(),
     }
+}
+
+/// Whether the terminal can do nothing but print.
+fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|value| value == "dumb")
 }
 
 /// Whether what is printed is read by a runner of GitHub's.

@@ -10,8 +10,8 @@ use crate::exit::Failure;
 use crate::output::Output;
 
 const SERVERS_VARIABLE: &str = "MCP_SERVERS";
-/// What marks a folder as the one of a project.
-const MARKS: [&str; 3] = ["mcp.toml", ".mcp.json", "Cargo.toml"];
+/// What configures servers, the first that is there.
+const CONFIGURATIONS: [&str; 2] = ["mcp.toml", ".mcp.json"];
 
 /// Reads the configuration, and tells what in it is worth mending. Servers of `MCP_SERVERS` come before those of a file.
 pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Config, Failure> {
@@ -79,8 +79,36 @@ pub(crate) fn crate_of(here: &Path, file: Option<&Path>) -> Option<PathBuf> {
 
 pub(crate) fn find() -> Result<Option<PathBuf>, Failure> {
     let here = env::current_dir()?;
-    let folder = here.ancestors().find(|folder| MARKS.iter().any(|mark| folder.join(mark).is_file())).unwrap_or(&here);
-    Ok(Config::find(folder).map(|path| seen_from(&path, &here)))
+    for folder in here.ancestors() {
+        match CONFIGURATIONS.iter().map(|name| folder.join(name)).find(|path| path.symlink_metadata().is_ok()) {
+            // Another one further up is not what is meant.
+            Some(path) if !path.is_file() => return Err(no_file(&seen_from(&path, &here)).into()),
+            Some(_) => return Ok(Config::find(folder).map(|path| seen_from(&path, &here))),
+            None if folder.join("Cargo.toml").is_file() => {
+                return Ok(Config::find(folder).map(|path| seen_from(&path, &here)));
+            }
+            None => {}
+        }
+    }
+    Ok(None)
+}
+
+/// That something stands in the place of a file which is none.
+fn no_file(path: &Path) -> FileError {
+    if path.is_symlink() && !path.exists() {
+        return leads_nowhere(path);
+    }
+    let what = if path.is_dir() { "a folder" } else { "no file that can be read" };
+    FileError::new(format!("this is {what}, and has to be a file"))
+        .in_file(path)
+        .with_help("move it away, or name the configuration with `--config`")
+}
+
+/// That a link leads to no file.
+pub(crate) fn leads_nowhere(path: &Path) -> FileError {
+    FileError::new("this is a link to a file that is not there")
+        .in_file(path)
+        .with_help("make the file that it names, or remove the link")
 }
 
 /// The path as somebody in this folder would write it.
@@ -92,9 +120,13 @@ pub(crate) fn seen_from(path: &Path, here: &Path) -> PathBuf {
 pub(crate) fn servers(config: &Config, names: &[String]) -> Result<Vec<ServerConfig>, Failure> {
     if names.is_empty() {
         if config.servers.is_empty() {
-            let help =
-                "add one with `mcp-bindgen add NAME`, or take over those of other programs with `mcp-bindgen import`";
-            return Err(Failure::new(format!("no server is configured\n  = help: {help}")));
+            let error = FileError::new("no server is configured").with_help(
+                "`mcp-bindgen add NAME --npm PACKAGE` adds one, `mcp-bindgen import` those of other programs",
+            );
+            return Err(match &config.path {
+                Some(path) => error.in_file(path).into(),
+                None => error.into(),
+            });
         }
         return Ok(config.servers.values().cloned().collect());
     }

@@ -15,8 +15,36 @@ pub fn write_if_changed(path: &Path, contents: &[u8]) -> Result<bool, FileError>
     if fs::read(path).is_ok_and(|current| current == contents) {
         return Ok(false);
     }
-    replace(path, contents).map_err(|error| FileError::new(format!("cannot write the file: {error}")).in_file(path))?;
+    replace(path, contents).map_err(|error| unwritten(&error, path))?;
     Ok(true)
+}
+
+/// Why a file was not written, and what can be done about it.
+fn unwritten(error: &io::Error, path: &Path) -> FileError {
+    if let Some(blocking) = file_above(path) {
+        return FileError::new(format!(
+            "cannot write the file: `{}` is a file, and has to be a folder",
+            blocking.display()
+        ))
+        .in_file(path)
+        .with_help("move it away, or have this written to another folder");
+    }
+    // Behind that comes the path of a temporary file, which nobody has asked for.
+    let said = error.to_string();
+    let said = said.split(" at path \"").next().unwrap_or_default();
+    let message = format!("cannot write the file: {said}");
+    let found = FileError::new(message).in_file(path);
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            found.with_help("files are replaced as a whole: this takes the right to write to the folder")
+        }
+        _ => found,
+    }
+}
+
+/// The file that stands where a path has a folder.
+pub(crate) fn file_above(path: &Path) -> Option<&Path> {
+    path.ancestors().skip(1).find(|above| above.is_file())
 }
 
 fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::FileError;
+use crate::files::file_above;
 
 /// Reads a text file; a byte order mark is dropped.
 ///
@@ -14,7 +15,14 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, FileError> {
     let path = path.as_ref();
     let bytes = std::fs::read(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => FileError::new("file not found").in_file(path),
-        _ => FileError::new(format!("cannot read the file: {error}")).in_file(path),
+        _ if path.is_dir() => FileError::new("this is a folder, and has to be a file").in_file(path),
+        _ => match file_above(path) {
+            Some(above) => {
+                let message = format!("cannot read the file: `{}` is a file, and has to be a folder", above.display());
+                FileError::new(message).in_file(path)
+            }
+            None => FileError::new(format!("cannot read the file: {error}")).in_file(path),
+        },
     })?;
     match String::from_utf8(bytes) {
         Ok(text) => Ok(without_byte_order_mark(&text).to_owned()),

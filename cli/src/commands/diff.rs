@@ -77,6 +77,6 @@ fn place_of(place: &str, config: Option<&Path>, output: &mut Output) -> Result<P
 }
 
 fn read(name: &str, text: String) -> Result<Side, Failure> {
-    let snapshot = Snapshot::parse(&text).map_err(|error| Failure::new(format!("{name}: {error}")))?;
+    let snapshot = Snapshot::parse(&text).map_err(|error| error.in_file(name))?;
     Ok(Side { name: name.to_owned(), text, snapshot })
 }

@@ -9,6 +9,7 @@ use mcp_model::{FileError, write_if_changed};
 use serde_json::json;
 
 use crate::args;
+use crate::config_file::current;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::project;
@@ -26,12 +27,22 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Outpu
         None => root.join("mcp.toml"),
     };
     let folder = path.parent().unwrap_or(&root).to_owned();
+    let snapshots = folder.join("mcp");
     // First of all: where it cannot be done, nothing is.
+    if snapshots.is_file() {
+        let error = FileError::new("this is a file, and has to be a folder: snapshots go there")
+            .in_file(project::seen_from(&snapshots, &here))
+            .with_help("move it away");
+        return Err(error.into());
+    }
+    let files = [(path.clone(), CONFIG), (folder.join(".gitattributes"), ATTRIBUTES)];
+    let files =
+        files.map(|(path, text)| current(&project::seen_from(&path, &here)).map(|current| (path, text, current)));
+    let files: Vec<(PathBuf, &str, Option<String>)> = files.into_iter().collect::<Result<_, _>>()?;
     let dependency = dependency(&here, wanted, output)?;
     let mut made: Vec<PathBuf> = Vec::new();
-    for (path, text) in [(path.clone(), CONFIG), (folder.join(".gitattributes"), ATTRIBUTES)] {
+    for (path, text, current) in files {
         let shown = project::seen_from(&path, &here).display().to_string();
-        let current = fs::read_to_string(&path).ok();
         let text = match current {
             Some(current) if path.ends_with(".gitattributes") && !current.contains(ATTRIBUTES.trim_end()) => {
                 let gap = if current.is_empty() || current.ends_with('\n') { "" } else { "\n" };
@@ -41,14 +52,12 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Outpu
                 output.status("Kept", &shown);
                 continue;
             }
-            None if path.exists() => return Err(FileError::new("cannot read the file").in_file(&path).into()),
             None => text.to_owned(),
         };
-        write_if_changed(&path, text.as_bytes())?;
+        write_if_changed(&project::seen_from(&path, &here), text.as_bytes())?;
         output.status("Wrote", &shown);
         made.push(path);
     }
-    let snapshots = folder.join("mcp");
     if !snapshots.is_dir() {
         fs::create_dir_all(&snapshots)
             .map_err(|error| FileError::new(format!("cannot make the folder: {error}")).in_file(&snapshots))?;

@@ -23,12 +23,6 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    fn new(path: PathBuf, options: Options, levels: DiagnosticLevels) -> Result<Self, Failure> {
-        let read = load(&path)?;
-        Self::of(path, read, options, levels).map_err(misfits)
-    }
-
-    /// The same of a snapshot that was read.
     pub(super) fn of(
         path: PathBuf,
         (text, snapshot): (String, Snapshot),
@@ -94,7 +88,7 @@ fn of_servers(
 /// The snapshot of a server, whose configuration can be obeyed.
 pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> Result<Bound, Failure> {
     let path = config.snapshot_path(server);
-    if !path.exists() {
+    if matches!(path.try_exists(), Ok(false)) {
         let error = FileError::new(format!("server `{server}` has no snapshot"))
             .in_file(path)
             .with_help(format!("run `mcp-bindgen sync {server}`"));
@@ -110,7 +104,11 @@ pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> R
 /// The snapshot of a server, whatever its patterns do.
 pub(super) fn bound(config: &Config, server: &str, path: PathBuf, file: Option<&Path>) -> Result<Bound, Failure> {
     let options = project::options(config, server, file)?;
-    Bound::new(path, options, config.diagnostics.clone())
+    let loaded = load(&path).map_err(|error| match error.help {
+        None => error.with_help(format!("run `mcp-bindgen sync {server}` to take it anew")),
+        Some(_) => error,
+    })?;
+    Bound::of(path, loaded, options, config.diagnostics.clone()).map_err(misfits)
 }
 
 /// The errors of patterns of the configuration that do nothing, and of rules that cannot hold.

@@ -80,11 +80,12 @@ fn snapshot(config: &Config, server: &ServerConfig) -> Finding {
     let shown = file.shown();
     match (&file.text, file.known()) {
         (None, _) => Finding::error(SUBJECT, format!("{shown} is not there"), sync),
-        (Some(text), None) if mcp_model::Snapshot::is_newer(text) => Finding::error(
-            SUBJECT,
-            format!("{shown} was written by a newer mcp-bindgen"),
-            "run `cargo install mcp-bindgen-cli` and update the dependency",
-        ),
+        (Some(text), None) if mcp_model::Snapshot::is_newer(text) => {
+            let help = mcp_model::Snapshot::parse(text).err().and_then(|error| error.help);
+            let help =
+                help.unwrap_or_else(|| "run `cargo install mcp-bindgen-cli` and update the dependency".to_owned());
+            Finding::error(SUBJECT, format!("{shown} was written by a newer mcp-bindgen"), help)
+        }
         (Some(_), None) => Finding::error(SUBJECT, format!("{shown} cannot be understood"), sync),
         (Some(_), Some(known)) => {
             let faults = file.override_faults(&known);

@@ -21,7 +21,8 @@ impl SnapshotFile {
     /// Where it is there and cannot be read.
     pub(crate) fn read(config: &Config, server: &str) -> Result<Self, FileError> {
         let path = config.snapshot_path(server);
-        let text = if path.exists() { Some(read_text(&path)?) } else { None };
+        // Where that cannot be told, reading says why.
+        let text = if matches!(path.try_exists(), Ok(false)) { None } else { Some(read_text(&path)?) };
         let overrides = Overrides::load_beside(&path).transpose();
         Ok(Self::of(path, text, overrides))
     }

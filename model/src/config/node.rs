@@ -8,6 +8,7 @@ use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
 use crate::FileError;
+use crate::secrets::quoted;
 use crate::text::line_and_column;
 
 /// A value and where it begins.
@@ -73,8 +74,14 @@ impl SourceText<'_> {
 
 pub(super) fn from_toml(source: SourceText<'_>, text: &str) -> Result<Node, FileError> {
     let table = DeTable::parse(text).map_err(|error| {
-        let message = format!("not valid TOML: {}", error.message());
-        source.error(error.span().map_or(0, |span| span.start), message)
+        let span = error.span().unwrap_or_default();
+        let said = error.message();
+        let named = text.get(span.clone()).filter(|_| said == "duplicate key");
+        let message = match named {
+            Some(key) => format!("the key `{}` is there twice", quoted(key)),
+            None => format!("not valid TOML: {said}"),
+        };
+        source.error(span.start, message)
     })?;
     Ok(toml_table(table.get_ref(), table.span().start))
 }

@@ -42,7 +42,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         tool::admit(&server, tool)?;
     }
     let path = config.snapshot_path(&server.name);
-    let known = Snapshot::load(&path).ok();
+    let known = known(&path, output);
     let mut described = known.as_ref().and_then(|known| Described::of_snapshot(known, &path, tool, output));
 
     let mut asked = ClientOptions::new().on_approval(approval::approver(options.yes));
@@ -108,6 +108,15 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
         Ok(Exit::Done)
     })
     .await
+}
+
+/// The snapshot, where there is one that can be read.
+fn known(path: &Path, output: &mut Output) -> Option<Snapshot> {
+    if matches!(path.try_exists(), Ok(false)) {
+        return None;
+    }
+    // Whoever calls by hand may want to know why: without it the server is asked, which is enough for a call.
+    Snapshot::load(path).map_err(|error| output.warning(&error.to_string())).ok()
 }
 
 /// Makes the call, and shows how far it is.

@@ -1,0 +1,31 @@
+//! When there are colours.
+
+use std::env;
+
+use clap::{ColorChoice, ValueEnum};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Colour {
+    Auto,
+    Always,
+    Never,
+}
+
+impl Colour {
+    /// What the command line says, before it is understood: it holds for what is wrong with it as well.
+    pub(crate) fn said() -> ColorChoice {
+        let words: Vec<String> = env::args_os()
+            .skip(1)
+            .map(|word| word.to_string_lossy().into_owned())
+            .take_while(|word| word != "--")
+            .collect();
+        let joined = words.iter().find_map(|word| word.strip_prefix("--color="));
+        let apart =
+            words.iter().zip(words.iter().skip(1)).find(|(word, _)| *word == "--color").map(|(_, when)| when.as_str());
+        match joined.or(apart) {
+            Some("always") => ColorChoice::Always,
+            Some("never") => ColorChoice::Never,
+            _ => ColorChoice::Auto,
+        }
+    }
+}
