@@ -19,6 +19,7 @@ mod report;
 mod signals;
 mod terminal;
 mod trace;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -32,15 +33,19 @@ fn main() -> ExitCode {
     if let Some(exit) = completion::answer() {
         return exit;
     }
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage::ended(&error),
+    };
     let mut output = Output::standard(&arguments);
     trace::begin(arguments.verbose);
-    match commands::run(arguments, &mut output) {
+    let exit = match commands::run(arguments, &mut output) {
         Ok(exit) => exit,
         Err(failure) => {
             output.error(&failure.message);
             failure.exit
         }
-    }
-    .into()
+    };
+    output.end(exit);
+    exit.into()
 }

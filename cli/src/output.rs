@@ -5,9 +5,10 @@ use std::io::{self, IsTerminal, Write};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcp_model::printable;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::args::{Arguments, Colour, Format};
+use crate::args::{Arguments, Colour, Command, Format};
+use crate::exit::Exit;
 
 const GREEN: &str = "\x1b[1;32m";
 const YELLOW: &str = "\x1b[1;33m";
@@ -22,6 +23,12 @@ pub(crate) struct Output {
     data_on_terminal: bool,
     colours: bool,
     is_quiet: bool,
+    /// Whether something was printed as a result.
+    has_data: bool,
+    /// What was said to be wrong, for who reads no remarks.
+    errors: Vec<String>,
+    /// Whether stdout is not ours to report on: another program listens to a server there.
+    is_taken: bool,
     /// What is being done, on a terminal: whatever else is printed goes above it.
     bars: Option<MultiProgress>,
     /// A line that the next one takes the place of.
@@ -41,6 +48,9 @@ impl Output {
             is_obeyed: is_obeyed(),
             colours: has_colours(arguments.color),
             is_quiet: arguments.quiet,
+            has_data: false,
+            errors: Vec::new(),
+            is_taken: matches!(&arguments.command, Command::Serve(serve) if serve.http.is_none()),
             bars: moves.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10))),
             transient: None,
             data: Box::new(io::stdout()),
@@ -84,6 +94,13 @@ impl Output {
         }
     }
 
+    /// What mends the things that were said to be wrong before.
+    pub(crate) fn help(&mut self, text: &str) {
+        if !self.is_quiet {
+            self.remark("", "", &format!("  = help: {}", lines_printable(text)));
+        }
+    }
+
     pub(crate) fn warning(&mut self, text: &str) {
         if !self.is_quiet {
             self.remark(YELLOW, "warning", &format!(": {}", lines_printable(text)));
@@ -91,6 +108,9 @@ impl Output {
     }
 
     pub(crate) fn error(&mut self, text: &str) {
+        if self.json() {
+            self.errors.push(text.to_owned());
+        }
         self.remark(RED, "error", &format!(": {}", lines_printable(text)));
     }
 
@@ -99,6 +119,9 @@ impl Output {
         let is_error = severity.starts_with("error");
         if self.is_quiet && !is_error {
             return;
+        }
+        if is_error && self.json() {
+            self.errors.push(text.to_owned());
         }
         let colour = if is_error { RED } else { YELLOW };
         self.remark(colour, severity, &format!(": {}", lines_printable(text)));
@@ -162,6 +185,7 @@ impl Output {
     }
 
     fn written(&mut self, text: &str) -> io::Result<()> {
+        self.has_data = true;
         let data = &mut self.data;
         let mut write = || writeln!(data, "{text}").and_then(|()| data.flush());
         let written = match &self.bars {
@@ -186,9 +210,22 @@ impl Output {
         if self.is_obeyed { commanding_nobody(text) } else { Cow::Borrowed(text) }
     }
 
+    /// The last word: what failed is JSON too, where JSON is asked for and there is no result that says it.
+    pub(crate) fn end(&mut self, exit: Exit) {
+        if self.json() && exit != Exit::Done && !self.has_data && !self.is_taken {
+            // Where it cannot be printed, the exit code is left.
+            drop(self.data_json(&failure_json(exit, &self.errors)));
+        }
+    }
+
     pub(crate) fn data_json(&mut self, value: &Value) -> io::Result<()> {
         self.data(&format!("{value:#}"))
     }
+}
+
+/// What a failure is where there is no result.
+pub(crate) fn failure_json(exit: Exit, errors: &[String]) -> Value {
+    json!({ "format": 1, "exit": exit as u8, "errors": errors })
 }
 
 /// Something that is being done.

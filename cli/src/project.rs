@@ -35,7 +35,7 @@ pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Confi
         (None, Some(named)) => named,
         (None, None) => {
             let error = FileError::new("there is no mcp.toml and no .mcp.json here or above")
-                .with_help("write an mcp.toml with a table `[servers.NAME]`, or name a file with `--config`");
+                .with_help("run `mcp-bindgen init` to write one, or name a file with `--config`");
             return Err(error.into());
         }
     };

@@ -194,7 +194,7 @@ fn refuse(input: &Input, faults: &[Fault], is_checked: bool, output: &mut Output
     }
     if is_checked && output.json() {
         output.data_json(
-            &json!({ "template": input.path, "faults": faults.iter().map(fault_json).collect::<Value>() }),
+            &json!({ "format": 1, "template": input.path, "faults": faults.iter().map(fault_json).collect::<Value>() }),
         )?;
     }
     Ok(Exit::Failed)
@@ -210,6 +210,7 @@ fn approve(input: &Input, script: &Script, checked: &Checked<'_>, output: &mut O
         checked.servers().flat_map(|server| checked.tools(server).map(move |tool| (server, tool))).collect();
     if output.json() {
         output.data_json(&json!({
+            "format": 1,
             "template": input.path,
             "faults": [],
             "variables": script
@@ -255,6 +256,7 @@ fn print(input: &Input, rendered: &RenderedTemplate, output: &mut Output) -> Res
         })
     });
     output.data_json(&json!({
+        "format": 1,
         "text": rendered.text(),
         "segments": segments.collect::<Value>(),
         "variables": rendered.variables,
