@@ -156,6 +156,7 @@ pub(crate) struct Init {
 }
 
 #[derive(Debug, Args)]
+#[command(override_usage = "mcp-bindgen add [OPTIONS] NAME --npm|--uvx|--command|--url SOURCE [-- ARGS...]")]
 pub(crate) struct Add {
     /// The server's name: what bindings and commands call it.
     pub(crate) name: String,
@@ -358,7 +359,10 @@ pub(crate) struct Behind<O: Args> {
 }
 
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("results").required(true).multiple(true).args(["args", "from", "from_file"]))]
+#[command(
+    group = clap::ArgGroup::new("results").required(true).multiple(true).args(["args", "from", "from_file"]),
+    override_usage = "mcp-bindgen learn [OPTIONS] SERVER TOOL --args JSON|--from CASSETTE|--from-file RESULT..."
+)]
 pub(crate) struct Learn {
     /// A server of the configuration.
     pub(crate) server: String,

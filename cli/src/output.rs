@@ -108,9 +108,7 @@ impl Output {
     }
 
     pub(crate) fn error(&mut self, text: &str) {
-        if self.json() {
-            self.errors.push(text.to_owned());
-        }
+        self.keep(text);
         self.remark(RED, "error", &format!(": {}", lines_printable(text)));
     }
 
@@ -120,11 +118,18 @@ impl Output {
         if self.is_quiet && !is_error {
             return;
         }
-        if is_error && self.json() {
-            self.errors.push(text.to_owned());
+        if is_error {
+            self.keep(text);
         }
         let colour = if is_error { RED } else { YELLOW };
         self.remark(colour, severity, &format!(": {}", lines_printable(text)));
+    }
+
+    /// Keeps what is wrong for `end`, each fault by itself.
+    fn keep(&mut self, text: &str) {
+        if self.json() {
+            self.errors.extend(text.split("\nerror: ").map(str::to_owned));
+        }
     }
 
     /// Whether somebody watches the remarks as they come.

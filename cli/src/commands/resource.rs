@@ -85,7 +85,11 @@ pub(super) fn is_named(offer: &Value, key: &str) -> bool {
 pub(super) fn tell_nameless(offers: &[Value], kind: &str, key: &str, output: &mut Output) {
     let count = offers.iter().filter(|offer| !is_named(offer, key)).count();
     if count > 0 {
-        output.warning(&format!("{} without a `{key}` {} left out", counted(count, kind), if count == 1 { "is" } else { "are" }));
+        output.warning(&format!(
+            "{} without a `{key}` {} left out",
+            counted(count, kind),
+            if count == 1 { "is" } else { "are" }
+        ));
     }
 }
 

@@ -270,7 +270,7 @@ fn tell(input: &Input, error: &TemplateError, output: &mut Output) -> Result<Exi
     for problem in error.problems() {
         let message = match &problem.action {
             Some(action) => format!("`{}`: {}", printable(action), problem.message),
-            None => problem.message.clone(),
+            None => in_our_words(&problem.message).to_owned(),
         };
         let mut text = match problem.place {
             Some(place) => located(&Fault::new(place, message), &input.path, &input.text),
@@ -282,6 +282,11 @@ fn tell(input: &Input, error: &TemplateError, output: &mut Output) -> Result<Exi
         output.error(&text);
     }
     Ok(Exit::of_all(error.problems().iter().map(exit_of)))
+}
+
+/// Without what a program would write to give a variable: there are options for it here.
+fn in_our_words(message: &str) -> &str {
+    message.split_once("; give it with `TemplateRun").map_or(message, |(message, _)| message)
 }
 
 fn exit_of(problem: &TemplateProblem) -> Exit {

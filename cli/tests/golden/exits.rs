@@ -35,13 +35,13 @@ const TABLE: [(&str, i32); 33] = [
     ("resource list gone", 5),
     ("prompt list gone", 5),
     ("learn desk always_fails --args '{\"reason\": \"x\"}' --yes --replace", 3),
-    ("learn gone add --args {} --yes", 5),
+    ("learn gone add --args {} --yes", 1),
     ("run sum.md", 0),
     ("run fails.md", 3),
     ("run gone.md --check", 5),
     ("serve --http 0 none", 1),
     ("doctor none", 1),
-    ("import none --from other.json", 2),
+    ("import none --from other.json", 1),
     ("add more --command ./no-such-program", 5),
 ];
 

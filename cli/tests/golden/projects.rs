@@ -49,7 +49,6 @@ const CURSOR: &str = r#"{
 #[test]
 fn import() {
     let mut session = Session::empty();
-    session.run("import").exits_with(0);
     session.project.write("home/.cursor/mcp.json", CURSOR);
     session.project.write("broken.json", "{ \"mcpServers\": {\n");
     session.run("import").exits_with(2);

@@ -77,7 +77,8 @@ impl Session {
 
     pub(crate) fn note(&mut self, line: &str, run: &Run) {
         let gap = if self.transcript.is_empty() { "" } else { "\n" };
-        writeln!(self.transcript, "{gap}$ mcp-bindgen {}", line.replace("SERVER", "[SERVER]")).unwrap();
+        let line = format!("mcp-bindgen {}", line.replace("SERVER", "[SERVER]"));
+        writeln!(self.transcript, "{gap}$ {}", line.trim_end()).unwrap();
         self.lines("out", &run.stdout);
         self.lines("err", &run.stderr);
         writeln!(self.transcript, "exit {}", run.code.expect("it ends by itself")).unwrap();

@@ -7,7 +7,6 @@ use crate::session::Session;
 const CONFIG: &str = r#"
 [servers.desk]
 command = "SERVER"
-tools = ["add", "always_fails"]
 [servers.gone]
 command = "./no-such-program"
 "#;
@@ -126,7 +125,8 @@ fn list() {
     session.is_golden("list-command");
 }
 
-const ONE_TOOL: &str = r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object", "properties": {"n": {"type": "text"}}}}]}"#;
+const ONE_TOOL: &str =
+    r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object", "properties": {"n": {"type": "text"}}}}]}"#;
 
 #[test]
 fn expand() {

@@ -44,8 +44,11 @@ fn in_words_of(command: &str, said: String) -> String {
     if command == "call" {
         return said;
     }
-    said.replacen("the tool has no property", "the prompt has no argument", 1)
-        .replacen("the tool takes no arguments", "the prompt takes no arguments", 1)
+    said.replacen("the tool has no property", "the prompt has no argument", 1).replacen(
+        "the tool takes no arguments",
+        "the prompt takes no arguments",
+        1,
+    )
 }
 
 pub(super) fn file(file: FileRef<'_>) -> Result<String, String> {
