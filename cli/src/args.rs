@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// Say more: what servers write to stderr, and with -vv everything that is done.
     #[arg(short, long, global = true, help_heading = OF_EVERY_COMMAND, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// Colours; `auto` is on a terminal, unless NO_COLOR is set.
+    /// Colours; `auto`: on a terminal, unless NO_COLOR is set.
     #[arg(
         long,
         global = true,
@@ -333,7 +333,7 @@ pub(crate) struct CallOptions {
     /// Print the request, and send nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Write images, audio and other data of the answer to files in this folder; by default they are named alone.
+    /// Write images, audio and other data of the answer to files in this folder; by default they are only named.
     #[arg(short = 'o', value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }

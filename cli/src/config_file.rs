@@ -36,8 +36,9 @@ impl ConfigFile {
 
     fn parse(text: &str, path: &Path) -> Result<Self, Failure> {
         let bare = text.strip_prefix(BOM).unwrap_or(text);
-        let document: DocumentMut =
-            bare.parse().map_err(|error: toml_edit::TomlError| FileError::new(error.to_string()).in_file(path))?;
+        let document: DocumentMut = bare
+            .parse()
+            .map_err(|error: toml_edit::TomlError| FileError::new(error.to_string().trim_end()).in_file(path))?;
         Ok(Self {
             path: path.to_owned(),
             document,
