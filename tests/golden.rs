@@ -1,13 +1,16 @@
 //! What users get for each row of the translation table: generated, and compared with the Rust beside the list.
 //!
-//! `EXPECTORATE=overwrite cargo test --test golden` writes the files anew. `golden_compiled.rs` compiles them.
+//! `SNAPSHOTS=overwrite cargo test --test golden` writes the files anew. `golden_compiled.rs` compiles them.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
+
+mod common;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use common::assert_golden;
 use mcp_codegen::{Bindings, Options, format};
 use mcp_model::Snapshot;
 
@@ -19,7 +22,7 @@ fn every_feature_generates_its_golden_file() {
         let snapshot = Snapshot::load(features().join(format!("{stem}.json"))).expect("the list can be read");
         let (tokens, _) = Bindings::generate(&snapshot, &Options::new(stem));
         let text = format(tokens).unwrap_or_else(|error| panic!("{stem}: {error}"));
-        expectorate::assert_contents(features().join(format!("{stem}.rs")), &text);
+        assert_golden(&features().join(format!("{stem}.rs")), &text);
     }
 }
 
@@ -52,7 +55,7 @@ fn shared_and_extern_types_generate_their_golden_files() {
         assert!(Bindings::faults(&snapshot, &options).is_empty());
         let (tokens, _) = Bindings::generate(&snapshot, &options);
         let text = format(tokens).unwrap_or_else(|error| panic!("{stem}: {error}"));
-        expectorate::assert_contents(fixtures.join(format!("rules/{stem}.rs")), &text);
+        assert_golden(&fixtures.join(format!("rules/{stem}.rs")), &text);
     }
 }
 

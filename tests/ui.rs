@@ -1,6 +1,6 @@
 //! What a mistake in the use of `mcp_tools!` looks like to its user.
 //!
-//! `EXPECTORATE=overwrite cargo test --test ui -- --ignored` accepts what rustc says now.
+//! `SNAPSHOTS=overwrite cargo test --test ui -- --ignored` accepts what rustc says now.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
@@ -11,8 +11,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{Crate, dependency, root};
-use expectorate::assert_contents;
+use common::{Crate, assert_golden, dependency, root};
 use serde_json::{Value, json};
 
 const CONFIG: &str = r##"
@@ -236,7 +235,7 @@ fn explains_with(name: &'static str, folder: &str, files: &[(&str, &str)], featu
     for case in &cases {
         let said = said.get(stem(case).as_str()).unwrap_or_else(|| panic!("{}: nothing is said: {run:?}", stem(case)));
         assert!(said.contains("error"), "{} compiles: {said}", stem(case));
-        assert_contents(case.with_extension("stderr"), &format!("{}\n", said.trim_end()));
+        assert_golden(&case.with_extension("stderr"), &format!("{}\n", said.trim_end()));
     }
     cases.len()
 }

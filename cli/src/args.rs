@@ -22,37 +22,59 @@ pub(crate) use offers::{
 #[command(name = "mcp-bindgen", version, arg_required_else_help = true, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     /// The configuration; by default mcp.toml or .mcp.json of this folder, its crate or its workspace.
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = OF_EVERY_COMMAND, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// How results are printed.
-    #[arg(long, global = true, value_enum, default_value_t = Format::Text)]
+    /// How results are printed: text or json; `check` has markdown and github as well, `list` markdown and html.
+    #[arg(
+        long,
+        global = true,
+        help_heading = OF_EVERY_COMMAND,
+        value_enum,
+        default_value_t = Format::Text,
+        hide_possible_values = true
+    )]
     pub(crate) format: Format,
     /// Say what failed and nothing else.
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, help_heading = OF_EVERY_COMMAND, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Say more: what servers write to stderr, and with -vv everything that is done.
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, help_heading = OF_EVERY_COMMAND, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// Colours: by default on a terminal, unless NO_COLOR is set.
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = Colour::Auto)]
+    /// Colours; `auto`: on a terminal, unless NO_COLOR is set.
+    #[arg(
+        long,
+        global = true,
+        help_heading = OF_EVERY_COMMAND,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t = Colour::Auto
+    )]
     pub(crate) color: Colour,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the tool answered with an error, 4 out of date, \
-                          5 could not connect";
+const OF_EVERY_COMMAND: &str = "Options of every command";
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  failed
+  2  wrong usage
+  3  the tool answered with an error
+  4  out of date, or different
+  5  could not connect";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     #[value(alias = "table")]
     Text,
     Json,
-    /// For a comment on a pull request: `check`; for a document: `list`.
+    // For a comment on a pull request: `check`; for a document: `list`.
     Markdown,
-    /// One page that needs nothing beside it: `list`.
+    // One page that needs nothing beside it: `list`.
     Html,
-    /// Annotations of a GitHub workflow, and a summary of its job: `check`.
+    // Annotations of a GitHub workflow, and a summary of its job: `check`.
     Github,
 }
 
@@ -129,6 +151,7 @@ pub(crate) struct Init {
 }
 
 #[derive(Debug, Args)]
+#[command(override_usage = "mcp-bindgen add [OPTIONS] NAME --npm|--uvx|--command|--url SOURCE [-- ARGS...]")]
 pub(crate) struct Add {
     /// The server's name: what bindings and commands call it.
     pub(crate) name: String,
@@ -241,7 +264,7 @@ pub(crate) struct List {
     /// Also tell what became of the snapshots since this work left a branch, a tag or a commit.
     #[arg(long, value_name = "REVISION", conflicts_with = "shapes")]
     pub(crate) base: Option<String>,
-    /// Write to a file, where it changes.
+    /// Write to a file, where it changes; by default to stdout.
     #[arg(short, long, value_name = "FILE", conflicts_with = "shapes")]
     pub(crate) output: Option<PathBuf>,
     /// List the places of one shape instead, which `shared` in `[servers.NAME.rust]` can make one type.
@@ -253,16 +276,16 @@ pub(crate) struct List {
 pub(crate) struct Expand {
     #[command(flatten)]
     pub(crate) source: Selection,
-    /// Write to a file, where it changes; without a SERVER to a folder, a file for each.
+    /// Write to a file, where it changes; without a SERVER to a folder, a file for each. By default to stdout.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Write nothing: exit code 4 and a difference where the file is not what would be written.
     #[arg(long, requires = "output")]
     pub(crate) check: bool,
-    /// Bind these tools alone, by name or `list_*`; repeatable.
+    /// Bind these tools alone, by name or `list_*`; repeatable. By default all that the configuration lets through.
     #[arg(long = "tool", value_name = "GLOB")]
     pub(crate) tools: Vec<String>,
-    /// What names begin with, in place of what the configuration says.
+    /// What names begin with; by default what the configuration says, or the server's name.
     #[arg(long, value_name = "PREFIX")]
     pub(crate) prefix: Option<String>,
 }
@@ -293,7 +316,7 @@ pub(crate) struct Call {
 /// What `call` takes before the tool's name and behind it.
 #[derive(Debug, Default, Args)]
 pub(crate) struct CallOptions {
-    /// How long to wait for the answer: `500ms`, `30s`, `2m`.
+    /// How long to wait for the answer: `500ms`, `30s`, `2m`; by default what the configuration says, or 30s.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Approve the call of a tool that the configuration wants approved.
@@ -305,7 +328,7 @@ pub(crate) struct CallOptions {
     /// Print the request, and send nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Write images, audio and other data of the answer to files in this folder.
+    /// Write images, audio and other data of the answer to files in this folder; by default they are only named.
     #[arg(short = 'o', value_name = "DIR")]
     pub(crate) output: Option<PathBuf>,
 }
@@ -331,7 +354,10 @@ pub(crate) struct Behind<O: Args> {
 }
 
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("results").required(true).multiple(true).args(["args", "from", "from_file"]))]
+#[command(
+    group = clap::ArgGroup::new("results").required(true).multiple(true).args(["args", "from", "from_file"]),
+    override_usage = "mcp-bindgen learn [OPTIONS] SERVER TOOL --args JSON|--from CASSETTE|--from-file RESULT..."
+)]
 pub(crate) struct Learn {
     /// A server of the configuration.
     pub(crate) server: String,
@@ -352,7 +378,7 @@ pub(crate) struct Learn {
     /// Show the type and write nothing; `--args` calls the tool all the same.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// How long to wait for each answer: `500ms`, `30s`, `2m`.
+    /// How long to wait for each answer: `500ms`, `30s`, `2m`; by default what the configuration says, or 30s.
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "args")]
     pub(crate) timeout: Option<Duration>,
     /// Call a tool that does not say that it only reads, or that the configuration wants approved.
@@ -436,7 +462,7 @@ pub(crate) struct Run {
     /// Take the template for one that is no file of this machine, as with `-`.
     #[arg(long)]
     pub(crate) remote: bool,
-    /// How long to wait for the answer of each call: `500ms`, `30s`, `2m`.
+    /// How long to wait for the answer of each call: `500ms`, `30s`, `2m`; by default what the configuration says, or 30s.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Approve the calls of tools that the configuration wants approved.
@@ -450,7 +476,55 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use clap::CommandFactory;
+
+    /// Each command that does something, by its words; the hidden ones too.
+    fn leaves(command: &clap::Command, words: &str) -> Vec<String> {
+        let below: Vec<&clap::Command> = command.get_subcommands().collect();
+        if below.is_empty() {
+            return vec![words.to_owned()];
+        }
+        let of = |below: &clap::Command| leaves(below, format!("{words} {}", below.get_name()).trim_start());
+        below.into_iter().flat_map(of).collect()
+    }
+
+    #[test]
+    fn no_command_is_without_goldens() {
+        let goldens = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens");
+        let files = fs::read_dir(&goldens).unwrap().map(|file| file.unwrap().path());
+        let transcripts: String = files
+            .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
+            .map(|path| fs::read_to_string(path).unwrap() + "\n")
+            .collect();
+        let runs: Vec<(&str, bool)> = transcripts
+            .split("$ mcp-bindgen ")
+            .skip(1)
+            .filter_map(|run| Some((run.lines().next()?, run.lines().any(|line| line == "exit 0"))))
+            .filter(|(line, _)| !line.contains("--help"))
+            .collect();
+        let commands = leaves(&super::Arguments::command(), "");
+        assert!(commands.len() >= 19, "{commands:?}");
+        for command in &commands {
+            let help = goldens.join(format!("help/{}.txt", command.replace(' ', "-")));
+            assert!(help.is_file(), "`{command}` has no golden help text");
+            let mut ended = [[false; 2]; 2];
+            for (line, is_done) in &runs {
+                if line.strip_prefix(command.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' ')) {
+                    ended[usize::from(line.contains("--format json"))][usize::from(*is_done)] = true;
+                }
+            }
+            let [[text_fails, text], [json_fails, json]] = ended;
+            assert!(text && text_fails, "`{command}` has to succeed and to fail in the goldens");
+            assert!(json_fails, "`{command} --format json` has to fail in the goldens");
+            // Those two have text alone, and who serves is told to end.
+            let is_text = ["completions", "man", "serve"].contains(&command.as_str());
+            assert!(json || is_text, "`{command} --format json` has to succeed in the goldens");
+        }
+        println!("{} commands, {} runs", commands.len(), runs.len());
+    }
 
     #[test]
     fn the_definition_is_sound() {

@@ -20,6 +20,7 @@ mod side_by_side;
 mod signals;
 mod terminal;
 mod trace;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -33,16 +34,20 @@ fn main() -> ExitCode {
     if let Some(exit) = completion::answer() {
         return exit;
     }
-    let matches = Arguments::command().color(Colour::said()).get_matches();
-    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let understood = Arguments::command().color(Colour::said()).try_get_matches();
+    let arguments = match understood.and_then(|matches| Arguments::from_arg_matches(&matches)) {
+        Ok(arguments) => arguments,
+        Err(error) => return usage::ended(&error),
+    };
     let mut output = Output::standard(&arguments);
     trace::begin(arguments.verbose);
-    match commands::run(arguments, &mut output) {
+    let exit = match commands::run(arguments, &mut output) {
         Ok(exit) => exit,
         Err(failure) => {
             output.error(&failure.message);
             failure.exit
         }
-    }
-    .into()
+    };
+    output.end(exit);
+    exit.into()
 }

@@ -5,10 +5,10 @@ use std::io::{self, IsTerminal, Write};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mcp_model::printable;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::args::{Arguments, Colour, Format};
-use crate::exit::Failure;
+use crate::args::{Arguments, Colour, Command, Format};
+use crate::exit::{Exit, Failure};
 
 const GREEN: &str = "\x1b[1;32m";
 const YELLOW: &str = "\x1b[1;33m";
@@ -25,6 +25,12 @@ pub(crate) struct Output {
     data_on_terminal: bool,
     colours: bool,
     is_quiet: bool,
+    /// Whether something was printed as a result.
+    has_data: bool,
+    /// What was said to be wrong, for who reads no remarks.
+    errors: Vec<String>,
+    /// Whether stdout is not ours to report on: another program listens to a server there.
+    is_taken: bool,
     /// What is being done, on a terminal: whatever else is printed goes above it.
     bars: Option<MultiProgress>,
     /// A line that the next one takes the place of.
@@ -44,6 +50,9 @@ impl Output {
             is_obeyed: is_obeyed(),
             colours: has_colours(arguments.color),
             is_quiet: arguments.quiet,
+            has_data: false,
+            errors: Vec::new(),
+            is_taken: matches!(&arguments.command, Command::Serve(serve) if serve.http.is_none()),
             bars: moves.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10))),
             transient: None,
             data: Box::new(io::stdout()),
@@ -87,6 +96,13 @@ impl Output {
         }
     }
 
+    /// What mends the things that were said to be wrong before.
+    pub(crate) fn help(&mut self, text: &str) {
+        if !self.is_quiet {
+            self.remark("", "", &format!("  = help: {}", lines_printable(text)));
+        }
+    }
+
     pub(crate) fn warning(&mut self, text: &str) {
         if !self.is_quiet {
             self.remark(YELLOW, "warning", &format!(": {}", lines_printable(text)));
@@ -94,6 +110,7 @@ impl Output {
     }
 
     pub(crate) fn error(&mut self, text: &str) {
+        self.keep(text);
         self.remark(RED, "error", &format!(": {}", lines_printable(text)));
     }
 
@@ -103,8 +120,18 @@ impl Output {
         if self.is_quiet && !is_error {
             return;
         }
+        if is_error {
+            self.keep(text);
+        }
         let colour = if is_error { RED } else { YELLOW };
         self.remark(colour, severity, &format!(": {}", lines_printable(text)));
+    }
+
+    /// Keeps what is wrong for `end`, each fault by itself.
+    fn keep(&mut self, text: &str) {
+        if self.json() {
+            self.errors.extend(text.split("\nerror: ").map(str::to_owned));
+        }
     }
 
     /// Whether somebody watches the remarks as they come.
@@ -180,6 +207,7 @@ impl Output {
     }
 
     fn written(&mut self, text: &str) -> io::Result<()> {
+        self.has_data = true;
         let data = &mut self.data;
         let mut write = || writeln!(data, "{text}").and_then(|()| data.flush());
         let written = match &self.bars {
@@ -204,6 +232,14 @@ impl Output {
         if self.is_obeyed { commanding_nobody(text) } else { Cow::Borrowed(text) }
     }
 
+    /// The last word: what failed is JSON too, where JSON is asked for and there is no result that says it.
+    pub(crate) fn end(&mut self, exit: Exit) {
+        if self.json() && exit != Exit::Done && !self.has_data && !self.is_taken {
+            // Where it cannot be printed, the exit code is left.
+            drop(self.data_json(&failure_json(exit, &self.errors)));
+        }
+    }
+
     /// JSON, whatever the format.
     pub(crate) fn data_json(&mut self, value: &Value) -> io::Result<()> {
         self.json_text(&format!("{value:#}"))
@@ -214,6 +250,11 @@ impl Output {
     fn json_text(&mut self, text: &str) -> io::Result<()> {
         if self.is_obeyed { self.exact(&text.replace(OLD_COMMAND, "##\\u005b")) } else { self.exact(text) }
     }
+}
+
+/// What a failure is where there is no result.
+pub(crate) fn failure_json(exit: Exit, errors: &[String]) -> Value {
+    json!({ "format": 1, "exit": exit as u8, "errors": errors })
 }
 
 /// Something that is being done.

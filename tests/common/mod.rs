@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use snapbox::Data;
+use snapbox::data::DataFormat;
 
 pub(crate) struct Crate {
     name: &'static str,
@@ -95,6 +97,13 @@ impl Run {
     pub(crate) fn messages(&self) -> Vec<Value> {
         self.stdout.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
+}
+
+/// Holds a text against the golden file at this path; `SNAPSHOTS=overwrite` takes it for the file.
+#[track_caller]
+pub(crate) fn assert_golden(path: &Path, text: &str) {
+    // Raw: nothing in a file is a wildcard, for generated code may hold what looks like one.
+    snapbox::assert_data_eq!(text, Data::read_from(path, Some(DataFormat::Text)).raw());
 }
 
 pub(crate) fn root() -> &'static Path {

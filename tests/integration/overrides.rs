@@ -3,10 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
+mod common;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use common::assert_golden;
 use mcp_bindgen::model::{Overrides, ServerConfig, Snapshot};
 use mcp_bindgen::{CallError, Client, ConnectErrorKind, Servers};
 use mcp_codegen::{Bindings, Options, apply_overrides, format};
@@ -117,5 +120,5 @@ fn the_generated_code_says_where_types_come_from() {
     let mended = apply_overrides(&snapshot, &overrides).unwrap();
     let (tokens, diagnostics) = Bindings::generate(&mended, &Options::new("github"));
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
-    expectorate::assert_contents(root().join("fixtures/overrides/github.rs"), &format(tokens).unwrap());
+    assert_golden(&root().join("fixtures/overrides/github.rs"), &format(tokens).unwrap());
 }

@@ -1,6 +1,5 @@
 //! The section that shows what servers offer: from snapshots, from live lists, and from servers that mean harm.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -14,8 +13,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, duplex, split};
 
 fn golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name);
-    expectorate::assert_contents(path, &format!("{text}\n"));
+    support::assert_golden(name, &format!("{text}\n"));
 }
 
 fn text(section: impl Into<mcp_agents::AnySection>) -> String {

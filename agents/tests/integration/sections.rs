@@ -1,9 +1,8 @@
 //! What sections mean, case by case, and what a prompt of them looks like.
 //!
-//! `EXPECTORATE=overwrite cargo test -p mcp-agents --test sections` writes the golden texts anew.
+//! `SNAPSHOTS=overwrite cargo test -p mcp-agents --test integration` writes the golden texts anew.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use crate::support::{self, *};
 use mcp_agents::{
@@ -14,8 +13,7 @@ use mcp_model::ServerConfig;
 use mcp_runtime::middleware::{Policy, SequentialDependency};
 
 fn golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name);
-    expectorate::assert_contents(path, &format!("{text}\n"));
+    support::assert_golden(name, &format!("{text}\n"));
 }
 
 fn triage() -> Prompt {

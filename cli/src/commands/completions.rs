@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::CommandFactory;
+use mcp_model::FileError;
 
 use crate::args::{Arguments, Shell};
 use crate::exit::{Exit, Failure};
@@ -29,7 +30,8 @@ pub(crate) fn run(shell: Shell, output: &mut Output) -> Result<Exit, Failure> {
 /// Writes a man page for each command.
 pub(crate) fn man(folder: &Path, output: &mut Output) -> Result<Exit, Failure> {
     let failed = |error| Failure::new(format!("{}: {error}", folder.display()));
-    std::fs::create_dir_all(folder).map_err(failed)?;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| FileError::new(format!("cannot make the folder: {error}")).in_file(folder))?;
     clap_mangen::generate_to(Arguments::command(), folder).map_err(failed)?;
     output.status("Wrote", &format!("the man pages to {}", folder.display()));
     Ok(Exit::Done)

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_codegen::{Bindings, format, format_file, relative};
 use mcp_model::{FileError, Prefix, printable, read_text, write_if_changed};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::source::{self, Bound};
 use crate::args;
@@ -29,6 +29,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Expand, output: &mut 
     }
     let into = arguments.output.as_deref().map(|output| if is_named { output.to_owned() } else { output.join("x.rs") });
     let mut exits = Vec::new();
+    let mut files: Vec<Value> = Vec::new();
     for bound in source::read(config, &arguments.source, into.as_deref(), output)? {
         let mut bound = bound?;
         if !arguments.tools.is_empty() {
@@ -44,7 +45,12 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Expand, output: &mut 
         let file = arguments.output.as_ref().map(|output| {
             if is_named { output.clone() } else { output.join(format!("{}.rs", bound.options.module_name())) }
         });
-        exits.push(expand(config, arguments, &bound, file.as_deref(), output)?);
+        exits.push(expand(config, arguments, &bound, file.as_deref(), &mut files, output)?);
+    }
+    if output.json() && is_named {
+        files.iter().try_for_each(|file| output.data_json(file))?;
+    } else if output.json() {
+        output.data_json(&json!({ "format": 1, "files": files }))?;
     }
     Ok(Exit::of_all(exits))
 }
@@ -54,6 +60,7 @@ fn expand(
     arguments: &args::Expand,
     bound: &Bound,
     file: Option<&Path>,
+    files: &mut Vec<Value>,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let (tokens, said) = Bindings::generate(&bound.snapshot, &bound.options);
@@ -66,10 +73,12 @@ fn expand(
     match file {
         Some(file) => {
             let text = format!("{}\n\n{source}", header(config, arguments, bound, file)?);
-            put(file, &text, arguments.check, output)
+            let (exit, status) = put(file, &text, arguments.check, output)?;
+            files.push(json!({ "format": 1, "file": file, "status": status }));
+            Ok(exit)
         }
         None if output.json() => {
-            output.data_json(&json!({ "source": source }))?;
+            output.data_json(&json!({ "format": 1, "source": source }))?;
             Ok(Exit::Done)
         }
         None => {
@@ -79,8 +88,8 @@ fn expand(
     }
 }
 
-/// Writes the file, or tells what would be written.
-fn put(file: &Path, text: &str, is_check: bool, output: &mut Output) -> Result<Exit, Failure> {
+/// Writes the file, or tells what would be written; what became of it comes with the code.
+fn put(file: &Path, text: &str, is_check: bool, output: &mut Output) -> Result<(Exit, &'static str), Failure> {
     let shown = file.display().to_string();
     let current = if file.exists() { Some(read_text(file)?) } else { None };
     if let Some(current) = current.as_deref().filter(|current| !current.trim().is_empty() && !current.starts_with(MARK))
@@ -94,21 +103,19 @@ fn put(file: &Path, text: &str, is_check: bool, output: &mut Output) -> Result<E
     let is_same = current.as_deref().is_some_and(|current| plan::is_same(current, text));
     if is_same {
         output.status(if is_check { "Up to date" } else { "Unchanged" }, &shown);
-        return Ok(Exit::Done);
+        return Ok((Exit::Done, if is_check { "up-to-date" } else { "unchanged" }));
     }
     if !is_check {
         write_if_changed(file, text.as_bytes())?;
         output.status("Wrote", &shown);
-        return Ok(Exit::Done);
+        return Ok((Exit::Done, "written"));
     }
     if output.is_text() {
         let names = (format!("{shown} (as it is)"), format!("{shown} (as `expand` writes it)"));
         output.data(&plan::diff(current.as_deref().unwrap_or_default(), &names.0, text, &names.1))?;
-    } else {
-        output.data_json(&json!({ "format": 1, "file": shown, "status": "out-of-date" }))?;
     }
     output.error(&format!("{shown} is not what `expand` writes\n  = help: run the same without `--check`"));
-    Ok(Exit::OutOfDate)
+    Ok((Exit::OutOfDate, "out-of-date"))
 }
 
 /// What made the file, and how to make it again: the same wherever it is made, for paths are seen from its crate.

@@ -369,7 +369,11 @@ fn tell(found: &Found, taken: &[Taken<'_>], all: bool, is_dry: bool, path: &str,
         let count = taken.iter().filter(|taken| !taken.is_kept).count();
         output.status(
             "Finished",
-            &format!("{} in {path}; `mcp-bindgen sync` takes their snapshots", counted(count, "more server")),
+            &format!(
+                "{} in {path}; `mcp-bindgen sync` takes {}",
+                counted(count, "more server"),
+                if count == 1 { "its snapshot" } else { "their snapshots" }
+            ),
         );
     }
 }

@@ -105,8 +105,9 @@ fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<O
     };
     let manifest = folder.join("Cargo.toml");
     let text = fs::read_to_string(&manifest).map_err(|error| FileError::new(error.to_string()).in_file(&manifest))?;
-    let document: toml_edit::DocumentMut =
-        text.parse().map_err(|error: toml_edit::TomlError| FileError::new(error.to_string()).in_file(&manifest))?;
+    let document: toml_edit::DocumentMut = text
+        .parse()
+        .map_err(|error: toml_edit::TomlError| FileError::new(error.to_string().trim_end()).in_file(&manifest))?;
     if document.get("package").is_none() {
         output.status(
             "Skipped",

@@ -9,7 +9,7 @@ use mcp_schema::flags::Flags;
 use serde_json::{Map, Value, json};
 
 use super::call::{answer, files, request};
-use super::resource::{asked, client, line, patience};
+use super::resource::{asked, client, is_named, line, patience, tell_nameless};
 use crate::args::{self, OfferOptions, PromptCommand};
 use crate::exit::{Exit, Failure};
 use crate::flags::{behind, early, help, own_options_of, prompt_schema};
@@ -35,7 +35,8 @@ async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
     if prompts.is_empty() {
         output.status("Found", &format!("no prompts of server `{}`", client.name()));
     }
-    for prompt in &prompts {
+    tell_nameless(&prompts, "prompt", "name", output);
+    for prompt in prompts.iter().filter(|prompt| is_named(prompt, "name")) {
         let flags = Flags::new(&prompt_schema(prompt), own_options_of::<OfferOptions>());
         output.data(&line(prompt, "name", &["title"]))?;
         for flag in flags.list() {

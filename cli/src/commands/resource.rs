@@ -13,6 +13,7 @@ use crate::flags::cut;
 use crate::live;
 use crate::output::Output;
 use crate::project;
+use crate::report::counted;
 
 /// So many columns of a description are shown.
 const DESCRIPTION_COLUMNS: usize = 200;
@@ -66,12 +67,30 @@ async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
     if resources.is_empty() && templates.is_empty() {
         output.status("Found", &format!("no resources and no resource templates of server `{}`", client.name()));
     }
-    for (offers, key) in [(&resources, "uri"), (&templates, "uriTemplate")] {
-        for offer in offers {
+    for (offers, kind, key) in [(&resources, "resource", "uri"), (&templates, "resource template", "uriTemplate")] {
+        for offer in offers.iter().filter(|offer| is_named(offer, key)) {
             output.data(&line(offer, key, &["mimeType", "name", "title"]))?;
         }
+        tell_nameless(offers, kind, key, output);
     }
     Ok(Exit::Done)
+}
+
+/// Whether something can be asked for at all.
+pub(super) fn is_named(offer: &Value, key: &str) -> bool {
+    offer.get(key).and_then(Value::as_str).is_some_and(|name| !name.is_empty())
+}
+
+/// Says how many of what a server offers cannot be asked for, and are not listed.
+pub(super) fn tell_nameless(offers: &[Value], kind: &str, key: &str, output: &mut Output) {
+    let count = offers.iter().filter(|offer| !is_named(offer, key)).count();
+    if count > 0 {
+        output.warning(&format!(
+            "{} without a `{key}` {} left out",
+            counted(count, kind),
+            if count == 1 { "is" } else { "are" }
+        ));
+    }
 }
 
 /// One line on what is offered: what it is asked for by, more of it in brackets, and its description.

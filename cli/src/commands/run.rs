@@ -194,7 +194,7 @@ fn refuse(input: &Input, faults: &[Fault], is_checked: bool, output: &mut Output
     }
     if is_checked && output.json() {
         output.data_json(
-            &json!({ "template": input.path, "faults": faults.iter().map(fault_json).collect::<Value>() }),
+            &json!({ "format": 1, "template": input.path, "faults": faults.iter().map(fault_json).collect::<Value>() }),
         )?;
     }
     Ok(Exit::Failed)
@@ -210,6 +210,7 @@ fn approve(input: &Input, script: &Script, checked: &Checked<'_>, output: &mut O
         checked.servers().flat_map(|server| checked.tools(server).map(move |tool| (server, tool))).collect();
     if output.json() {
         output.data_json(&json!({
+            "format": 1,
             "template": input.path,
             "faults": [],
             "variables": script
@@ -255,6 +256,7 @@ fn print(input: &Input, rendered: &RenderedTemplate, output: &mut Output) -> Res
         })
     });
     output.data_json(&json!({
+        "format": 1,
         "text": rendered.text(),
         "segments": segments.collect::<Value>(),
         "variables": rendered.variables,
@@ -268,7 +270,7 @@ fn tell(input: &Input, error: &TemplateError, output: &mut Output) -> Result<Exi
     for problem in error.problems() {
         let message = match &problem.action {
             Some(action) => format!("`{}`: {}", printable(action), problem.message),
-            None => problem.message.clone(),
+            None => in_our_words(&problem.message).to_owned(),
         };
         let mut text = match problem.place {
             Some(place) => located(&Fault::new(place, message), &input.path, &input.text),
@@ -280,6 +282,11 @@ fn tell(input: &Input, error: &TemplateError, output: &mut Output) -> Result<Exi
         output.error(&text);
     }
     Ok(Exit::of_all(error.problems().iter().map(exit_of)))
+}
+
+/// Without what a program would write to give a variable: there are options for it here.
+fn in_our_words(message: &str) -> &str {
+    message.split_once("; give it with `TemplateRun").map_or(message, |(message, _)| message)
 }
 
 fn exit_of(problem: &TemplateProblem) -> Exit {

@@ -76,7 +76,7 @@ async fn over_http(
     let server = proxy.serve_http(options).await.map_err(failure)?;
     output.status("Serving", &format!("{} on {}", names.join(", "), server.url()));
     if output.json() {
-        output.data_json(&json!({ "url": server.url(), "servers": names }))?;
+        output.data_json(&json!({ "format": 1, "url": server.url(), "servers": names }))?;
     } else {
         output.data(&server.url())?;
     }

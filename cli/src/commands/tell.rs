@@ -33,7 +33,7 @@ pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
             output.error(&format!("{server} {said}\n --> {path}"));
             changes(&entry.changes, output);
             misfits(server, &entry.misfits, output);
-            output.status("", &format!("review the changes and run `mcp-bindgen sync {server}`"));
+            output.help(&format!("review the changes and run `mcp-bindgen sync {server}`"));
         }
     }
     Ok(())

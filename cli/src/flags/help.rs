@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use super::width::{help_width, wrapped};
 
+/// Between words that stay on one line; `printable` lets none of it through.
+const TOGETHER: &str = "\u{1f}";
 const INDENT: &str = "          ";
 /// So much of a description is shown, in characters, and so many values of a list.
 const LONGEST_DESCRIPTION: usize = 600;
@@ -21,7 +23,8 @@ pub(crate) fn help(command: &str, server: &str, tool: &str, described: &Value, f
     lines.push(String::new());
     lines.extend(wrapped(&usage(command, server, tool, flags), width.saturating_sub(4)).iter().enumerate().map(
         |(index, line)| {
-            if index == 0 { line.clone() } else { format!("    {line}") }
+            let line = line.replace(TOGETHER, " ");
+            if index == 0 { line } else { format!("    {line}") }
         },
     ));
     let (required, optional): (Vec<&Flag>, Vec<&Flag>) = flags.list().iter().partition(|flag| flag.is_required);
@@ -57,9 +60,9 @@ fn inert(line: &str) -> String {
 fn usage(command: &str, server: &str, tool: &str, flags: &Flags) -> String {
     let mut words = vec![format!("Usage: mcp-bindgen {command} {server} {}", super::command_line([&*printable(tool)]))];
     let required = flags.list().iter().filter(|flag| flag.is_required && flag.path.len() == 1);
-    words.extend(required.map(|flag| printable(&flag.usage())));
+    words.extend(required.map(|flag| printable(&flag.usage()).replace(' ', TOGETHER)));
     if flags.list().iter().any(|flag| !flag.is_required) || flags.takes_undeclared() {
-        words.push("[--NAME VALUE]...".to_owned());
+        words.push(format!("[--NAME{TOGETHER}VALUE]..."));
     }
     words.join(" ")
 }

@@ -9,6 +9,9 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::Value;
+use snapbox::assert::DEFAULT_ACTION_ENV;
+use snapbox::data::DataFormat;
+use snapbox::{Assert, Data};
 
 pub(crate) struct Project {
     folder: tempfile::TempDir,
@@ -109,6 +112,15 @@ impl Run {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}:\n{}", self.stdout))
     }
+}
+
+/// Holds a text against the golden file of this name; `SNAPSHOTS=overwrite` takes it for the file.
+#[track_caller]
+pub(crate) fn assert_golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name);
+    // Raw: what is printed stands there as it is, and nothing in it is a wildcard.
+    let expected = Data::read_from(&path, Some(DataFormat::Text)).raw();
+    Assert::new().action_env(DEFAULT_ACTION_ENV).eq(text, expected);
 }
 
 /// The workspace's data for tests.

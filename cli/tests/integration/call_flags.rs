@@ -176,7 +176,7 @@ fn help_of_a_tool_needs_no_server_and_fits_the_terminal() {
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
     let expected = "s/t\n\n\
-        Usage: mcp-bindgen call s t [--NAME\n    VALUE]...\n\n\
+        Usage: mcp-bindgen call s t\n    [--NAME VALUE]...\n\n\
         Optional:\n  \
           --owner <STRING>\n          Whose account it is, said at\n          lengthlengthlength:\n          \\::error::it\n          is\\u{1b}[31m,\\u{202e} and more\n          words than one line of forty\n          columns has\n  \
           --perPage <INTEGER>, --per-page\n          [default: 30]\n  \

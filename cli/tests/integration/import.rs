@@ -6,11 +6,11 @@ use crate::common;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use common::{Project, Run};
+use common::{Project, Run, assert_golden};
 use serde_json::Value;
 
 /// Everything secret that stands in the fixtures.
@@ -110,10 +110,6 @@ fn fixture(host: &str, name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-fn expected(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/import").join(name)
-}
-
 /// No secret, and no part of one that would help to find it.
 #[track_caller]
 fn tells_no_secret(text: &str) {
@@ -136,7 +132,7 @@ fn every_host_is_read_and_no_secret_leaves_its_file() {
         assert_eq!(home.config(), None, "{host}");
         let done = home.run(&["--from", host, "--all"]).exits_with(0);
         let config = home.config().unwrap();
-        expectorate::assert_contents(expected(&format!("{host}.toml")), &config);
+        assert_golden(&format!("../import/{host}.toml"), &config);
         assert_eq!(dry.stdout, config, "{host}");
         let refused = home.run(&["--from", host]).exits_with(2);
         let again = home.run(&["--from", host, "--all"]).exits_with(0).says("Kept");

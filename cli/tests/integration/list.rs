@@ -4,10 +4,9 @@
 
 use crate::common;
 
-use std::path::Path;
 use std::process::Command;
 
-use common::Project;
+use common::{Project, assert_golden};
 use serde_json::{Value, json};
 
 const CONFIG: &str = "[servers.demo]\ncommand = \"x\"\napprove = [\"delete_*\"]\nexclude = [\"drop_*\"]\n";
@@ -54,24 +53,14 @@ fn project(hostile: &str) -> Project {
     project
 }
 
-#[track_caller]
-fn is_golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name);
-    if std::env::var_os("EXPECTORATE").is_some_and(|value| value == "overwrite") {
-        mcp_model::write_if_changed(&path, text.as_bytes()).unwrap();
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
-    assert!(expected == text, "{name} is another now (EXPECTORATE=overwrite takes it):\n{text}");
-}
-
 #[test]
 fn each_format_says_what_a_reviewer_asks() {
     let project = project("");
-    is_golden("list.txt", &project.run(&["list"]).exits_with(0).stdout);
-    is_golden("list-40.txt", &narrow(&project));
-    is_golden("list.md", &project.run(&["list", "--format", "markdown"]).exits_with(0).stdout);
-    is_golden("list.json", &project.run(&["list", "--format", "json"]).exits_with(0).stdout);
-    is_golden("list.html", &project.run(&["list", "--format", "html"]).exits_with(0).stdout);
+    assert_golden("list.txt", &project.run(&["list"]).exits_with(0).stdout);
+    assert_golden("list-40.txt", &narrow(&project));
+    assert_golden("list.md", &project.run(&["list", "--format", "markdown"]).exits_with(0).stdout);
+    assert_golden("list.json", &project.run(&["list", "--format", "json"]).exits_with(0).stdout);
+    assert_golden("list.html", &project.run(&["list", "--format", "html"]).exits_with(0).stdout);
     assert_eq!(
         project.run(&["list", "--format", "table"]).exits_with(0).stdout,
         project.run(&["list"]).exits_with(0).stdout

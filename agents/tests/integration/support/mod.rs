@@ -81,3 +81,11 @@ pub(crate) async fn offered(rendered: &RenderedPrompt) -> Vec<String> {
     assert!(offered.failed.is_empty(), "{:?}", offered.failed);
     names(&offered)
 }
+
+/// Holds a text against the golden file of this name; `SNAPSHOTS=overwrite` takes it for the file.
+#[track_caller]
+pub(crate) fn assert_golden(name: &str, text: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/goldens").join(name);
+    let expected = snapbox::Data::read_from(&path, Some(snapbox::data::DataFormat::Text));
+    snapbox::assert_data_eq!(text, expected.raw());
+}

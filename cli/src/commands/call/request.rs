@@ -33,10 +33,22 @@ pub(in crate::commands) async fn read(
 
 /// All that is wrong, at once.
 fn usage(faults: &[FlagFault], [command, server, name]: [&str; 3]) -> Failure {
-    let said: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let said: Vec<String> = faults.iter().map(|fault| in_words_of(command, fault.to_string())).collect();
     let help =
         command_line(["mcp-bindgen"].into_iter().chain(command.split(' ')).chain([server, &printable(name), "--help"]));
     Failure::usage(format!("{}\n  = help: `{help}` lists the flags", said.join("\nerror: ")))
+}
+
+/// Flags are made for tools, and speak of them.
+fn in_words_of(command: &str, said: String) -> String {
+    if command == "call" {
+        return said;
+    }
+    said.replacen("the tool has no property", "the prompt has no argument", 1).replacen(
+        "the tool takes no arguments",
+        "the prompt takes no arguments",
+        1,
+    )
 }
 
 pub(super) fn file(file: FileRef<'_>) -> Result<String, String> {

@@ -1,0 +1,103 @@
+//! `doctor`, `serve`, `completions` and `man`.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Command, Stdio};
+
+use crate::common::Run;
+use crate::session::Session;
+
+#[test]
+fn doctor() {
+    let mut session = Session::new(
+        r#"
+        [servers.desk]
+        command = "SERVER"
+        env = { LEVEL = "${DOCTOR_LEVEL:-debug}" }
+        [servers.gone]
+        command = "no-such-program"
+        env = { TOKEN = "${DOCTOR_TOKEN}", PATH = "/nowhere" }
+        [servers.package]
+        npm = "package"
+        "#,
+    );
+    // Only what is said of the machine that is made here can be golden: no program is found, and no proxy is there.
+    session.set("PATH", "/nowhere");
+    session.ended("sync desk").exits_with(0);
+    session.run("doctor desk").exits_with(0);
+    session.run("doctor desk --format json").exits_with(0);
+    session.set("HTTPS_PROXY", "http://127.0.0.1:1");
+    session.run("doctor desk").exits_with(0);
+    session.set("HTTPS_PROXY", "");
+    session.run("doctor gone package").exits_with(1);
+    session.run("doctor gone --format json").exits_with(1);
+    session.run("doctor dest").exits_with(1);
+    session.run("doctor dest --format json").exits_with(1);
+    session.is_golden("doctor");
+}
+
+#[test]
+fn serve() {
+    let mut session = Session::new("[servers.desk]\ncommand = \"SERVER\"\n");
+    session.run("serve").exits_with(0);
+    over_http(&mut session, "serve --http 0");
+    over_http(&mut session, "serve --http 0 --format json");
+    session.run("serve dest").exits_with(1);
+    session.run("serve --http 0 dest --format json").exits_with(1);
+    session.run("serve --http here").exits_with(2);
+    session.run("serve --http 0.0.0.0:0").exits_with(2);
+    session.run("serve --http 0.0.0.0:0 --public").exits_with(2);
+    session.run("serve --http 0 --bearer-env NOT_SET").exits_with(2);
+    session.run("serve --bearer-env NOT_SET").exits_with(2);
+    session.is_golden("serve");
+}
+
+/// Runs it until it says that it serves, and ends it.
+fn over_http(session: &mut Session, line: &str) {
+    let mut child = session
+        .command()
+        .args(line.split(' '))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut said = String::new();
+    while !said.ends_with("/mcp\n") && !said.ends_with("}\n") {
+        assert!(stdout.read_line(&mut said).unwrap() > 0, "it ended: {said}");
+    }
+    let sent = Command::new("kill").arg(child.id().to_string()).status().expect("kill is there");
+    assert!(sent.success());
+    stdout.read_to_string(&mut said).unwrap();
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    let code = child.wait().unwrap().code();
+    // The system chooses the port.
+    let at = said.find("127.0.0.1:").expect("an address") + "127.0.0.1:".len();
+    let port: String = said[at..].chars().take_while(char::is_ascii_digit).collect();
+    let run = Run { code, stdout: said.replace(&port, "[PORT]"), stderr: stderr.replace(&port, "[PORT]") };
+    session.note(line, &run);
+}
+
+#[test]
+fn completions() {
+    let mut session = Session::empty();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        session.run(&format!("completions {shell}")).exits_with(0);
+    }
+    session.run("completions bsh").exits_with(2);
+    session.run("completions").exits_with(2);
+    session.run("completions bash --format json").exits_with(2);
+    session.is_golden("completions");
+}
+
+#[test]
+fn man() {
+    let mut session = Session::empty();
+    session.run("man pages").exits_with(0);
+    session.show("pages/mcp-bindgen-diff.1");
+    session.project.write("file", "");
+    session.run("man file").exits_with(1);
+    session.run("man").exits_with(2);
+    session.run("man pages --format json").exits_with(2);
+    session.is_golden("man");
+}

@@ -1,0 +1,17 @@
+//! What every command prints and how it ends, held against transcripts in `tests/goldens`. A unit test of the program's
+//! arguments sees that no command is left out.
+//!
+//! `SNAPSHOTS=overwrite cargo test -p mcp-bindgen-cli --test golden` writes them anew; read the difference.
+
+#![cfg(unix)]
+#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+mod calls;
+#[path = "../common/mod.rs"]
+mod common;
+mod exits;
+mod help;
+mod machine;
+mod projects;
+mod session;
+mod snapshots;
