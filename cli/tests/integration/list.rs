@@ -100,7 +100,7 @@ fn hostile_texts_are_text() {
     for hostile in HOSTILE {
         let project = project(hostile);
         let page = project.run(&["list", "--format", "html"]).exits_with(0).stdout;
-        let (markup, data) = page.split_once("<script type=\"application/json\" id=\"texts\">").unwrap();
+        let (markup, data) = page.split_once("<script type=\"application/json\" id=\"_texts\">").unwrap();
         let data = data.split_once("</script>").unwrap().0;
         assert!(!markup.contains(hostile), "{hostile}");
         // It is JSON that nothing in it can end.
@@ -169,6 +169,26 @@ fn the_page_asks_for_nothing_and_is_the_same_wherever_it_is_made() {
     assert!(page.contains("default-src 'none'; style-src 'sha256-"), "{page}");
     assert!(!page.contains("unsafe"), "{page}");
     assert!(page.contains("id=\"demo/delete_repo\"") && page.contains("href=\"#demo/delete_repo\""), "{page}");
+}
+
+#[test]
+fn no_server_takes_an_id_of_the_page() {
+    let project = Project::empty();
+    let servers = ["found", "search", "texts", "theme"];
+    project.write("mcp.toml", &servers.map(|server| format!("[servers.{server}]\ncommand = \"x\"\n")).concat());
+    for server in servers {
+        project.write(
+            &format!("mcp/{server}.json"),
+            r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#,
+        );
+    }
+    let page = project.run(&["list", "--format", "html"]).exits_with(0).stdout;
+    let body = page.split_once("<body>").unwrap().1;
+    let ids: Vec<&str> = body.split(" id=\"").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
+    let of_servers: Vec<&str> = servers.into_iter().filter(|server| ids.contains(server)).collect();
+    assert_eq!(of_servers, servers);
+    assert_eq!(ids.len(), 4 + 2 * servers.len(), "{ids:?}");
+    assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), ids.len(), "{ids:?}");
 }
 
 #[test]
