@@ -96,13 +96,6 @@ impl Output {
         }
     }
 
-    /// What mends the things that were said to be wrong before.
-    pub(crate) fn help(&mut self, text: &str) {
-        if !self.is_quiet {
-            self.remark("", "", &format!("  = help: {}", lines_printable(text)));
-        }
-    }
-
     pub(crate) fn warning(&mut self, text: &str) {
         if !self.is_quiet {
             self.remark(YELLOW, "warning", &format!(": {}", lines_printable(text)));
