@@ -10,6 +10,7 @@ mod checked_in;
 mod common;
 mod completions;
 mod configuration;
+mod diff;
 mod doctor;
 mod doors;
 mod import;
