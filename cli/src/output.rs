@@ -127,6 +127,11 @@ impl Output {
         }
     }
 
+    /// What was said to be wrong, where somebody wants it as JSON.
+    pub(crate) fn errors(&self) -> &[String] {
+        &self.errors
+    }
+
     /// Whether somebody watches the remarks as they come.
     pub(crate) fn is_watched(&self) -> bool {
         self.bars.is_some()

@@ -13,6 +13,7 @@ mod configuration;
 mod diff;
 mod doctor;
 mod doors;
+mod expand;
 mod import;
 mod learn;
 mod list;
