@@ -91,7 +91,7 @@ fn without_revision(word: &str) -> (&str, Option<&str>) {
     let cut = cuts()
         .find(|(place, _)| Path::new(place).is_file())
         .or_else(|| cuts().find(|(place, _)| is_place(place)))
-        .or_else(|| cuts().last());
+        .or_else(|| cuts().next_back());
     match cut {
         Some((place, revision)) => (place, revision.strip_prefix('@')),
         None => (word, None),
