@@ -201,19 +201,12 @@ fn a_file_in_the_place_of_the_folder_is_named() {
 /// The program, of which the system says that it may not write to folders without that right, whoever runs it.
 #[cfg(target_os = "linux")]
 fn without_privileges(project: &Project, line: &str) -> Command {
-    let mut command = project.command();
-    let mut bare = Command::new("setpriv");
     // Root reads and writes what it likes by this capability alone.
-    bare.args(["--bounding-set=-dac_override", "--inh-caps=-dac_override", "sh", "-c"]);
+    let bare = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override", "sh", "-c"];
     let is_root = fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
-    if is_root {
-        command = bare;
-        command.current_dir(project.path("")).env_remove("MCP_SERVERS");
-    } else {
-        let program = Command::new("sh");
-        command = program;
-        command.current_dir(project.path("")).env_remove("MCP_SERVERS").arg("-c");
-    }
+    let words = if is_root { &bare[..] } else { &bare[3..] };
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).current_dir(project.path("")).env_remove("MCP_SERVERS");
     command.arg(line.replace("PROGRAM", env!("CARGO_BIN_EXE_mcp-bindgen")));
     command
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::FileError;
+use crate::text::file_above;
 
 /// Writes a file where its contents differ, and says whether they did. Missing folders are made; the file is replaced
 /// at once, so that a reader sees the old contents or the new ones.
@@ -40,11 +41,6 @@ fn unwritten(error: &io::Error, path: &Path) -> FileError {
         }
         _ => found,
     }
-}
-
-/// The file that stands where a path has a folder.
-pub(crate) fn file_above(path: &Path) -> Option<&Path> {
-    path.ancestors().skip(1).find(|above| above.is_file())
 }
 
 fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {

@@ -5,7 +5,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::FileError;
-use crate::files::file_above;
 
 /// Reads a text file; a byte order mark is dropped.
 ///
@@ -33,6 +32,11 @@ pub fn read_text(path: impl AsRef<Path>) -> Result<String, FileError> {
             Err(FileError::new("the file is not UTF-8 text").in_file(path).at(line, column))
         }
     }
+}
+
+/// The file that stands where a path has a folder.
+pub(crate) fn file_above(path: &Path) -> Option<&Path> {
+    path.ancestors().skip(1).find(|above| above.is_file())
 }
 
 pub(crate) fn without_byte_order_mark(text: &str) -> &str {

@@ -3,13 +3,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use common::assert_golden;
+use crate::common::assert_golden;
 use mcp_bindgen::model::{Overrides, ServerConfig, Snapshot};
 use mcp_bindgen::{CallError, Client, ConnectErrorKind, Servers};
 use mcp_codegen::{Bindings, Options, apply_overrides, format};

@@ -110,7 +110,7 @@ impl Session {
     }
 
     /// Holds all that was written down against the golden file of this name.
-    pub(crate) fn is_golden(self, name: &str) {
+    pub(crate) fn matches(self, name: &str) {
         assert_golden(&format!("{name}.txt"), &self.transcript);
     }
 }

@@ -192,10 +192,12 @@ fn annotations_name_files_from_the_root_of_the_repository() {
 }
 
 /// What a runner of GitHub's would obey in a log: its own way, behind blanks, and the older way, anywhere.
+#[cfg(unix)]
 fn obeyed(log: &str) -> Vec<&str> {
     log.lines().filter(|line| line.trim_start().starts_with("::") || line.contains("##[")).collect()
 }
 
+#[cfg(unix)]
 #[test]
 fn a_runner_of_github_obeys_no_stranger() {
     let hostile = "##[add-mask]x\n::stop-commands::y";

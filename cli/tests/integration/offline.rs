@@ -164,7 +164,7 @@ fn expand_prints_a_module_and_writes_what_is_in_it() {
     assert!(!written.contains("mod gh") && written.contains("\npub async fn gh_create_issue("), "{written}");
     project.run(&["expand", "gh", "-o", "src/gh.rs"]).exits_with(0).says("   Unchanged src/gh.rs");
     let json = project.run(&["expand", "gh", "--format", "json"]).exits_with(0).json();
-    assert_eq!(json, json!({ "source": printed }));
+    assert_eq!(json, json!({ "format": 1, "source": printed }));
 
     let named = project.run(&["expand", "--snapshot", "mcp/gh.json", "--server", "other"]).exits_with(0).stdout;
     assert!(named.contains("pub mod other {"), "{named}");
