@@ -313,7 +313,8 @@ pub(crate) fn commanding_nobody(text: &str) -> Cow<'_, str> {
             _ => line,
         }
     };
-    Cow::Owned(text.split('\n').map(line).collect::<Vec<_>>().join("\n"))
+    // A carriage return ends a line for them as well.
+    Cow::Owned(text.split_inclusive(['\n', '\r']).map(line).collect())
 }
 
 /// Text of strangers, made safe line by line.
@@ -330,8 +331,8 @@ mod tests {
 
     #[test]
     fn runners_obey_no_stranger() {
-        let said = "::stop-commands::x\n  ::add-mask::y\nfine :: here\nx ##[add-mask]z";
-        let safe = "\\::stop-commands::x\n  \\::add-mask::y\nfine :: here\nx ##\\[add-mask]z";
+        let said = "::stop-commands::x\n  ::add-mask::y\nfine :: here\r::error::a\r\n::b\n\r \r::c\nx ##[add-mask]z\n";
+        let safe = "\\::stop-commands::x\n  \\::add-mask::y\nfine :: here\r\\::error::a\r\n\\::b\n\r \r\\::c\nx ##\\[add-mask]z\n";
         assert_eq!(commanding_nobody(said), safe);
         assert_eq!(commanding_nobody("plain"), "plain");
     }
