@@ -13,6 +13,7 @@ mod configuration;
 mod doctor;
 mod doors;
 mod import;
+mod import_secrets;
 mod learn;
 mod list;
 mod live;

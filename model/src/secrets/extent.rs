@@ -5,8 +5,7 @@ use std::ops::Range;
 use super::scan::is_flag;
 use super::shape;
 
-const SHELLS: [&str; 11] =
-    ["ash", "bash", "busybox", "cmd", "dash", "fish", "ksh", "powershell", "pwsh", "sh", "zsh"];
+const SHELLS: [&str; 11] = ["ash", "bash", "busybox", "cmd", "dash", "fish", "ksh", "powershell", "pwsh", "sh", "zsh"];
 /// What ends a word of a shell's, beside blanks.
 const WORD_ENDS: &str = ";&|<>()";
 const QUOTES: [char; 2] = ['"', '\''];
@@ -59,7 +58,8 @@ pub(super) fn of(text: &str, is_script: bool) -> Range<usize> {
 fn begins_another(text: &str) -> bool {
     let word = shape::run(text.trim_start(), |c| !c.is_whitespace());
     let key = shape::run(word, |c| c.is_ascii_alphanumeric() || "_-.".contains(c));
-    is_flag(word.split('=').next().unwrap_or_default()) || (!key.is_empty() && word.get(key.len()..).is_some_and(|rest| rest.starts_with('=')))
+    is_flag(word.split('=').next().unwrap_or_default())
+        || (!key.is_empty() && word.get(key.len()..).is_some_and(|rest| rest.starts_with('=')))
 }
 
 /// Follows a text through its quotes.
