@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod add;
+mod at_once;
 mod call_flags;
 mod check;
 mod checked_in;
@@ -12,7 +13,9 @@ mod completions;
 mod configuration;
 mod doctor;
 mod doors;
+mod files;
 mod import;
+mod init;
 mod learn;
 mod list;
 mod live;
