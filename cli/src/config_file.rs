@@ -5,9 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use mcp_model::{Config, FileError, read_text, write_if_changed};
+use similar::{ChangeTag, TextDiff};
 use toml_edit::{DocumentMut, Item, Table};
 
 use crate::exit::Failure;
+use crate::lock::Lock;
 use crate::project;
 
 const BOM: char = '\u{feff}';
@@ -16,9 +18,11 @@ const BOM: char = '\u{feff}';
 pub(crate) struct ConfigFile {
     path: PathBuf,
     document: DocumentMut,
-    /// What toml_edit would take away.
+    /// As it was read, without its byte order mark.
+    text: String,
     has_bom: bool,
-    has_windows_ends: bool,
+    /// Of who writes it.
+    _lock: Option<Lock>,
 }
 
 impl ConfigFile {
@@ -31,6 +35,18 @@ impl ConfigFile {
         Self::parse(&text, path)
     }
 
+    /// The same to write it: until this is dropped no other run does. Whoever has taken time to find out what to write
+    /// reads the file again, so that what was done to it meanwhile stays.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and where another program keeps it locked.
+    pub(crate) fn locked(path: &Path) -> Result<Self, Failure> {
+        // A link that leads nowhere has no folder to lock.
+        current(path)?;
+        let lock = Lock::of(path)?;
+        Ok(Self { _lock: Some(lock), ..Self::open(path)? })
+    }
+
     fn parse(text: &str, path: &Path) -> Result<Self, Failure> {
         let bare = text.strip_prefix(BOM).unwrap_or(text);
         // Its own error repeats the line, which may hold a secret.
@@ -40,9 +56,26 @@ impl ConfigFile {
         Ok(Self {
             path: path.to_owned(),
             document,
+            text: bare.to_owned(),
             has_bom: bare.len() < text.len(),
-            has_windows_ends: text.contains("\r\n"),
+            _lock: None,
         })
+    }
+
+    /// What it will say, as everybody reads it.
+    ///
+    /// # Errors
+    /// Where something in it is wrong.
+    pub(crate) fn config(&self) -> Result<Config, FileError> {
+        let mut config = Config::parse_toml(&self.to_text(), &self.path)?;
+        let folder = self.folder();
+        config.servers.values_mut().for_each(|server| server.folder.clone_from(&folder));
+        Ok(config)
+    }
+
+    /// What relative paths in it are relative to.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        std::path::absolute(&self.path).ok()?.parent().map(Path::to_owned)
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -87,12 +120,11 @@ impl ConfigFile {
         Ok(())
     }
 
-    /// As it will be written.
+    /// As it will be written: what was there is there to the byte.
     pub(crate) fn to_text(&self) -> String {
-        let mut text = self.document.to_string();
-        if self.has_windows_ends {
-            text = text.replace("\r\n", "\n").replace('\n', "\r\n");
-        }
+        let (before, after) = (DocumentMut::to_string, self.document.to_string());
+        let before = self.text.parse().as_ref().map(before).unwrap_or_default();
+        let mut text = kept(&self.text, &before, &after);
         if self.has_bom {
             text.insert(0, BOM);
         }
@@ -106,6 +138,30 @@ impl ConfigFile {
     pub(crate) fn save(&self) -> Result<bool, FileError> {
         write_if_changed(&self.path, self.to_text().as_bytes())
     }
+}
+
+/// A text after a change: `before` and `after` are the text as toml_edit prints it, which takes every `\r` away and writes
+/// the spaces of some headers anew. Lines that did not change stay as they stand in the text.
+fn kept(text: &str, before: &str, after: &str) -> String {
+    let (ends, unix_ends) = (text.matches("\r\n").count(), text.matches('\n').count());
+    // New lines end as most do.
+    let end = if ends > 0 && ends * 2 >= unix_ends { "\r\n" } else { "\n" };
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let words = |line: &str| line.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let diff = TextDiff::from_lines(before, after);
+    let mut written = String::new();
+    for change in diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Delete) {
+        let as_it_was =
+            change.old_index().filter(|_| change.tag() == ChangeTag::Equal).and_then(|line| lines.get(line));
+        match as_it_was.filter(|line| words(line) == words(change.value())) {
+            Some(line) => written.push_str(line),
+            None => written.push_str(&change.value().replace('\n', end)),
+        }
+        if change.value().ends_with('\n') && !written.ends_with('\n') {
+            written.push_str(end);
+        }
+    }
+    written
 }
 
 /// What a file says to the byte, where there is one. One that cannot be read, or a link that leads nowhere, is not to be
@@ -153,6 +209,21 @@ mod tests {
             added("\u{feff}[defaults]\r\n", "a").unwrap(),
             "\u{feff}[defaults]\r\n\r\n[servers.a]\r\nnpm = \"pkg\"\r\n"
         );
+    }
+
+    #[test]
+    fn each_line_keeps_its_own_end_and_its_spaces() {
+        let text = "[servers.a]\r\nnpm = \"x\"\nargs = [\"\"\"\nmulti\r\nline\"\"\"]\n# end";
+        let new = added(text, "b").unwrap();
+        assert_eq!(
+            new,
+            "[servers.a]\r\nnpm = \"x\"\nargs = [\"\"\"\nmulti\r\nline\"\"\"]\n\n[servers.b]\nnpm = \"pkg\"\n# end"
+        );
+        let text = "[servers . \"a\"]\nnpm = 'x'\n[ servers.b ]\nnpm = 'y'";
+        assert_eq!(added(text, "c").unwrap(), format!("{text}\n\n[servers.c]\nnpm = \"pkg\"\n"));
+        let dotted = "a.x = 1\nb = 2\na.y = 3\n";
+        let new = added(dotted, "c").unwrap();
+        assert_eq!(new.parse::<DocumentMut>().unwrap()["a"]["y"].as_integer(), Some(3), "{new}");
     }
 
     #[test]

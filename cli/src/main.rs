@@ -12,6 +12,7 @@ mod git;
 mod import;
 mod inventory;
 mod live;
+mod lock;
 mod output;
 mod plan;
 mod project;

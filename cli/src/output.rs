@@ -86,6 +86,11 @@ impl Output {
         self.format == Format::Json
     }
 
+    /// Whether only what is wrong is said.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_quiet
+    }
+
     /// Whether results are for people.
     pub(crate) fn is_text(&self) -> bool {
         self.format == Format::Text

@@ -16,6 +16,15 @@ pub(crate) fn module_name(written: &str) -> Option<&str> {
     (ident == name && !UNUSABLE.contains(&name)).then_some(name)
 }
 
+/// Crates that a module at the root of a crate would hide, as `use std::fmt` is read there.
+const CRATES: &[&str] = &["std", "core", "alloc", "mcp_bindgen"];
+
+/// The name of a server's module, where nobody has given it another.
+pub(crate) fn server_module(server: &str) -> String {
+    let name = Style::Snake.apply(server);
+    if CRATES.contains(&name.as_str()) { format!("{name}_") } else { name }
+}
+
 /// An identifier as a token: raw where it is a keyword, with a trailing `_` where it cannot be raw.
 pub(crate) fn ident(name: &str) -> Ident {
     match name {
@@ -50,6 +59,15 @@ mod tests {
             ["", "self", "Self", "super", "crate", "_", "r#self", "my-mod", "1a", " a", "a b", "a::b", "\"a\""]
         {
             assert_eq!(module_name(written), None, "{written}");
+        }
+    }
+
+    #[test]
+    fn servers_hide_no_crate() {
+        for (server, module) in
+            [("std", "std_"), ("alloc", "alloc_"), ("mcp-bindgen", "mcp_bindgen_"), ("std-x", "std_x"), ("git", "git")]
+        {
+            assert_eq!(server_module(server), module);
         }
     }
 

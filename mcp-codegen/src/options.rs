@@ -7,7 +7,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use serde_json::Value;
 
-use crate::names::{Style, ident, module_name};
+use crate::names::{Style, ident, module_name, server_module};
 use crate::paths::{in_manifest_dir, relative};
 use crate::rules::{Rule, Rules};
 
@@ -99,7 +99,7 @@ impl Options {
     /// The name of the module that these options give.
     #[must_use]
     pub fn module_name(&self) -> String {
-        Style::Snake.apply(self.module.as_deref().unwrap_or(&self.server))
+        self.module.as_deref().map_or_else(|| server_module(&self.server), |module| Style::Snake.apply(module))
     }
 
     /// The prefix of handlers and types.
@@ -176,10 +176,9 @@ impl Options {
 
     /// The identifier of the generated module.
     pub(crate) fn module_ident(&self) -> Ident {
-        let written = self.module.as_deref();
-        match written.and_then(module_name) {
+        match self.module.as_deref().and_then(module_name) {
             Some(name) => ident(name),
-            None => ident(&Style::Snake.apply(written.unwrap_or(&self.server))),
+            None => ident(&self.module_name()),
         }
     }
 

@@ -56,8 +56,9 @@ pub use catalog::resources::{ReadResource, ResourceContents, ResourceRequest, Re
 pub use catalog::specs::{PromptArgumentSpec, PromptSpec, ResourceTemplateSpec};
 pub use catalog::subscriptions::ResourceUpdates;
 pub use client::{
-    Client, ClientOptions, ConnectReport, ConnectionState, ElicitationAnswer, ElicitationRequest, LocalSecrets, Or,
-    Root, SamplingAnswer, SamplingRequest, SecretError, SecretSource, Servers, StateWatch, with_secrets,
+    Client, ClientOptions, ConnectReport, ConnectionState, ElicitationAnswer, ElicitationRequest, KnownSecrets,
+    LocalSecrets, Or, Root, SamplingAnswer, SamplingRequest, SecretError, SecretSource, Servers, StateWatch,
+    with_secrets,
 };
 pub use mcp_model::SecretRef;
 pub use testing::{Answer, Fake};

@@ -39,6 +39,7 @@ const RUNTIME: &[&str] = &[
     "GetPrompt",
     "IdentityProvider",
     "KeyringTokenStore",
+    "KnownSecrets",
     "LocalSecrets",
     "MemoryTokenStore",
     "Mismatch",

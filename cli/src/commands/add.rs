@@ -1,18 +1,22 @@
 //! `add`: a server into `mcp.toml`, its snapshot beside it, and what to write in Rust.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use mcp_codegen::{Bindings, ToolBinding};
-use mcp_model::{Config, ServerConfig, Snapshot, is_secret_key, is_server_name, printable, without_secrets};
+use mcp_model::{Config, FileError, ServerConfig, Snapshot, is_secret_key, is_server_name, printable, without_secrets};
 use serde_json::json;
 use toml_edit::{Array, InlineTable, Table, value};
 
-use super::source;
+use super::faults::shared_module;
+use super::source::{self, Bound};
 use crate::args;
 use crate::config_file::ConfigFile;
 use crate::exit::{Exit, Failure};
+use crate::import::relative;
 use crate::live;
 use crate::output::Output;
 use crate::project;
@@ -35,26 +39,22 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
         return Err(Failure::usage(message));
     }
     let path = file(config)?;
-    let mut file = ConfigFile::open(&path)?;
-    file.add_server(name, table(wanted)?)?;
-    let config = Config::parse_toml(&file.to_text(), file.path())?;
+    let here = env::current_dir()?;
+    let table = table(wanted, &here, &path)?;
+    let shown = project::seen_from(&path, &here).display().to_string();
+    let (_, config) = with_server(ConfigFile::open(&path)?, name, &table)?;
     let server = config.server(name)?.clone();
-    if !server.secrets().is_empty() {
-        return Err(Failure::usage(
-            "an argument or the address looks like it holds a secret, and secrets do not go into mcp.toml\n  = help: write a \
-             placeholder, `'${VARIABLE}'`, in its place, and set that variable\n  = note: what was typed is in the history of your \
-             shell now",
-        ));
-    }
+    without_secret(&server)?;
     for said in filled_in(wanted) {
         output.warning(&said);
     }
     for warning in config.warnings.iter().filter(|warning| warning.server.as_deref() == Some(name)) {
         output.warning(&warning.to_string());
     }
-    let here = env::current_dir()?;
-    let shown = project::seen_from(file.path(), &here).display().to_string();
-    if wanted.no_sync {
+    let snapshot = if wanted.no_sync { None } else { Some(asked(&config, &server, output).await?) };
+    // Whatever was done to the file meanwhile stays.
+    let (file, config) = with_server(ConfigFile::locked(&path)?, name, &table)?;
+    let Some(snapshot) = snapshot else {
         file.save()?;
         output.status("Added", &format!("{name} to {shown}"));
         output.status("", &format!("run `mcp-bindgen sync {name}` before its bindings are built"));
@@ -62,14 +62,17 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
             output.data_json(&json!({ "format": 1, "server": name, "config": shown, "status": "added" }))?;
         }
         return Ok(Exit::Done);
-    }
-    let snapshot = asked(&config, &server, output).await?;
+    };
     let snapshot_path = config.snapshot_path(name);
+    // Overrides of an earlier server of this name may not fit: that is found before anything is written.
+    let options = project::options(&config, name, None)?;
+    let read = (snapshot.to_text(), snapshot.clone());
+    let bound = Bound::of(snapshot_path.clone(), read, options, config.diagnostics.clone()).map_err(misfits)?;
     save(&file, &snapshot_path, &snapshot)?;
+    drop(file);
     output.status("Added", &format!("{name} to {shown}"));
     let snapshot_shown = project::seen_from(&snapshot_path, &here).display().to_string();
     output.status("Wrote", &format!("{snapshot_shown} ({})", counted(snapshot.tools.len(), "tool")));
-    let bound = source::bound(&config, name, snapshot_path, None)?;
     let (tools, _) = Bindings::describe(&bound.snapshot, &bound.options);
     told(&snapshot, &tools, output);
     let lines = rust(name, &tools);
@@ -82,6 +85,22 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
         output.exact(&lines.join("\n"))?;
     }
     Ok(Exit::Done)
+}
+
+/// The file with the server in it, and what it says then.
+fn with_server(mut file: ConfigFile, name: &str, table: &Table) -> Result<(ConfigFile, Config), Failure> {
+    file.add_server(name, table.clone())?;
+    let config = file.config()?;
+    match shared_module(&config, name) {
+        Some(error) => Err(error.into()),
+        None => Ok((file, config)),
+    }
+}
+
+fn misfits(faults: Vec<FileError>) -> Failure {
+    let mut failure = source::misfits(faults);
+    failure.message.push_str("\n  = note: nothing was written");
+    failure
 }
 
 /// The `mcp.toml` that the server goes into: that of the project, or one beside its crate.
@@ -130,7 +149,7 @@ fn save(file: &ConfigFile, path: &Path, snapshot: &Snapshot) -> Result<(), Failu
     if let Err(error) = file.save() {
         if !was_there {
             // What could not be undone is a file that nothing names.
-            let _ = std::fs::remove_file(path);
+            let _ = fs::remove_file(path);
         }
         return Err(error.into());
     }
@@ -138,12 +157,13 @@ fn save(file: &ConfigFile, path: &Path, snapshot: &Snapshot) -> Result<(), Failu
 }
 
 /// The table of the server, as somebody would write it.
-fn table(wanted: &args::Add) -> Result<Table, Failure> {
+fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure> {
     let mut table = Table::new();
     let args::Source { npm, uvx, command, url } = &wanted.source;
-    for (key, given) in [("npm", npm), ("uvx", uvx), ("command", command), ("url", url)] {
+    let command = command.as_ref().map(|command| rebased(command, here, file));
+    for (key, given) in [("npm", npm), ("uvx", uvx), ("command", &command), ("url", url)] {
         if let Some(given) = given {
-            not_secret(key, given)?;
+            not_secret(&format!("--{key} "), (key, given))?;
             table.insert(key, value(given.as_str()));
         }
     }
@@ -155,27 +175,19 @@ fn table(wanted: &args::Add) -> Result<Table, Failure> {
     }
     let list = |items: &[String]| items.iter().map(String::as_str).collect::<Array>();
     for argument in &wanted.args {
-        not_secret("args", argument)?;
+        not_secret("-- ", ("args", argument))?;
     }
     if !wanted.args.is_empty() {
         table.insert("args", value(list(&wanted.args)));
     }
-    for (key, given, separators) in [("env", &wanted.env, &['='][..]), ("headers", &wanted.header, &[':', '='][..])] {
-        let mut pairs = InlineTable::new();
-        for given in given {
-            let (name, text) = match given.split_once(separators) {
-                Some((name, text)) => (name.trim(), text.trim().to_owned()),
-                None if key == "env" => (given.as_str(), format!("${{{given}}}")),
-                None => {
-                    return Err(Failure::usage(format!("`--header` wants `NAME: VALUE`, not `{}`", printable(given))));
-                }
-            };
-            not_secret(name, &text)?;
-            pairs.insert(name, text.into());
-        }
-        if !pairs.is_empty() {
-            table.insert(key, value(pairs));
-        }
+    if let Some(pairs) = pairs(wanted.env.iter().map(|given| variable_of_environment(given)), |name| name)? {
+        table.insert("env", value(pairs));
+    }
+    if let Some(pairs) = pairs(wanted.header.iter().map(|given| header(given)), |name| name.to_ascii_lowercase())? {
+        table.insert("headers", value(pairs));
+    }
+    if wanted.tools.iter().any(String::is_empty) {
+        return Err(Failure::usage("`--tools` wants names of tools or patterns such as `list_*`, not nothing"));
     }
     if !wanted.tools.is_empty() {
         table.insert("tools", value(list(&wanted.tools)));
@@ -183,25 +195,115 @@ fn table(wanted: &args::Add) -> Result<Table, Failure> {
     Ok(table)
 }
 
-/// Refuses what looks like a secret that is written out. What it is is not repeated.
-fn not_secret(key: &str, text: &str) -> Result<(), Failure> {
+/// A path is typed from where somebody is, and read from where the file is.
+fn rebased(command: &str, here: &Path, file: &Path) -> String {
+    let is_relative =
+        !command.starts_with(['/', '\\', '~']) && !command.starts_with("${") && command.get(1..2) != Some(":");
+    let folder = std::path::absolute(file).ok().and_then(|file| Some(file.parent()?.to_owned()));
+    let folder = folder.map(|folder| fs::canonicalize(&folder).unwrap_or(folder));
+    match folder.map(|folder| relative(&folder, here)) {
+        Some(way) if is_relative && command.contains(['/', '\\']) && way != "." => {
+            format!("{way}/{}", command.strip_prefix("./").unwrap_or(command))
+        }
+        _ => command.to_owned(),
+    }
+}
+
+/// One of each name, as names are told apart.
+fn pairs(
+    given: impl Iterator<Item = Result<(String, String), Failure>>,
+    told_apart: impl Fn(String) -> String,
+) -> Result<Option<InlineTable>, Failure> {
+    let mut pairs = InlineTable::new();
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    for pair in given {
+        let (name, text) = pair?;
+        if !known.insert(told_apart(name.clone())) {
+            return Err(Failure::usage(format!("`{}` is given twice", printable(&name))));
+        }
+        pairs.insert(name, text.into());
+    }
+    Ok((!pairs.is_empty()).then_some(pairs))
+}
+
+/// `NAME=VALUE`, or the name of a variable that is handed on.
+fn variable_of_environment(given: &str) -> Result<(String, String), Failure> {
+    let (name, text) = match given.split_once('=') {
+        Some((name, text)) => (name.trim(), text.trim().to_owned()),
+        None => (given.trim(), format!("${{{}}}", given.trim())),
+    };
+    if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        let message = format!("`{}` cannot be the name of a variable; `--env` wants `NAME=VALUE`", printable(name));
+        return Err(Failure::usage(message));
+    }
+    not_secret("--env ", (name, &text))?;
+    Ok((name.to_owned(), text))
+}
+
+/// `NAME: VALUE`.
+fn header(given: &str) -> Result<(String, String), Failure> {
+    let is_of_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    match given.split_once([':', '=']).map(|(name, text)| (name.trim(), text.trim())) {
+        Some((name, text)) if !name.is_empty() && name.chars().all(is_of_token) => {
+            not_secret("--header ", (name, text))?;
+            Ok((name.to_owned(), text.to_owned()))
+        }
+        Some((name, _)) => Err(Failure::usage(format!("`{}` cannot be the name of a header", printable(name)))),
+        // It may be the value alone.
+        None => Err(Failure::usage("`--header` wants `NAME: VALUE`")),
+    }
+}
+
+/// Refuses what looks like a secret that is written out, and shows what to write. What it is is not repeated.
+fn not_secret(option: &str, (key, text): (&str, &str)) -> Result<(), Failure> {
     if text.contains("${") {
         return Ok(());
     }
+    let is_named = ["--env ", "--header "].contains(&option);
     let filled_in = variable_of(text).filter(|_| is_secret_key(key));
-    let is_secret = !text.is_empty() && (is_secret_key(key) || without_secrets(key, text, "..") != text);
+    let variable = match &filled_in {
+        Some(variable) => variable.clone(),
+        None if is_named => variable(key),
+        None => "SECRET".to_owned(),
+    };
+    let placeholder = format!("${{{variable}}}");
+    let shown = without_secrets(key, text, &placeholder);
+    let is_secret = !text.is_empty() && (is_secret_key(key) || shown != text);
     if !is_secret {
         return Ok(());
     }
-    let variable = filled_in.clone().unwrap_or_else(|| variable(key));
-    let why = match filled_in {
-        Some(_) => format!("your shell has put the value of `{variable}` there: quote it, `'{key}=${{{variable}}}'`"),
-        None => format!("write a placeholder, `'{key}=${{{variable}}}'`, and set the variable `{variable}`"),
+    let shown = if shown == text { placeholder.clone() } else { printable(&shown) };
+    let typed = match option {
+        "--env " => format!("{option}'{key}={shown}'"),
+        "--header " => format!("{option}'{key}: {shown}'"),
+        _ => format!("{option}'{shown}'"),
     };
-    Err(Failure::usage(format!(
-        "the value of `{}` looks like a secret, and secrets do not go into mcp.toml\n  = help: {why}\n  = note: what was typed is in the history of your shell now",
-        printable(key)
-    )))
+    let typed = printable(&typed);
+    let why = match filled_in {
+        Some(_) => format!("your shell has put the value of `{variable}` there: quote it, `{typed}`"),
+        None => format!("write a placeholder, `{typed}`, and set the variable `{variable}`"),
+    };
+    Err(secret(&format!("the value of `{}`", printable(key)), &why))
+}
+
+/// Refuses what only the whole configuration shows to be a secret, as an argument by the one before it.
+fn without_secret(server: &ServerConfig) -> Result<(), Failure> {
+    let mut found = None;
+    let _ = server.replace_secrets(|field, _, secret| {
+        found.get_or_insert_with(|| (field.label(), secret.key.clone()));
+        String::new()
+    });
+    let Some((place, key)) = found else { return Ok(()) };
+    let variable = variable(&key);
+    let why = format!("write a placeholder, `'${{{variable}}}'`, in its place, and set the variable `{variable}`");
+    Err(secret(&format!("what is given to `{}` in {place}", printable(&key)), &why))
+}
+
+fn secret(what: &str, why: &str) -> Failure {
+    Failure::usage(format!(
+        "{what} looks like a secret, and secrets do not go into mcp.toml\n  = help: {why}\n  = note: what was typed is in the \
+         history of your shell now"
+    ))
 }
 
 /// What a shell seems to have made of placeholders that nobody quoted, where no secret is in the way.
@@ -286,12 +388,12 @@ mod tests {
             ("X", "ghp_0123456789abcdefghijABCDEFGHIJ012345"),
             ("Authorization", "Bearer abcdefghijklmnop"),
         ] {
-            let failure = not_secret(key, text).unwrap_err();
+            let failure = not_secret("--env ", (key, text)).unwrap_err();
             assert_eq!(failure.exit, Exit::Usage);
             assert!(!failure.message.contains(text) && failure.message.contains("${"), "{}", failure.message);
         }
         for (key, text) in [("GITHUB_TOKEN", "${GITHUB_TOKEN}"), ("LEVEL", "debug"), ("TOKEN", "")] {
-            assert!(not_secret(key, text).is_ok(), "{key}");
+            assert!(not_secret("--env ", (key, text)).is_ok(), "{key}");
         }
     }
 

@@ -21,11 +21,7 @@ pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Outpu
         let mut found: Vec<String> = Vec::new();
         let module = Options::new(name).module_name();
         if let Some(other) = modules.get(&module) {
-            let message = format!("servers `{other}` and `{name}` would both be the module `{module}`");
-            let help = "rename one of them; `mcp_tools!()` cannot bind both";
-            let mut error = FileError::new(message).with_help(help);
-            error.path.clone_from(&config.path);
-            found.push(error.to_string());
+            found.push(of_one_module(config, [other, name], &module).to_string());
         }
         modules.entry(module).or_insert(name);
         found.extend(of_bindings.faults);
@@ -39,6 +35,20 @@ pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Outpu
         }
     }
     faults
+}
+
+/// That another server would be the same module as this one.
+pub(super) fn shared_module(config: &Config, name: &str) -> Option<FileError> {
+    let module = Options::new(name).module_name();
+    let is_shared = |other: &&String| *other != name && Options::new(other.as_str()).module_name() == module;
+    config.servers.keys().find(is_shared).map(|other| of_one_module(config, [other, name], &module))
+}
+
+fn of_one_module(config: &Config, [one, other]: [&str; 2], module: &str) -> FileError {
+    let message = format!("servers `{one}` and `{other}` would both be the module `{module}`");
+    let mut error = FileError::new(message).with_help("rename one of them; `mcp_tools!()` cannot bind both");
+    error.path.clone_from(&config.path);
+    error
 }
 
 /// What would stop the bindings of one server.

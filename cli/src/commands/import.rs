@@ -81,7 +81,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
         ));
     }
     let chosen = select::choose(&found.entries, &servers, all)?;
-    let mut file = ConfigFile::open(&path)?;
+    let mut file = if wanted.dry_run { ConfigFile::open(&path)? } else { ConfigFile::locked(&path)? };
     let taken = added(&mut file, &found.entries, chosen)?;
     checked(&file, &taken)?;
     if !wanted.dry_run && taken.iter().any(|taken| !taken.is_kept) {
@@ -94,6 +94,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Import, output: &mut Out
         }
     }
     let shown_path = project::seen_from(file.path(), &here).display().to_string();
+    drop(file);
     tell(&found, &taken, all, wanted.dry_run, &shown_path, output);
     let text = tables(&taken);
     if output.json() {

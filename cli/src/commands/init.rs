@@ -2,32 +2,31 @@
 
 use std::env;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use mcp_model::{FileError, write_if_changed};
+use mcp_model::{Config, FileError, printable, write_if_changed};
 use serde_json::json;
 
 use crate::args;
 use crate::config_file::current;
 use crate::exit::{Exit, Failure};
+use crate::lock::Lock;
 use crate::output::Output;
 use crate::project;
 
 const CONFIG: &str = include_str!("init.toml");
-/// Snapshots are compared byte for byte, and git must not give them other line ends on Windows.
-const ATTRIBUTES: &str = "mcp/*.json text eol=lf\n";
 
 /// Makes what is not there, and never touches what is.
 pub(crate) fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Output) -> Result<Exit, Failure> {
     let here = env::current_dir()?;
-    let root = root(&here);
-    let path = match config {
-        Some(path) => here.join(path),
-        None => root.join("mcp.toml"),
-    };
-    let folder = path.parent().unwrap_or(&root).to_owned();
-    let snapshots = folder.join("mcp");
+    let path = target(config, &here)?;
+    let shown = project::seen_from(&path, &here).display().to_string();
+    // Two at once would each write what the other has not seen.
+    let lock = Lock::of(&path)?;
+    let root = path.parent().unwrap_or(&here).to_owned();
+    let folder = snapshots(&path)?;
+    let snapshots = root.join(&folder);
     // First of all: where it cannot be done, nothing is.
     if snapshots.is_file() {
         let error = FileError::new("this is a file, and has to be a folder: snapshots go there")
@@ -35,18 +34,22 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Outpu
             .with_help("move it away");
         return Err(error.into());
     }
-    let files = [(path.clone(), CONFIG), (folder.join(".gitattributes"), ATTRIBUTES)];
+    let is_json = is_json(&path);
+    let rule = attributes(&folder);
+    let rule = rule.as_deref().map(|rule| (root.join(".gitattributes"), rule));
+    let files = [Some((path.clone(), CONFIG)), rule].into_iter().flatten();
     let files =
         files.map(|(path, text)| current(&project::seen_from(&path, &here)).map(|current| (path, text, current)));
-    let files: Vec<(PathBuf, &str, Option<String>)> = files.into_iter().collect::<Result<_, _>>()?;
+    let files: Vec<(PathBuf, &str, Option<String>)> = files.collect::<Result<_, _>>()?;
     let dependency = dependency(&here, wanted, output)?;
     let mut made: Vec<PathBuf> = Vec::new();
     for (path, text, current) in files {
         let shown = project::seen_from(&path, &here).display().to_string();
         let text = match current {
-            Some(current) if path.ends_with(".gitattributes") && !current.contains(ATTRIBUTES.trim_end()) => {
-                let gap = if current.is_empty() || current.ends_with('\n') { "" } else { "\n" };
-                format!("{current}{gap}{text}")
+            Some(current) if path.ends_with(".gitattributes") && !has_rule(&current, text) => {
+                let end = if current.contains("\r\n") { "\r\n" } else { "\n" };
+                let gap = if current.is_empty() || current.ends_with('\n') { "" } else { end };
+                format!("{current}{gap}{}{end}", text.trim_end())
             }
             Some(_) => {
                 output.status("Kept", &shown);
@@ -64,6 +67,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Outpu
         output.status("Made", &format!("{}/, for snapshots", project::seen_from(&snapshots, &here).display()));
         made.push(snapshots);
     }
+    drop(lock);
     if let Some(mut add) = dependency {
         let status = add.status().map_err(|error| cargo_failed(&error.to_string()))?;
         if !status.success() {
@@ -77,8 +81,55 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Outpu
     if lacks_runtime(&here) {
         output.status("Next", "cargo add tokio --features macros,rt-multi-thread, which calls run on");
     }
-    output.status("Next", "mcp-bindgen add NAME --npm PACKAGE, or mcp-bindgen import");
+    let next = match is_json {
+        true => format!("mcp-bindgen import --from {shown}, which takes its servers over into an mcp.toml"),
+        false => "mcp-bindgen add NAME --npm PACKAGE, or mcp-bindgen import".to_owned(),
+    };
+    output.status("Next", &next);
     Ok(Exit::Done)
+}
+
+/// The configuration: the one that is in force, for a new one would hide its servers, or a new one.
+fn target(explicit: Option<&Path>, here: &Path) -> Result<PathBuf, Failure> {
+    match explicit {
+        Some(path) if is_json(path) => Err(Failure::usage(format!(
+            "{} is a file of other programs, which is read and never written\n  = help: name an mcp.toml with `--config`",
+            path.display()
+        ))),
+        Some(path) => Ok(here.join(path)),
+        None => Ok(project::find()?.map_or_else(|| root(here).join("mcp.toml"), |path| here.join(path))),
+    }
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
+}
+
+/// The folder of the snapshots, as the configuration that is there has it.
+fn snapshots(path: &Path) -> Result<PathBuf, Failure> {
+    Ok(if path.is_file() { Config::load(path)?.defaults.snapshots } else { Config::default().defaults.snapshots })
+}
+
+/// The rule for the snapshots, which are compared byte for byte: git must not give them other line ends on Windows. None
+/// where they lie where no rule beside the configuration holds.
+fn attributes(folder: &Path) -> Option<String> {
+    let mut pattern = String::new();
+    for part in folder.components().filter(|part| *part != Component::CurDir) {
+        let Component::Normal(part) = part else { return None };
+        pattern.push_str(&part.to_string_lossy());
+        pattern.push('/');
+    }
+    // Without a slash it would hold in every folder.
+    let pattern = if pattern.is_empty() { "/*.json".to_owned() } else { format!("{pattern}*.json") };
+    // Patterns end at a space, unless they are quoted.
+    let pattern = if pattern.contains(char::is_whitespace) { format!("\"{pattern}\"") } else { pattern };
+    Some(format!("{pattern} text eol=lf\n"))
+}
+
+/// Whether the rule stands there, and not only in a comment.
+fn has_rule(attributes: &str, rule: &str) -> bool {
+    let words = |line: &str| line.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
+    attributes.lines().any(|line| words(line) == words(rule))
 }
 
 /// Where the configuration belongs: beside the workspace that a crate is a member of, or beside the crate.
@@ -97,6 +148,12 @@ fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<O
         return Ok(None);
     }
     let Some(folder) = project::crate_of(here, None) else {
+        if let Some(path) = &wanted.path {
+            return Err(Failure::usage(format!(
+                "there is no crate here that could depend on `{}`\n  = help: run `cargo init` first, or leave out `--path`",
+                path.display()
+            )));
+        }
         output.status(
             "Skipped",
             "the dependency: there is no Cargo.toml here or above; run `cargo init` and this once more",
@@ -115,10 +172,11 @@ fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<O
         );
         return Ok(None);
     }
-    if document.get("dependencies").and_then(|table| table.as_table_like()?.get("mcp-bindgen")).is_some() {
-        output.status("Kept", "the dependency `mcp-bindgen`");
+    if let Some(name) = depended(&document, "mcp-bindgen") {
+        output.status("Kept", &format!("the dependency `{}`", printable(name)));
         return Ok(None);
     }
+    let is_quiet = output.is_quiet();
     let add = |is_tried: bool| {
         let mut add = cargo(&folder);
         add.args(["add", "mcp-bindgen"]);
@@ -127,6 +185,8 @@ fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<O
         }
         if is_tried {
             add.arg("--dry-run");
+        } else if is_quiet {
+            add.arg("--quiet");
         }
         add
     };
@@ -143,10 +203,14 @@ fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<O
 fn lacks_runtime(here: &Path) -> bool {
     let manifest = project::crate_of(here, None).and_then(|folder| fs::read_to_string(folder.join("Cargo.toml")).ok());
     let document = manifest.and_then(|text| text.parse::<toml_edit::DocumentMut>().ok());
-    let has = |document: &toml_edit::DocumentMut| {
-        document.get("dependencies").and_then(|table| table.as_table_like()?.get("tokio")).is_some()
-    };
-    document.is_some_and(|document| document.get("package").is_some() && !has(&document))
+    document.is_some_and(|document| document.get("package").is_some() && depended(&document, "tokio").is_none())
+}
+
+/// What a crate calls a package that it depends on.
+fn depended<'d>(document: &'d toml_edit::DocumentMut, package: &str) -> Option<&'d str> {
+    let dependencies = document.get("dependencies")?.as_table_like()?;
+    let renamed = |item: &'d toml_edit::Item| item.as_table_like()?.get("package")?.as_str();
+    dependencies.iter().find(|(key, item)| renamed(item).unwrap_or(key) == package).map(|(key, _)| key)
 }
 
 fn cargo(folder: &Path) -> Command {

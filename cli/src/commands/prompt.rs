@@ -78,28 +78,27 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
         let (_, arguments) = request::read(flags, split.rest, ["prompt get", client.name(), name]).await?;
         texts_alone(&arguments)?;
         let request = PromptRequest::new(client.name().to_owned(), name.clone(), arguments).with(patience.options());
+        let folder = options.output.as_deref().map(files::Folder::prepare).transpose()?;
         let result = client.get_prompt(request).await.map_err(|error| patience.failure(error, client.config()))?;
-        if let Some(folder) = &options.output {
-            let blobs = result.messages.iter().filter_map(|message| files::blob(&message.content));
-            files::write(blobs, name, folder, output)?;
-        }
+        let blobs = result.messages.iter().filter_map(|message| files::blob(&message.content));
         if output.json() {
             let mut json = json!({ "server": client.name(), "prompt": name });
             if let (Value::Object(json), Value::Object(sent)) = (&mut json, result.to_json()) {
                 json.extend(sent);
             }
             output.data_json(&json)?;
-            return Ok(Exit::Done);
-        }
-        for message in &result.messages {
-            // Whose it is matters only where there are several.
-            if result.messages.len() > 1 && !message.role.is_empty() {
-                output.data(&format!("{}:", printable(&message.role)))?;
+        } else {
+            for message in &result.messages {
+                // Whose it is matters only where there are several.
+                if result.messages.len() > 1 && !message.role.is_empty() {
+                    output.data(&format!("{}:", printable(&message.role)))?;
+                }
+                if folder.is_none() || files::blob(&message.content).is_none() {
+                    output.data(&answer::described(&message.content))?;
+                }
             }
-            if options.output.is_none() || files::blob(&message.content).is_none() {
-                output.data(&answer::described(&message.content))?;
-            }
         }
+        folder.map_or(Ok(()), |folder| folder.write(blobs, name, output))?;
         Ok(Exit::Done)
     })
     .await

@@ -102,30 +102,29 @@ pub(super) fn line(offer: &Value, key: &str, more: &[&str]) -> String {
 async fn answer(client: &Client, read: &args::ReadResource, output: &mut Output) -> Result<Exit, Failure> {
     let mut patience = Patience::new(read.options.timeout);
     let request = ResourceRequest::new(client.name().to_owned(), read.uri.clone()).with(patience.options());
+    let folder = read.options.output.as_deref().map(files::Folder::prepare).transpose()?;
     let result = match patience.spend(client.read_resource(request)).await {
         Ok(result) => result,
         Err(error) => return Err(not_read(client, &read.uri, error, patience).await),
     };
-    if let Some(folder) = &read.options.output {
-        let name = read.uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        files::write(result.contents.iter().filter_map(blob), name, folder, output)?;
-    }
     if output.json() {
         let mut json = json!({ "server": client.name(), "uri": read.uri });
         if let (Value::Object(json), Value::Object(sent)) = (&mut json, result.to_json()) {
             json.extend(sent);
         }
         output.data_json(&json)?;
-        return Ok(Exit::Done);
-    }
-    for contents in &result.contents {
-        match (contents.as_text(), blob(contents)) {
-            (Some(text), _) => output.data(text)?,
-            (None, Some(_)) if read.options.output.is_some() => {}
-            (None, Some(blob)) => output.data(&blob.described())?,
-            (None, None) => output.data(&serde_json::to_string(contents).unwrap_or_default())?,
+    } else {
+        for contents in &result.contents {
+            match (contents.as_text(), blob(contents)) {
+                (Some(text), _) => output.data(text)?,
+                (None, Some(_)) if folder.is_some() => {}
+                (None, Some(blob)) => output.data(&blob.described())?,
+                (None, None) => output.data(&serde_json::to_string(contents).unwrap_or_default())?,
+            }
         }
     }
+    let name = read.uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    folder.map_or(Ok(()), |folder| folder.write(result.contents.iter().filter_map(blob), name, output))?;
     Ok(Exit::Done)
 }
 

@@ -347,7 +347,7 @@ fn rebased(path: &str, workspace: &str) -> String {
 }
 
 /// The way from one folder to another.
-fn relative(from: &Path, to: &Path) -> String {
+pub(crate) fn relative(from: &Path, to: &Path) -> String {
     let (from, to): (Vec<_>, Vec<_>) = (from.components().collect(), to.components().collect());
     let common = from.iter().zip(&to).take_while(|(from, to)| from == to).count();
     if common == 0 {

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use mcp_model::{FileError, read_text};
 
 use self::entry::Source;
-pub(crate) use self::entry::{Entry, Origin};
+pub(crate) use self::entry::{Entry, Origin, relative};
 use self::host::{Folders, Host};
 pub(crate) use self::table::{reach, table};
 pub(crate) use self::variable::{Variable, server_name, settled, shown};

@@ -141,8 +141,33 @@ fn nothing_is_added_that_would_not_be_obeyed() {
         (&["add", "x", "--npm", "a", "--header", "A: b"], "`--env` is for those that are started"),
         (&["add", "x", "--npm", "a", "--env", "API_KEY=hunter2-hunter2"], "looks like a secret"),
         (&["add", "x", "--npm", "a", "--", "--token=ghp_0123456789abcdefghijABCDEFGHIJ012345"], "looks like a secret"),
-        (&["add", "x", "--npm", "a", "--", "--api-key", "hunter2-hunter2"], "looks like it holds a secret"),
-        (&["add", "x", "--url", "http://u:hunter2-hunter2@b/"], "looks like a secret"),
+        (
+            &["add", "x", "--npm", "a", "--", "--api-key", "hunter2-hunter2"],
+            "given to `api-key` in `args` looks like a secret",
+        ),
+        (
+            &["add", "x", "--npm", "a", "--", "--api-key", "hunter2-hunter2"],
+            "write a placeholder, `'${API_KEY}'`, in its",
+        ),
+        (
+            &["add", "x", "--npm", "a", "--", "--token=ghp_0123456789abcdefghijABCDEFGHIJ012345"],
+            "`-- '--token=${SECRET}'`",
+        ),
+        (&["add", "x", "--url", "http://u:hunter2-hunter2@b/"], "`--url 'http://u:${SECRET}@b/'`"),
+        (
+            &["add", "x", "--npm", "a", "--tools", "ghp_0123456789abcdefghijABCDEFGHIJ012345"],
+            "in `tools` looks like a secret",
+        ),
+        (&["add", "x", "--npm", "a", "--env", "=1"], "cannot be the name of a variable"),
+        (&["add", "x", "--npm", "a", "--env", ""], "cannot be the name of a variable"),
+        (&["add", "x", "--npm", "a", "--env", "A B=1"], "`A B` cannot be the name of a variable"),
+        (&["add", "x", "--npm", "a", "--env", "A=1", "--env", "A=2"], "`A` is given twice"),
+        (&["add", "x", "--npm", "a", "--tools", ""], "wants names of tools"),
+        (&["add", "x", "--npm", "a", "--tools", "b,"], "wants names of tools"),
+        (&["add", "x", "--url", "http://b", "--header", ": x"], "cannot be the name of a header"),
+        (&["add", "x", "--url", "http://b", "--header", "X Y: 1"], "`X Y` cannot be the name of a header"),
+        (&["add", "x", "--url", "http://b", "--header", "A: 1", "--header", "a: 2"], "`a` is given twice"),
+        (&["add", "x", "--url", "http://b", "--header", "hunter2"], "wants `NAME: VALUE`"),
         (&["add", "x", "--url", "http://b", "--header", "Authorization: Bearer abcdefghijklmn"], "looks like a secret"),
     ] {
         let run = project.run(arguments).exits_with(2).says(said);
@@ -175,4 +200,42 @@ fn nothing_is_added_that_would_not_be_obeyed() {
     let other = Project::empty();
     other.write(".mcp.json", "{\"mcpServers\":{}}");
     other.run(&["add", "x", "--npm", "a", "--no-sync"]).exits_with(1).says("is a file of other programs");
+}
+
+#[test]
+fn a_program_is_found_from_where_it_was_typed() {
+    let project = Project::empty();
+    project.write("mcp.toml", "[defaults]\n");
+    project.write("sub/x", "");
+    fs::copy(fixture_server(), project.path("sub/srv")).unwrap();
+    let mut add = project.command();
+    add.current_dir(project.path("sub")).args(["add", "s", "--command", "./srv"]);
+    common::Run::of(&add.output().unwrap()).exits_with(0);
+    assert!(project.read("mcp.toml").contains("command = \"sub/srv\""), "{}", project.read("mcp.toml"));
+    project.run(&["check"]).exits_with(0);
+}
+
+#[test]
+fn what_does_not_fit_is_found_before_anything_is_written() {
+    let server = fixture_server().to_str().unwrap();
+    let project = Project::empty();
+    let overrides = r#"{"format":1,"tools":{"gone":{"outputSchema":{"type":"integer"}}}}"#;
+    project.write("mcp/fx.overrides.json", overrides);
+    let run = project.run(&["add", "fx", "--command", server]).exits_with(1);
+    let run = run.says("there is no tool `gone` to override").says("= note: nothing was written");
+    assert!(!run.stderr.contains("Added"), "{}", run.stderr);
+    assert!(!project.path("mcp.toml").exists() && !project.path("mcp/fx.json").exists());
+
+    project.write("mcp.toml", "[servers.a-b]\nnpm = \"x\"\n");
+    let run = project.run(&["add", "a_b", "--npm", "x", "--no-sync"]).exits_with(1);
+    run.says("servers `a-b` and `a_b` would both be the module `a_b`");
+    assert!(!project.read("mcp.toml").contains("a_b"));
+}
+
+#[test]
+fn a_server_of_the_name_of_a_crate_hides_none() {
+    let project = Project::empty();
+    let run = project.run(&["add", "std", "--command", fixture_server().to_str().unwrap()]).exits_with(0);
+    assert!(run.stdout.contains("std_::Std::connect()"), "{}", run.stdout);
+    assert!(project.run(&["expand", "std"]).exits_with(0).stdout.contains("pub mod std_ {"));
 }

@@ -247,3 +247,51 @@ fn no_value_of_a_result_is_kept_or_shown() {
         assert!(file.contains("password"), "keys are what is learned");
     }
 }
+
+#[test]
+fn arguments_are_checked_before_anything_is_sent() {
+    let project = of("[servers.github]\ncommand = \"./is-not-started\"\n");
+    let learn = ["learn", "github", "list_issues", "--args", ARGUMENTS, "--args"];
+    for wrong in ["{}", r#"{ "owner": 5, "repo": "r" }"#] {
+        let run = project.run(&[&learn[..], &[wrong]].concat()).exits_with(2);
+        run.says("the arguments are not what the tool takes");
+    }
+    assert!(!project.path(OVERRIDES).exists());
+}
+
+#[test]
+fn what_was_answered_before_a_failure_is_learned() {
+    let project = of("[servers.fx]\ncommand = \"SERVER\"\nargs = [\"--misbehave\", \"exit-on-call\"]\n");
+    project.run(&["sync", "fx"]).exits_with(0);
+    project.write("value.json", "[1]");
+    let learn = ["learn", "fx", "good", "--from-file", "value.json", "--yes", "--args", "{}"];
+    let run = project.run(&learn);
+    assert_ne!(run.code, Some(0));
+    let run = run.says("Learned fx/").says("from 1 result").says("error: ");
+    assert_eq!(run.stderr.matches("Calling").count(), 1, "{}", run.stderr);
+    assert!(project.read("mcp/fx.overrides.json").contains("\"learnedFrom\": 1"));
+}
+
+#[test]
+fn secrets_of_the_configuration_become_no_names() {
+    const GIVEN: &str = "zorgpass991";
+    const ARGUMENT: &str = "quxtoken882";
+    let project = Project::new(
+        "[servers.s]\ncommand = \"SERVER\"\nargs = [\"--leak\", \"--token\", \"${TOK}\"]\nenv = { LEAK_TOKEN = \"${PW}\" }\n",
+    );
+    let run = |arguments: &[&str]| {
+        let mut command = project.command();
+        common::Run::of(&command.env("PW", GIVEN).env("TOK", ARGUMENT).args(arguments).output().unwrap())
+    };
+    run(&["sync", "s"]).exits_with(0);
+    project.write("value.json", &json!({ format!("of {GIVEN}"): { ARGUMENT: 1 } }).to_string());
+    let settings = r#"{ "settings": { "a": 1 } }"#;
+    let learn =
+        ["learn", "s", "save_settings", "--yes", "--from-file", "value.json", "--args", settings, "--args", settings];
+    let run = run(&learn).exits_with(0);
+    let file = project.read("mcp/s.overrides.json");
+    for text in [&run.stdout, &run.stderr, &file] {
+        assert!(!text.contains(GIVEN) && !text.contains(ARGUMENT), "{text}");
+    }
+    assert!(file.contains("additionalProperties"), "{file}");
+}

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod add;
+mod at_once;
 mod call_flags;
 mod check;
 mod checked_in;
@@ -14,8 +15,10 @@ mod diff;
 mod doctor;
 mod doors;
 mod expand;
+mod files;
 mod import;
 mod import_secrets;
+mod init;
 mod learn;
 mod list;
 mod live;

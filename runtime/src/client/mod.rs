@@ -36,7 +36,7 @@ use crate::{CallTool, ConnectError, ServerSpec};
 
 pub use handlers::{ElicitationAnswer, ElicitationRequest, Root, SamplingAnswer, SamplingRequest};
 pub use options::ClientOptions;
-pub use resolve::with_secrets;
+pub use resolve::{KnownSecrets, with_secrets};
 pub use secrets::{LocalSecrets, Or, SecretError, SecretSource};
 pub use servers::{ConnectReport, Servers};
 pub use state::{ConnectionState, StateWatch};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_model::{SecretRef, ServerConfig};
 
-use super::secrets::{SecretSource, Secrets};
+use super::secrets::SecretSource;
 use crate::observe::redact::{PrivateValues, Redactor};
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
@@ -38,6 +38,38 @@ pub async fn with_secrets(config: &ServerConfig, source: &impl SecretSource) -> 
     Ok(resolve(config, source).await?.config)
 }
 
+/// What must not be repeated of a server's configuration, as far as it is known without connecting: for those who keep
+/// something of what the server answers.
+///
+/// ```
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::{KnownSecrets, LocalSecrets};
+///
+/// # async fn run() {
+/// let server = ServerConfig::stdio("files", "file-server").args(["--token", "8d0f2a4c6e80"]);
+/// let secrets = KnownSecrets::of(&server, &LocalSecrets).await;
+/// assert!(secrets.are_in("cannot log in with 8d0f2a4c6e80"));
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct KnownSecrets {
+    redactor: Redactor,
+}
+
+impl KnownSecrets {
+    /// Those of a configuration. A placeholder without a value hides nothing.
+    pub async fn of(config: &ServerConfig, source: &impl SecretSource) -> Self {
+        Self { redactor: unresolved(config, source).await.redactor }
+    }
+
+    /// Whether one of them is in a text, in any form that servers print it in. What may as well be an ordinary word counts
+    /// as none.
+    #[must_use]
+    pub fn are_in(&self, text: &str) -> bool {
+        self.redactor.is_sure_of(text)
+    }
+}
+
 /// Asks for the value of each placeholder.
 ///
 /// # Errors
@@ -63,10 +95,10 @@ pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) 
 }
 
 /// The configuration as it is, where nobody is connected to; what can be known of its secrets is all the same.
-pub(crate) async fn unresolved(config: &ServerConfig, secrets: &Secrets) -> Resolved {
+pub(crate) async fn unresolved(config: &ServerConfig, secrets: &impl SecretSource) -> Resolved {
     let mut found = BTreeMap::new();
     for secret in config.placeholders() {
-        if let Ok(Some(value)) = secrets.get(&secret).await {
+        if let Ok(Some(value)) = secrets.secret(&secret).await {
             found.insert(secret, value);
         }
     }

@@ -68,10 +68,25 @@ impl Sample {
     /// One value.
     #[must_use]
     pub fn of(value: &Value) -> Self {
-        Self::below(value, DEEPEST)
+        Self::of_keys(value, |_| false)
     }
 
-    fn below(value: &Value, levels: usize) -> Self {
+    /// One value, of whose objects some keys are data whatever they look like: an object with one of them is one under
+    /// changing keys.
+    ///
+    /// ```
+    /// use mcp_schema::infer::Sample;
+    /// use serde_json::json;
+    ///
+    /// let seen = Sample::of_keys(&json!({ "ada": 1 }), |key| key == "ada");
+    /// assert_eq!(seen.schema(), json!({ "type": "object", "additionalProperties": { "type": "integer" } }));
+    /// ```
+    #[must_use]
+    pub fn of_keys(value: &Value, is_data: impl Fn(&str) -> bool) -> Self {
+        Self::below(value, &is_data, DEEPEST)
+    }
+
+    fn below(value: &Value, is_data: &dyn Fn(&str) -> bool, levels: usize) -> Self {
         let mut sample = Self::default();
         match value {
             Value::Null => sample.null = true,
@@ -83,12 +98,17 @@ impl Sample {
             Value::String(_) => sample.string = true,
             Value::Array(_) | Value::Object(_) if levels == 0 => return Self::anything(),
             Value::Array(items) => {
-                sample.array = Some(Box::new(Self::join(items.iter().map(|item| Self::below(item, levels - 1)))));
+                sample.array =
+                    Some(Box::new(Self::join(items.iter().map(|item| Self::below(item, is_data, levels - 1)))));
             }
             Value::Object(members) => {
-                let field = |value| Field { sample: Self::below(value, levels - 1), always: true };
-                let fields = members.iter().map(|(key, value)| (key.clone(), field(value)));
-                sample.object = Some(Object::Fields(fields.collect()).settled());
+                let values = || members.values().map(|value| Self::below(value, is_data, levels - 1));
+                sample.object = Some(if members.keys().any(|key| is_data(key)) {
+                    Object::Map(Box::new(Self::join(values())))
+                } else {
+                    let fields = members.keys().cloned().zip(values().map(|sample| Field { sample, always: true }));
+                    Object::Fields(fields.collect()).settled()
+                });
             }
         }
         sample

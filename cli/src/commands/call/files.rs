@@ -1,10 +1,11 @@
 //! Images, audio and other data of an answer, which no terminal shows, in files.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mcp_model::{printable, write_if_changed};
+use mcp_model::{FileError, printable, write_if_changed};
 use mcp_runtime::Content;
 use serde_json::Value;
 
@@ -73,24 +74,65 @@ fn size(data: &str) -> String {
     }
 }
 
-/// Writes each to a file of its own, and says where. No file that is there is overwritten.
-pub(in crate::commands) fn write<'b>(
-    blobs: impl IntoIterator<Item = Blob<'b>>,
-    name: &str,
-    folder: &Path,
-    output: &mut Output,
-) -> Result<(), Failure> {
-    for blob in blobs {
-        let Ok(bytes) = STANDARD.decode(blob.data) else {
-            output.warning(&format!("the {} of type {} is not base64, and not written", blob.kind, blob.mime_type));
-            continue;
-        };
-        let path = free(folder, name, blob.mime_type)?;
-        write_if_changed(&path, &bytes)?;
-        let (path, mime_type) = (path.display(), printable(blob.mime_type));
-        output.status("Wrote", &format!("{path} ({mime_type}, {})", size(blob.data)));
+/// The folder that files go to. It is made before anything is asked for whose answer would have no place, and is gone
+/// again where nothing came into it.
+pub(in crate::commands) struct Folder<'f> {
+    path: &'f Path,
+    is_new: bool,
+}
+
+impl<'f> Folder<'f> {
+    /// # Errors
+    /// Where there is none and none can be made.
+    pub(in crate::commands) fn prepare(path: &'f Path) -> Result<Self, Failure> {
+        let is_new = !path.exists();
+        fs::create_dir_all(path).map_err(|error| {
+            let message = match path.is_file() {
+                true => "this is a file, and has to be a folder".to_owned(),
+                false => format!("cannot make the folder: {error}"),
+            };
+            FileError::new(message).in_file(path).with_help("name another one with `-o`")
+        })?;
+        Ok(Self { path, is_new })
     }
-    Ok(())
+
+    /// Writes each to a file of its own, and says where. No file that is there is overwritten. One that cannot be written
+    /// does not keep the others from it.
+    pub(in crate::commands) fn write<'b>(
+        &self,
+        blobs: impl IntoIterator<Item = Blob<'b>>,
+        name: &str,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let mut all = Ok(());
+        for blob in blobs {
+            let Ok(bytes) = STANDARD.decode(blob.data) else {
+                output.warning(&format!("the {} of type {} is not base64, and not written", blob.kind, blob.mime_type));
+                continue;
+            };
+            let written = free(self.path, name, blob.mime_type).and_then(|path| {
+                write_if_changed(&path, &bytes)?;
+                Ok(path)
+            });
+            match written {
+                Ok(path) => {
+                    let (path, mime_type) = (path.display(), printable(blob.mime_type));
+                    output.status("Wrote", &format!("{path} ({mime_type}, {})", size(blob.data)));
+                }
+                Err(failure) => all = all.and(Err(failure)),
+            }
+        }
+        all
+    }
+}
+
+impl Drop for Folder<'_> {
+    fn drop(&mut self) {
+        if self.is_new {
+            // Only an empty one can be removed so.
+            let _ = fs::remove_dir(self.path);
+        }
+    }
 }
 
 fn free(folder: &Path, name: &str, mime_type: &str) -> Result<PathBuf, Failure> {

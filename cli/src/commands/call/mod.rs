@@ -23,7 +23,7 @@ use crate::live::{self, Patience};
 use crate::output::{Output, lines_printable};
 use crate::project;
 use progress::Shown;
-pub(super) use request::object;
+pub(super) use request::{check, object};
 use tool::Described;
 
 pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Output) -> Result<Exit, Failure> {
@@ -85,7 +85,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
             false => (flags, given),
         };
         let (flags, arguments) = request::read(flags, given, ["call", &server.name, tool]).await?;
-        request::check(&described, &arguments, output)?;
+        request::check(described.schema(), &arguments, output)?;
         if options.dry_run {
             let equivalent = equivalent(config_path, &server.name, tool, &flags.print(&arguments));
             // What cannot be shown as it is would be another command.
@@ -96,16 +96,17 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
             output.data_json(&json!({ "server": server.name, "method": "tools/call", "params": params }))?;
             return Ok(Exit::Done);
         }
+        let folder = options.output.as_deref().map(files::Folder::prepare).transpose()?;
         let result = answered(&client, tool, arguments, &patience, output).await?;
-        if let Some(folder) = &options.output {
-            files::write(result.content.iter().filter_map(files::blob), &result.tool, folder, output)?;
-        }
-        answer::print(&result, options.output.is_some(), output)?;
+        // First what cannot be had again.
+        answer::print(&result, folder.is_some(), output)?;
+        let blobs = result.content.iter().filter_map(files::blob);
+        let written = folder.map_or(Ok(()), |folder| folder.write(blobs, &result.tool, output));
         if result.is_error {
             output.error(&format!("`{}` of server `{}` answered with an error", printable(tool), server.name));
-            return Ok(Exit::ToolError);
         }
-        Ok(Exit::Done)
+        written?;
+        Ok(if result.is_error { Exit::ToolError } else { Exit::Done })
     })
     .await
 }

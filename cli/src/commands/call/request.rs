@@ -8,7 +8,6 @@ use mcp_schema::flags::{FileRef, FlagFault, Flags};
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
-use super::tool::Described;
 use crate::exit::Failure;
 use crate::flags::command_line;
 use crate::output::Output;
@@ -81,8 +80,12 @@ pub(crate) fn object(text: &str) -> Result<Map<String, Value>, Failure> {
 }
 
 /// Holds arguments against the whole of the tool's schema.
-pub(super) fn check(described: &Described, arguments: &Map<String, Value>, output: &mut Output) -> Result<(), Failure> {
-    match Validator::new(described.schema()) {
+pub(in crate::commands) fn check(
+    schema: &Value,
+    arguments: &Map<String, Value>,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    match Validator::new(schema) {
         Ok(validator) => validator
             .check(&Value::Object(arguments.clone()))
             .map_err(|violation| Failure::usage(format!("the arguments are not what the tool takes: {violation}"))),

@@ -8,11 +8,10 @@ use std::time::SystemTime;
 
 use mcp_codegen::{Bindings, ToolBinding, apply_overrides, format_types};
 use mcp_model::{
-    Config, FileError, Overrides, ServerConfig, Snapshot, ToolOverride, matches_glob, nearest, printable,
-    write_if_changed,
+    Config, FileError, Overrides, ServerConfig, Snapshot, matches_glob, nearest, printable, write_if_changed,
 };
 use mcp_runtime::middleware::ApprovalAnswer;
-use mcp_runtime::{Cassette, Client, ClientOptions, ToolResult};
+use mcp_runtime::{Cassette, Client, ClientOptions, KnownSecrets, LocalSecrets, ToolResult};
 use mcp_schema::infer::Sample;
 use serde_json::{Map, Value, json};
 
@@ -20,6 +19,7 @@ use super::source::{self, Bound};
 use crate::args;
 use crate::exit::{Exit, Failure};
 use crate::live::{self, Patience};
+use crate::lock::Lock;
 use crate::output::Output;
 use crate::project;
 use crate::report::counted;
@@ -33,10 +33,6 @@ pub(crate) struct Plan {
     bound: Bound,
     /// Of the server, without overrides.
     declared: Snapshot,
-    overrides: Overrides,
-    /// What is said of the tool already.
-    said: ToolOverride,
-    known: Sample,
     /// Results that need no call.
     results: Vec<ToolResult>,
     calls: Vec<Map<String, Value>>,
@@ -49,23 +45,25 @@ impl Plan {
         let server = config.server(&arguments.server)?.clone();
         let bound = source::of_server(&config, &server.name, None)?;
         let (_, declared) = source::load(&bound.path)?;
-        let overrides = bound.overrides.clone().unwrap_or_default();
-        let tool = Tool { server: &server, name: &arguments.tool, bound: &bound };
-        let said = overrides.tools.get(&arguments.tool).cloned().unwrap_or_default();
+        let tool = Tool { server: &server, name: &arguments.tool, path: &bound.path };
         let described = tool.find(&declared)?;
-        let known = tool.known(&said, described, arguments.replace)?;
+        tool.known(bound.overrides.as_ref(), described, arguments.replace)?;
         let results = recorded(&arguments, &server.name)?;
         let calls: Vec<_> = arguments.args.iter().map(|text| super::call::object(text)).collect::<Result<_, _>>()?;
+        let is_it = |tool: &&Value| tool.get("name").and_then(Value::as_str) == Some(&arguments.tool);
+        let mended = bound.snapshot.tools.iter().find(is_it).unwrap_or(described);
+        let schema = mended.get("inputSchema").unwrap_or(&Value::Null);
+        calls.iter().try_for_each(|call| super::call::check(schema, call, output))?;
         if !calls.is_empty() && !arguments.yes {
             tool.ask(described, calls.len())?;
         }
-        Ok(Self { config, arguments, server, bound, declared, overrides, said, known, results, calls })
+        Ok(Self { config, arguments, server, bound, declared, results, calls })
     }
 
-    /// Calls the tool, and gives what it answered.
-    async fn call(&mut self, output: &mut Output) -> Result<Vec<ToolResult>, Failure> {
+    /// Calls the tool until a call fails, and gives what it answered, and the failure.
+    async fn call(&mut self, output: &mut Output) -> (Vec<ToolResult>, Option<Failure>) {
         if self.calls.is_empty() {
-            return Ok(Vec::new());
+            return (Vec::new(), None);
         }
         let mut server = self.server.clone();
         // Whoever had to agree has.
@@ -81,9 +79,12 @@ impl Plan {
             let count = calls.len();
             for (place, arguments) in calls.into_iter().enumerate() {
                 output.status("Calling", &format!("{shown} ({} of {count})", place + 1));
-                results.push(super::call::answered(&client, &tool, arguments, &patience, output).await?);
+                match super::call::answered(&client, &tool, arguments, &patience, output).await {
+                    Ok(result) => results.push(result),
+                    Err(failure) => return (results, Some(failure)),
+                }
             }
-            Ok(results)
+            (results, None)
         };
         live::closing(client.clone(), calling).await
     }
@@ -114,7 +115,8 @@ fn recorded(arguments: &args::Learn, server: &str) -> Result<Vec<ToolResult>, Fa
 struct Tool<'a> {
     server: &'a ServerConfig,
     name: &'a str,
-    bound: &'a Bound,
+    /// Of its snapshot.
+    path: &'a Path,
 }
 
 impl Tool<'_> {
@@ -132,7 +134,7 @@ impl Tool<'_> {
                 Some(near) => format!("did you mean `{}`?", printable(near)),
                 None => format!("`mcp-bindgen list {}` shows its tools", self.server.name),
             };
-            return Err(FileError::new(message).in_file(&self.bound.path).with_help(help).into());
+            return Err(FileError::new(message).in_file(self.path).with_help(help).into());
         };
         if !self.server.selects(self.name) {
             return Err(self.refused(
@@ -144,7 +146,10 @@ impl Tool<'_> {
     }
 
     /// What was learned before. Nothing that a person or the server has said is replaced.
-    fn known(&self, said: &ToolOverride, declared: &Value, replace: bool) -> Result<Sample, Failure> {
+    fn known(&self, overrides: Option<&Overrides>, declared: &Value, replace: bool) -> Result<Sample, Failure> {
+        let Some(said) = overrides.and_then(|overrides| overrides.tools.get(self.name)) else {
+            return self.undeclared(declared, replace);
+        };
         match (&said.output_schema, said.learned_from) {
             (Some(schema), Some(_)) => Sample::of_schema(schema).ok_or_else(|| {
                 self.refused(
@@ -160,11 +165,18 @@ impl Tool<'_> {
                 "has an `outputSchema` of the server's that the overrides patch by hand",
                 "remove the patch of it to learn one",
             )),
-            (None, _) if !replace && declared.get("outputSchema").is_some_and(Value::is_object) => {
-                Err(self.refused("declares an `outputSchema` itself", "`--replace` puts what is learned in its place"))
-            }
-            (None, _) => Ok(Sample::default()),
+            (None, _) => self.undeclared(declared, replace),
         }
+    }
+
+    /// Nothing, where the server says nothing itself.
+    fn undeclared(&self, declared: &Value, replace: bool) -> Result<Sample, Failure> {
+        if !replace && declared.get("outputSchema").is_some_and(Value::is_object) {
+            return Err(
+                self.refused("declares an `outputSchema` itself", "`--replace` puts what is learned in its place")
+            );
+        }
+        Ok(Sample::default())
     }
 
     /// Whether it may be called, of whoever sits at the terminal.
@@ -188,9 +200,23 @@ impl Tool<'_> {
 }
 
 pub(crate) async fn run(mut plan: Plan, output: &mut Output) -> Result<Exit, Failure> {
-    let called = plan.call(output).await?;
+    let (called, failure) = plan.call(output).await;
     let mut results = std::mem::take(&mut plan.results);
     results.extend(called);
+    match failure {
+        Some(failure) if results.is_empty() => return Err(failure),
+        // What was answered before is not to be asked for again.
+        Some(failure) => {
+            let exit = failure.exit;
+            output.error(&failure.message);
+            learned(plan, results, output).await?;
+            Ok(exit)
+        }
+        None => learned(plan, results, output).await,
+    }
+}
+
+async fn learned(plan: Plan, mut results: Vec<ToolResult>, output: &mut Output) -> Result<Exit, Failure> {
     let all = results.len();
     results.retain(|result| !result.is_error && !result.needs_input());
     let failed = all - results.len();
@@ -201,24 +227,30 @@ pub(crate) async fn run(mut plan: Plan, output: &mut Output) -> Result<Exit, Fai
         let message = "there is nothing to learn: every result is an error".to_owned();
         return Err(Failure { exit: Exit::ToolError, message });
     }
-    let values = values::of(&results, &plan.known)?;
+    let secrets = KnownSecrets::of(&plan.server, &LocalSecrets).await;
+    put(plan, &results, &secrets, output)
+}
+
+/// Writes what was learned, and shows what it gives. What others wrote while the tool was called stays.
+fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut Output) -> Result<Exit, Failure> {
+    let Plan { mut bound, arguments, declared, server, .. } = plan;
+    let path = Overrides::beside(&bound.path);
+    let lock = if arguments.dry_run { None } else { Some(Lock::of(&bound.path)?) };
+    let mut overrides = Overrides::load_beside(&bound.path)?.unwrap_or_default();
+    let tool = Tool { server: &server, name: &arguments.tool, path: &bound.path };
+    let mut sample = tool.known(Some(&overrides), tool.find(&declared)?, arguments.replace)?;
+    let values = values::of(results, &sample, secrets)?;
     if values.empty > 0 {
         let results = counted(values.empty, "result");
         output.warning(&format!("{results} without structured content and text: there is no value to learn from"));
     }
-    let mut sample = plan.known.clone();
     sample.merge(&values.sample);
-    put(plan, &sample, values.count, output)
-}
-
-/// Writes what was learned, and shows what it gives.
-fn put(plan: Plan, sample: &Sample, count: u64, output: &mut Output) -> Result<Exit, Failure> {
-    let Plan { mut said, mut overrides, mut bound, arguments, declared, server, .. } = plan;
+    let count = values.count;
+    let mut said = overrides.tools.get(&arguments.tool).cloned().unwrap_or_default();
     let learned_from = said.learned_from.unwrap_or_default().saturating_add(count);
     said.output_schema = Some(sample.schema());
     said.learned_from = Some(learned_from);
     overrides.put(&arguments.tool, said);
-    let path = Overrides::beside(&bound.path);
     bound.snapshot = apply_overrides(&declared, &overrides).map_err(source::misfits)?;
     let (binding, types) = types(&bound, &arguments.tool)?;
     let text = overrides.source();
@@ -231,6 +263,7 @@ fn put(plan: Plan, sample: &Sample, count: u64, output: &mut Output) -> Result<E
     if is_new && status == "written" {
         touch(&bound.path);
     }
+    drop(lock);
     let shown = format!("{}/{}", server.name, printable(&arguments.tool));
     let (results, is_first) = (if count == 1 { "result" } else { "results" }, learned_from == count);
     let from =

@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use mcp_model::{FileError, printable, read_text};
-use mcp_runtime::{Content, ToolResult};
+use mcp_runtime::{Content, KnownSecrets, ToolResult};
 use mcp_schema::infer::Sample;
 use serde_json::{Map, Value, json};
 
 use crate::exit::Failure;
+
+/// What recordings have in the place of a secret.
+const REDACTED: &str = "[redacted]";
 
 /// What one result holds.
 enum Held {
@@ -30,9 +33,10 @@ pub(super) struct Values {
     pub(super) empty: usize,
 }
 
-/// What results hold that are no errors. A server that answers a list in blocks answers a list of one in one block: where
+/// What results hold that are no errors; keys that hold a secret are no names of fields. A server that answers a list in blocks answers a list of one in one block: where
 /// some result has several blocks, or a list is `known`, one block that is no list is the item of one.
-pub(super) fn of(results: &[ToolResult], known: &Sample) -> Result<Values, Failure> {
+pub(super) fn of(results: &[ToolResult], known: &Sample, secrets: &KnownSecrets) -> Result<Values, Failure> {
+    let is_data = |key: &str| secrets.are_in(key) || key.contains(REDACTED);
     let held: Vec<Held> = results.iter().map(held).collect();
     let is_known = known.schema().get("type").is_some_and(|kind| kind == "array");
     let is_list = is_known || held.iter().any(|held| matches!(held, Held::Blocks(_)));
@@ -55,7 +59,7 @@ pub(super) fn of(results: &[ToolResult], known: &Sample) -> Result<Values, Failu
                 continue;
             }
         };
-        values.sample.merge(&Sample::of(&value));
+        values.sample.merge(&Sample::of_keys(&value, is_data));
         values.count += 1;
     }
     Ok(values)
@@ -115,6 +119,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use mcp_model::ServerConfig;
+    use mcp_runtime::LocalSecrets;
 
     fn text(texts: &[&str]) -> ToolResult {
         let blocks: Vec<Value> = texts.iter().map(|text| json!({ "type": "text", "text": text })).collect();
@@ -122,7 +128,20 @@ mod tests {
     }
 
     fn schema(results: &[ToolResult]) -> Value {
-        of(results, &Sample::default()).unwrap().sample.schema()
+        of(results, &Sample::default(), &secrets()).unwrap().sample.schema()
+    }
+
+    fn secrets() -> KnownSecrets {
+        let server = ServerConfig::stdio("s", "server").args(["--token", "8d0f2a4c6e80"]);
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(KnownSecrets::of(&server, &LocalSecrets))
+    }
+
+    #[test]
+    fn keys_with_secrets_are_no_names() {
+        let map = json!({ "type": "object", "additionalProperties": { "type": "integer" } });
+        assert_eq!(schema(&[text(&[r#"{ "x 8d0f2a4c6e80": 1, "y": 2 }"#])]), map);
+        assert_eq!(schema(&[text(&[r#"{ "of [redacted]": 1 }"#])]), map);
     }
 
     #[test]
@@ -140,12 +159,12 @@ mod tests {
         assert_eq!(schema(&[text(&["9"]), text(&["[7, 8]"])]), json!({ "anyOf": [integer, list] }));
         assert_eq!(schema(&[text(&["[", "7]"])]), list);
         assert_eq!(schema(&[text(&["None."]), text(&["7"])]), json!({ "anyOf": [integer, { "type": "string" }] }));
-        assert!(of(&[text(&["None."])], &Sample::default()).is_err());
+        assert!(of(&[text(&["None."])], &Sample::default(), &secrets()).is_err());
     }
 
     #[test]
     fn results_without_a_value_are_counted() {
-        let values = of(&[text(&[]), text(&["7"])], &Sample::of(&json!([1]))).unwrap();
+        let values = of(&[text(&[]), text(&["7"])], &Sample::of(&json!([1])), &secrets()).unwrap();
         assert_eq!((values.count, values.empty), (1, 1));
         assert_eq!(
             values.sample.schema(),

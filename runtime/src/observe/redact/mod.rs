@@ -94,6 +94,11 @@ impl Redactor {
         matches!(self.text(text), Cow::Owned(_))
     }
 
+    /// Whether there is something in a text that is surely a secret.
+    pub(crate) fn is_sure_of(&self, text: &str) -> bool {
+        self.known().is_some_and(|known| matches!(without(text, &known.sure, usize::MAX), Cow::Owned(_)))
+    }
+
     /// What a message shows of a stranger's text: no secrets, nothing that commands a terminal or turns writing around,
     /// and so many characters. Lines stay lines.
     pub(crate) fn shown(&self, text: &str, longest: usize) -> String {

@@ -1,0 +1,74 @@
+//! One run at a time for files that are read, changed and written back.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fs4::TryLockError;
+
+use crate::exit::Failure;
+
+/// Others read and write a file in less.
+const PATIENCE: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The files of a folder, which no other run changes until this is dropped or its process ends.
+pub(crate) struct Lock {
+    /// None on file systems without locks, where several runs at once are up to chance.
+    _held: Option<File>,
+}
+
+impl Lock {
+    /// Waits for the folder that a file is in, behind links; it is made where it is not there.
+    ///
+    /// # Errors
+    /// Where another program keeps the folder for itself.
+    pub(crate) fn of(file: &Path) -> Result<Self, Failure> {
+        let file = fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
+        let folder = match file.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        // Where it cannot be made, or be opened, writing says so.
+        let Ok(held) = fs::create_dir_all(folder).and_then(|()| opened(folder)) else {
+            return Ok(Self { _held: None });
+        };
+        let begun = Instant::now();
+        loop {
+            match fs4::FileExt::try_lock(&held) {
+                Ok(()) => return Ok(Self { _held: Some(held) }),
+                Err(TryLockError::Error(_)) => return Ok(Self { _held: None }),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) => return Err(kept(folder)),
+            }
+        }
+    }
+}
+
+/// What the lock is on: the folder itself, so that nothing new lies in it.
+#[cfg(unix)]
+fn opened(folder: &Path) -> io::Result<File> {
+    File::open(folder)
+}
+
+/// What the lock is on: a file of the user's, for folders cannot be locked.
+#[cfg(not(unix))]
+fn opened(folder: &Path) -> io::Result<File> {
+    use sha2::{Digest, Sha256};
+
+    let folder = fs::canonicalize(folder)?;
+    let digest = Sha256::digest(folder.as_os_str().as_encoded_bytes());
+    let digest: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let path = std::env::temp_dir().join(format!("mcp-bindgen-{digest}.lock"));
+    File::options().create(true).truncate(false).write(true).open(path)
+}
+
+fn kept(folder: &Path) -> Failure {
+    let folder = folder.display();
+    Failure::new(format!(
+        "another program has kept the folder `{folder}` locked for {} seconds\n  = help: end it, and run this once more\n  = note: nothing was written",
+        PATIENCE.as_secs()
+    ))
+}

@@ -1,0 +1,80 @@
+//! `init`: what is there is kept, and what is in force stays so.
+
+use crate::common;
+
+use std::fs;
+
+use common::{Project, Run};
+
+fn init_in(project: &Project, folder: &str) -> Run {
+    fs::create_dir_all(project.path(folder)).unwrap();
+    let output = project.command().current_dir(project.path(folder)).args(["init", "--no-dependency"]).output();
+    Run::of(&output.unwrap()).exits_with(0)
+}
+
+#[test]
+fn servers_that_are_in_force_stay_so() {
+    let project = Project::new("[servers.fx]\ncommand = \"SERVER\"\n");
+    let kept = init_in(&project, "sub");
+    assert!(kept.stderr.contains("Kept ") && !project.path("sub/mcp.toml").exists(), "{}", kept.stderr);
+
+    let hosts = Project::empty();
+    hosts.write(".mcp.json", r#"{ "mcpServers": { "x": { "command": "y" } } }"#);
+    init_in(&hosts, "").says("Kept .mcp.json").says("Next mcp-bindgen import --from .mcp.json");
+    assert!(!hosts.path("mcp.toml").exists() && hosts.path("mcp").is_dir());
+
+    let workspace = Project::empty();
+    workspace.write("Cargo.toml", "[workspace]\nmembers = [\"a\"]\n");
+    workspace.write("a/Cargo.toml", "[package]\nname = \"a\"\nedition = \"2024\"\n");
+    workspace.write("a/src/lib.rs", "");
+    workspace.write("a/mcp.toml", "# the member's\n");
+    init_in(&workspace, "a").says("Kept mcp.toml");
+    assert!(!workspace.path("mcp.toml").exists() && workspace.path("a/mcp").is_dir());
+    fs::remove_file(workspace.path("a/mcp.toml")).unwrap();
+    init_in(&workspace, "a");
+    assert!(workspace.path("mcp.toml").exists());
+}
+
+#[test]
+fn attributes_are_of_the_folder_that_snapshots_go_to() {
+    let project = Project::empty();
+    project.write("mcp.toml", "[defaults]\nsnapshots = \"my snaps\"\n");
+    let other = "# not \"my snaps/*.json\" text eol=lf\r\n*.png binary";
+    project.write(".gitattributes", other);
+    init_in(&project, "");
+    let rule = "\"my snaps/*.json\" text eol=lf";
+    assert_eq!(project.read(".gitattributes"), format!("{other}\r\n{rule}\r\n"));
+    assert!(project.path("my snaps").is_dir() && !project.path("mcp").exists());
+    init_in(&project, "").says("Kept .gitattributes");
+    for (folder, rule) in [(".", Some("/*.json text eol=lf\n")), ("../elsewhere", None)] {
+        let project = Project::empty();
+        project.write("sub/mcp.toml", &format!("[defaults]\nsnapshots = \"{folder}\"\n"));
+        init_in(&project, "sub");
+        assert_eq!(fs::read_to_string(project.path("sub/.gitattributes")).ok().as_deref(), rule);
+    }
+
+    let project = Project::empty();
+    mcp_model::write_if_changed(&project.path(".gitattributes"), b"\xff").unwrap();
+    project.run(&["init"]).exits_with(1).says("the file is not UTF-8 text").says(" --> .gitattributes:1:1");
+    assert!(!project.path("mcp.toml").exists(), "nothing is half done");
+}
+
+#[test]
+fn what_is_asked_for_is_done_or_refused() {
+    let project = Project::empty();
+    project.run(&["init", "--config", "x.json"]).exits_with(2).says("is a file of other programs");
+    project.run(&["init", "--path", "/nonexistent"]).exits_with(2).says("there is no crate here");
+    assert_eq!(fs::read_dir(project.path("")).unwrap().count(), 0);
+
+    let library = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    project.write("Cargo.toml", "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n");
+    project.write("src/lib.rs", "");
+    let quiet = project.run(&["init", "-q", "--path", library]).exits_with(0);
+    assert_eq!(quiet.stderr, "");
+    let manifest = project.read("Cargo.toml");
+    project.write("Cargo.toml", &manifest.replace("mcp-bindgen = { ", "mcp = { package = \"mcp-bindgen\", "));
+    let renamed = project.read("Cargo.toml");
+    assert_ne!(renamed, manifest);
+    project.run(&["init", "--path", library]).exits_with(0).says("Kept the dependency `mcp`");
+    assert_eq!(project.read("Cargo.toml"), renamed);
+}
