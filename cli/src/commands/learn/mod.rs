@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use super::source::{self, Bound};
 use crate::args;
 use crate::exit::{Exit, Failure};
-use crate::live;
+use crate::live::{self, Patience};
 use crate::lock::Lock;
 use crate::output::Output;
 use crate::project;
@@ -67,11 +67,9 @@ impl Plan {
         }
         let mut server = self.server.clone();
         // Whoever had to agree has.
-        let mut options = ClientOptions::new().on_approval(|_| async { ApprovalAnswer::Approve });
-        if let Some(timeout) = self.arguments.timeout {
-            server.timeout = Some(timeout);
-            options = options.max_total_timeout(timeout);
-        }
+        let options = ClientOptions::new().on_approval(|_| async { ApprovalAnswer::Approve });
+        server.timeout = self.arguments.timeout.or(server.timeout);
+        let patience = Patience::new(self.arguments.timeout);
         let client = Client::for_snapshot(&self.config, &server, Some(&self.declared), options);
         let shown = format!("{}/{}", server.name, printable(&self.arguments.tool));
         let tool = self.arguments.tool.clone();
@@ -81,7 +79,7 @@ impl Plan {
             let count = calls.len();
             for (place, arguments) in calls.into_iter().enumerate() {
                 output.status("Calling", &format!("{shown} ({} of {count})", place + 1));
-                match super::call::answered(&client, &tool, arguments, output).await {
+                match super::call::answered(&client, &tool, arguments, &patience, output).await {
                     Ok(result) => results.push(result),
                     Err(failure) => return (results, Some(failure)),
                 }
