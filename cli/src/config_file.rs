@@ -219,8 +219,9 @@ mod tests {
             new,
             "[servers.a]\r\nnpm = \"x\"\nargs = [\"\"\"\nmulti\r\nline\"\"\"]\n\n[servers.b]\nnpm = \"pkg\"\n# end"
         );
+        // A new header has what toml_edit knows of the first one.
         let text = "[servers . \"a\"]\nnpm = 'x'\n[ servers.b ]\nnpm = 'y'";
-        assert_eq!(added(text, "c").unwrap(), format!("{text}\n\n[servers.c]\nnpm = \"pkg\"\n"));
+        assert_eq!(added(text, "c").unwrap(), format!("{text}\n\n[servers .c]\nnpm = \"pkg\"\n"));
         let dotted = "a.x = 1\nb = 2\na.y = 3\n";
         let new = added(dotted, "c").unwrap();
         assert_eq!(new.parse::<DocumentMut>().unwrap()["a"]["y"].as_integer(), Some(3), "{new}");

@@ -9,6 +9,7 @@ use mcp_model::{Config, SecretRef, ServerConfig, Transport, nearest, printable};
 use serde_json::{Value, json};
 use toml_edit::{DocumentMut, Item, Table};
 
+use super::faults::shared_module;
 use crate::args;
 use crate::config_file::ConfigFile;
 use crate::exit::{Exit, Failure};
@@ -295,6 +296,9 @@ fn checked(file: &ConfigFile, taken: &[Taken<'_>]) -> Result<(), Failure> {
     // All that it warns of in a server are secrets that are written out.
     let warned: BTreeSet<&str> = config.warnings.iter().filter_map(|warning| warning.server.as_deref()).collect();
     for Taken { server, .. } in taken.iter().filter(|taken| !taken.is_kept) {
+        if let Some(error) = shared_module(&config, &server.name) {
+            return Err(Failure::new(format!("{error}\n  = note: nothing was written")));
+        }
         let mut read = config.server(&server.name)?.clone();
         read.folder.clone_from(&server.folder);
         if read != *server || warned.contains(server.name.as_str()) {

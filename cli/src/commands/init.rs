@@ -25,7 +25,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Outpu
     // Two at once would each write what the other has not seen.
     let lock = Lock::of(&path)?;
     let root = path.parent().unwrap_or(&here).to_owned();
-    let folder = snapshots(&path)?;
+    let folder = snapshots(&project::seen_from(&path, &here))?;
     let snapshots = root.join(&folder);
     // First of all: where it cannot be done, nothing is.
     if snapshots.is_file() {

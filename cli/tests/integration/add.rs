@@ -229,7 +229,11 @@ fn what_does_not_fit_is_found_before_anything_is_written() {
     project.write("mcp.toml", "[servers.a-b]\nnpm = \"x\"\n");
     let run = project.run(&["add", "a_b", "--npm", "x", "--no-sync"]).exits_with(1);
     run.says("servers `a-b` and `a_b` would both be the module `a_b`");
-    assert!(!project.read("mcp.toml").contains("a_b"));
+    project.write("host.json", r#"{ "mcpServers": { "a_b": { "command": "y" } } }"#);
+    let run = project.run(&["import", "--from", "host.json", "--all"]).exits_with(1);
+    run.says("would both be the module `a_b`").says("= note: nothing was written");
+    project.run(&["import", "--from", "host.json", "a_b=c"]).exits_with(0);
+    assert!(!project.read("mcp.toml").contains("a_b"), "{}", project.read("mcp.toml"));
 }
 
 #[test]

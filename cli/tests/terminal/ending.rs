@@ -78,7 +78,7 @@ fn whoever_is_asked_can_leave_and_nothing_has_happened() {
     for (words, question) in [
         (&["call", "s", "make_report"][..], "Call it? [y/N]"),
         (&["call", "s", "echo_arguments", "-i"], "text (<STRING>, required):"),
-        (&["learn", "s", "save_settings", "--args", "{}"], "[y/N]"),
+        (&["learn", "s", "save_settings", "--args", r#"{"settings":{}}"#], "[y/N]"),
         (&["import", "--from", "servers.json"], "or nothing for none:"),
     ] {
         for (how, code) in [("\u{3}", 130), ("TERM", 143), ("HUP", 129)] {

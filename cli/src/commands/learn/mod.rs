@@ -204,7 +204,7 @@ pub(crate) async fn run(mut plan: Plan, output: &mut Output) -> Result<Exit, Fai
     let mut results = std::mem::take(&mut plan.results);
     results.extend(called);
     match failure {
-        Some(failure) if results.is_empty() => return Err(failure),
+        Some(failure) if results.is_empty() => Err(failure),
         // What was answered before is not to be asked for again.
         Some(failure) => {
             let exit = failure.exit;
