@@ -35,7 +35,9 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
             exits.push(Exit::Failed);
         }
     }
-    if !output.is_text() || wanted.output.is_some() {
+    // A list of nothing does not say that something failed; what ends the program does.
+    let is_failure = output.json() && servers.is_empty() && !exits.is_empty();
+    if !is_failure && (!output.is_text() || wanted.output.is_some()) {
         print(&servers, wanted.output.as_deref(), output)?;
     }
     Ok(Exit::of_all(exits))

@@ -215,3 +215,11 @@ fn servers_are_listed_by_name_and_formats_refused_that_it_has_not() {
     project.run(&["list", "--format", "github"]).exits_with(2).says("it has `text`, `json`, `markdown`, `html`");
     project.run(&["list", "--shapes", "--format", "html"]).exits_with(2);
 }
+
+#[test]
+fn a_list_of_nothing_says_why_in_json_too() {
+    let project = Project::empty();
+    project.write("mcp.toml", "[servers.a]\ncommand = \"x\"\n");
+    let failed = project.run(&["list", "--format", "json"]).exits_with(1).json();
+    assert!(failed["errors"][0].as_str().unwrap().starts_with("server `a` has no snapshot"), "{failed}");
+}
