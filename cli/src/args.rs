@@ -288,6 +288,9 @@ pub(crate) struct Expand {
     /// What names begin with; by default what the configuration says, or the server's name.
     #[arg(long, value_name = "PREFIX")]
     pub(crate) prefix: Option<String>,
+    /// Have names begin with nothing.
+    #[arg(long, conflicts_with = "prefix")]
+    pub(crate) no_prefix: bool,
 }
 
 #[derive(Debug, Args)]

@@ -98,13 +98,6 @@ impl Output {
         }
     }
 
-    /// What mends the things that were said to be wrong before.
-    pub(crate) fn help(&mut self, text: &str) {
-        if !self.is_quiet {
-            self.remark("", "", &format!("  = help: {}", lines_printable(text)));
-        }
-    }
-
     pub(crate) fn warning(&mut self, text: &str) {
         if !self.is_quiet {
             self.remark(YELLOW, "warning", &format!(": {}", lines_printable(text)));
@@ -134,6 +127,11 @@ impl Output {
         if self.json() {
             self.errors.extend(text.split("\nerror: ").map(str::to_owned));
         }
+    }
+
+    /// What was said to be wrong, where somebody wants it as JSON.
+    pub(crate) fn errors(&self) -> &[String] {
+        &self.errors
     }
 
     /// Whether somebody watches the remarks as they come.
