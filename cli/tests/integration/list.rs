@@ -237,6 +237,14 @@ fn servers_are_listed_by_name_and_formats_refused_that_it_has_not() {
 }
 
 #[test]
+fn a_list_of_nothing_says_why_in_json_too() {
+    let project = Project::empty();
+    project.write("mcp.toml", "[servers.a]\ncommand = \"x\"\n");
+    let failed = project.run(&["list", "--format", "json"]).exits_with(1).json();
+    assert!(failed["errors"][0].as_str().unwrap().starts_with("server `a` has no snapshot"), "{failed}");
+}
+
+#[test]
 fn a_file_is_replaced_by_what_was_asked_for_or_not_at_all() {
     let project = project("");
     for (format, file) in [("html", "page.html"), ("json", "list.json"), ("text", "list.txt"), ("markdown", "list.md")]
