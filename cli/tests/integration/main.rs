@@ -15,6 +15,7 @@ mod doctor;
 mod doors;
 mod expand;
 mod import;
+mod import_secrets;
 mod learn;
 mod list;
 mod live;
