@@ -40,6 +40,7 @@ fn list_names_the_bindings() {
     assert_eq!(
         first,
         json!({
+            "kind": "tool",
             "server": "gh",
             "tool": "create-issue",
             "prefixed": "gh_create_issue",
@@ -93,6 +94,7 @@ fn list_names_the_bindings_of_prompts_and_resource_templates() {
     assert_eq!(
         half,
         json!({
+            "kind": "prompt",
             "server": "gh",
             "prompt": "half",
             "module": "gh",
