@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod add;
+mod base;
 mod call_flags;
 mod check;
 mod checked_in;
