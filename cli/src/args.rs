@@ -288,6 +288,9 @@ pub(crate) struct Expand {
     /// What names begin with; by default what the configuration says, or the server's name.
     #[arg(long, value_name = "PREFIX")]
     pub(crate) prefix: Option<String>,
+    /// Have names begin with nothing.
+    #[arg(long, conflicts_with = "prefix")]
+    pub(crate) no_prefix: bool,
 }
 
 #[derive(Debug, Args)]
@@ -316,7 +319,7 @@ pub(crate) struct Call {
 /// What `call` takes before the tool's name and behind it.
 #[derive(Debug, Default, Args)]
 pub(crate) struct CallOptions {
-    /// How long to wait for the answer: `500ms`, `30s`, `2m`; by default what the configuration says, or 30s.
+    /// How long all of it may take, connecting included: `500ms`, `30s`, `2m`; by default what the configuration says.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Approve the call of a tool that the configuration wants approved.
@@ -341,7 +344,7 @@ pub(crate) struct Behind<O: Args> {
     pub(crate) config: Option<PathBuf>,
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
@@ -378,7 +381,7 @@ pub(crate) struct Learn {
     /// Show the type and write nothing; `--args` calls the tool all the same.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// How long to wait for each answer: `500ms`, `30s`, `2m`; by default what the configuration says, or 30s.
+    /// How long each call may take, connecting included: `500ms`, `30s`, `2m`; by default what the configuration says.
     #[arg(long, value_name = "DURATION", value_parser = duration, requires = "args")]
     pub(crate) timeout: Option<Duration>,
     /// Call a tool that does not say that it only reads, or that the configuration wants approved.
@@ -462,7 +465,7 @@ pub(crate) struct Run {
     /// Take the template for one that is no file of this machine, as with `-`.
     #[arg(long)]
     pub(crate) remote: bool,
-    /// How long to wait for the answer of each call: `500ms`, `30s`, `2m`; by default what the configuration says, or 30s.
+    /// How long each call may take, connecting included: `500ms`, `30s`, `2m`; by default what the configuration says.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Approve the calls of tools that the configuration wants approved.

@@ -4,7 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use mcp_model::FileError;
-use mcp_runtime::{CallError, ConnectError, ConnectErrorKind};
+use mcp_runtime::{CallError, ConnectError, ConnectErrorKind, Dispatched};
 
 /// The exit codes. 2 is for wrong usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl From<ConnectError> for Failure {
             ConnectErrorKind::Config | ConnectErrorKind::Unsupported => Exit::Failed,
             _ => Exit::NotConnected,
         };
-        Self { exit, message: error.to_string() }
+        Self { exit, message: in_our_words(&error.to_string()) }
     }
 }
 
@@ -88,11 +88,18 @@ impl From<CallError> for Failure {
     fn from(error: CallError) -> Self {
         let exit = match error {
             CallError::NotConnected { .. } | CallError::Transport { .. } => Exit::NotConnected,
+            // All that a call waits for before it is sent is the connection.
+            CallError::Timeout { dispatched: Dispatched::No, .. } => Exit::NotConnected,
             CallError::Tool(_) => Exit::ToolError,
             _ => Exit::Failed,
         };
-        Self { exit, message: error.to_string() }
+        Self { exit, message: in_our_words(&error.to_string()) }
     }
+}
+
+/// Without what a program would write for OAuth: there is none of it here.
+fn in_our_words(message: &str) -> String {
+    message.replace(", or give the client OAuth (`ClientOptions::authorization`, feature `auth`)", "")
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mcp_model::{Config, ServerConfig, Snapshot};
-use mcp_runtime::{CallError, Client, ClientOptions, ConnectError, ConnectErrorKind};
+use mcp_runtime::{CallError, CallOptions, Client, ClientOptions, ConnectError, ConnectErrorKind};
 use tokio::task::JoinSet;
 
 use crate::exit::{Exit, Failure};
@@ -24,6 +24,74 @@ pub(crate) async fn closing<T>(client: Client, result: impl Future<Output = T>) 
     let result = result.await;
     client.close().await;
     result
+}
+
+/// The time that somebody gives for all that is asked of a server, connecting included. What is asked of people on the
+/// terminal is not counted.
+pub(crate) struct Patience {
+    limit: Option<Duration>,
+    spent: Duration,
+}
+
+impl Patience {
+    /// Without a limit each request has the time that the configuration gives it.
+    pub(crate) fn new(limit: Option<Duration>) -> Self {
+        Self { limit, spent: Duration::ZERO }
+    }
+
+    /// Asks what a server offers.
+    pub(crate) async fn ask<T>(
+        &mut self,
+        client: &Client,
+        asked: impl Future<Output = Result<T, ConnectError>>,
+    ) -> Result<T, Failure> {
+        let left = self.left();
+        let answer = async {
+            match left {
+                Some(left) => tokio::time::timeout(left, asked).await,
+                None => Ok(asked.await),
+            }
+        };
+        match self.spend(answer).await {
+            Ok(answer) => answer.map_err(|error| failure(error, client.config())),
+            Err(_) => {
+                let message = format!(
+                    "{}: no answer within {:?}\n  = help: where it needs longer, give it more with `--timeout`",
+                    client.name(),
+                    self.limit.unwrap_or_default()
+                );
+                Err(Failure { exit: Exit::NotConnected, message })
+            }
+        }
+    }
+
+    /// Waits for something, which takes of the time.
+    pub(crate) async fn spend<T>(&mut self, work: impl Future<Output = T>) -> T {
+        let began = Instant::now();
+        let done = work.await;
+        self.spent += began.elapsed();
+        done
+    }
+
+    /// What is left of it, for the request that it was all about.
+    pub(crate) fn options(&self) -> CallOptions {
+        self.left().map_or_else(CallOptions::new, |left| CallOptions::new().timeout(left))
+    }
+
+    /// A failed request; one that was late is said to have had all of the time.
+    pub(crate) fn failure(&self, error: CallError, server: &ServerConfig) -> Failure {
+        match (error, self.limit) {
+            (CallError::Timeout { server: name, tool, dispatched, .. }, Some(limit)) => {
+                call_failure(CallError::timeout(name, tool, limit, dispatched), server)
+            }
+            (error, _) => call_failure(error, server),
+        }
+    }
+
+    fn left(&self) -> Option<Duration> {
+        let left = self.limit?.saturating_sub(self.spent);
+        Some(left.max(Duration::from_millis(1)))
+    }
 }
 
 /// A server, and what was asked of it.
@@ -92,7 +160,7 @@ pub(crate) fn unconfigured_failure(error: ConnectError, server: &ServerConfig) -
 }
 
 /// A failed request; where the connection failed, as that.
-pub(crate) fn call_failure(error: CallError, server: &ServerConfig) -> Failure {
+fn call_failure(error: CallError, server: &ServerConfig) -> Failure {
     if let CallError::NotConnected { source: Some(cause), .. } = &error
         && let Some(error) = cause.downcast_ref::<ConnectError>()
     {

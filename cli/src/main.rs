@@ -37,7 +37,7 @@ fn main() -> ExitCode {
     let understood = Arguments::command().color(Colour::said()).try_get_matches();
     let arguments = match understood.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
-        Err(error) => return usage::ended(&error),
+        Err(error) => return usage::ended(error),
     };
     let mut output = Output::standard(&arguments);
     trace::begin(arguments.verbose);

@@ -25,6 +25,7 @@ pub(crate) struct Output {
     data_on_terminal: bool,
     colours: bool,
     is_quiet: bool,
+    is_verbose: bool,
     /// Whether something was printed as a result.
     has_data: bool,
     /// What was said to be wrong, for who reads no remarks.
@@ -50,6 +51,7 @@ impl Output {
             is_obeyed: is_obeyed(),
             colours: has_colours(arguments.color),
             is_quiet: arguments.quiet,
+            is_verbose: arguments.verbose > 0,
             has_data: false,
             errors: Vec::new(),
             is_taken: matches!(&arguments.command, Command::Serve(serve) if serve.http.is_none()),
@@ -96,13 +98,6 @@ impl Output {
         }
     }
 
-    /// What mends the things that were said to be wrong before.
-    pub(crate) fn help(&mut self, text: &str) {
-        if !self.is_quiet {
-            self.remark("", "", &format!("  = help: {}", lines_printable(text)));
-        }
-    }
-
     pub(crate) fn warning(&mut self, text: &str) {
         if !self.is_quiet {
             self.remark(YELLOW, "warning", &format!(": {}", lines_printable(text)));
@@ -134,6 +129,11 @@ impl Output {
         }
     }
 
+    /// What was said to be wrong, where somebody wants it as JSON.
+    pub(crate) fn errors(&self) -> &[String] {
+        &self.errors
+    }
+
     /// Whether somebody watches the remarks as they come.
     pub(crate) fn is_watched(&self) -> bool {
         self.bars.is_some()
@@ -153,15 +153,20 @@ impl Output {
         }
     }
 
-    /// Says less, or in other colours, from now on.
-    pub(crate) fn changes(&mut self, quiet: bool, colour: Option<Colour>) {
+    /// Says less, or more, or in other colours, from now on.
+    pub(crate) fn changes(&mut self, quiet: bool, verbosity: u8, colour: Option<Colour>) -> Result<(), Failure> {
         self.is_quiet |= quiet;
-        if self.is_quiet {
+        self.is_verbose |= verbosity > 0;
+        if self.is_quiet && self.is_verbose {
+            return Err(Failure::usage("`--quiet` cannot be used with `--verbose`"));
+        }
+        if self.is_quiet || self.is_verbose {
             self.bars = None;
         }
         if let Some(colour) = colour {
             self.colours = has_colours(colour);
         }
+        Ok(())
     }
 
     fn remark(&mut self, colour: &str, head: &str, rest: &str) {
@@ -320,7 +325,8 @@ pub(crate) fn commanding_nobody(text: &str) -> Cow<'_, str> {
             _ => line,
         }
     };
-    Cow::Owned(text.split('\n').map(line).collect::<Vec<_>>().join("\n"))
+    // A carriage return ends a line for them as well.
+    Cow::Owned(text.split_inclusive(['\n', '\r']).map(line).collect())
 }
 
 /// Text of strangers, made safe line by line.
@@ -337,8 +343,8 @@ mod tests {
 
     #[test]
     fn runners_obey_no_stranger() {
-        let said = "::stop-commands::x\n  ::add-mask::y\nfine :: here\nx ##[add-mask]z";
-        let safe = "\\::stop-commands::x\n  \\::add-mask::y\nfine :: here\nx ##\\[add-mask]z";
+        let said = "::stop-commands::x\n  ::add-mask::y\nfine :: here\r::error::a\r\n::b\n\r \r::c\nx ##[add-mask]z\n";
+        let safe = "\\::stop-commands::x\n  \\::add-mask::y\nfine :: here\r\\::error::a\r\n\\::b\n\r \r\\::c\nx ##\\[add-mask]z\n";
         assert_eq!(commanding_nobody(said), safe);
         assert_eq!(commanding_nobody("plain"), "plain");
     }

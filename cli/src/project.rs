@@ -19,7 +19,9 @@ pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Confi
         Some(path) => Some(path.to_owned()),
         None => find()?,
     };
-    let named = env::var(SERVERS_VARIABLE).ok().map(|text| Config::from_env_json(&text)).transpose()?;
+    // What is not set is often empty in CI.
+    let named = env::var(SERVERS_VARIABLE).ok().filter(|text| !text.trim().is_empty());
+    let named = named.map(|text| Config::from_env_json(&text)).transpose()?;
     let config = match (path, named) {
         (Some(path), named) => {
             let mut config = Config::load(&path)?;

@@ -5,12 +5,16 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Error;
+use clap::error::{ContextKind, ContextValue};
+
+use mcp_model::printable;
 
 use crate::exit::Exit;
 use crate::output::failure_json;
 
 /// Says what clap has to say; where something is wrong, in JSON as well for who asks for JSON.
-pub(crate) fn ended(error: &Error) -> ExitCode {
+pub(crate) fn ended(mut error: Error) -> ExitCode {
+    mend_tip(&mut error, std::env::args_os());
     // Whoever read it has seen enough.
     drop(error.print());
     if error.exit_code() == 0 {
@@ -24,6 +28,18 @@ pub(crate) fn ended(error: &Error) -> ExitCode {
     Exit::Usage.into()
 }
 
+/// Of a word of several letters clap sees the first, and says how to write that one as a value.
+fn mend_tip(error: &mut Error, words: impl Iterator<Item = OsString>) {
+    let Some(ContextValue::String(letter)) = error.get(ContextKind::InvalidArg) else { return };
+    let is_letter = letter.len() == 2 && letter.starts_with('-') && letter != "--";
+    let texts = words.filter_map(|word| word.into_string().ok());
+    let word = texts.take_while(|word| word != "--").find(|word| is_letter && word.starts_with(letter.as_str()));
+    if let (Some(word), true) = (word, error.get(ContextKind::Suggested).is_some()) {
+        let tip = format!("to pass '{0}' as a value, use '-- {0}'", printable(&word));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+    }
+}
+
 /// Whether a command line that nothing else can be made of has `--format json`.
 fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
     let words: Vec<OsString> = words.take_while(|word| word != "--").collect();
@@ -33,7 +49,18 @@ fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::args::Arguments;
+
+    #[test]
+    fn a_word_of_letters_is_a_value_as_a_whole() {
+        let words = ["mcp-bindgen", "call", "s", "-dash"].map(OsString::from);
+        let mut error = Arguments::command().try_get_matches_from(&words).unwrap_err();
+        mend_tip(&mut error, words.into_iter());
+        assert!(error.to_string().contains("to pass '-dash' as a value, use '-- -dash'"), "{error}");
+    }
 
     #[test]
     fn who_asks_for_json_gets_it_on_failure_too() {

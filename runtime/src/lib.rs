@@ -63,4 +63,6 @@ pub use mcp_model::SecretRef;
 pub use testing::{Answer, Fake};
 #[cfg(feature = "cassette")]
 pub use transport::cassette::{Cassette, CassetteError, Difference};
+#[cfg(feature = "http")]
+pub use transport::http::reach::{Route, RouteError};
 pub use wire::{Mismatch, Nullable};

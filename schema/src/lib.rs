@@ -13,6 +13,7 @@
 //! ```
 
 mod alike;
+mod boxed;
 mod bundle;
 pub mod diagnostics;
 mod document;
@@ -23,6 +24,7 @@ pub mod flags;
 #[cfg(feature = "infer")]
 pub mod infer;
 mod lower;
+pub mod names;
 mod normalize;
 #[cfg(feature = "provider")]
 pub mod provider;

@@ -75,7 +75,7 @@ pub(crate) struct GetPrompt {
 /// What reading a resource and getting a prompt take.
 #[derive(Debug, Default, Args)]
 pub(crate) struct OfferOptions {
-    /// How long to wait for the answer: `500ms`, `30s`, `2m`; by default what the configuration says, or 30s.
+    /// How long all of it may take, connecting included: `500ms`, `30s`, `2m`; by default what the configuration says.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) timeout: Option<Duration>,
     /// Write images, audio and other data of the answer to files in this folder; by default they are only named.

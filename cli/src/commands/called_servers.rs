@@ -9,7 +9,7 @@ use mcp_runtime::{Client, ClientOptions};
 
 use super::source;
 use crate::exit::Failure;
-use crate::live;
+use crate::live::Patience;
 use crate::output::Output;
 use crate::project;
 
@@ -72,12 +72,8 @@ impl<'c> CalledServers<'c> {
         }
         let path = self.config.snapshot_path(name);
         let mut server = self.config.server(name)?.clone();
-        let mut options = (self.make)();
-        if let Some(timeout) = self.timeout {
-            // It is for the answers: connecting has its own.
-            server.timeout = Some(timeout);
-            options = options.max_total_timeout(timeout);
-        }
+        let options = (self.make)();
+        server.timeout = self.timeout.or(server.timeout);
         let (client, snapshot, bindings) = if path.exists() {
             let bound = source::of_server(self.config, name, None)?;
             let known = Snapshot::load(&path)?;
@@ -85,7 +81,7 @@ impl<'c> CalledServers<'c> {
         } else if asks {
             output.status("Asking", &format!("{name} what it offers"));
             let client = Client::for_snapshot(self.config, &server, None, options);
-            let snapshot = client.snapshot().await.map_err(|error| live::failure(error, &server))?;
+            let snapshot = Patience::new(self.timeout).ask(&client, client.snapshot()).await?;
             let snapshot = match Overrides::load_beside(&path)? {
                 Some(overrides) => apply_overrides(&snapshot, &overrides).map_err(source::misfits)?,
                 None => snapshot,

@@ -1,6 +1,6 @@
 //! `diff`: how two lists differ, wherever they are.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mcp_model::{Snapshot, read_text};
 use mcp_schema::drift;
@@ -25,41 +25,88 @@ struct Side {
 }
 
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut Output) -> Result<Exit, Failure> {
-    let old = side(config, &wanted.old, output).await?;
-    let new = side(config, &wanted.new, output).await?;
+    let (old, new) = (Place::of(&wanted.old), Place::of(&wanted.new));
+    if config.is_some() && !old.is_of_server() && !new.is_of_server() {
+        return Err(Failure::usage("files are compared without a configuration: leave `--config` out"));
+    }
+    let old = side(config, old, &wanted.old, output).await?;
+    let new = side(config, new, &wanted.new, output).await?;
     let changes = drift::diff(&old.snapshot, &new.snapshot);
+    let is_same = plan::is_same(&old.text, &new.text);
     if output.json() {
         let changes: Value = changes.iter().map(report::change_json).collect();
-        output.data_json(&json!({ "format": 1, "old": old.name, "new": new.name, "changes": changes }))?;
-    } else if !plan::is_same(&old.text, &new.text) {
+        let json = json!({ "format": 1, "old": old.name, "new": new.name, "same": is_same, "changes": changes });
+        output.data_json(&json)?;
+    } else if !is_same {
         output.data(&plan::diff(&old.text, &old.name, &new.text, &new.name))?;
     }
     tell::changes(&changes, output);
-    let said = if changes.is_empty() { "no difference".to_owned() } else { classes(&changes) };
+    let said = match (is_same, changes.is_empty()) {
+        (true, _) => "no difference".to_owned(),
+        // What `check` would have written anew.
+        (false, true) => "what is offered is the same, the text is not".to_owned(),
+        (false, false) => classes(&changes),
+    };
     output.status("Finished", &format!("{} to {}: {said}", old.name, new.name));
-    Ok(if changes.is_empty() { Exit::Done } else { Exit::OutOfDate })
+    Ok(if is_same { Exit::Done } else { Exit::OutOfDate })
 }
 
 /// What a word on the command line means: a file, `SERVER`, `SERVER@REVISION`, `FILE@REVISION`, `live:SERVER`.
-async fn side(config: Option<&Path>, word: &str, output: &mut Output) -> Result<Side, Failure> {
-    if let Some(server) = word.strip_prefix("live:") {
-        let config = project::load(config, output)?;
-        let server = config.server(server)?.clone();
-        let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
-        output.status("Asking", &format!("{} what it offers", server.name));
-        let client = live::client(&config, &server, known.as_ref());
-        let asked = live::closing(client.clone(), async { client.snapshot().await }).await;
-        let snapshot = asked.map_err(|error| live::failure(error, &server))?;
-        return Ok(Side { name: word.to_owned(), text: snapshot.to_text(), snapshot });
+enum Place<'w> {
+    Live(&'w str),
+    Server(&'w str, Option<&'w str>),
+    File(&'w Path, Option<&'w str>),
+}
+
+impl<'w> Place<'w> {
+    fn of(word: &'w str) -> Self {
+        if let Some(server) = word.strip_prefix("live:") {
+            return Self::Live(server);
+        }
+        let (place, revision) = if Path::new(word).is_file() { (word, None) } else { without_revision(word) };
+        if is_path(place) || (revision.is_none() && Path::new(place).is_file()) {
+            Self::File(Path::new(place), revision)
+        } else {
+            Self::Server(place, revision)
+        }
     }
-    if Path::new(word).is_file() {
-        return read(word, read_text(word)?);
+
+    fn is_of_server(&self) -> bool {
+        !matches!(self, Self::File(..))
     }
-    let (place, revision) = match word.rsplit_once('@') {
-        Some((place, revision)) => (place, Some(revision)),
-        None => (word, None),
+}
+
+fn is_path(word: &str) -> bool {
+    word.contains(['/', '\\']) || word.ends_with(".json")
+}
+
+/// Takes the revision from the end of a word. Both may have an `@`: `s@main@{1}`, `@scope/s.json@main`; a file may be gone
+/// since the revision that it is asked of, and the name of a server has none.
+fn without_revision(word: &str) -> (&str, Option<&str>) {
+    let cuts = || {
+        let cuts = word.match_indices('@').filter_map(|(at, _)| word.split_at_checked(at));
+        cuts.filter(|(place, _)| !place.is_empty() && !place.ends_with(['/', '\\']))
     };
-    let path = place_of(place, config, output)?;
+    let is_place = |place: &str| !is_path(place) || place.ends_with(".json");
+    let cut = cuts()
+        .find(|(place, _)| Path::new(place).is_file())
+        .or_else(|| cuts().find(|(place, _)| is_place(place)))
+        .or_else(|| cuts().next_back());
+    match cut {
+        Some((place, revision)) => (place, revision.strip_prefix('@')),
+        None => (word, None),
+    }
+}
+
+async fn side(config: Option<&Path>, place: Place<'_>, word: &str, output: &mut Output) -> Result<Side, Failure> {
+    let (path, revision) = match place {
+        Place::Live(server) => return live(config, server, word, output).await,
+        Place::File(path, revision) => (path.to_owned(), revision),
+        Place::Server(server, revision) => {
+            let config = project::load(config, output)?;
+            (config.snapshot_path(&config.server(server)?.name), revision)
+        }
+    };
     let Some(revision) = revision else { return read(word, read_text(&path)?) };
     match git::text_at(&path, revision)? {
         Some(text) => read(word, text),
@@ -67,16 +114,44 @@ async fn side(config: Option<&Path>, word: &str, output: &mut Output) -> Result<
     }
 }
 
-/// A file, or the snapshot of a server. A file may be gone since the revision that it is asked of.
-fn place_of(place: &str, config: Option<&Path>, output: &mut Output) -> Result<PathBuf, Failure> {
-    if place.contains(['/', '\\']) || place.ends_with(".json") {
-        return Ok(PathBuf::from(place));
-    }
+async fn live(config: Option<&Path>, server: &str, word: &str, output: &mut Output) -> Result<Side, Failure> {
     let config = project::load(config, output)?;
-    Ok(config.snapshot_path(&config.server(place)?.name))
+    let server = config.server(server)?.clone();
+    let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
+    output.status("Asking", &format!("{} what it offers", server.name));
+    let client = live::client(&config, &server, known.as_ref());
+    let asked = live::closing(client.clone(), async { client.snapshot().await }).await;
+    let snapshot = asked.map_err(|error| live::failure(error, &server))?;
+    Ok(Side { name: word.to_owned(), text: snapshot.to_text(), snapshot })
 }
 
 fn read(name: &str, text: String) -> Result<Side, Failure> {
     let snapshot = Snapshot::parse(&text).map_err(|error| error.in_file(name))?;
     Ok(Side { name: name.to_owned(), text, snapshot })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn revisions_and_files_may_have_an_at() {
+        for (word, place, revision) in [
+            ("s", "s", None),
+            ("s@main", "s", Some("main")),
+            ("s@main@{0}", "s", Some("main@{0}")),
+            ("s@@{u}", "s", Some("@{u}")),
+            ("s@user@x", "s", Some("user@x")),
+            ("s@feature/x", "s", Some("feature/x")),
+            ("mcp/s.json@v1", "mcp/s.json", Some("v1")),
+            ("mcp/s.json@main@{1}", "mcp/s.json", Some("main@{1}")),
+            ("pkgs/@scope/s.json", "pkgs/@scope/s.json", None),
+            ("@scope/s.json", "@scope/s.json", None),
+            ("pkgs/@scope/s.json@user@x", "pkgs/@scope/s.json", Some("user@x")),
+            ("old@2/s.txt", "old", Some("2/s.txt")),
+            ("mcp/gone.txt@main", "mcp/gone.txt", Some("main")),
+        ] {
+            assert_eq!(without_revision(word), (place, revision), "{word}");
+        }
+    }
 }

@@ -13,7 +13,8 @@ use crate::report::counted;
 
 pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut Output) -> Result<Exit, Failure> {
     let config = project::load(config, output)?;
-    let servers = if config.servers.is_empty() { Vec::new() } else { project::servers(&config, &servers.servers)? };
+    let is_empty = config.servers.is_empty() && servers.servers.is_empty();
+    let servers = if is_empty { Vec::new() } else { project::servers(&config, &servers.servers)? };
     let findings = doctor::findings(&config, &servers).await;
     for finding in &findings {
         tell(finding, output);

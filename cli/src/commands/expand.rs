@@ -1,6 +1,7 @@
 //! `expand`: the generated Rust, formatted. On the terminal it is the module as the macro emits it; in a file it is what
 //! `mod github;` asks for.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,32 +28,91 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Expand, output: &mut 
             "name a SERVER, a snapshot with `--snapshot FILE --server NAME`, or a folder for all with `-o FOLDER`";
         return Err(Failure::usage(help));
     }
+    let prefix = prefix(arguments)?;
     let into = arguments.output.as_deref().map(|output| if is_named { output.to_owned() } else { output.join("x.rs") });
     let mut exits = Vec::new();
-    let mut files: Vec<Value> = Vec::new();
+    let mut servers = Vec::new();
     for bound in source::read(config, &arguments.source, into.as_deref(), output)? {
-        let mut bound = bound?;
-        if !arguments.tools.is_empty() {
-            bound.options = bound.options.tools(&arguments.tools);
+        let bound = bound.and_then(|mut bound| {
+            if !arguments.tools.is_empty() {
+                bound.options = bound.options.tools(&arguments.tools);
+            }
+            if let Some(prefix) = &prefix {
+                bound.options = bound.options.prefix(prefix.clone());
+            }
+            match source::unusable(&bound, bound.options.server_name()).into_iter().next() {
+                Some(error) => Err(error.into()),
+                None => Ok(bound),
+            }
+        });
+        match bound {
+            Ok(bound) => servers.push(bound),
+            Err(failure) if is_named => return Err(failure),
+            // The others have nothing to do with it.
+            Err(failure) => told(&failure, &mut exits, output),
         }
-        if let Some(prefix) = &arguments.prefix {
-            bound.options = bound.options.prefix(Prefix::Named(prefix.clone()));
-        }
-        let server = bound.options.server_name().to_owned();
-        if let Some(error) = source::unusable(&bound, &server).into_iter().next() {
-            return Err(error.into());
-        }
+    }
+    let mut files: Vec<Value> = Vec::new();
+    for bound in servers_of_own_files(servers, &mut exits, output) {
         let file = arguments.output.as_ref().map(|output| {
             if is_named { output.clone() } else { output.join(format!("{}.rs", bound.options.module_name())) }
         });
-        exits.push(expand(config, arguments, &bound, file.as_deref(), &mut files, output)?);
+        match expand(config, arguments, &bound, file.as_deref(), &mut files, output) {
+            Ok(exit) => exits.push(exit),
+            Err(failure) if is_named => return Err(failure),
+            Err(failure) => told(&failure, &mut exits, output),
+        }
     }
     if output.json() && is_named {
         files.iter().try_for_each(|file| output.data_json(file))?;
     } else if output.json() {
-        output.data_json(&json!({ "format": 1, "files": files }))?;
+        let mut json = json!({ "format": 1, "files": files });
+        if let (Value::Object(json), false) = (&mut json, output.errors().is_empty()) {
+            json.insert("errors".to_owned(), output.errors().into());
+        }
+        output.data_json(&json)?;
     }
     Ok(Exit::of_all(exits))
+}
+
+/// What the command line says of prefixes.
+fn prefix(arguments: &args::Expand) -> Result<Option<Prefix>, Failure> {
+    if arguments.no_prefix {
+        return Ok(Some(Prefix::None));
+    }
+    let Some(word) = &arguments.prefix else { return Ok(None) };
+    match Prefix::named(word) {
+        None => {
+            let help = "write a word that begins with a letter, or `--no-prefix` for names without one";
+            Err(Failure::usage(format!("`{}` cannot begin names\n  = help: {help}", printable(word))))
+        }
+        prefix => Ok(prefix),
+    }
+}
+
+fn told(failure: &Failure, exits: &mut Vec<Exit>, output: &mut Output) {
+    output.error(&failure.message);
+    exits.push(failure.exit);
+}
+
+/// Leaves out the servers that would have one file between them: neither is the other's.
+fn servers_of_own_files(servers: Vec<Bound>, exits: &mut Vec<Exit>, output: &mut Output) -> Vec<Bound> {
+    let mut modules: BTreeMap<String, Vec<Bound>> = BTreeMap::new();
+    for bound in servers {
+        modules.entry(bound.options.module_name()).or_default().push(bound);
+    }
+    let mut own = Vec::new();
+    for (module, mut servers) in modules {
+        if servers.len() > 1 {
+            let names: Vec<String> = servers.iter().map(|bound| format!("`{}`", bound.options.server_name())).collect();
+            let help = "rename one of them, or write each by its name with `-o FILE`";
+            let message = format!("servers {} would all be the file `{module}.rs`\n  = help: {help}", names.join(", "));
+            told(&Failure::new(message), exits, output);
+        } else {
+            own.append(&mut servers);
+        }
+    }
+    own
 }
 
 fn expand(
@@ -124,6 +184,7 @@ fn header(config: Option<&Path>, arguments: &args::Expand, bound: &Bound, file: 
     let folder = project::crate_of(&here, Some(file)).unwrap_or_else(|| here.clone());
     let seen = |path: &Path| shown(relative(&folder, &here.join(path)));
     let mut command = "mcp-bindgen expand".to_owned();
+    // None beside `--snapshot`.
     if let Some(config) = config {
         command.push_str(&format!(" --config {}", seen(config)));
     }
@@ -137,7 +198,10 @@ fn header(config: Option<&Path>, arguments: &args::Expand, bound: &Bound, file: 
         command.push_str(&format!(" --tool {}", quoted(&printable(tool))));
     }
     if let Some(prefix) = &arguments.prefix {
-        command.push_str(&format!(" --prefix {}", quoted(&printable(prefix))));
+        command.push_str(&format!(" --prefix {prefix}"));
+    }
+    if arguments.no_prefix {
+        command.push_str(" --no-prefix");
     }
     Ok(format!(
         "{MARK}{} from {}; do not edit: run `{command} -o {}`",

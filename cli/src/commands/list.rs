@@ -35,7 +35,11 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
             exits.push(Exit::Failed);
         }
     }
-    if !output.is_text() || wanted.output.is_some() {
+    if let Some(file) = wanted.output.as_deref().filter(|_| !exits.is_empty()) {
+        // What was there before is better than half of what was asked for.
+        let help = "mend what failed, or name the servers that are to be listed";
+        output.error(&format!("nothing is written, because of that\n --> {}\n  = help: {help}", file.display()));
+    } else if !output.is_text() || wanted.output.is_some() {
         print(&servers, wanted.output.as_deref(), output)?;
     }
     Ok(Exit::of_all(exits))

@@ -9,11 +9,11 @@ use mcp_schema::flags::Flags;
 use serde_json::{Map, Value, json};
 
 use super::call::{answer, files, request};
-use super::resource::{asked, client, is_named, line, patience, tell_nameless};
+use super::resource::{client, is_named, line, tell_nameless};
 use crate::args::{self, OfferOptions, PromptCommand};
 use crate::exit::{Exit, Failure};
 use crate::flags::{behind, early, help, own_options_of, prompt_schema};
-use crate::live;
+use crate::live::{self, Patience};
 use crate::output::Output;
 
 pub(crate) async fn run(config: Option<&Path>, command: PromptCommand, output: &mut Output) -> Result<Exit, Failure> {
@@ -60,15 +60,16 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
         output: early.options.output.or(get.options.output),
     };
 
-    let client = client(early.config.as_deref().or(config), &get.server, asked(&options), output)?;
+    let client = client(early.config.as_deref().or(config), &get.server, ClientOptions::new(), output)?;
+    let mut patience = Patience::new(options.timeout);
     live::closing(client.clone(), async {
-        let prompts = client.list_prompts_raw().await.map_err(|error| live::failure(error, client.config()))?;
+        let prompts = patience.ask(&client, client.list_prompts_raw()).await?;
         let Some(prompt) = prompts.iter().find(|prompt| name_of(prompt) == Some(name)) else {
             return Err(unknown(&client, &prompts, name));
         };
         let flags = Flags::new(&prompt_schema(prompt), own);
         let split = flags.split(words);
-        let late = behind::<OfferOptions>("prompt get", &split.own)?;
+        let late = behind::<OfferOptions>("prompt get", &split.own, output)?;
         if late.help {
             output.data(&help("prompt get", client.name(), name, prompt, &flags))?;
             return Ok(Exit::Done);
@@ -76,8 +77,8 @@ async fn got(config: Option<&Path>, get: args::GetPrompt, output: &mut Output) -
         options.output = late.options.output.or(options.output);
         let (_, arguments) = request::read(flags, split.rest, ["prompt get", client.name(), name]).await?;
         texts_alone(&arguments)?;
-        let request = PromptRequest::new(client.name().to_owned(), name.clone(), arguments).with(patience(&options));
-        let result = client.get_prompt(request).await.map_err(|error| live::call_failure(error, client.config()))?;
+        let request = PromptRequest::new(client.name().to_owned(), name.clone(), arguments).with(patience.options());
+        let result = client.get_prompt(request).await.map_err(|error| patience.failure(error, client.config()))?;
         if let Some(folder) = &options.output {
             let blobs = result.messages.iter().filter_map(|message| files::blob(&message.content));
             files::write(blobs, name, folder, output)?;

@@ -3,18 +3,20 @@
 use std::path::Path;
 
 use mcp_model::{Snapshot, nearest, printable};
-use mcp_runtime::{CallError, CallOptions, Client, ClientOptions, ReadResource, ResourceContents, ResourceRequest};
+use mcp_runtime::{CallError, Client, ClientOptions, ReadResource, ResourceContents, ResourceRequest};
 use serde_json::{Value, json};
 
 use super::call::files::{self, Blob};
 use crate::args::{self, ResourceCommand};
 use crate::exit::{Exit, Failure};
 use crate::flags::cut;
-use crate::live;
+use crate::live::{self, Patience};
 use crate::output::Output;
 use crate::project;
 use crate::report::counted;
 
+/// What servers answer to requests that they do not know.
+const METHOD_NOT_FOUND: i64 = -32601;
 /// So many columns of a description are shown.
 const DESCRIPTION_COLUMNS: usize = 200;
 
@@ -25,8 +27,7 @@ pub(crate) async fn run(config: Option<&Path>, command: ResourceCommand, output:
             live::closing(client.clone(), list(&client, output)).await
         }
         ResourceCommand::Read(read) => {
-            let asked = asked(&read.options);
-            let client = client(config, &read.server, asked, output)?;
+            let client = client(config, &read.server, ClientOptions::new(), output)?;
             live::closing(client.clone(), answer(&client, &read, output)).await
         }
     }
@@ -43,16 +44,6 @@ pub(super) fn client(
     let server = config.server(server)?;
     let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
     Ok(Client::for_snapshot(&config, server, known.as_ref(), options))
-}
-
-/// What a wait that is asked for means for a client.
-pub(super) fn asked(options: &args::OfferOptions) -> ClientOptions {
-    options.timeout.map_or_else(ClientOptions::new, |timeout| ClientOptions::new().max_total_timeout(timeout))
-}
-
-/// What it means for a request.
-pub(super) fn patience(options: &args::OfferOptions) -> CallOptions {
-    options.timeout.map_or_else(CallOptions::new, |timeout| CallOptions::new().timeout(timeout))
 }
 
 async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
@@ -109,10 +100,11 @@ pub(super) fn line(offer: &Value, key: &str, more: &[&str]) -> String {
 }
 
 async fn answer(client: &Client, read: &args::ReadResource, output: &mut Output) -> Result<Exit, Failure> {
-    let request = ResourceRequest::new(client.name().to_owned(), read.uri.clone()).with(patience(&read.options));
-    let result = match client.read_resource(request).await {
+    let mut patience = Patience::new(read.options.timeout);
+    let request = ResourceRequest::new(client.name().to_owned(), read.uri.clone()).with(patience.options());
+    let result = match patience.spend(client.read_resource(request)).await {
         Ok(result) => result,
-        Err(error) => return Err(not_read(client, &read.uri, error).await),
+        Err(error) => return Err(not_read(client, &read.uri, error, patience).await),
     };
     if let Some(folder) = &read.options.output {
         let name = read.uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
@@ -144,10 +136,15 @@ fn blob(contents: &ResourceContents) -> Option<Blob<'_>> {
 }
 
 /// Why a resource could not be read, and which may have been meant.
-async fn not_read(client: &Client, uri: &str, error: CallError) -> Failure {
+async fn not_read(client: &Client, uri: &str, error: CallError, mut patience: Patience) -> Failure {
+    if matches!(error, CallError::Rpc { code: METHOD_NOT_FOUND, .. }) {
+        let server = client.name();
+        let help = format!("`mcp-bindgen list {server}` shows what its snapshot has");
+        return Failure::new(format!("server `{server}` has no resources\n  = help: {help}"));
+    }
     let is_unknown = matches!(error, CallError::ResourceNotFound { .. });
-    let mut failure = live::call_failure(error, client.config());
-    if is_unknown && let Ok(resources) = client.list_resources_raw().await {
+    let mut failure = patience.failure(error, client.config());
+    if is_unknown && let Ok(resources) = patience.ask(client, client.list_resources_raw()).await {
         let uris = resources.iter().filter_map(|resource| resource.get("uri")?.as_str());
         let help = match nearest(uri, uris).first() {
             Some(near) => format!("did you mean `{}`?", printable(near)),

@@ -7,14 +7,15 @@ use mcp_agents::template::{TemplateErrorKind, TemplateProblem};
 use mcp_agents::{CompletionRequest, RenderedTemplate, Template, TemplateError, Toolset};
 use mcp_codegen::template::{Checked, Fault, MOST_FAULTS, Place, Script, located};
 use mcp_model::{Config, nearest, printable, read_text};
-use mcp_runtime::ClientOptions;
 use mcp_runtime::middleware::ApprovalAnswer;
+use mcp_runtime::{CallTool as _, ClientOptions};
 use serde_json::{Map, Value, json};
 
 use super::called_servers::CalledServers;
 use super::{assignments, specs};
 use crate::args;
 use crate::exit::{Exit, Failure};
+use crate::live::Patience;
 use crate::output::Output;
 use crate::project;
 
@@ -122,7 +123,8 @@ async fn with_servers(
         let called: Vec<&str> = checked.tools(name).collect();
         if !called.is_empty() {
             let spec = specs::of_called(&found.snapshot, &found.options, &called);
-            tools = tools.bindings(spec, found.client.clone());
+            let options = Patience::new(arguments.timeout).options();
+            tools = tools.bindings(spec, found.client.clone().with_call_options(options));
         }
     }
     let tools = tools.build().map_err(|error| Failure::new(error.to_string()))?;

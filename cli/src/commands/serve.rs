@@ -1,5 +1,6 @@
 //! `serve`: servers of the configuration, served again as one.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::future::{Future, ready};
 use std::io;
@@ -9,8 +10,8 @@ use std::time::Duration;
 
 use mcp_agents::proxy::{HttpOptions, Proxy, ProxyError, ProxyEvents, ServeError};
 use mcp_model::{Config, ServerConfig, Snapshot};
-use mcp_runtime::Client;
 use mcp_runtime::events::{CallOutcome, Event};
+use mcp_runtime::{Client, ConnectionState};
 use serde_json::json;
 
 use crate::args;
@@ -89,10 +90,18 @@ async fn over_http(
     Ok(exit)
 }
 
-/// Tells of each call on stderr, until the proxy is gone.
+/// Tells of each call on stderr, and of servers that cannot be reached, until the proxy is gone.
 async fn tell(mut events: ProxyEvents, output: &mut Output) {
+    let mut states = States::default();
     while let Some(event) = events.next().await {
         match event {
+            Event::ServerStateChanged(changed) if states.has_failed(&changed.server, changed.state) => {
+                let server = &changed.server;
+                output.warning(&format!(
+                    "server `{server}` cannot be reached: nothing of it is served until it can\n  = help: \
+                     `mcp-bindgen doctor {server}` looks for what is in the way"
+                ));
+            }
             Event::ToolInvoked(call) => {
                 let outcome = match &call.outcome {
                     CallOutcome::Success => "done".to_owned(),
@@ -106,6 +115,33 @@ async fn tell(mut events: ProxyEvents, output: &mut Output) {
             }
             Event::ApprovalAsked(asked) => output.status("Asking", &format!("for {} of {}", asked.tool, asked.server)),
             _ => {}
+        }
+    }
+}
+
+/// What the servers did last.
+#[derive(Default)]
+struct States {
+    connecting: BTreeSet<String>,
+    /// Those of which it was said that they cannot be reached.
+    told: BTreeSet<String>,
+}
+
+impl States {
+    /// Whether a server was to be connected and is not; once, until it is.
+    fn has_failed(&mut self, server: &str, state: ConnectionState) -> bool {
+        let was_connecting = self.connecting.remove(server);
+        match state {
+            ConnectionState::Connecting | ConnectionState::Reconnecting => {
+                self.connecting.insert(server.to_owned());
+                false
+            }
+            ConnectionState::Connected => {
+                self.told.remove(server);
+                false
+            }
+            ConnectionState::Disconnected => was_connecting && self.told.insert(server.to_owned()),
+            _ => false,
         }
     }
 }

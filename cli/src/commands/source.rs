@@ -57,32 +57,70 @@ pub(crate) fn read(
     output: &mut Output,
 ) -> Result<Vec<Result<Bound, Failure>>, Failure> {
     match &source.snapshot {
-        Some(path) => Ok(vec![of_file(path, source.name.as_deref())]),
-        None => of_servers(config, source.server.as_slice(), file, output),
+        Some(path) => without(config).map(|()| vec![of_file(path, source.name.as_deref())]),
+        None => {
+            let config = project::load(config, output)?;
+            of_servers(&config, source.server.as_slice(), file)
+        }
     }
 }
 
-/// The same for `list`, of any servers.
+/// The same for `list`, of any servers. What is read is not where it may write.
 pub(crate) fn listed(
     config: Option<&Path>,
     wanted: &List,
     output: &mut Output,
 ) -> Result<Vec<Result<Bound, Failure>>, Failure> {
     match &wanted.snapshot {
-        Some(path) => Ok(vec![of_file(path, wanted.name.as_deref())]),
-        None => of_servers(config, &wanted.servers, None, output),
+        Some(path) => {
+            without(config)?;
+            kept([(path.clone(), "the snapshot"), (Overrides::beside(path), "its overrides")], wanted)?;
+            Ok(vec![of_file(path, wanted.name.as_deref())])
+        }
+        None => {
+            let config = project::load(config, output)?;
+            let of_servers_here = config.servers.keys().flat_map(|server| {
+                let path = config.snapshot_path(server);
+                [(Overrides::beside(&path), "overrides of a snapshot"), (path, "a snapshot")]
+            });
+            kept(of_servers_here.chain(config.path.clone().map(|path| (path, "the configuration"))), wanted)?;
+            of_servers(&config, &wanted.servers, None)
+        }
     }
 }
 
-fn of_servers(
-    config: Option<&Path>,
-    names: &[String],
-    file: Option<&Path>,
-    output: &mut Output,
-) -> Result<Vec<Result<Bound, Failure>>, Failure> {
-    let config = project::load(config, output)?;
-    let servers = project::servers(&config, names)?;
-    Ok(servers.iter().map(|server| of_server(&config, &server.name, file)).collect())
+/// That a configuration is named where none is read.
+fn without(config: Option<&Path>) -> Result<(), Failure> {
+    match config {
+        Some(_) => Err(Failure::usage("`--snapshot` reads a file without a configuration: leave `--config` out")),
+        None => Ok(()),
+    }
+}
+
+/// Refuses to write in place of what this program reads, whether it is there yet or not.
+fn kept(inputs: impl IntoIterator<Item = (PathBuf, &'static str)>, wanted: &List) -> Result<(), Failure> {
+    let Some(file) = &wanted.output else { return Ok(()) };
+    let place = place_of(file);
+    let Some((_, what)) = inputs.into_iter().find(|(path, _)| place_of(path) == place) else { return Ok(()) };
+    let error = FileError::new(format!("this is the place of {what}, and is left alone"));
+    Err(error.in_file(file).with_help("name another file with `-o`").into())
+}
+
+/// Where a file is or would be, by whatever way it is named.
+fn place_of(file: &Path) -> PathBuf {
+    if let Ok(place) = file.canonicalize() {
+        return place;
+    }
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match (folder.canonicalize(), file.file_name()) {
+        (Ok(folder), Some(name)) => folder.join(name),
+        _ => file.to_owned(),
+    }
+}
+
+fn of_servers(config: &Config, names: &[String], file: Option<&Path>) -> Result<Vec<Result<Bound, Failure>>, Failure> {
+    let servers = project::servers(config, names)?;
+    Ok(servers.iter().map(|server| of_server(config, &server.name, file)).collect())
 }
 
 /// The snapshot of a server, whose configuration can be obeyed.

@@ -31,10 +31,14 @@ pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
             }
             let said =
                 if entry.changes.is_empty() { "is not as `sync` writes it" } else { "is not what its snapshot says" };
-            output.error(&format!("{server} {said}\n --> {path}"));
-            changes(&entry.changes, output);
+            let mut error = format!("{server} {said}\n --> {path}");
+            // All of it is the error: what changed and what to do are said to who wants nothing else, too.
+            for line in told(&entry.changes) {
+                error.push_str(&format!("\n{:>12} {line}", ""));
+            }
+            error.push_str(&format!("\n  = help: review the changes and run `mcp-bindgen sync {server}`"));
+            output.error(&error);
             misfits(server, &entry.misfits, output);
-            output.help(&format!("review the changes and run `mcp-bindgen sync {server}`"));
         }
     }
     Ok(())
@@ -64,10 +68,16 @@ pub(super) fn misfits(server: &str, misfits: &[Fault], output: &mut Output) {
 }
 
 pub(super) fn changes(changes: &[Change], output: &mut Output) {
-    for line in drift::told(changes, MOST_TOLD) {
+    for line in told(changes) {
         output.status("", &line);
     }
+}
+
+/// A line each, as far as they are told.
+fn told(changes: &[Change]) -> Vec<String> {
+    let mut lines = drift::told(changes, MOST_TOLD);
     if let Some(more) = changes.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
-        output.status("", &format!("and {more} more changes, all of them with `--format json`"));
+        lines.push(format!("and {more} more changes, all of them with `--format json`"));
     }
+    lines
 }

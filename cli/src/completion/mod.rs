@@ -18,13 +18,14 @@ use mcp_schema::flags::{Flag, Flags};
 
 use crate::args::{Arguments, OfferOptions};
 use crate::flags::{own_options, own_options_of, prompt_schema};
+use crate::import::host::Host;
 use known::{Known, Offered, is_harmless, one_line};
 use words::Said;
 
 /// What shells set to the name of theirs.
 const VARIABLE: &str = "COMPLETE";
 /// The arguments that name servers of the configuration.
-const SERVER_ARGUMENTS: [&str; 2] = ["server", "servers"];
+const SERVER_ARGUMENTS: [&str; 4] = ["server", "servers", "old", "new"];
 /// The commands of which these are servers of somewhere else.
 const WITHOUT_SERVERS: [&str; 2] = ["add", "import"];
 
@@ -74,6 +75,12 @@ fn command(words: &[OsString]) -> Command {
     let path: Vec<&str> = said.path.iter().map(String::as_str).collect();
     match path.as_slice() {
         ["call"] => root.mut_subcommand("call", |call| with_tools(call, &said, &known)),
+        ["learn"] => root.mut_subcommand("learn", |learn| naming_tools(learn, "tool", &said, &known)),
+        ["expand"] => root.mut_subcommand("expand", |expand| naming_tools(expand, "tools", &said, &known)),
+        ["import"] => root.mut_subcommand("import", |import| {
+            let hosts = Host::ALL.into_iter().map(|host| Offered::new(host.name())).collect();
+            import.mut_arg("from", |from| from.add(offering(hosts)))
+        }),
         ["prompt", "get"] => {
             root.mut_subcommand("prompt", |prompt| prompt.mut_subcommand("get", |get| with_prompts(get, &said, &known)))
         }
@@ -121,6 +128,16 @@ fn with_tools(call: Command, said: &Said, known: &Known) -> Command {
         }
         None => call,
     }
+}
+
+/// The names of a server's tools for one argument.
+fn naming_tools(command: Command, argument: &'static str, said: &Said, known: &Known) -> Command {
+    let Some((config, snapshot)) = said.positionals.first().and_then(|server| known.snapshot(server)) else {
+        return command;
+    };
+    let offered = snapshot.tools.iter().filter(|tool| known::name_of(tool).is_some_and(|name| config.selects(name)));
+    let names = offered.filter_map(|tool| Offered::by(known::name_of(tool)?, tool)).collect();
+    command.mut_arg(argument, |argument| argument.add(offering(names)))
 }
 
 fn with_prompts(get: Command, said: &Said, known: &Known) -> Command {

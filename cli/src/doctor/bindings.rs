@@ -5,9 +5,11 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, nearest, printable};
+use mcp_model::{Config, matches_glob, nearest, printable};
+use toml_edit::DocumentMut;
 
 use super::Finding;
+use super::source::bound;
 use crate::project;
 
 const OURS: &str = env!("CARGO_PKG_VERSION");
@@ -23,7 +25,7 @@ pub(super) fn versions() -> Vec<Finding> {
     let Some(lock) = here.ancestors().map(|folder| folder.join("Cargo.lock")).find(|lock| lock.is_file()) else {
         return Vec::new();
     };
-    let Some(lock) = fs::read_to_string(lock).ok().and_then(|text| text.parse::<toml_edit::DocumentMut>().ok()) else {
+    let Some(lock) = fs::read_to_string(lock).ok().and_then(|text| text.parse::<DocumentMut>().ok()) else {
         return Vec::new();
     };
     let packages = lock.get("package").and_then(|packages| packages.as_array_of_tables());
@@ -59,10 +61,17 @@ pub(super) fn named_in_sources(config: &Config) -> Vec<Finding> {
     let folder = env::current_dir().ok().and_then(|here| project::crate_of(&here, None));
     let Some(folder) = folder else { return Vec::new() };
     let mut names: BTreeSet<(String, PathBuf)> = BTreeSet::new();
-    for source in ["src", "examples", "tests", "benches"] {
-        sources(&folder.join(source), DEEPEST, &mut |path, text| {
-            names.extend(bound(text).into_iter().map(|name| (name, path.to_owned())));
-        });
+    let mut see = |path: &Path, text: &str| names.extend(bound(text).into_iter().map(|name| (name, path.to_owned())));
+    for of in [folder.clone()].into_iter().chain(members(&folder)) {
+        // A member with a configuration of its own binds the servers of that one.
+        let is_other = of != folder && Config::find(&of).is_none_or(|path| Config::find(&folder) != Some(path));
+        if is_other {
+            continue;
+        }
+        read(&of.join("build.rs"), &mut see);
+        for source in ["src", "examples", "tests", "benches"] {
+            sources(&of.join(source), DEEPEST, &mut see);
+        }
     }
     let unknown = names.into_iter().filter(|(name, _)| !config.servers.contains_key(name));
     unknown
@@ -82,61 +91,61 @@ pub(super) fn named_in_sources(config: &Config) -> Vec<Finding> {
         .collect()
 }
 
-/// Shows every Rust source below a folder.
+/// The members of the workspace whose root a folder is.
+fn members(root: &Path) -> Vec<PathBuf> {
+    let manifest = fs::read_to_string(root.join("Cargo.toml")).ok().and_then(|text| text.parse::<DocumentMut>().ok());
+    let Some(manifest) = manifest else { return Vec::new() };
+    let list = |key: &str| -> Vec<String> {
+        let list = manifest.get("workspace").and_then(|workspace| workspace.get(key)?.as_array());
+        list.into_iter().flatten().filter_map(|member| member.as_str().map(str::to_owned)).collect()
+    };
+    let excluded: Vec<PathBuf> = list("exclude").iter().map(|folder| root.join(folder)).collect();
+    let mut found = BTreeSet::new();
+    for pattern in list("members") {
+        let parts = pattern.split('/').filter(|part| !part.is_empty() && *part != ".");
+        found.extend(parts.fold(vec![root.to_owned()], |folders, part| {
+            folders.iter().flat_map(|folder| matching(folder, part)).collect()
+        }));
+    }
+    found.retain(|folder| folder != root && folder.join("Cargo.toml").is_file() && !excluded.contains(folder));
+    found.into_iter().collect()
+}
+
+/// The folders in a folder whose name a part of a pattern names.
+fn matching(folder: &Path, part: &str) -> Vec<PathBuf> {
+    if !part.contains('*') {
+        return vec![folder.join(part)];
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_named = |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| matches_glob(part, name));
+    entries.filter(is_named).map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+/// Shows every Rust source below a folder; not those of other crates there.
 fn sources(folder: &Path, depth: usize, see: &mut dyn FnMut(&Path, &str)) {
     let Some(depth) = depth.checked_sub(1) else { return };
     let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     entries.sort();
     for path in entries {
-        if path.is_dir() && !path.is_symlink() {
+        if path.is_dir() && !path.is_symlink() && !path.join("Cargo.toml").is_file() {
             sources(&path, depth, see);
-        } else if path.extension().is_some_and(|extension| extension == "rs")
-            && fs::metadata(&path).is_ok_and(|file| file.len() <= LARGEST_SOURCE)
-            && let Ok(text) = fs::read_to_string(&path)
-        {
-            see(&path, &text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            read(&path, see);
         }
     }
 }
 
-/// The servers that `mcp_tools!("github", "git", mod = ..)` names in a source; lines of comments say nothing.
-fn bound(text: &str) -> Vec<String> {
-    let code: String =
-        text.lines().filter(|line| !line.trim_start().starts_with("//")).map(|line| format!("{line}\n")).collect();
-    let mut names = Vec::new();
-    for call in code.split("mcp_tools!").skip(1) {
-        let Some(mut rest) = call.trim_start().strip_prefix(['(', '{', '[']) else { continue };
-        let first = names.len();
-        // A path names a snapshot that no configuration has to know.
-        let ends = rest.find([')', '}']).unwrap_or(rest.len());
-        let has_path =
-            rest.get(..ends).is_some_and(|call| call.split(',').any(|part| part.trim_start().starts_with("path")));
-        while let Some(literal) = rest.trim_start().strip_prefix('"') {
-            let Some((name, after)) = literal.split_once('"') else { break };
-            names.push(name.to_owned());
-            match after.trim_start().strip_prefix(',') {
-                Some(after) => rest = after,
-                None => break,
-            }
-        }
-        if has_path {
-            names.truncate(first);
-        }
+fn read(path: &Path, see: &mut dyn FnMut(&Path, &str)) {
+    if fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() <= LARGEST_SOURCE)
+        && let Ok(text) = fs::read_to_string(path)
+    {
+        see(path, &text);
     }
-    names
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn servers_of_the_macro_are_found() {
-        let text = "mcp_bindgen::mcp_tools!(\"github\", tools = [\"list_*\"]);\n// mcp_tools!(\"no\");\nmcp_tools! { \"a\", \"b\" }\n\
-                    mcp_tools!(\"c\", path = \"x.json\"); mcp_tools!();";
-        assert_eq!(bound(text), ["github", "a", "b"]);
-        assert!(bound("mcp_tools!(\"open").is_empty());
-    }
 
     #[test]
     fn versions_fit_as_cargo_says() {

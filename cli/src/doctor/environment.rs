@@ -5,6 +5,7 @@ use std::env;
 use mcp_model::{SecretRef, ServerConfig, Transport};
 
 use super::Finding;
+use super::filled::needs;
 
 /// What of the environment makes programs reach the network, or find what they need, and is no child's by itself.
 const OFTEN_NEEDED: [&str; 9] = [
@@ -33,8 +34,7 @@ pub(super) fn variables(server: &ServerConfig) -> Vec<Finding> {
             continue;
         }
         // A default stands in where there is one.
-        let needs = server.expand_with(|asked| (asked != &secret).then(String::new)).is_err();
-        if needs {
+        if needs(server, &secret) {
             let help = format!("`export {name}=..`, or give it a default: `${{{name}:-..}}`");
             found.push(Finding::error(SUBJECT, format!("`{name}` is not set"), help));
         } else {

@@ -3,8 +3,10 @@
 
 mod bindings;
 mod environment;
+mod filled;
 mod foreign;
 mod reach;
+mod source;
 
 use mcp_model::{Config, ServerConfig};
 
@@ -59,10 +61,11 @@ pub(crate) async fn findings(config: &Config, servers: &[ServerConfig]) -> Vec<F
     for server in servers {
         let mut of_server = foreign::passed_over(config, server);
         of_server.extend(environment::variables(server));
-        of_server.extend(reach::program(server));
+        let filled = filled::Filled::of(server).await;
+        of_server.extend(reach::program(&filled));
         of_server.extend(environment::passed_on(server));
-        of_server.extend(reach::isolation(server));
-        of_server.extend(reach::address(server).await);
+        of_server.extend(reach::isolation(&filled));
+        of_server.extend(reach::address(&filled).await);
         of_server.push(snapshot(config, server));
         found.extend(of_server.into_iter().map(|finding| finding.of(server)));
     }

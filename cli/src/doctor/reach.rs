@@ -1,34 +1,36 @@
 //! Whether a server could be started or reached.
 
-use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use mcp_model::{ServerConfig, Transport};
+use mcp_model::Transport;
+use mcp_runtime::{Route, RouteError};
 
 use super::Finding;
+use super::filled::Filled;
 
 /// How long an address may take that somebody listens at.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Whether the program is there, seen with the eyes of the child that would run it.
-pub(super) fn program(server: &ServerConfig) -> Option<Finding> {
+pub(super) fn program(server: &Filled) -> Option<Finding> {
     const SUBJECT: &str = "program";
-    let Transport::Stdio { command, cwd, .. } = &server.transport else { return None };
+    let Transport::Stdio { command, cwd, .. } = &server.config.transport else { return None };
+    let own = server.config.env.get("PATH");
+    if [Some(command), cwd.as_ref(), own].into_iter().flatten().any(|text| server.is_open(text)) {
+        return Some(unseen(SUBJECT));
+    }
     let here = env::current_dir().ok()?;
-    let base = server.folder.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder));
-    let folder = cwd.as_ref().map_or_else(|| base.clone(), |cwd| base.join(cwd));
+    let folder = cwd.as_ref().map_or_else(|| here.clone(), |cwd| here.join(cwd));
     if !folder.is_dir() {
-        let text = format!("its folder {} is not there", folder.display());
+        let text = format!("its folder {} is not there", server.shown(&folder.display().to_string()));
         return Some(Finding::error(SUBJECT, text, "mend `cwd` of the server, or make the folder"));
     }
-    let own = server.env.get("PATH").map(OsString::from);
-    let path = own.or_else(|| env::var_os("PATH")).unwrap_or_default();
-    let from = if Path::new(command).components().count() > 1 { &base } else { &folder };
-    Some(match which::which_in(command, Some(&path), from) {
-        Ok(found) => Finding::fine(SUBJECT, found.display().to_string()),
+    let path = own.map(OsString::from).or_else(|| env::var_os("PATH")).unwrap_or_default();
+    Some(match which::which_in(command, Some(&path), &folder) {
+        Ok(found) => Finding::fine(SUBJECT, server.shown(&found.display().to_string())),
         Err(_) => {
             let help = match command.as_str() {
                 "npx" | "node" | "npm" => "install node.js (https://nodejs.org), which brings npx along",
@@ -37,95 +39,95 @@ pub(super) fn program(server: &ServerConfig) -> Option<Finding> {
                 command if command.contains(char::is_whitespace) => "write the arguments into `args`",
                 _ => "install it, or name it by its whole path in `command`",
             };
-            let looked =
-                env::split_paths(&path).map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
-            Finding::error(SUBJECT, format!("`{command}` was not found in {looked}"), help)
+            let command = server.shown(command);
+            // A path is looked for where it leads, and nowhere else.
+            let text = if Path::new(&command).components().count() > 1 {
+                format!("`{command}` is not there, or no program")
+            } else {
+                let folders = env::split_paths(&path).map(|folder| server.shown(&folder.display().to_string()));
+                format!("`{command}` was not found in {}", folders.collect::<Vec<_>>().join(", "))
+            };
+            Finding::error(SUBJECT, text, help)
         }
     })
 }
 
-/// Whether what is asked of the machine can be had.
-pub(super) fn isolation(server: &ServerConfig) -> Option<Finding> {
+/// What cannot be looked at before what it needs is set; that it is not is told by itself.
+fn unseen(subject: &'static str) -> Finding {
+    Finding::warning(
+        subject,
+        "it is not looked at: what its placeholders stand for is not known",
+        "set their variables, and ask again",
+    )
+}
+
+/// Whether what is asked of the machine can be had. All of it is bubblewrap's to give: without it, connecting fails.
+pub(super) fn isolation(server: &Filled) -> Option<Finding> {
     const SUBJECT: &str = "isolation";
-    server.isolation.as_ref()?;
+    server.config.isolation.as_ref()?;
     if !cfg!(target_os = "linux") {
-        let help = "leave out of `isolation` what this system cannot enforce: connecting says what that is";
-        return Some(Finding::warning(SUBJECT, "folders and the network are shut off on Linux alone", help));
+        let help = "run the server there, or take `isolation` out";
+        return Some(Finding::error(SUBJECT, "it can be enforced on Linux alone", help));
     }
     Some(match which::which("bwrap") {
         Ok(found) => Finding::fine(SUBJECT, found.display().to_string()),
-        Err(_) => Finding::warning(
+        Err(_) => Finding::error(
             SUBJECT,
-            "bubblewrap (`bwrap`) is not there: all but `home = \"temp\"` needs it",
+            "bubblewrap (`bwrap`) is not there, and the server is not started without it",
             "install it: `apt install bubblewrap`, `dnf install bubblewrap`",
         ),
     })
 }
 
-/// Whether somebody listens at the address of a server at a URL.
-pub(super) async fn address(server: &ServerConfig) -> Option<Finding> {
+/// Whether the address of a server at a URL can be reached as it would be for a call.
+pub(super) async fn address(server: &Filled) -> Option<Finding> {
     const SUBJECT: &str = "address";
-    let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &server.transport else { return None };
-    if url.contains("${") {
-        return None;
+    let (Transport::Http { url, .. } | Transport::Sse { url, .. }) = &server.config.transport else { return None };
+    // What follows the host opens no connection.
+    let ends = url.find("://").map_or(0, |scheme| scheme + 3);
+    let origin = url.get(ends..).and_then(|rest| rest.find(['/', '?', '#'])).map_or(url.len(), |end| ends + end);
+    let origin = url.get(..origin).unwrap_or_default();
+    if server.is_open(origin) || (origin.contains("${") && server.is_open(url)) {
+        return Some(unseen(SUBJECT));
     }
-    let Some((host, port)) = endpoint(url) else {
-        return Some(Finding::error(SUBJECT, "its URL names no host", "mend `url`: `https://HOST/PATH`"));
+    let route = match Route::to(origin) {
+        Ok(route) => route,
+        Err(error) => {
+            return Some(Finding::error(SUBJECT, server.shown(&error), "mend `url`: `https://HOST/PATH`"));
+        }
     };
-    let proxies: BTreeMap<&str, String> = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY"]
-        .into_iter()
-        .filter_map(|name| Some((name, env::var(name).ok().filter(|value| !value.is_empty())?)))
-        .collect();
-    if let Some(name) = proxies.keys().next() {
-        // Whether the proxy lets it through only a request tells.
-        return Some(Finding::fine(SUBJECT, format!("{host}:{port}, by the proxy of `{name}`")));
+    let mut place = server.shown(&route.place());
+    if let Some(proxy) = route.proxy() {
+        place.push_str(&format!(", by the proxy {}", server.shown(&proxy)));
     }
-    let opened = tokio::time::timeout(PATIENCE, tokio::net::TcpStream::connect((host.as_str(), port))).await;
-    Some(match opened {
-        Ok(Ok(_)) => Finding::fine(SUBJECT, format!("{host}:{port}")),
-        Ok(Err(error)) => Finding::error(
-            SUBJECT,
-            format!("{host}:{port} cannot be reached: {error}"),
-            "start the server, mend `url`, or set HTTPS_PROXY where a proxy stands in between",
-        ),
-        Err(_) => Finding::error(
-            SUBJECT,
-            format!("{host}:{port} has not answered within {PATIENCE:?}"),
-            "look at the network, or set HTTPS_PROXY where a proxy stands in between",
-        ),
+    Some(match route.open(PATIENCE).await {
+        Ok(()) => Finding::fine(SUBJECT, place),
+        Err(RouteError::Closed(error)) => {
+            let error = server.shown(&error);
+            Finding::error(
+                SUBJECT,
+                format!("{place} cannot be reached: {error}"),
+                mends(&error, route.proxy().is_some()),
+            )
+        }
+        Err(error) => {
+            let error = server.shown(&error.to_string());
+            let help = "look at the network, or call a tool of it: whether it can be reached is not known";
+            Finding::warning(SUBJECT, format!("{place}: {error}"), help)
+        }
     })
 }
 
-/// Host and port of a URL.
-fn endpoint(url: &str) -> Option<(String, u16)> {
-    let (scheme, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    let default = if scheme.eq_ignore_ascii_case("http") { 80 } else { 443 };
-    let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, port)) => (host, port.strip_prefix(':')),
-        None => authority.split_once(':').map_or((authority, None), |(host, port)| (host, Some(port))),
-    };
-    let port = port.map_or(Some(default), |port| port.parse().ok())?;
-    (!host.is_empty()).then(|| (host.to_owned(), port))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn endpoints_are_read_from_urls() {
-        for (url, host, port) in [
-            ("https://a.example/mcp", "a.example", 443),
-            ("http://localhost:8080?x", "localhost", 8080),
-            ("http://user:pw@[::1]:9/mcp", "::1", 9),
-            ("https://[::1]/", "::1", 443),
-        ] {
-            assert_eq!(endpoint(url), Some((host.to_owned(), port)), "{url}");
-        }
-        for url in ["nothing", "http://", "http://x:y/"] {
-            assert_eq!(endpoint(url), None, "{url}");
-        }
+/// What may help where a connection is refused.
+fn mends(error: &str, has_proxy: bool) -> &'static str {
+    let error = error.to_ascii_lowercase();
+    if error.contains("certificate") || error.contains("unknownissuer") {
+        "have the system trust who signed the server's certificate, or name a file of such in SSL_CERT_FILE"
+    } else if error.contains("corrupt message") {
+        "write `http://` in `url` where the server has no TLS"
+    } else if has_proxy {
+        "mend HTTP_PROXY, HTTPS_PROXY or ALL_PROXY, or name the host in NO_PROXY where it needs no proxy"
+    } else {
+        "start the server, mend `url`, or set HTTPS_PROXY where a proxy stands in between"
     }
 }

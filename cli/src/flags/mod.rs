@@ -39,34 +39,52 @@ fn own_option(argument: &clap::Arg) -> Option<OwnOption> {
     Some(if argument.get_action().takes_values() { option.takes_value() } else { option })
 }
 
-/// Reads the program's own options from behind a name, before it is known which flags a server adds, and says and shows from
-/// now on what they want.
+/// Reads the program's own options from behind a name, as far as they can be told before it is known which flags a server
+/// adds.
 pub(crate) fn early<O: Args>(
     command: &str,
     own: &[OwnOption],
     words: &[String],
     output: &mut Output,
 ) -> Result<Behind<O>, Failure> {
-    // A word that begins with two dashes is never a value, so these can be told already.
-    let long = own.iter().filter_map(OwnOption::without_letter);
-    let early: Behind<O> = behind(command, &Flags::new(&Value::Null, long).split(words).own)?;
+    let early: Behind<O> = behind(command, &told_already(own, words), output)?;
     output.format = early.format.unwrap_or(output.format);
     if !matches!(output.format, Format::Text | Format::Json) {
         return Err(Failure::usage(format!("`{command}` has the formats `text` and `json`")));
     }
-    output.changes(early.quiet, early.color);
-    trace::begin(early.verbose);
     Ok(early)
 }
 
-/// Reads the program's own options from behind a name.
-pub(crate) fn behind<O: Args>(command: &str, words: &[String]) -> Result<Behind<O>, Failure> {
+/// The options that are the program's whatever flags there are. A word that begins with two dashes is never a value, nor is
+/// one behind anything but a flag.
+fn told_already(own: &[OwnOption], words: &[String]) -> Vec<String> {
+    let is_letter = |word: &str| word.starts_with('-') && !word.starts_with("--");
+    let may_be_value = |before: &str| {
+        let name = before.strip_prefix("--").filter(|name| !name.contains('='));
+        name.is_some_and(|name| !own.iter().any(|own| own.long.as_deref() == Some(name)))
+    };
+    let mut before = "";
+    let mut told = Vec::new();
+    for word in words {
+        if !(is_letter(word) && may_be_value(before)) {
+            told.push(word.clone());
+        }
+        before = word;
+    }
+    Flags::new(&Value::Null, own.to_vec()).split(&told).own
+}
+
+/// Reads the program's own options from behind a name, and says and shows from now on what they want.
+pub(crate) fn behind<O: Args>(command: &str, words: &[String], output: &mut Output) -> Result<Behind<O>, Failure> {
     let parser = Behind::<O>::command().name(format!("mcp-bindgen {command}"));
     let read = parser.try_get_matches_from(words).and_then(|matches| Behind::from_arg_matches(&matches));
-    read.map_err(|error| {
+    let read: Behind<O> = read.map_err(|error| {
         let said = error.render().to_string();
         Failure::usage(said.strip_prefix("error: ").unwrap_or(&said).trim_end().to_owned())
-    })
+    })?;
+    output.changes(read.quiet, read.verbose, read.color)?;
+    trace::begin(read.verbose);
+    Ok(read)
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ fn one(entries: &[Entry], text: &str) -> Result<Choice, Failure> {
         _ => match text.rsplit_once('=') {
             Some((text, name)) if !is_server_name(name) => {
                 return Err(Failure::usage(format!(
-                    "`{}` cannot be the name of a server\n  = help: it begins with a small letter or a digit, and has those, `-` and `_`; `{}` is what it would be of",
+                    "`{}` cannot be the name of a server\n  = help: it begins with a small letter or a digit, and has those, `-` and `_`, 64 at most; `{}` is what it would be of",
                     printable(name),
                     printable(text)
                 )));
@@ -151,16 +151,21 @@ fn place(entry: &Entry) -> String {
     format!("`{}` of {}", shown(&entry.name), hosts.join(" and "))
 }
 
+/// A name as somebody can type it: what cannot be shown as it is goes by what it would be here.
+fn typed(name: &str) -> String {
+    if printable(name) == name { shown(name) } else { shown(&server_name(name)) }
+}
+
 /// What names this entry and no other.
 fn exactly(entry: &Entry) -> String {
     let host = entry.origins.first().map_or(Host::File, |origin| origin.host);
-    format!("{}@{}", shown(&entry.name), host.name())
+    format!("{}@{}", typed(&entry.name), host.name())
 }
 
 fn unknown(entries: &[Entry], text: &str) -> Failure {
     let names = || entries.iter().map(|entry| entry.name.as_str());
     let help = match nearest(text, names().take(LISTED * 50)).first() {
-        Some(near) => format!("did you mean `{}`?", shown(near)),
+        Some(near) => format!("did you mean `{}`?", typed(near)),
         None => format!("there are {}", listed(entries)),
     };
     Failure::usage(format!("there is no server `{}` to take over\n  = help: {help}", printable(text)))
@@ -185,7 +190,7 @@ pub(crate) fn commands(entries: &[Entry], from: Option<&str>) -> Vec<String> {
         .take(LISTED)
         .map(|entry| {
             let is_one = count.get(&server_name(&entry.name)) == Some(&1);
-            let name = if is_one { shown(&entry.name) } else { exactly(entry) };
+            let name = if is_one { typed(&entry.name) } else { exactly(entry) };
             format!("mcp-bindgen import{from} {}", command_line([name.as_str()]))
         })
         .collect();

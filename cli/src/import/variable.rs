@@ -31,7 +31,11 @@ pub(crate) fn settled(found: &ServerConfig, name: &str) -> (ServerConfig, Vec<Va
     let mut notes: Vec<String> = Vec::new();
     let mut names: BTreeMap<String, String> = BTreeMap::new();
     let mut taken: Vec<String> = found.placeholders().iter().map(ToString::to_string).collect();
-    let mut server = found.replace_secrets(|field, text, secret| {
+    let mut server = found.replace_secrets_exactly(|field, text, secret| {
+        if matches!(field, ConfigField::Note(_) | ConfigField::Name(_)) {
+            notes.push(format!("what looks like a secret in {} is left out: nothing there is replaced", field.label()));
+            return "..".to_owned();
+        }
         if secret.is_default {
             notes.push(format!("a default of a placeholder in {} looks like a secret, and is left out", field.label()));
             return String::new();
@@ -40,13 +44,25 @@ pub(crate) fn settled(found: &ServerConfig, name: &str) -> (ServerConfig, Vec<Va
         let known = names.entry(value.to_owned()).or_insert_with(|| {
             let first = variable(name, key(field, text, secret));
             let name = unused(&first, &mut taken);
-            variables.push(Variable { name: name.clone(), why: format!("what is written out in {}", field.label()) });
+            variables.push(Variable { name: name.clone(), why: why(field, text, secret) });
             name
         });
         format!("${{{known}}}")
     });
     name.clone_into(&mut server.name);
     (server, variables, notes)
+}
+
+/// What a variable is for, and how much of the text it stands for where that is not plain.
+fn why(field: ConfigField<'_>, text: &str, secret: &Secret) -> String {
+    let said = format!("what is written out in {}", field.label());
+    let value = text.get(secret.range.clone()).unwrap_or_default();
+    let is_part = secret.range != (0..text.len());
+    if is_part && value.contains(|c: char| c.is_whitespace() || c == ';') {
+        let until = if secret.range.end == text.len() { ", to its end" } else { ", blanks and all" };
+        return format!("{said} behind `{}`{until}", shown(&secret.key));
+    }
+    said
 }
 
 /// What a secret goes by: the variable or header that it is all of, or what was found before it.

@@ -37,10 +37,10 @@ pub(crate) fn page(servers: &[Server]) -> String {
          <link rel=\"icon\" href=\"data:,\">\n<title>MCP inventory</title>\n<style>{style}</style>\n</head>\n<body>\n\
          <header>\n<h1>MCP inventory</h1>\n<p class=\"faint\">{}, {}. Names, descriptions and what tools say of themselves \
          are the servers' words.</p>\n<nav aria-label=\"Servers\"><ul>{}</ul></nav>\n</header>\n\
-         <div class=\"bar\" hidden><div><label for=\"search\">Search</label>\
-         <input id=\"search\" type=\"search\" placeholder=\"names, words, parameters ( / )\" autocomplete=\"off\" spellcheck=\"false\">\
-         <output id=\"found\" for=\"search\"></output><button id=\"theme\" type=\"button\">Light or dark</button></div></div>\n\
-         <main>\n{}</main>\n<script type=\"application/json\" id=\"texts\">{texts}</script>\n<script>{script}</script>\n\
+         <div class=\"bar\" hidden><div><label for=\"_search\">Search</label>\
+         <input id=\"_search\" type=\"search\" placeholder=\"names, words, parameters ( / )\" autocomplete=\"off\" spellcheck=\"false\">\
+         <output id=\"_found\" for=\"_search\"></output><button id=\"_theme\" type=\"button\">Light or dark</button></div></div>\n\
+         <main>\n{}</main>\n<script type=\"application/json\" id=\"_texts\">{texts}</script>\n<script>{script}</script>\n\
          </body>\n</html>",
         hash(&style),
         hash(&script),
@@ -114,7 +114,8 @@ impl Page {
         self.html.push('\n');
     }
 
-    /// The id, or one like it where a server has two of one name.
+    /// The id, or one like it where a server has two of one name. Those of the page itself begin with `_`, as no server's name
+    /// does.
     fn id(&mut self, wanted: String) -> String {
         let mut id = wanted.clone();
         let mut count = 1;

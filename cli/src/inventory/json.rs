@@ -17,6 +17,7 @@ pub(crate) fn entries(servers: &[Server]) -> Value {
 fn of_tool(tool: &Tool, has_base: bool) -> Value {
     let binding = &tool.binding;
     let mut json = json!({
+        "kind": "tool",
         "server": binding.server,
         "tool": binding.tool,
         "prefixed": binding.prefixed,
@@ -51,10 +52,12 @@ fn of_tool(tool: &Tool, has_base: bool) -> Value {
     json
 }
 
-/// A prompt or a resource template; the key of its name says which.
+/// A prompt or a resource template; the key of its name is its kind.
 fn of_offer(offer: &Offer) -> Value {
     let binding = &offer.binding;
+    let kind = if binding.uri_template.is_some() { "resourceTemplate" } else { "prompt" };
     let mut json = json!({
+        "kind": kind,
         "server": binding.server,
         "module": binding.module,
         "params_type": binding.params_type,
@@ -67,8 +70,7 @@ fn of_offer(offer: &Offer) -> Value {
         "diagnostics": notes(&offer.diagnostics),
     });
     if let Value::Object(json) = &mut json {
-        let key = if binding.uri_template.is_some() { "resourceTemplate" } else { "prompt" };
-        json.insert(key.to_owned(), binding.name.clone().into());
+        json.insert(kind.to_owned(), binding.name.clone().into());
         json.extend(binding.uri_template.iter().map(|uri| ("uriTemplate".to_owned(), uri.clone().into())));
     }
     json
@@ -77,6 +79,7 @@ fn of_offer(offer: &Offer) -> Value {
 fn of_server(server: &Server) -> Value {
     let left_out = server.left_out.iter().map(|tool| json!({ "tool": tool.name, "by": tool.by }));
     let mut json = json!({
+        "kind": "server",
         "server": server.name,
         "serverInfo": server.calls_itself,
         "protocolVersion": server.protocol,

@@ -2,9 +2,9 @@
 {
   const cards = Array.from(document.querySelectorAll(".card"));
   const sections = Array.from(document.querySelectorAll("main > section"));
-  const texts = JSON.parse(document.getElementById("texts").textContent);
-  const search = document.getElementById("search");
-  const found = document.getElementById("found");
+  const texts = JSON.parse(document.getElementById("_texts").textContent);
+  const search = document.getElementById("_search");
+  const found = document.getElementById("_found");
   const asked = new URLSearchParams(location.search);
 
   // What the address says is what another reader sees.
@@ -76,7 +76,7 @@
       search.focus();
     }
   });
-  document.getElementById("theme").addEventListener("click", () => {
+  document.getElementById("_theme").addEventListener("click", () => {
     const isDark = document.documentElement.dataset.theme
       ? document.documentElement.dataset.theme === "dark"
       : matchMedia("(prefers-color-scheme: dark)").matches;

@@ -25,7 +25,7 @@ fn an_empty_folder_becomes_a_project() {
     assert!(project.read("Cargo.toml").contains("mcp-bindgen = "));
     assert_eq!(project.read(".gitattributes"), "mcp/*.json text eol=lf\n");
     // The file that it writes is one that it takes.
-    project.run(&["check"]).exits_with(1).says("no server is configured\n  = help: add one with `mcp-bindgen add`");
+    project.run(&["check"]).exits_with(1).says("no server is configured\n --> mcp.toml");
 
     let written = project.read("mcp.toml");
     project.write("mcp.toml", "# ours\n");
@@ -73,7 +73,7 @@ fn what_cannot_be_written_leaves_nothing() {
     project.write("mcp.toml", "# ours\n");
     project.write("mcp", "no folder");
     let said = project.run(&["add", "fixture", "--command", server]).exits_with(1).says("mcp/fixture.json");
-    assert!(said.stderr.contains("its folder cannot be made"), "{}", said.stderr);
+    assert!(said.stderr.contains("`mcp` is a file, and has to be a folder"), "{}", said.stderr);
     assert_eq!((project.read("mcp.toml").as_str(), project.read("mcp").as_str()), ("# ours\n", "no folder"));
 }
 

@@ -210,6 +210,7 @@ fn a_runner_of_github_obeys_no_stranger() {
     let tool = json!({"name": "odd ##[add-mask]x", "description": hostile, "inputSchema": {"type": "object",
         "properties": {"a": {"type": "string", "description": hostile, "default": hostile}}}});
     project.write("mcp/said.json", &json!({ "tools": [tool], "instructions": hostile }).to_string());
+    project.write("mcp/none.json", r#"{"tools": []}"#);
     let run = |arguments: &[&str]| {
         let summary = project.path("summary.md");
         let mut command = project.command();
@@ -225,6 +226,9 @@ fn a_runner_of_github_obeys_no_stranger() {
         &["list", "said", "--format", "markdown"],
         &["list", "said", "--format", "html"],
         &["expand", "said", "--format", "json"],
+        &["diff", "mcp/none.json", "mcp/said.json"],
+        &["diff", "mcp/none.json", "mcp/said.json", "--format", "json"],
+        &["list", "said", "--shapes", "--format", "json"],
         &["call", "said", "odd ##[add-mask]x", "--help"],
         &["call", "said", "odd ##[add-mask]x", "--dry-run", "--a", hostile],
         &["-v", "sync", "noisy"],

@@ -55,7 +55,7 @@ fn complete(project: &Project, words: &[&str]) -> Vec<String> {
 #[test]
 fn each_place_is_completed() {
     let project = project();
-    let cases: [(&[&str], &[&str]); 18] = [
+    let cases: [(&[&str], &[&str]); 22] = [
         (&["comp"], &["completions"]),
         (&["call", "gi"], &["github", "gitlab"]),
         (&["list", "gith"], &["github"]),
@@ -75,6 +75,10 @@ fn each_place_is_completed() {
         (&["prompt", "get", "github", "g"], &["greet"]),
         (&["prompt", "get", "github", "greet", "--w"], &["--who"]),
         (&["resource", "read", "github", "n"], &["note:///"]),
+        (&["learn", "github", "g"], &["get_me"]),
+        (&["diff", "gith"], &["github"]),
+        (&["import", "--from", "claude-c"], &["claude-code"]),
+        (&["expand", "github", "--tool", "g"], &["get_me"]),
     ];
     for (words, expected) in cases {
         assert_eq!(complete(&project, words), expected, "{words:?}");

@@ -160,3 +160,20 @@ fn expand_sees_relative_paths_from_the_crate_that_the_file_is_for() {
     assert!(there.contains(".folder(::core::concat!(::core::env!(\"CARGO_MANIFEST_DIR\"), \"/..\"))"), "{there}");
     assert!(!there.contains(project.path("").to_str().unwrap()), "{there}");
 }
+
+#[test]
+fn a_variable_that_is_empty_is_not_set() {
+    let project = offline("[servers.a]\ncommand = \"x\"\n");
+    let run = |value: &str| {
+        let mut command = project.command();
+        common::Run::of(&command.env("MCP_SERVERS", value).args(["doctor", "a"]).output().unwrap())
+    };
+    for empty in ["", " \n"] {
+        run(empty).exits_with(1).says("a: program: `x` was not found");
+    }
+    run("{").exits_with(1).says("MCP_SERVERS:1:");
+    // Who names a server wants that one, also where there is none.
+    project.write("mcp.toml", "");
+    project.run(&["doctor"]).exits_with(0);
+    project.run(&["doctor", "a"]).exits_with(1).says("there is no server `a`");
+}

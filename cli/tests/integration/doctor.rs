@@ -4,6 +4,7 @@
 
 use crate::common;
 
+use std::io::{Read, Write};
 use std::net::TcpListener;
 
 use common::Project;
@@ -82,6 +83,142 @@ fn what_is_in_the_way_is_told_with_what_mends_it() {
     let findings = report["findings"].as_array().unwrap();
     assert!(findings.iter().all(|finding| finding["server"] == "fine" || finding["server"] == json!(null)), "{report}");
     assert!(findings.iter().any(|finding| finding["subject"] == "program" && finding["level"] == "fine"), "{report}");
+}
+
+/// A listener that answers whoever connects, in plain HTTP.
+fn answering() -> std::net::SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        }
+    });
+    address
+}
+
+/// What `doctor` says with these variables, and none that would lead it elsewhere.
+fn looked(project: &Project, variables: &[(&str, &str)]) -> String {
+    let mut command = project.command();
+    for name in ["HTTP", "HTTPS", "ALL", "NO"] {
+        command.env_remove(format!("{name}_PROXY")).env_remove(format!("{}_proxy", name.to_lowercase()));
+    }
+    for name in ["SSL_CERT_FILE", "SSL_CERT_DIR", "REQUEST_METHOD", "DOCTOR_UNSET"] {
+        command.env_remove(name);
+    }
+    let run = command.arg("doctor").envs(variables.iter().copied()).output().unwrap();
+    String::from_utf8(run.stderr).unwrap()
+}
+
+#[track_caller]
+fn says(said: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(said.contains(line), "not said: {line}\n{said}");
+    }
+}
+
+#[test]
+fn addresses_are_tried_as_a_client_would() {
+    let open = answering();
+    let shut = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let project = Project::new(&format!(
+        r#"
+        [servers.plain]
+        url = "http://{open}/mcp?token=${{DOCTOR_UNSET}}"
+        [servers.port]
+        url = "http://127.0.0.1:${{DOCTOR_PORT:-{}}}/mcp"
+        [servers.unset]
+        url = "http://${{DOCTOR_UNSET}}/mcp"
+        [servers.tls]
+        url = "https://{open}/mcp"
+        "#,
+        shut.port()
+    ));
+    let fine = format!("Fine plain: address: {open}\n");
+    let direct = looked(&project, &[]);
+    says(
+        &direct,
+        &[
+            &fine,
+            &format!("error: port: address: {shut} cannot be reached"),
+            "warning: unset: address: it is not looked at",
+            &format!("error: tls: address: {open} cannot be reached"),
+        ],
+    );
+    let open_port = open.port().to_string();
+    says(&looked(&project, &[("DOCTOR_PORT", &open_port)]), &["Fine port: address: 127.0.0.1:${DOCTOR_PORT}\n"]);
+    // A proxy is for the scheme that it is named for, and has to be there.
+    let (proxy, dead) = (format!("http://me:hunter22@{open}"), format!("http://{shut}"));
+    let by_proxy = format!("Fine plain: address: {open}, by the proxy {open}\n");
+    says(
+        &looked(&project, &[("HTTPS_PROXY", &proxy)]),
+        &[&fine, &format!("tls: address: {open}, by the proxy {open}")],
+    );
+    says(&looked(&project, &[("all_proxy", &proxy)]), &[&by_proxy]);
+    says(&looked(&project, &[("HTTP_PROXY", &proxy), ("NO_PROXY", "127.0.0.1")]), &[&fine]);
+    says(
+        &looked(&project, &[("HTTP_PROXY", &dead)]),
+        &[&format!("error: plain: address: {open}, by the proxy {shut} cannot be reached"), "error: tls: address: "],
+    );
+    let certificates = looked(&project, &[("SSL_CERT_FILE", "/nonexistent")]);
+    says(&certificates, &[&fine, &format!("error: tls: address: {open} cannot be reached")]);
+    for said in [looked(&project, &[("http_proxy", &proxy)]), direct] {
+        assert!(!said.contains("hunter22"), "{said}");
+    }
+}
+
+#[test]
+fn programs_are_looked_for_with_what_placeholders_stand_for() {
+    let server = common::fixture_server();
+    let (folder, name) = (server.parent().unwrap().to_str().unwrap(), server.file_name().unwrap().to_str().unwrap());
+    let project = Project::new(&format!(
+        "[servers.by_path]\ncommand = \"${{DOCTOR_FOLDER}}/{name}\"\ncwd = \"${{DOCTOR_FOLDER}}\"\n\
+         [servers.by_name]\ncommand = \"{name}\"\nenv = {{ PATH = \"${{DOCTOR_FOLDER}}:/bin\" }}\n\
+         [servers.gone]\ncommand = \"gone\"\nenv = {{ PATH = \"${{DOCTOR_FOLDER}}:/nowhere\" }}\n\
+         [servers.unset]\ncommand = \"${{DOCTOR_UNSET}}/x\"\n"
+    ));
+    let said = looked(&project, &[("DOCTOR_FOLDER", folder)]);
+    says(
+        &said,
+        &[
+            &format!("Fine by_path: program: ${{DOCTOR_FOLDER}}/{name}\n"),
+            &format!("Fine by_name: program: ${{DOCTOR_FOLDER}}/{name}\n"),
+            "error: gone: program: `gone` was not found in ${DOCTOR_FOLDER}, /nowhere\n",
+            "warning: unset: program: it is not looked at",
+        ],
+    );
+    assert!(!said.contains(folder), "{said}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn isolation_that_cannot_be_had_is_an_error() {
+    let project = Project::new("[servers.a]\ncommand = \"SERVER\"\nisolation = { network = \"none\" }\n");
+    says(&looked(&project, &[("PATH", "/nowhere")]), &["error: a: isolation: bubblewrap (`bwrap`) is not there"]);
+}
+
+#[test]
+fn sources_are_read_as_rustc_reads_them() {
+    let project = Project::new("[servers.fine]\ncommand = \"SERVER\"\n");
+    project.write(
+        "Cargo.toml",
+        "[workspace]\nmembers = [\"crates/*\"]\nexclude = [\"crates/out\"]\n[package]\nname = \"app\"\n",
+    );
+    project.write("src/lib.rs", "/* mcp_tools!(\"commented\") */ const A: &str = r#\"mcp_tools!(\"in_string\")\"#;");
+    project.write("build.rs", "fn main() { mcp_codegen::build_script::Builder::new().server(\"wrong_1\"); }");
+    for (member, name) in [("one", "wrong_2"), ("out", "other_1"), ("own", "other_2")] {
+        project.write(&format!("crates/{member}/Cargo.toml"), "[package]\nname = \"m\"\n");
+        project.write(&format!("crates/{member}/src/lib.rs"), &format!("mcp_tools!(\"{name}\");"));
+    }
+    project.write("crates/own/mcp.toml", "");
+    let said = looked(&project, &[]);
+    says(
+        &said,
+        &["error: bindings: build.rs binds `wrong_1`", "error: bindings: crates/one/src/lib.rs binds `wrong_2`"],
+    );
+    assert_eq!(said.matches("error: bindings").count(), 2, "{said}");
 }
 
 #[test]

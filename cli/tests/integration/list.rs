@@ -100,7 +100,7 @@ fn hostile_texts_are_text() {
     for hostile in HOSTILE {
         let project = project(hostile);
         let page = project.run(&["list", "--format", "html"]).exits_with(0).stdout;
-        let (markup, data) = page.split_once("<script type=\"application/json\" id=\"texts\">").unwrap();
+        let (markup, data) = page.split_once("<script type=\"application/json\" id=\"_texts\">").unwrap();
         let data = data.split_once("</script>").unwrap().0;
         assert!(!markup.contains(hostile), "{hostile}");
         // It is JSON that nothing in it can end.
@@ -172,6 +172,26 @@ fn the_page_asks_for_nothing_and_is_the_same_wherever_it_is_made() {
 }
 
 #[test]
+fn no_server_takes_an_id_of_the_page() {
+    let project = Project::empty();
+    let servers = ["found", "search", "texts", "theme"];
+    project.write("mcp.toml", &servers.map(|server| format!("[servers.{server}]\ncommand = \"x\"\n")).concat());
+    for server in servers {
+        project.write(
+            &format!("mcp/{server}.json"),
+            r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object"}}]}"#,
+        );
+    }
+    let page = project.run(&["list", "--format", "html"]).exits_with(0).stdout;
+    let body = page.split_once("<body>").unwrap().1;
+    let ids: Vec<&str> = body.split(" id=\"").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
+    let of_servers: Vec<&str> = servers.into_iter().filter(|server| ids.contains(server)).collect();
+    assert_eq!(of_servers, servers);
+    assert_eq!(ids.len(), 4 + 2 * servers.len(), "{ids:?}");
+    assert_eq!(ids.iter().collect::<std::collections::BTreeSet<_>>().len(), ids.len(), "{ids:?}");
+}
+
+#[test]
 fn names_become_links_that_stay() {
     let page = project(" ü/é").run(&["list", "--format", "html"]).exits_with(0).stdout;
     assert!(page.contains("id=\"demo/odd%20%C3%BC%2F%C3%A9\""), "{page}");
@@ -214,4 +234,60 @@ fn servers_are_listed_by_name_and_formats_refused_that_it_has_not() {
     project.run(&["list", "othe"]).exits_with(1).says("did you mean `other`?");
     project.run(&["list", "--format", "github"]).exits_with(2).says("it has `text`, `json`, `markdown`, `html`");
     project.run(&["list", "--shapes", "--format", "html"]).exits_with(2);
+}
+
+#[test]
+fn a_file_is_replaced_by_what_was_asked_for_or_not_at_all() {
+    let project = project("");
+    for (format, file) in [("html", "page.html"), ("json", "list.json"), ("text", "list.txt"), ("markdown", "list.md")]
+    {
+        let list = |arguments: &[&str]| project.run(&[&["list", "--format", format, "-o", file], arguments].concat());
+        project.write("mcp.toml", CONFIG);
+        list(&[]).exits_with(0);
+        let whole = project.read(file);
+        let left = |run: common::Run| {
+            let run = run.exits_with(1).says(&format!("nothing is written, because of that\n --> {file}\n"));
+            assert!(!run.stderr.contains("Wrote") && project.read(file) == whole, "{format}");
+            run
+        };
+        left(list(&["--base", "nosuch", "-q"]));
+        project.write("mcp.toml", &format!("{CONFIG}[servers.broken]\ncommand = \"x\"\n"));
+        project.write("mcp/broken.json", "{");
+        let run = left(list(&[]));
+        if format == "json" {
+            assert_eq!(run.json()["errors"].as_array().unwrap().len(), 2, "{}", run.stdout);
+        }
+        left(list(&["broken"]));
+        list(&["demo"]).exits_with(0).says(&format!("   Unchanged {file}"));
+    }
+}
+
+#[test]
+fn what_is_read_is_never_written() {
+    let project = project("");
+    project.write("mcp.toml", &format!("{CONFIG}[servers.other]\ncommand = \"x\"\n"));
+    project.write("mcp/other.json", r#"{"tools": []}"#);
+    let files = ["mcp.toml", "mcp/demo.json", "mcp/other.json"];
+    let texts = files.map(|file| project.read(file));
+    for file in ["mcp.toml", "./mcp/../mcp.toml", "mcp/demo.json", "mcp/other.json", "mcp/demo.overrides.json"] {
+        project
+            .run(&["list", "demo", "-o", file])
+            .exits_with(1)
+            .says("is left alone")
+            .says(file)
+            .says("= help: name another file");
+    }
+    for file in ["mcp/demo.json", "mcp/demo.overrides.json"] {
+        project.run(&["list", "--snapshot", "mcp/demo.json", "-o", file]).exits_with(1).says("left alone");
+    }
+    assert_eq!(files.map(|file| project.read(file)), texts);
+    assert!(!project.path("mcp/demo.overrides.json").exists());
+    project.run(&["list", "demo", "-o", "mcp/demo.txt"]).exits_with(0);
+}
+
+#[test]
+fn each_entry_says_what_it_is() {
+    let listed = project("").run(&["list", "--format", "json"]).exits_with(0).json();
+    let kinds: Vec<&str> = listed.as_array().unwrap().iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["tool", "tool", "prompt", "resourceTemplate", "server"]);
 }

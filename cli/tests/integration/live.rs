@@ -174,8 +174,53 @@ fn a_call_fails_with_a_code_of_its_own() {
     ] {
         project.run(&["call", "fixture", "add", "--args", arguments]).exits_with(2).says(said);
     }
-    let late = ["call", "fixture", "count_slowly", "--args", r#"{"steps":100,"pause_ms":100}"#, "--timeout", "300ms"];
-    project.run(&late).exits_with(1).says("did not answer within 300ms");
+    let late = ["call", "fixture", "count_slowly", "--args", r#"{"steps":1000,"pause_ms":100}"#, "--timeout", "2s"];
+    project.run(&late).exits_with(1).says("did not answer within 2s");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_time_that_is_given_bounds_connecting_too() {
+    use std::time::{Duration, Instant};
+
+    // Connecting would take a minute.
+    let project = Project::new("[servers.mute]\ncommand = \"sleep\"\nargs = [\"600\"]\n");
+    project.write("t.txt", "[[@mute_x]]\n");
+    let within = |words: &[&str]| {
+        let began = Instant::now();
+        let run = project.run(words).exits_with(5);
+        assert!(began.elapsed() < Duration::from_secs(30), "{words:?} took {:?}", began.elapsed());
+        assert!(run.stderr.contains("within 300ms"), "{words:?}: {}", run.stderr);
+    };
+    within(&["call", "mute", "x", "--timeout", "300ms"]);
+    within(&["prompt", "get", "mute", "x", "--timeout", "300ms"]);
+    within(&["resource", "read", "mute", "x:y", "--timeout", "300ms"]);
+    within(&["run", "t.txt", "--timeout", "300ms"]);
+    let tool = r#"{"tools":[{"name":"x","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}"#;
+    project.write("mcp/mute.json", tool);
+    within(&["call", "mute", "x", "--timeout", "300ms"]);
+    within(&["learn", "mute", "x", "--args", "{}", "--timeout", "300ms"]);
+    within(&["run", "t.txt", "--timeout", "300ms"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn letters_behind_a_name_say_as_much_as_before_it() {
+    let script =
+        |options: &str| format!("command = \"sh\"\nargs = [\"-c\", \"echo grumble >&2; exec SERVER {options}\"]\n");
+    let project = Project::new(&format!("[servers.s]\n{}[servers.o]\n{}", script(""), script("--offers")));
+    let counting = ["call", "s", "count_slowly", "--steps", "2", "--pause_ms", "1"];
+    let got = ["prompt", "get", "o", "greet", "--who", "a"];
+    let quiet = project.run(&counting).exits_with(0).says("Progress");
+    assert!(!quiet.stderr.contains("grumble"), "{}", quiet.stderr);
+    for command in [&counting[..], &got] {
+        assert_eq!(project.run(&[command, &["-q"]].concat()).exits_with(0).stderr, "");
+        project.run(&[command, &["-v"]].concat()).exits_with(0).says("grumble");
+    }
+    for (before, behind) in [(&[][..], &["-q", "-v"][..]), (&["-q"], &["--verbose"]), (&["-v"], &["-q"])] {
+        let run = project.run(&[before, &counting[..], behind].concat()).exits_with(2);
+        assert!(run.stderr.contains("--quiet") && run.stderr.contains("--verbose"), "{}", run.stderr);
+    }
 }
 
 #[test]

@@ -41,7 +41,8 @@ fn resources_are_read() {
     assert_eq!(fs::read(project.path("out/b_c-1.bin")).unwrap(), [0, 255]);
 
     project.run(&["resource", "read", "s", "nota:///today"]).exits_with(1).says("did you mean `note:///today`?");
-    project.run(&["resource", "read", "s", "slow:///x", "--timeout", "200ms"]).exits_with(1).says("200ms");
+    project.run(&["resource", "read", "s", "slow:///x", "--timeout", "2s"]).exits_with(1).says("within 2s");
+    project.run(&["resource", "read", "bare", "note:///x"]).exits_with(1).says("server `bare` has no resources");
     project.run(&["resource", "read", "gone", "note:///x"]).exits_with(5).says("no-such-program");
     project.run(&["resource", "read", "t", "note:///x"]).exits_with(1).says("`t`");
     project.run(&["resource", "read", "s"]).exits_with(2);

@@ -161,6 +161,25 @@ fn stdin_and_stdout_are_the_protocol_and_the_configuration_holds() {
 }
 
 #[test]
+fn a_server_that_cannot_be_reached_is_told_once() {
+    let project =
+        Project::new("[servers.dead]\ncommand = \"./no-such-program\"\n[servers.desk]\ncommand = \"SERVER\"\n");
+    let mut served = Served::new(project.command(), &[]);
+    served.begin(&json!({}));
+    for id in 1..4 {
+        served.tell(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }));
+        let listed = served.hear();
+        assert!(listed["result"]["tools"].as_array().unwrap().iter().all(|tool| tool["name"] != "dead"), "{listed}");
+    }
+    served.tell(&call(4, "desk_add", json!({ "a": 1, "b": 41 })));
+    assert_eq!(served.hear()["result"]["structuredContent"]["result"], 42);
+    served.stdin = None;
+    let (code, said) = served.ends();
+    assert_eq!((code, said.matches("warning: server `dead` cannot be reached").count()), (Some(0), 1), "{said}");
+    assert!(said.contains("  = help: `mcp-bindgen doctor dead`"), "{said}");
+}
+
+#[test]
 fn signals_end_it_and_its_servers() {
     let project = Project::new(CONFIG);
     for (signal, expected) in [("TERM", 143), ("INT", 130)] {

@@ -5,14 +5,12 @@ use quote::quote;
 use serde_json::Value;
 
 use super::{TypeEmitter, docs};
-use crate::names::{Style, ident, identifiers};
+use crate::names::{self, Enumeration, ident};
 use crate::plan::Standard;
 use mcp_schema::{Shape, ShapeId, Slot};
 
 /// The variant of an open enumeration that holds what the schema does not list.
 const OTHER: &str = "Other";
-/// The constant that lists the values, beside the variants.
-const ALL: &str = "ALL";
 
 impl TypeEmitter<'_, '_> {
     pub(super) fn text_enum(&self, id: ShapeId, values: &[String]) -> TokenStream {
@@ -22,7 +20,7 @@ impl TypeEmitter<'_, '_> {
         // A constant stays one: it tells branches apart.
         let is_open = self.schema.is_answered(id) && values.len() > 1;
         let wires: Vec<&str> = values.iter().map(String::as_str).collect();
-        let variants = variants(&wires, if is_open { &[ALL, OTHER] } else { &[ALL] });
+        let variants = variants(&wires, if is_open { Enumeration::Open } else { Enumeration::Closed });
         let docs = docs.and(&always(&wires));
         let described = wires.iter().map(|wire| docs::literal(wire));
         let allow = lints(wires.len());
@@ -63,7 +61,7 @@ impl TypeEmitter<'_, '_> {
         let texts: Vec<String> = values.iter().map(Value::to_string).collect();
         // A string reads as its content, so that `1` and `"1"` differ by their suffix.
         let wires: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let variants = variants(&wires, &[ALL]);
+        let variants = variants(&wires, Enumeration::Closed);
         let docs = docs.and(&always(&wires));
         let described = wires.iter().map(|wire| docs::literal(wire));
         let allow = lints(wires.len());
@@ -91,14 +89,14 @@ impl TypeEmitter<'_, '_> {
             _ => return None,
         };
         let [only] = wire.as_slice() else { return None };
-        let variant = variants(&[only.as_str()], &[ALL]).pop()?;
+        let variant = variants(&[only.as_str()], Enumeration::Closed).pop()?;
         let name = self.name(slot.shape);
         Some(quote!(#name::#variant))
     }
 }
 
-fn variants(wires: &[&str], reserved: &[&str]) -> Vec<Ident> {
-    identifiers(Style::Pascal, wires, reserved, "value").iter().map(|name| ident(name)).collect()
+fn variants(wires: &[&str], enumeration: Enumeration) -> Vec<Ident> {
+    names::variants(wires, enumeration).iter().map(|name| ident(name)).collect()
 }
 
 /// The derive and the variant's attribute by which a constant is its own default.

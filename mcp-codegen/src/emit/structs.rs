@@ -5,15 +5,12 @@ use quote::{ToTokens, quote};
 
 use super::docs::Docs;
 use super::{TypeEmitter, docs};
-use crate::names::{first_free, ident};
+use crate::names::{self, ident};
 use crate::plan::Standard;
 use mcp_schema::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
 
 /// clippy's limit for the arguments of a function.
 const MOST_ARGUMENTS: usize = 7;
-
-/// What the field for properties without a field is called: the first that no property's field is.
-const EXTRA: [&str; 4] = ["extra", "extra_properties", "all_extra_properties", "extra_extra_properties"];
 
 struct Member<'f> {
     name: Ident,
@@ -43,12 +40,7 @@ impl TypeEmitter<'_, '_> {
     pub(super) fn structure(&self, id: ShapeId, object: &StructShape) -> TokenStream {
         let name = self.name(id);
         let idents = self.schema.field_names(id, object);
-        let extra = Self::kept(object.unknown).map(|slot| {
-            (
-                ident(&first_free(&EXTRA, "extra_", |name| idents.iter().any(|ident| ident == name))),
-                self.slot_type(slot),
-            )
-        });
+        let extra = Self::kept(object.unknown).map(|slot| (ident(&names::extra(&idents)), self.slot_type(slot)));
         let members: Vec<Member<'_>> = object
             .fields
             .iter()

@@ -6,8 +6,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::{TypeEmitter, docs, enums};
-use crate::names::{Style, ident, identifiers};
-use crate::plan::branch_labels;
+use crate::names::{branch_labels, branches, ident};
 use mcp_schema::{Shape, ShapeId, TagKey, UnionShape};
 
 /// What the variant for branches that the schema does not list holds.
@@ -21,9 +20,8 @@ impl TypeEmitter<'_, '_> {
         let asked = self.asked(id, &[]);
         let labels = branch_labels(union);
         let labels: Vec<&str> = labels.iter().map(String::as_str).collect();
-        let reserved: &[&str] = if self.schema.has_other(id, union) { &["Other"] } else { &[] };
         let variants: Vec<_> =
-            identifiers(Style::Pascal, &labels, reserved, "value").iter().map(|name| ident(name)).collect();
+            branches(&labels, self.schema.has_other(id, union)).iter().map(|name| ident(name)).collect();
         let held: Vec<_> = union.branches.iter().map(|branch| self.held_type(id, branch.shape)).collect();
         let described = union.branches.iter().map(|branch| {
             let origin = self.schema.origin(branch.shape);

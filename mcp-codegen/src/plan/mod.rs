@@ -30,7 +30,7 @@ pub(crate) use declared::Declared;
 use declared::{FREE_FORM, input_schema, output_schema};
 pub(crate) use derives::Standard;
 pub(crate) use extern_types::ExternTypes;
-pub(crate) use naming::{Spot, branch_labels};
+pub(crate) use naming::Spot;
 pub(crate) use offers::{Offer, PromptPlan, TemplatePlan};
 use own_names::{OwnNames, PRELUDE};
 pub(crate) use schema_plan::SchemaPlan;

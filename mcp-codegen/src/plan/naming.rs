@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt::Write;
 
-use mcp_schema::{SchemaId, Shape, ShapeId, Slot, UnionShape, Unknown};
+use mcp_schema::{SchemaId, Shape, ShapeId, Slot, Unknown};
 
 use super::SchemaPlan;
-use crate::names::Style;
+use crate::names::{Style, branch_labels};
 
 /// A type of a schema, and its name.
 #[derive(Debug)]
@@ -142,22 +142,6 @@ pub(super) fn wire_path(types: &HashMap<ShapeId, NamedType>, id: ShapeId) -> Wir
     let depth = usize::from(!text.is_empty()) + spots.iter().map(|spot| 1 + spot.containers.len()).sum::<usize>();
     spots.iter().rev().for_each(|spot| spot.path(&mut text));
     (depth, text)
-}
-
-/// Branches with one name are told apart by the property that tells them apart, or else by their number.
-pub(crate) fn branch_labels(union: &UnionShape) -> Vec<String> {
-    let mut numbers: HashMap<String, usize> = HashMap::new();
-    let mut labels = Vec::new();
-    for branch in &union.branches {
-        let mut label = branch.name.clone();
-        while let Some(number) = numbers.get_mut(&label) {
-            *number += 1;
-            label = format!("{label} {number}");
-        }
-        numbers.insert(label.clone(), 1);
-        labels.push(label);
-    }
-    labels
 }
 
 struct Naming<'n, 's> {

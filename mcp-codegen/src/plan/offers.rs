@@ -7,7 +7,7 @@ use mcp_schema::diagnostics::{Code, Diagnostics, Listed, MALFORMED_PROMPT, MALFO
 use serde_json::{Map, Value, json};
 
 use crate::markdown::{first_sentence, is_in_name, sanitized};
-use crate::names::{Style, fingerprint, first_free, identifiers};
+use crate::names::{self, Style, fingerprint, first_free, identifiers};
 
 /// Nobody calls a function with more than so many arguments, and no compiler should have to.
 const MOST_VARIABLES: usize = 100;
@@ -248,10 +248,8 @@ pub(super) fn name(offers: &mut [&mut Offer<'_>], taken: &Taken<'_>, diagnostics
         _ => ("resource", "Resource", "ResourceVariables"),
     };
     tell_apart(offers);
-    let lead = format!("{word}_");
-    let reserved: Vec<&str> = taken.methods.iter().filter_map(|method| method.strip_prefix(&lead)).collect();
     let keys: Vec<&str> = offers.iter().map(|offer| offer.key.as_str()).collect();
-    let bases = identifiers(Style::Snake, &keys, &reserved, word);
+    let bases = names::offers(word, &keys, taken.methods.iter().copied());
     let bases_read: Vec<&str> = bases.iter().map(String::as_str).collect();
     let types = identifiers(Style::Pascal, &bases_read, &[], word);
     let handler_lead = taken.prefix.map(|prefix| format!("{prefix}_")).unwrap_or_default();

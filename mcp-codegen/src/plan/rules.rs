@@ -9,9 +9,8 @@ use super::alike::TypeAt;
 use super::derives::{self, Derives};
 use super::located::{Located, Nowhere, locate};
 use super::shared::Sharing;
-use super::tool_idents::{METHODS, methods};
 use super::{SchemaPlan, ToolPlan};
-use crate::names::{Style, identifiers, module_name};
+use crate::names::{self, METHODS, Style, module_name};
 use crate::options::Options;
 use crate::place::Place;
 use crate::rules::{Rule, RuleFault};
@@ -48,7 +47,7 @@ pub(super) fn tool_names(options: &Options, keys: &[&str], faults: &mut Vec<Rule
         return names;
     }
     let as_written = vec![None; keys.len()];
-    let own = methods(keys, &as_written);
+    let own: Vec<String> = names::tools(keys, &as_written).into_iter().map(|names| names.method).collect();
     for (index, rule) in given {
         let name = names.get(index).cloned().flatten();
         let others = names.iter().zip(&own).zip(keys).enumerate().filter(|(other, _)| *other != index);
@@ -171,7 +170,7 @@ fn field_rename<'r>(
 fn beside(schema: &SchemaPlan<'_>, (holder, index): (ShapeId, usize), name: &str) -> Option<String> {
     let Shape::Struct(object) = schema.document.shapes.get(holder) else { return None };
     let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
-    let made = identifiers(Style::Snake, &wires, &[], "property");
+    let made = names::fields(&wires);
     let mut others = made.iter().zip(wires).enumerate().filter(|(other, _)| *other != index);
     let taken = others.find(|(other, (made, _))| schema.renamed.get(&(holder, *other)).unwrap_or(made) == name);
     taken.map(|(_, (_, wire))| wire.to_owned())

@@ -1,9 +1,8 @@
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use mcp_schema::diagnostics::Reporter;
-use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, Shapes, Slot, StructShape};
+use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, Slot, StructShape};
 use proc_macro2::TokenStream;
 use serde_json::Value;
 
@@ -11,7 +10,7 @@ use super::derives::Derives;
 use super::extern_types::ExternTypes;
 use super::naming::{NamedType, WirePath, named_types, wire_path};
 use super::shared::Uses;
-use crate::names::{Style, given_or_made, identifiers};
+use crate::names;
 
 /// One of a tool's two schemas, translated.
 #[derive(Debug)]
@@ -49,7 +48,7 @@ impl<'s> SchemaPlan<'s> {
         let mut plan = Self {
             types: HashMap::new(),
             order: Vec::new(),
-            boxed: cycles(&document.shapes),
+            boxed: document.shapes.boxed(),
             extern_types: extern_types.in_document(&document),
             uses: HashMap::new(),
             is_described: true,
@@ -111,11 +110,11 @@ impl<'s> SchemaPlan<'s> {
     pub(crate) fn field_names(&self, id: ShapeId, object: &StructShape) -> Vec<String> {
         let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
         if self.renamed.is_empty() {
-            return identifiers(Style::Snake, &wires, &[], "property");
+            return names::fields(&wires);
         }
         let given: Vec<Option<String>> =
             (0..wires.len()).map(|index| self.renamed.get(&(id, index)).cloned()).collect();
-        given_or_made(Style::Snake, &wires, &given, &[], "property")
+        names::fields_or(&wires, &given)
     }
 
     /// The name of the whole value's type.
@@ -161,48 +160,4 @@ impl<'s> SchemaPlan<'s> {
     pub(crate) fn origin(&self, id: ShapeId) -> &[SchemaId] {
         self.document.shapes.origin(id)
     }
-}
-
-/// Finds the pairs of shapes on a cycle of values that hold each other directly.
-fn cycles(shapes: &Shapes) -> HashSet<(ShapeId, ShapeId)> {
-    let mut group: HashMap<ShapeId, usize> = HashMap::new();
-    let mut order = Vec::new();
-    let mut seen = HashSet::new();
-    for start in shapes.ids() {
-        let mut stack = vec![(start, false)];
-        while let Some((id, done)) = stack.pop() {
-            if done {
-                order.push(id);
-            } else if seen.insert(id) {
-                stack.push((id, true));
-                stack.extend(shapes.get(id).inline().into_iter().map(|held| (held, false)));
-            }
-        }
-    }
-    let mut holders: HashMap<ShapeId, Vec<ShapeId>> = HashMap::new();
-    for id in shapes.ids() {
-        for held in shapes.get(id).inline() {
-            holders.entry(held).or_default().push(id);
-        }
-    }
-    for (number, start) in order.into_iter().rev().enumerate() {
-        let mut stack = vec![start];
-        while let Some(id) = stack.pop() {
-            if let Entry::Vacant(vacant) = group.entry(id) {
-                vacant.insert(number);
-                stack.extend(holders.get(&id).into_iter().flatten().copied());
-            }
-        }
-    }
-    let mut boxed = HashSet::new();
-    for id in shapes.ids() {
-        for held in shapes.get(id).inline() {
-            // The branches of a union are boxed inside, where they refer to it.
-            let is_branch = matches!(shapes.get(id), Shape::Union(_)) && matches!(shapes.get(held), Shape::Struct(_));
-            if !is_branch && group.get(&id) == group.get(&held) {
-                boxed.insert((id, held));
-            }
-        }
-    }
-    boxed
 }

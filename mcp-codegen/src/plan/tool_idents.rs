@@ -1,4 +1,4 @@
-use crate::names::{Style, given_or_made, identifiers};
+use crate::names::{Style, ToolNames, tools as names_of_tools};
 
 /// What a tool is called in Rust.
 #[derive(Clone, Debug)]
@@ -17,22 +17,17 @@ pub(crate) struct ToolIdents {
     pub(crate) renamed: bool,
 }
 
-/// Methods that the client type has by itself.
-pub(super) const METHODS: &[&str] = &["connect", "connect_with", "with", "within", "client", "clone"];
-
 impl ToolIdents {
     /// The names of all tools; `given` has those that the user chose.
     pub(crate) fn all(tools: &[&str], given: &[Option<String>], prefix: Option<&str>) -> Vec<Self> {
-        let methods = methods(tools, given);
-        let methods_read: Vec<&str> = methods.iter().map(String::as_str).collect();
-        let variants = identifiers(Style::Pascal, &methods_read, &[], "tool");
+        let names = names_of_tools(tools, given);
         let lead = prefix.map(|prefix| format!("{prefix}_")).unwrap_or_default();
         let type_lead = prefix.map(|prefix| Style::Pascal.apply(prefix)).unwrap_or_default();
         tools
             .iter()
             .zip(given)
-            .zip(methods.iter().zip(variants))
-            .map(|((tool, given), (method, variant))| {
+            .zip(names)
+            .map(|((tool, given), ToolNames { method, variant })| {
                 let base = format!("{type_lead}{variant}");
                 let base =
                     if base.starts_with(|first: char| first.is_ascii_digit()) { format!("N{base}") } else { base };
@@ -40,16 +35,11 @@ impl ToolIdents {
                     handler: format!("{lead}{method}"),
                     params: format!("{base}Params"),
                     output: format!("{base}Output"),
-                    renamed: given.is_none() && *method != Style::Snake.apply(tool),
-                    method: method.clone(),
+                    renamed: given.is_none() && method != Style::Snake.apply(tool),
+                    method,
                     variant,
                 }
             })
             .collect()
     }
-}
-
-/// The method of each tool: the one that the user chose, or one that is made of its name.
-pub(super) fn methods(tools: &[&str], given: &[Option<String>]) -> Vec<String> {
-    given_or_made(Style::Snake, tools, given, METHODS, "tool")
 }

@@ -124,13 +124,8 @@ impl<'a> Reader<'a> {
         let help = "write a word for the prefix, or `prefix = false` for names without one";
         match &node.kind {
             Kind::Bool(false) => Ok(Prefix::None),
-            Kind::Text(text)
-                if text.starts_with(|c: char| c.is_ascii_alphabetic())
-                    && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') =>
-            {
-                Ok(Prefix::Named(text.clone()))
-            }
-            Kind::Text(_) => Err(self.error(node.at, format!("{what} cannot begin names")).with_help(help)),
+            Kind::Text(text) => Prefix::named(text)
+                .ok_or_else(|| self.error(node.at, format!("{what} cannot begin names")).with_help(help)),
             _ => Err(self.wrong_type(node, what, "a string or `false`").with_help(help)),
         }
     }

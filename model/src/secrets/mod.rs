@@ -1,5 +1,6 @@
 //! What of a configuration is a secret that somebody wrote out. All that shows a configuration asks here.
 
+mod extent;
 mod key;
 mod pairs;
 mod scan;
@@ -98,11 +99,37 @@ struct Candidate {
 /// What stands for every byte of a placeholder while a text is looked through.
 const MASK: char = '\0';
 
+/// How much is taken for a secret where that is not certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// All that may belong to it: what is hidden of it helps nobody.
+    Widest,
+    /// The value alone, with nothing of the text around it: what takes its place has to mean the same.
+    Exact,
+}
+
 /// The secrets that a text spells out, in order.
 pub(crate) fn find(place: ConfigField<'_>, text: &str) -> Vec<Secret> {
+    find_within(place, text, Reach::Widest)
+}
+
+/// A text with something else in the places of its secrets and of nothing more, so that it still means what it meant.
+pub(crate) fn replace_exactly(
+    place: ConfigField<'_>,
+    text: &str,
+    mut instead: impl FnMut(&Secret) -> String,
+) -> String {
+    let exact = find_within(place, text, Reach::Exact);
+    let without = replace(text, &exact, |secret| if secret.is_default { String::new() } else { "${A}".to_owned() });
+    // What would still look like one is none that could stay.
+    let secrets = if find(place, &without).is_empty() { exact } else { find(place, text) };
+    replace(text, &secrets, &mut instead)
+}
+
+fn find_within(place: ConfigField<'_>, text: &str, reach: Reach) -> Vec<Secret> {
     let placeholders = placeholder::find(text);
     let masked = mask(text, &placeholders);
-    let candidates = merged(scan::candidates(place, &masked));
+    let candidates = merged(scan::candidates(place, &masked, reach));
     secrets_of(&masked, &placeholders, &candidates, &|key, default| !find(ConfigField::Env(key), default).is_empty())
 }
 

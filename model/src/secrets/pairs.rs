@@ -4,13 +4,15 @@ use std::ops::Range;
 
 use super::key::{self, Key};
 use super::scan::Scan;
-use super::shape;
+use super::{MASK, Reach, extent, shape};
 
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
 /// A key in front of a separator.
 struct Found<'t> {
     key: &'t str,
+    /// Whether it is written as a flag: `--token`.
+    is_flag: bool,
     in_quotes: bool,
     /// What stands before it decides where its value ends.
     before: Option<char>,
@@ -23,6 +25,7 @@ impl Scan<'_> {
             let Some(found) = key_before(text, at) else { continue };
             let Some(kind) = key::kind(found.key) else { continue };
             let Some(range) = value_after(text, at, &found) else { continue };
+            let range = if separator == "=" { self.narrowed(range, &found) } else { range };
             let value = text.get(range.clone()).unwrap_or_default();
             let is_close = range.start == at + separator.len();
             if separator == ":" && is_close && !found.in_quotes && names_a_place(&found, kind, value) {
@@ -33,6 +36,28 @@ impl Scan<'_> {
                 self.keyed(found.key, range);
             }
         }
+    }
+
+    /// Without the words of a command line that follow a value. What is written out may go on behind them for all that is
+    /// known, and is let go only where a placeholder is all of the value, or where what stays has to mean the same.
+    fn narrowed(&self, widest: Range<usize>, found: &Found<'_>) -> Range<usize> {
+        let before = self.text.get(..widest.start).unwrap_or_default();
+        let value = self.text.get(widest.clone()).unwrap_or_default();
+        if found.in_quotes || before.ends_with(QUOTES) {
+            return widest;
+        }
+        let has_words = match found.before {
+            Some(before) if QUOTES.contains(&before) || ",{[".contains(before) => false,
+            _ if self.is_script => !extent::is_quoted(before),
+            None => !(self.is_argument && found.is_flag),
+            Some(before) => !(before.is_whitespace() || "?&#;(".contains(before)),
+        };
+        let narrow = extent::of(value, self.is_script);
+        let is_placeholder = || value.get(narrow.clone()).is_some_and(|value| value.chars().all(|c| c == MASK));
+        if has_words && (self.reach == Reach::Exact || is_placeholder()) {
+            return widest.start + narrow.start..widest.start + narrow.end;
+        }
+        widest
     }
 }
 
@@ -53,7 +78,7 @@ fn key_before(text: &str, separator: usize) -> Option<Found<'_>> {
     }
     let nearest = rest.chars().next_back();
     let before = rest.trim_end_matches([' ', '\t']).chars().next_back().filter(|c| ";,&{".contains(*c)).or(nearest);
-    Some(Found { key: key.trim_start_matches(['-', '.']), in_quotes, before })
+    Some(Found { key: key.trim_start_matches(['-', '.']), is_flag: key.starts_with('-'), in_quotes, before })
 }
 
 /// `token:latest`, `auth.example.com:8080`, `/run/token:/run/token`.

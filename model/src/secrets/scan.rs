@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::key::{self, Key};
-use super::{Candidate, ConfigField, MASK, shape};
+use super::{Candidate, ConfigField, MASK, Reach, extent, shape};
 
 /// Programs that start others: what comes before the name of the other is for them, and means other things.
 const STARTERS: [&str; 13] =
@@ -17,12 +17,24 @@ pub(super) struct Scan<'t> {
     pub(super) text: &'t str,
     /// Whether the text is for people: much in it looks like a key and its value.
     pub(super) is_prose: bool,
+    /// Whether the text is one argument, in which blanks part nothing.
+    pub(super) is_argument: bool,
+    /// Whether the text is a script for a shell.
+    pub(super) is_script: bool,
+    pub(super) reach: Reach,
     pub(super) found: Vec<Candidate>,
 }
 
 /// What in a text is secret.
-pub(super) fn candidates(place: ConfigField<'_>, text: &str) -> Vec<Candidate> {
-    let mut scan = Scan { text, is_prose: matches!(place, ConfigField::Note(_)), found: Vec::new() };
+pub(super) fn candidates(place: ConfigField<'_>, text: &str, reach: Reach) -> Vec<Candidate> {
+    let mut scan = Scan {
+        text,
+        is_prose: matches!(place, ConfigField::Note(_)),
+        is_argument: matches!(place, ConfigField::Argument { .. }),
+        is_script: false,
+        reach,
+        found: Vec::new(),
+    };
     let mut key = "secret";
     match place {
         ConfigField::Env(name) | ConfigField::Header(name) => {
@@ -34,6 +46,7 @@ pub(super) fn candidates(place: ConfigField<'_>, text: &str) -> Vec<Candidate> {
             if let Some(flag) = before.last().filter(|flag| is_flag(flag) && !flag.contains('=')) {
                 key = flag.trim_start_matches('-');
             }
+            scan.is_script = extent::is_script(command, before);
             scan.argument(command, before);
         }
         _ => {}
@@ -43,7 +56,7 @@ pub(super) fn candidates(place: ConfigField<'_>, text: &str) -> Vec<Candidate> {
     scan.flags();
     scan.schemes(key);
     scan.bare_login();
-    let shapes = shape::tokens(text).into_iter().chain(shape::private_keys(text));
+    let shapes = shape::tokens(text, reach).into_iter().chain(shape::private_keys(text));
     let logins = if scan.is_prose { Vec::new() } else { shape::encoded_logins(text) };
     shapes.chain(logins).for_each(|range| scan.push(range, key));
     scan.found
@@ -52,7 +65,7 @@ pub(super) fn candidates(place: ConfigField<'_>, text: &str) -> Vec<Candidate> {
 impl Scan<'_> {
     pub(super) fn push(&mut self, range: Range<usize>, key: &str) {
         // What is called a key may hold a secret itself, and keys are shown.
-        let key = if is_name(key) && shape::tokens(key).is_empty() { key } else { "secret" };
+        let key = if is_name(key) && shape::tokens(key, Reach::Widest).is_empty() { key } else { "secret" };
         self.found.push(Candidate { range, key: key.to_owned() });
     }
 
@@ -133,6 +146,8 @@ impl Scan<'_> {
                 range = inside..length.map_or(self.text.len(), |length| inside + length);
                 let end = range.end;
                 words = words.skip_while(|word| word.start < end).collect::<Vec<_>>().into_iter();
+            } else if self.is_script && self.reach == Reach::Exact {
+                range.end = range.start + extent::of(word, true).end;
             }
             self.flagged(flag, range, program, true);
         }
@@ -177,7 +192,7 @@ fn is_name(key: &str) -> bool {
 }
 
 /// Whether an argument is a flag, and not a value that begins with a dash.
-fn is_flag(argument: &str) -> bool {
+pub(super) fn is_flag(argument: &str) -> bool {
     let name = argument.trim_start_matches('-');
     let name = name.split_once('=').map_or(name, |(name, _)| name);
     let dashes = argument.len() - argument.trim_start_matches('-').len();

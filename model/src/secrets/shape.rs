@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use super::Reach;
+
 /// Nothing but a token begins so.
 const TOKEN_STARTS: [&str; 53] = [
     "ghp_",
@@ -69,7 +71,7 @@ const SHORTEST_BASE64: usize = 12;
 const LONGEST_BASE64: usize = 1024;
 
 /// Tokens of known services.
-pub(super) fn tokens(text: &str) -> Vec<Range<usize>> {
+pub(super) fn tokens(text: &str, reach: Reach) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     for (start, _) in text.char_indices() {
         // Most characters are inside of words, which is told sooner than what words begin with.
@@ -85,10 +87,20 @@ pub(super) fn tokens(text: &str) -> Vec<Range<usize>> {
         }
         let token = run(rest, |c| c.is_ascii_alphanumeric() || "_-.~+=".contains(c));
         if token.len() >= SHORTEST_TOKEN && (sure || has_random_part(token)) {
-            found.push(start..start + token.len());
+            // What only may begin a token may begin a name as well: `api_key=..`.
+            let name = if sure || reach == Reach::Widest { 0 } else { name_of_value(token) };
+            found.push(start + name..start + token.len());
         }
     }
     found
+}
+
+/// How much of what looks like a token is a name and the sign behind it, and the rest its value.
+fn name_of_value(token: &str) -> usize {
+    match token.split_once('=') {
+        Some((name, value)) if !value.trim_end_matches('=').is_empty() && !has_random_part(name) => name.len() + 1,
+        _ => 0,
+    }
 }
 
 /// Private keys in PEM.

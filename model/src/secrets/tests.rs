@@ -56,6 +56,77 @@ fn only_the_secret_is_hidden() {
     }
 }
 
+/// What takes the place of secrets where the text has to go on meaning what it meant.
+fn exact(place: ConfigField<'_>, text: &str) -> String {
+    replace_exactly(place, text, |secret| format!("${{{}}}", secret.key))
+}
+
+#[test]
+fn what_has_to_go_on_working_keeps_all_but_the_secret() {
+    let env = ConfigField::Env("OPTS");
+    for (place, text, expected) in [
+        // Names that begin as tokens do.
+        (
+            ConfigField::Url,
+            "https://h/mcp?api_key=0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9&profile=aa",
+            "https://h/mcp?api_key=${api_key}&profile=aa",
+        ),
+        (env, "mcp_token=abcdef1234567890", "mcp_token=${mcp_token}"),
+        (env, "mcp_mode=abcdef1234567890", "mcp_mode=${OPTS}"),
+        (env, "api_abcdef1234567890", "${OPTS}"),
+        (env, "key-3ax6xnjp29jd6fds4gc373sgvjxteol0==", "${OPTS}"),
+        // Options behind it.
+        (env, "--token=tttt1234tttt --verbose --mode fast", "--token=${token} --verbose --mode fast"),
+        (env, "--token='a b' --verbose", "--token='${token}' --verbose"),
+        (env, "--env=API_KEY=abc --verbose", "--env=API_KEY=${API_KEY} --verbose"),
+        (env, "password=abc dbname=d host=h", "password=${password} dbname=d host=h"),
+        // Nobody knows where it ends.
+        (env, "--passphrase=correct horse battery", "--passphrase=${passphrase}"),
+        (env, "password: a b", "password: ${password}"),
+    ] {
+        assert_eq!(exact(place, text), expected, "{text}");
+        assert!(find(place, &exact(place, text)).is_empty(), "{text}");
+        // What is hidden is never less.
+        let hidden = replace(text, &find(place, text), |_| "..".to_owned());
+        assert!(hidden.len() <= exact(place, text).len(), "{text}");
+    }
+    for (words, expected) in [
+        (&["sh", "-c", "TOKEN=abcd1234efgh exec srv"][..], "TOKEN=${TOKEN} exec srv"),
+        (&["bash", "-lc", "export API_KEY=k1; cd /srv && ./run"], "export API_KEY=${API_KEY}; cd /srv && ./run"),
+        (&["bash", "-c", "cd /srv;TOKEN='a b' ./run"], "cd /srv;TOKEN='${TOKEN}' ./run"),
+        (&["/bin/sh", "-c", "(TOKEN=abc ./run)|tee x"], "(TOKEN=${TOKEN} ./run)|tee x"),
+        (&["sh", "-c", "./run --token abc; echo"], "./run --token ${token}; echo"),
+        (&["sh", "-c", "curl 'https://h/?a=b&token=a;b' -v"], "curl 'https://h/?a=b&token=${token}' -v"),
+        (&["docker", "run", "img", "sh", "-c", "TOKEN=abc srv"], "TOKEN=${TOKEN} srv"),
+        (&["cmd.exe", "/c", "set TOKEN=abc&& srv"], "set TOKEN=${TOKEN}&& srv"),
+        // One argument is one value.
+        (&["srv", "--api_key=abcdef1234567890"], "--api_key=${api_key}"),
+        (&["srv", "--token=a --b"], "--token=${token}"),
+        (&["srv", "password=abc dbname=d"], "password=${password} dbname=d"),
+    ] {
+        let all: Vec<String> = words[1..].iter().map(|word| (*word).to_owned()).collect();
+        let index = all.len() - 1;
+        let place = ConfigField::Argument { command: words[0], all: &all, index };
+        assert_eq!(exact(place, &all[index]), expected, "{words:?}");
+        assert!(find(place, expected).is_empty(), "{expected}");
+    }
+}
+
+#[test]
+fn what_follows_a_secret_is_hidden_with_it_and_what_follows_a_placeholder_is_not() {
+    let env = ConfigField::Env("OPTS");
+    for (text, expected) in [
+        ("--token=tttt1234tttt --verbose", "--token=<token>"),
+        ("--token=${T} --verbose", "--token=${T} --verbose"),
+        ("--token=${T} swordfish", "--token=${T} <token>"),
+        ("--token=${T}hunter2 --verbose", "--token=${T}<token>"),
+        ("--token=${T} --password=abc", "--token=${T} --password=<password>"),
+        ("api_key=abcdef1234567890", "<OPTS>"),
+    ] {
+        assert_eq!(shown(env, text), expected);
+    }
+}
+
 #[test]
 fn arguments_are_read_with_those_before_them() {
     for (arguments, expected) in [

@@ -56,6 +56,16 @@ pub enum Prefix {
     Named(String),
 }
 
+impl Prefix {
+    /// A word that somebody wrote, where names can begin with it: a letter of ASCII, and behind it letters, digits, `_` and `-`.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        let can_begin = word.starts_with(|c: char| c.is_ascii_alphabetic())
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        can_begin.then(|| Self::Named(word.to_owned()))
+    }
+}
+
 /// What the runtime does where the live server differs from the bindings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Drift {

@@ -123,6 +123,26 @@ impl ServerConfig {
         }
     }
 
+    /// As [`replace_secrets`](Self::replace_secrets), with nothing but the secrets replaced: what follows one in a command
+    /// line, or names it, stays. Where that is not certain, more is taken for the secret, and never less.
+    ///
+    /// ```
+    /// use mcp_model::ServerConfig;
+    ///
+    /// let server = ServerConfig::stdio("a", "sh").args(["-c", "API_KEY=abc; exec server"]);
+    /// let server = server.replace_secrets_exactly(|_, _, secret| format!("${{{}}}", secret.key));
+    /// assert_eq!(server, ServerConfig::stdio("a", "sh").args(["-c", "API_KEY=${API_KEY}; exec server"]));
+    /// ```
+    #[must_use]
+    pub fn replace_secrets_exactly(&self, mut instead: impl FnMut(ConfigField<'_>, &str, &Secret) -> String) -> Self {
+        let replaced = self.written().map_texts(&mut |place, text| {
+            Ok::<_, Infallible>(secrets::replace_exactly(place, text, |secret| instead(place, text, secret)))
+        });
+        match replaced {
+            Ok(replaced) => replaced,
+        }
+    }
+
     pub(crate) fn each_secret(&self, see: &mut dyn FnMut(ConfigField<'_>, &str, &Secret)) {
         let seen = self.map_texts(&mut |place, text| {
             secrets::find(place, text).iter().for_each(|secret| see(place, text, secret));

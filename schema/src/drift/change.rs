@@ -116,6 +116,8 @@ pub enum ChangeKind {
     Tightened,
     /// More values are valid.
     Loosened,
+    /// The same thing has another name in Rust.
+    Renamed,
     /// Something else that bindings do not depend on.
     Other,
 }
@@ -135,6 +137,7 @@ impl ChangeKind {
             Self::Retyped => "retyped",
             Self::Tightened => "tightened",
             Self::Loosened => "loosened",
+            Self::Renamed => "renamed",
             Self::Other => "other",
         }
     }

@@ -3,7 +3,9 @@
 use std::collections::HashSet;
 
 use super::change::{ChangeKind, Class};
+use super::renamed::{Renamed, renamed};
 use crate::bundle::push;
+use crate::names::{self, Enumeration};
 use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
 use crate::{Document, Role};
 
@@ -18,7 +20,8 @@ pub(super) struct Difference {
 }
 
 pub(super) fn differences(old: &Document<'_>, new: &Document<'_>) -> Vec<Difference> {
-    let mut interface = Interface { old, new, seen: HashSet::new(), depth: 0, found: Vec::new() };
+    let boxed = [old.shapes.boxed(), new.shapes.boxed()];
+    let mut interface = Interface { old, new, boxed, seen: HashSet::new(), depth: 0, found: Vec::new() };
     interface.shapes(old.root, new.root, String::new());
     interface.found
 }
@@ -26,6 +29,8 @@ pub(super) fn differences(old: &Document<'_>, new: &Document<'_>) -> Vec<Differe
 struct Interface<'d, 'a, 'b> {
     old: &'d Document<'a>,
     new: &'d Document<'b>,
+    /// What boxes what, before and now.
+    boxed: [HashSet<(ShapeId, ShapeId)>; 2],
     seen: HashSet<(ShapeId, ShapeId)>,
     depth: usize,
     found: Vec<Difference>,
@@ -69,20 +74,25 @@ impl Interface<'_, '_, '_> {
                 self.source(pointer, ChangeKind::Other, "its type has another name");
             }
         }
-        match (before.shapes.get(old), now.shapes.get(new)) {
+        let (left, right) = (before.shapes.get(old), now.shapes.get(new));
+        if let (Shape::Struct(left), Shape::Struct(right)) = (left, right) {
+            self.boxes((old, left), (new, right), pointer);
+        }
+        match (left, right) {
             (Shape::Struct(left), Shape::Struct(right)) => self.structs(left, right, pointer),
             (Shape::Union(left), Shape::Union(right)) => self.unions(left, right, pointer),
             (Shape::TextEnum(left), Shape::TextEnum(right)) => {
                 let is_open = |values: &[String]| super::types::is_open(before.role, values);
-                if is_open(left) != is_open(right) {
-                    self.source(pointer, ChangeKind::Retyped, "a constant and a choice are different types");
-                }
                 let quoted = |values: &[String]| values.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>();
                 self.lists(&quoted(left), &quoted(right), pointer);
+                let kind = |values| if is_open(values) { Enumeration::Open } else { Enumeration::Closed };
+                self.variants((left, kind(left)), (right, kind(right)), pointer);
             }
             (Shape::LiteralEnum(left), Shape::LiteralEnum(right)) => {
                 let texts = |values: &[serde_json::Value]| values.iter().map(ToString::to_string).collect::<Vec<_>>();
-                self.lists(&texts(left), &texts(right), pointer);
+                let (left, right) = (texts(left), texts(right));
+                self.lists(&left, &right, pointer);
+                self.variants((&left, Enumeration::Closed), (&right, Enumeration::Closed), pointer);
             }
             (Shape::List(left), Shape::List(right)) => self.slots(*left, *right, format!("{pointer}/items")),
             (Shape::Map(left), Shape::Map(right)) => {
@@ -141,6 +151,7 @@ impl Interface<'_, '_, '_> {
             };
             self.say(&at(&field.wire), class, ChangeKind::Added, detail);
         }
+        self.fields(old, new, pointer);
         let of_both = |list: &[String], other: &[String]| {
             list.iter().filter(|key| other.contains(key)).cloned().collect::<Vec<_>>()
         };
@@ -161,6 +172,67 @@ impl Interface<'_, '_, '_> {
                 self.source(&place, ChangeKind::Added, "other keys are kept now");
             }
             _ => {}
+        }
+    }
+
+    /// Which fields are boxed: a type that leads back to its holder now is.
+    fn boxes(&mut self, (old, before): (ShapeId, &StructShape), (new, now): (ShapeId, &StructShape), pointer: &str) {
+        if self.boxed.iter().all(HashSet::is_empty) {
+            return;
+        }
+        for field in &before.fields {
+            let Some(twin) = now.fields.iter().find(|twin| twin.wire == field.wire) else { continue };
+            let [was, is] = &self.boxed;
+            let (was, is) = (was.contains(&(old, field.slot.shape)), is.contains(&(new, twin.slot.shape)));
+            if was != is {
+                let mut place = format!("{pointer}/properties");
+                push(&mut place, &field.wire);
+                let detail = if is { "its field holds a `Box` now" } else { "its field holds no `Box` any more" };
+                self.source(&place, ChangeKind::Retyped, detail);
+            }
+        }
+    }
+
+    /// What the fields are called.
+    fn fields(&mut self, old: &StructShape, new: &StructShape, pointer: &str) {
+        let wires = |object: &StructShape| object.fields.iter().map(|field| field.wire.clone()).collect::<Vec<_>>();
+        let (before, now) = (wires(old), wires(new));
+        if before == now {
+            return;
+        }
+        let [before, now] = [&before, &now].map(|wires| wires.iter().map(String::as_str).collect::<Vec<_>>());
+        for Renamed { wire, detail } in renamed(&before, &now, "property", |_, wires| names::fields(wires)) {
+            let mut place = format!("{pointer}/properties");
+            push(&mut place, wire);
+            self.source(&place, ChangeKind::Renamed, detail);
+        }
+        if let (Unknown::Keep(_), Unknown::Keep(_)) = (old.unknown, new.unknown) {
+            let [before, now] = [before, now].map(|wires| names::extra(&names::fields(&wires)));
+            if before != now {
+                let detail = format!("other keys are in the field `{now}` now, and not in `{before}`");
+                self.source(&format!("{pointer}/additionalProperties"), ChangeKind::Renamed, detail);
+            }
+        }
+    }
+
+    /// What the variants of listed values are called, and whether there is a choice.
+    fn variants(
+        &mut self,
+        (old, of_old): (&[String], Enumeration),
+        (new, of_new): (&[String], Enumeration),
+        pointer: &str,
+    ) {
+        if (old.len() == 1) != (new.len() == 1) {
+            // What is always the same needs no argument of `new`.
+            self.source(pointer, ChangeKind::Retyped, "a constant and a choice are different types");
+        }
+        if old == new {
+            return;
+        }
+        let [before, now] = [old, new].map(|values| values.iter().map(String::as_str).collect::<Vec<_>>());
+        let called = |is_new, wires: &[&str]| names::variants(wires, if is_new { of_new } else { of_old });
+        for Renamed { wire, detail } in renamed(&before, &now, "value", called) {
+            self.source(pointer, ChangeKind::Renamed, format!("`{}` is {detail}", mcp_model::printable(wire)));
         }
     }
 
@@ -186,6 +258,17 @@ impl Interface<'_, '_, '_> {
                     format!("the alternative {} is gone", mcp_model::printable(&branch.name)),
                 ),
             }
+        }
+        let labels = [old, new].map(names::branch_labels);
+        let [before, now] = labels.each_ref().map(|labels| labels.iter().map(String::as_str).collect::<Vec<_>>());
+        // A tagged union from the server has a variant for what it does not list.
+        let called = |is_new: bool, labels: &[&str]| {
+            let (union, role) = if is_new { (new, self.new.role) } else { (old, self.old.role) };
+            names::branches(labels, role == Role::Output && union.tag.is_some())
+        };
+        for Renamed { wire, detail } in renamed(&before, &now, "alternative", called) {
+            let detail = format!("the alternative {} is {detail}", mcp_model::printable(wire));
+            self.source(pointer, ChangeKind::Renamed, detail);
         }
         let old_names: Vec<&String> = old.branches.iter().map(|branch| &branch.name).collect();
         for branch in new.branches.iter().filter(|branch| !old_names.contains(&&branch.name)) {

@@ -13,6 +13,7 @@ mod inclusion;
 mod interface;
 mod offers;
 mod pattern;
+mod renamed;
 mod samples;
 mod schemas;
 mod sent;
@@ -69,6 +70,7 @@ pub fn diff(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
             (None, None) => {}
         }
     }
+    renamed::tools(old, new, &mut changes);
     changes
 }
 
@@ -120,6 +122,12 @@ fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>)
                 changes.extend(schemas::changes(name, Role::Input, &input_schema(old), &input_schema(new)));
             }
             "outputSchema" => output_changes(name, old, new, changes),
+            "execution" if is_task(new) && !is_task(old) => {
+                let detail = "calls have to be tasks now: bindings make none";
+                let only = Change::new(name, Class::Breaking, ChangeKind::Tightened, "/execution/taskSupport", detail);
+                let witness = schemas::arguments(&input_schema(old)).map(Witness::Sent);
+                changes.push(Change { witness, ..only });
+            }
             _ => {
                 let Some(detail) = presence(before.get(key), now.get(key)) else { continue };
                 let (class, kind) = match key {
@@ -132,6 +140,11 @@ fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>)
             }
         }
     }
+}
+
+/// Whether a server refuses every call of a tool that is no task.
+fn is_task(tool: &Value) -> bool {
+    tool.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")
 }
 
 /// The schema of a tool's arguments: any object, where there is none.

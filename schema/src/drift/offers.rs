@@ -6,13 +6,30 @@ use mcp_model::{Snapshot, canonical_json, printable};
 use serde_json::{Map, Value};
 
 use super::change::{Change, ChangeKind, Class, Witness};
+use super::renamed::{self, Renamed};
 use super::{by_name, keys_of_both, presence};
+use crate::names;
 
 /// What changed of the prompts and the resource templates.
 pub(super) fn changes(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
+    renamed_offers(old, new, changes);
     compare("prompt", "/prompts", &old.prompts, &new.prompts, prompt_changes, changes);
     let (old, new) = (&old.resource_templates, &new.resource_templates);
     compare("resource template", "/resourceTemplates", old, new, template_changes, changes);
+}
+
+/// Those that are called otherwise in Rust now.
+fn renamed_offers(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
+    let tools = (&*old.tools, &*new.tools);
+    for (what, word, pointer, before, now) in [
+        ("prompt", "prompt", "/prompts", &old.prompts, &new.prompts),
+        ("resource template", "resource", "/resourceTemplates", &old.resource_templates, &new.resource_templates),
+    ] {
+        changes.extend(renamed::offers(word, what, (before, tools.0), (now, tools.1)).into_iter().map(|renamed| {
+            let detail = format!("{what} `{}` is {}", printable(renamed.wire), renamed.detail);
+            Change::new("", Class::Source, ChangeKind::Renamed, pointer, detail)
+        }));
+    }
 }
 
 /// What is said of one change: its class, its kind, what it is, and the proof.
@@ -83,7 +100,13 @@ fn template_changes(old: &Item, new: &Item) -> Vec<Said> {
 
 fn prompt_changes(old: &Item, new: &Item) -> Vec<Said> {
     let mut said = others(old, new, "arguments");
-    let (before, now) = (arguments(old), arguments(new));
+    if is_bound(old) && !is_bound(new) {
+        let detail = "has arguments now that are no list, and cannot be bound".to_owned();
+        said.push((Class::Breaking, ChangeKind::Retyped, detail, None));
+        return said;
+    }
+    let (left, right) = (arguments(old), arguments(new));
+    let (before, now) = (by_argument(&left), by_argument(&right));
     let least = || {
         let required = before.iter().filter(|(_, (_, is_required))| *is_required);
         Some(Witness::Sent(required.map(|(name, _)| ((*name).to_owned(), Value::from("text"))).collect()))
@@ -117,19 +140,47 @@ fn prompt_changes(old: &Item, new: &Item) -> Vec<Said> {
         let detail = format!("no longer takes `{}`", printable(name));
         (Class::Breaking, ChangeKind::Removed, detail, None)
     }));
+    let required = |list: &[Argument<'_>], other: &BTreeMap<&str, (&Value, bool)>| -> Vec<String> {
+        let both =
+            list.iter().filter(|(name, _, is_required)| *is_required && other.get(name).is_some_and(|(_, is)| *is));
+        both.map(|(name, ..)| (*name).to_owned()).collect()
+    };
+    if required(&left, &now) != required(&right, &before) {
+        let detail = "has another order of arguments, in which `new` takes them".to_owned();
+        said.push((Class::Source, ChangeKind::Other, detail, None));
+    }
+    let [left, right] = [left, right].map(|list| list.into_iter().map(|(name, ..)| name).collect::<Vec<_>>());
+    let renamed = renamed::renamed(&left, &right, "argument", |_, wires| names::fields(wires));
+    said.extend(renamed.into_iter().map(|Renamed { wire, detail }| {
+        let detail = format!("has `{}`, which is {detail}", printable(wire));
+        (Class::Source, ChangeKind::Renamed, detail, None)
+    }));
     if said.is_empty() {
         said.push((Class::Compatible, ChangeKind::Other, "has its arguments in another form".to_owned(), None));
     }
     said
 }
 
-/// The arguments that can be bound, and whether they have to be given.
-fn arguments(prompt: &Item) -> BTreeMap<&str, (&Value, bool)> {
-    let mut arguments = BTreeMap::new();
+/// Whether its arguments are a list, or none: no other prompt is bound.
+fn is_bound(prompt: &Item) -> bool {
+    matches!(prompt.get("arguments"), None | Some(Value::Null | Value::Array(_)))
+}
+
+/// An argument's name, all that is said of it, and whether it has to be given.
+type Argument<'p> = (&'p str, &'p Value, bool);
+
+fn by_argument<'p>(arguments: &[Argument<'p>]) -> BTreeMap<&'p str, (&'p Value, bool)> {
+    arguments.iter().map(|(name, argument, is_required)| (*name, (*argument, *is_required))).collect()
+}
+
+/// The arguments that can be bound.
+fn arguments(prompt: &Item) -> Vec<Argument<'_>> {
+    let mut arguments: Vec<Argument<'_>> = Vec::new();
     for argument in prompt.get("arguments").and_then(Value::as_array).into_iter().flatten() {
-        if let Some(name) = argument.get("name").and_then(Value::as_str) {
-            let is_required = argument.get("required") == Some(&Value::Bool(true));
-            arguments.entry(name).or_insert((argument, is_required));
+        if let Some(name) = argument.get("name").and_then(Value::as_str)
+            && !arguments.iter().any(|(known, ..)| *known == name)
+        {
+            arguments.push((name, argument, argument.get("required") == Some(&Value::Bool(true))));
         }
     }
     arguments

@@ -13,8 +13,8 @@ use super::types::printed;
 use super::validity::{is_valid, same};
 use super::version::Version;
 use super::{interface, wording, words};
-use crate::Role;
 use crate::normalize::Kinds;
+use crate::{Document, Role, wrapper};
 
 /// The changes from one schema to the other.
 pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<Change> {
@@ -43,6 +43,11 @@ pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<C
     changes
 }
 
+/// Whether handlers return what is in a result, and not all of it.
+fn is_unwrapped(schema: &Value, document: &Document<'_>) -> bool {
+    document.role == Role::Output && wrapper::wrapped_field(schema, document).is_some()
+}
+
 /// Arguments that fit a schema.
 pub(super) fn arguments(schema: &Value) -> Option<Value> {
     let version = Version::read(schema, Role::Input);
@@ -58,8 +63,8 @@ pub(super) fn unreadable(schema: &Value) -> Option<Value> {
     values.into_iter().find(|value| printed(&version.document, value).is_none())
 }
 
-fn meaning(tool: &str, role: Role, root: &str, old: &Value, new: &Value) -> Vec<Change> {
-    let (old, new) = (Version::read(old, role), Version::read(new, role));
+fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &Value) -> Vec<Change> {
+    let (old, new) = (Version::read(old_schema, role), Version::read(new_schema, role));
     let mut failures = match role {
         Role::Input => Inclusion::of(&old, &new).failures(Kinds::OBJECT, &Sent::Shapes(vec![old.document.root])),
         Role::Output => Answers::of(&new, &old).failures(),
@@ -77,6 +82,17 @@ fn meaning(tool: &str, role: Role, root: &str, old: &Value, new: &Value) -> Vec<
         let pointer = format!("{root}{}", failure.pointer());
         let witness = proof.of(&failure);
         changes.push(Change { witness, ..Change::new(tool, Class::Breaking, kind, pointer, detail) });
+    }
+    match (is_unwrapped(old_schema, &old.document), is_unwrapped(new_schema, &new.document)) {
+        (true, false) => {
+            let detail = "no wrapper any more: handlers return all of it, and not what is in `result`";
+            changes.push(Change::new(tool, Class::Source, ChangeKind::Retyped, root, detail));
+        }
+        (false, true) => {
+            let detail = "a wrapper now: handlers return what is in `result`, and not all of it";
+            changes.push(Change::new(tool, Class::Source, ChangeKind::Retyped, root, detail));
+        }
+        _ => {}
     }
     let is_told = |changes: &[Change], pointer: &str| changes.iter().any(|change| change.pointer == pointer);
     for difference in interface::differences(&old.document, &new.document) {

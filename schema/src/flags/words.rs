@@ -42,13 +42,6 @@ impl OwnOption {
         Self { short: Some(letter), ..self }
     }
 
-    /// The option by its name alone; `None` where it is a letter. A word that begins with `--` is never a value, so that options by
-    /// name can be told before the tool is known.
-    #[must_use]
-    pub fn without_letter(&self) -> Option<Self> {
-        self.long.as_ref().map(|_| Self { short: None, ..self.clone() })
-    }
-
     /// Makes a value follow it.
     #[must_use]
     pub fn takes_value(self) -> Self {

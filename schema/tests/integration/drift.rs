@@ -221,7 +221,7 @@ fn values_and_bounds() {
     check_property(
         json!({ "const": "a" }),
         json!({ "enum": ["a", "b"] }),
-        &["compatible @: \"b\" is listed now"],
+        &["compatible @: \"b\" is listed now", "source @: a constant and a choice are different types"],
         &["breaking @: may be \"b\" now"],
     );
     check_property(

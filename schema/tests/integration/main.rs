@@ -4,6 +4,7 @@
 
 mod alike;
 mod drift;
+mod drift_interface;
 mod flags;
 mod infer;
 mod opaque;

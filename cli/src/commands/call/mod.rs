@@ -12,14 +12,14 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use mcp_model::{Snapshot, printable};
-use mcp_runtime::{CallOptions, CallTool, Client, ClientOptions, ToolCall, ToolResult};
+use mcp_runtime::{CallTool, Client, ClientOptions, ToolCall, ToolResult};
 use mcp_schema::flags::Flags;
 use serde_json::{Map, Value, json};
 
 use crate::args;
 use crate::exit::{Exit, Failure};
 use crate::flags::{behind, command_line, early, help, own_options};
-use crate::live;
+use crate::live::{self, Patience};
 use crate::output::{Output, lines_printable};
 use crate::project;
 use progress::Shown;
@@ -45,12 +45,10 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
     let known = known(&path, output);
     let mut described = known.as_ref().and_then(|known| Described::of_snapshot(known, &path, tool, output));
 
-    let mut asked = ClientOptions::new().on_approval(approval::approver(options.yes));
-    if let Some(timeout) = options.timeout {
-        // It is for the answer: connecting has its own.
-        server.timeout = Some(timeout);
-        asked = asked.max_total_timeout(timeout);
-    }
+    let asked = ClientOptions::new().on_approval(approval::approver(options.yes));
+    // What is asked before the call may take as long, too.
+    server.timeout = options.timeout.or(server.timeout);
+    let mut patience = Patience::new(options.timeout);
     let client = Client::for_snapshot(&config, &server, known.as_ref(), asked);
     live::closing(client.clone(), async {
         let described = match (described.take(), &known) {
@@ -59,19 +57,21 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
             (None, Some(known)) if early.help || options.dry_run => {
                 return Err(tool::not_in(known, &server.name, tool));
             }
-            (None, Some(known)) => Described::asked_for(&client, tool).await.map_err(|failure| match failure.exit {
-                Exit::NotConnected => {
-                    let message =
-                        format!("{}\nerror: {}", tool::not_in(known, &server.name, tool).message, failure.message);
-                    Failure { message, ..failure }
-                }
-                _ => failure,
-            })?,
-            (None, None) => Described::asked_for(&client, tool).await?,
+            (None, Some(known)) => {
+                Described::asked_for(&client, tool, &mut patience).await.map_err(|failure| match failure.exit {
+                    Exit::NotConnected => {
+                        let message =
+                            format!("{}\nerror: {}", tool::not_in(known, &server.name, tool).message, failure.message);
+                        Failure { message, ..failure }
+                    }
+                    _ => failure,
+                })?
+            }
+            (None, None) => Described::asked_for(&client, tool, &mut patience).await?,
         };
         let flags = Flags::new(described.schema(), own);
         let split = flags.split(words);
-        let late = behind::<args::CallOptions>("call", &split.own)?;
+        let late = behind::<args::CallOptions>("call", &split.own, output)?;
         if late.help {
             output.data(&help("call", &server.name, tool, &described.tool, &flags))?;
             return Ok(Exit::Done);
@@ -96,7 +96,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
             output.data_json(&json!({ "server": server.name, "method": "tools/call", "params": params }))?;
             return Ok(Exit::Done);
         }
-        let result = answered(&client, tool, arguments, output).await?;
+        let result = answered(&client, tool, arguments, &patience, output).await?;
         if let Some(folder) = &options.output {
             files::write(result.content.iter().filter_map(files::blob), &result.tool, folder, output)?;
         }
@@ -124,9 +124,10 @@ pub(super) async fn answered(
     client: &Client,
     tool: &str,
     arguments: Map<String, Value>,
+    patience: &Patience,
     output: &mut Output,
 ) -> Result<ToolResult, Failure> {
-    let (options, mut reports) = CallOptions::new().progress_stream();
+    let (options, mut reports) = patience.options().progress_stream();
     let call = ToolCall::new(client.name().to_owned(), tool.to_owned(), arguments).with(options);
     let mut calling = std::pin::pin!(client.call_tool(call));
     let mut shown = Shown::default();
@@ -142,7 +143,7 @@ pub(super) async fn answered(
         }
     };
     output.end_transient();
-    outcome.map_err(|error| live::call_failure(error, client.config()))
+    outcome.map_err(|error| patience.failure(error, client.config()))
 }
 
 /// What is said behind the tool's name, and where nothing is, before it.

@@ -8,7 +8,7 @@ use mcp_runtime::{CallError, Client};
 use serde_json::Value;
 
 use crate::exit::Failure;
-use crate::live;
+use crate::live::Patience;
 use crate::output::Output;
 
 pub(super) struct Described {
@@ -36,8 +36,8 @@ impl Described {
     }
 
     /// As the server lists it now.
-    pub(super) async fn asked_for(client: &Client, tool: &str) -> Result<Self, Failure> {
-        let tools = client.list_tools_raw().await.map_err(|error| live::failure(error, client.config()))?;
+    pub(super) async fn asked_for(client: &Client, tool: &str, patience: &mut Patience) -> Result<Self, Failure> {
+        let tools = patience.ask(client, client.list_tools_raw()).await?;
         if let Some(tool) = entry(&tools, tool) {
             return Ok(Self { tool });
         }

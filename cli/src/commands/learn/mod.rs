@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use super::source::{self, Bound};
 use crate::args;
 use crate::exit::{Exit, Failure};
-use crate::live;
+use crate::live::{self, Patience};
 use crate::output::Output;
 use crate::project;
 use crate::report::counted;
@@ -69,11 +69,9 @@ impl Plan {
         }
         let mut server = self.server.clone();
         // Whoever had to agree has.
-        let mut options = ClientOptions::new().on_approval(|_| async { ApprovalAnswer::Approve });
-        if let Some(timeout) = self.arguments.timeout {
-            server.timeout = Some(timeout);
-            options = options.max_total_timeout(timeout);
-        }
+        let options = ClientOptions::new().on_approval(|_| async { ApprovalAnswer::Approve });
+        server.timeout = self.arguments.timeout.or(server.timeout);
+        let patience = Patience::new(self.arguments.timeout);
         let client = Client::for_snapshot(&self.config, &server, Some(&self.declared), options);
         let shown = format!("{}/{}", server.name, printable(&self.arguments.tool));
         let tool = self.arguments.tool.clone();
@@ -83,7 +81,7 @@ impl Plan {
             let count = calls.len();
             for (place, arguments) in calls.into_iter().enumerate() {
                 output.status("Calling", &format!("{shown} ({} of {count})", place + 1));
-                results.push(super::call::answered(&client, &tool, arguments, output).await?);
+                results.push(super::call::answered(&client, &tool, arguments, &patience, output).await?);
             }
             Ok(results)
         };

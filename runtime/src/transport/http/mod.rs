@@ -6,6 +6,7 @@ pub(crate) mod client;
 mod direct;
 pub(crate) mod events;
 pub(crate) mod param_headers;
+pub(crate) mod reach;
 pub(crate) mod refusals;
 mod sessions;
 pub(crate) mod streamable;

@@ -1,21 +1,24 @@
-//! Stage 4: the one authority on identifiers.
+//! The one authority on identifiers: what bindings call tools, fields and variants, as text. The generator makes tokens of
+//! it, and drift asks whether another list, or another schema, would have other names.
 //!
 //! Collisions are resolved by what the names are, never by their order: the name whose wire form equals the
 //! identifier keeps it, any other gets a suffix made of its own wire name.
 
+mod members;
 mod scope;
+mod tools;
 mod words;
 
-use proc_macro2::{Ident, Span};
-use syn::ext::IdentExt;
-use syn::parse::Parser;
-
-pub(crate) use scope::{Identity, Wanted, first_free, given_or_made, identifiers, renamed_types};
+pub use members::{Enumeration, branch_labels, branches, extra, fields, fields_or, variants};
+pub use scope::{Identity, Wanted, first_free, given_or_made, identifiers, renamed_types};
+pub use tools::{METHODS, ToolNames, offers, tools};
 
 /// How an identifier is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Style {
+pub enum Style {
+    /// `create_issue`
     Snake,
+    /// `CreateIssue`
     Pascal,
 }
 
@@ -24,7 +27,8 @@ const LONGEST: usize = 96;
 
 impl Style {
     /// The identifier that a wire name asks for, before collisions.
-    pub(crate) fn apply(self, wire: &str) -> String {
+    #[must_use]
+    pub fn apply(self, wire: &str) -> String {
         let words = words::words(wire);
         let written = match self {
             Self::Snake => words.join("_"),
@@ -39,7 +43,8 @@ impl Style {
     }
 
     /// An identifier that `whole` asks for, cut to a length that people can read.
-    pub(crate) fn within_limit(self, name: String, whole: &str) -> String {
+    #[must_use]
+    pub fn within_limit(self, name: String, whole: &str) -> String {
         if name.len() <= LONGEST {
             return name;
         }
@@ -56,39 +61,14 @@ impl Style {
     }
 }
 
-/// The identifier that a module's name stands for, without `r#`; `None` where no module can have it.
-pub(crate) fn module_name(written: &str) -> Option<&str> {
-    let name = written.strip_prefix("r#").unwrap_or(written);
-    let ident = Ident::parse_any.parse_str(name).ok()?;
-    (ident == name && !UNUSABLE.contains(&name)).then_some(name)
-}
-
-/// An identifier as a token: raw where it is a keyword, with a trailing `_` where it cannot be raw.
-pub(crate) fn ident(name: &str) -> Ident {
-    match name {
-        _ if UNUSABLE.contains(&name) => Ident::new(&format!("{name}_"), Span::call_site()),
-        _ if KEYWORDS.contains(&name) => Ident::new_raw(name, Span::call_site()),
-        _ => Ident::new(name, Span::call_site()),
-    }
-}
-
-/// Words that cannot be identifiers, not even raw ones.
-const UNUSABLE: &[&str] = &["self", "Self", "super", "crate", "_"];
-
-const KEYWORDS: &[&str] = &[
-    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else", "enum",
-    "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move",
-    "mut", "override", "priv", "pub", "ref", "return", "static", "struct", "trait", "true", "try", "type", "typeof",
-    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
-];
-
 fn capitalized(word: &str) -> String {
     let mut chars = word.chars();
     chars.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + chars.as_str())
 }
 
 /// FNV-1a: the same in every build, and short enough to read.
-pub(crate) fn fingerprint(text: &str) -> String {
+#[must_use]
+pub fn fingerprint(text: &str) -> String {
     let hash = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
@@ -171,26 +151,5 @@ mod tests {
         let names: Vec<String> =
             renamed_types(&wanted, &["Taken", squatted], identity).into_iter().map(|(_, name)| name).collect();
         assert!(!names.contains(squatted), "{names:?}");
-    }
-
-    #[test]
-    fn modules_are_called_as_written_where_that_is_an_identifier() {
-        for (written, name) in
-            [("gh", "gh"), ("GitHub", "GitHub"), ("r#async", "async"), ("async", "async"), ("größe", "größe")]
-        {
-            assert_eq!(module_name(written), Some(name));
-        }
-        for written in
-            ["", "self", "Self", "super", "crate", "_", "r#self", "my-mod", "1a", " a", "a b", "a::b", "\"a\""]
-        {
-            assert_eq!(module_name(written), None, "{written}");
-        }
-    }
-
-    #[test]
-    fn keywords_are_raw_where_they_can_be() {
-        assert_eq!(ident("type").to_string(), "r#type");
-        assert_eq!(ident("self").to_string(), "self_");
-        assert_eq!(ident("Self").to_string(), "Self_");
     }
 }

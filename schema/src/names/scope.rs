@@ -6,7 +6,8 @@ use super::{Style, fingerprint, words};
 
 /// One identifier for each wire name of a scope, all different and none reserved. Equal wire names share one. A name
 /// that would be free if it were not reserved gets the suffix `kind`.
-pub(crate) fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) -> Vec<String> {
+#[must_use]
+pub fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) -> Vec<String> {
     let written: Vec<String> = wires.iter().map(|wire| style.apply(wire)).collect();
     let mut seen = HashSet::new();
     if written.iter().all(|name| seen.insert(name.as_str()) && !reserved.contains(&name.as_str())) {
@@ -49,7 +50,8 @@ pub(crate) fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind:
 
 /// As [`identifiers`], with given names in the place of some. The others are what they would be without them, unless one
 /// of them is given to another: then it makes way.
-pub(crate) fn given_or_made(
+#[must_use]
+pub fn given_or_made(
     style: Style,
     wires: &[&str],
     given: &[Option<String>],
@@ -70,18 +72,20 @@ pub(crate) fn given_or_made(
 
 /// A type that wants a name.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'w> {
-    pub(crate) name: &'w str,
+pub struct Wanted<'w> {
+    /// What it wants to be called.
+    pub name: &'w str,
     /// The types of whole tools keep their names before the types inside them.
-    pub(crate) is_root: bool,
+    pub is_root: bool,
 }
 
 /// What a type is, told apart from every other of its module: how deep it lies, and its tool and wire path.
-pub(crate) type Identity = (usize, String);
+pub type Identity = (usize, String);
 
 /// The types of a module that cannot have the name they want, by their place in the list, and what they are called
 /// instead. Of those that want one name, whole tools and then the least deep one keep it.
-pub(crate) fn renamed_types(
+#[must_use]
+pub fn renamed_types(
     wanted: &[Wanted<'_>],
     reserved: &[&str],
     identity: impl Fn(usize) -> Identity,
@@ -115,7 +119,8 @@ pub(crate) fn renamed_types(
 }
 
 /// The first of these names that is free, or else the last with more of the same before it.
-pub(crate) fn first_free(candidates: &[&str], more: &str, is_taken: impl Fn(&str) -> bool) -> String {
+#[must_use]
+pub fn first_free(candidates: &[&str], more: &str, is_taken: impl Fn(&str) -> bool) -> String {
     let mut name =
         candidates.iter().find(|name| !is_taken(name)).or(candidates.last()).map_or("", |name| *name).to_owned();
     while is_taken(&name) {

@@ -1,0 +1,54 @@
+//! A server as connecting sees it, with what its placeholders stand for.
+
+use mcp_model::{SecretRef, ServerConfig, printable};
+use mcp_runtime::{LocalSecrets, SecretSource as _};
+
+/// What is shorter is in too many other words to be told from them.
+const SHORTEST: usize = 3;
+
+/// A server whose placeholders are filled as far as they can be.
+pub(super) struct Filled {
+    pub(super) config: ServerConfig,
+    /// What the placeholders stand for, the longest first.
+    known: Vec<(String, SecretRef)>,
+    /// Those that have no value, and no default.
+    open: Vec<String>,
+}
+
+impl Filled {
+    pub(super) async fn of(server: &ServerConfig) -> Self {
+        let mut known = Vec::new();
+        let mut open = Vec::new();
+        for secret in server.placeholders() {
+            match LocalSecrets.secret(&secret).await {
+                Ok(Some(value)) => known.push((value, secret)),
+                // A default stands in where there is one.
+                _ if needs(server, &secret) => open.push(secret.to_string()),
+                _ => {}
+            }
+        }
+        known.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+        let config = server.expand_with(|asked| {
+            let value = known.iter().find(|(_, secret)| secret == asked).map(|(value, _)| value.clone());
+            value.or_else(|| Some(asked.to_string()).filter(|placeholder| open.contains(placeholder)))
+        });
+        Self { config: config.unwrap_or_else(|_| server.clone()), known, open }
+    }
+
+    /// Whether something in a text is still not known.
+    pub(super) fn is_open(&self, text: &str) -> bool {
+        self.open.iter().any(|placeholder| text.contains(placeholder.as_str()))
+    }
+
+    /// A text with placeholders in the places of what they stand for, which may be a secret.
+    pub(super) fn shown(&self, text: &str) -> String {
+        let known = self.known.iter().filter(|(value, _)| value.len() >= SHORTEST);
+        let text = known.fold(text.to_owned(), |text, (value, secret)| text.replace(value, &secret.to_string()));
+        printable(&text)
+    }
+}
+
+/// Whether a server cannot be reached without a value.
+pub(super) fn needs(server: &ServerConfig, secret: &SecretRef) -> bool {
+    server.expand_with(|asked| (asked != secret).then(String::new)).is_err()
+}

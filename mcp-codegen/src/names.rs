@@ -1,0 +1,62 @@
+//! Stage 4: names of [`mcp_schema::names`] as tokens.
+
+use proc_macro2::{Ident, Span};
+use syn::ext::IdentExt;
+use syn::parse::Parser;
+
+pub(crate) use mcp_schema::names::{
+    Enumeration, Identity, METHODS, Style, ToolNames, Wanted, branch_labels, branches, extra, fields, fields_or,
+    fingerprint, first_free, identifiers, offers, renamed_types, tools, variants,
+};
+
+/// The identifier that a module's name stands for, without `r#`; `None` where no module can have it.
+pub(crate) fn module_name(written: &str) -> Option<&str> {
+    let name = written.strip_prefix("r#").unwrap_or(written);
+    let ident = Ident::parse_any.parse_str(name).ok()?;
+    (ident == name && !UNUSABLE.contains(&name)).then_some(name)
+}
+
+/// An identifier as a token: raw where it is a keyword, with a trailing `_` where it cannot be raw.
+pub(crate) fn ident(name: &str) -> Ident {
+    match name {
+        _ if UNUSABLE.contains(&name) => Ident::new(&format!("{name}_"), Span::call_site()),
+        _ if KEYWORDS.contains(&name) => Ident::new_raw(name, Span::call_site()),
+        _ => Ident::new(name, Span::call_site()),
+    }
+}
+
+/// Words that cannot be identifiers, not even raw ones.
+const UNUSABLE: &[&str] = &["self", "Self", "super", "crate", "_"];
+
+const KEYWORDS: &[&str] = &[
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn", "else", "enum",
+    "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let", "loop", "macro", "match", "mod", "move",
+    "mut", "override", "priv", "pub", "ref", "return", "static", "struct", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while", "yield",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_called_as_written_where_that_is_an_identifier() {
+        for (written, name) in
+            [("gh", "gh"), ("GitHub", "GitHub"), ("r#async", "async"), ("async", "async"), ("größe", "größe")]
+        {
+            assert_eq!(module_name(written), Some(name));
+        }
+        for written in
+            ["", "self", "Self", "super", "crate", "_", "r#self", "my-mod", "1a", " a", "a b", "a::b", "\"a\""]
+        {
+            assert_eq!(module_name(written), None, "{written}");
+        }
+    }
+
+    #[test]
+    fn keywords_are_raw_where_they_can_be() {
+        assert_eq!(ident("type").to_string(), "r#type");
+        assert_eq!(ident("self").to_string(), "self_");
+        assert_eq!(ident("Self").to_string(), "Self_");
+    }
+}

@@ -1,0 +1,128 @@
+//! Whether the origin of a URL can be reached, found out as a client would reach it.
+
+use std::fmt;
+use std::time::Duration;
+
+use http::Uri;
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::{StatusCode, Url};
+use tokio::net::TcpStream;
+
+use super::client::shared;
+use super::refusals::describe;
+
+/// How a client gets to the origin of a URL: by the proxy that the environment names for it, or directly.
+#[derive(Clone)]
+pub struct Route {
+    origin: Url,
+    proxy: Option<Uri>,
+}
+
+/// The places alone: proxies are often given with a password.
+impl fmt::Debug for Route {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Route").field("to", &self.place()).field("proxy", &self.proxy()).finish()
+    }
+}
+
+/// Why an origin was not reached.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RouteError {
+    /// There is no way to it: nobody listens, TLS fails, the proxy refuses.
+    #[error("{0}")]
+    Closed(String),
+    /// Something answers, or nothing in time, and whether the origin can be reached is not known.
+    #[error("{0}")]
+    Unknown(String),
+}
+
+impl Route {
+    /// The way to the origin of a URL: of the rest of it nothing is ever sent.
+    ///
+    /// # Errors
+    /// Says what is wrong with the URL, without it.
+    pub fn to(url: &str) -> Result<Self, String> {
+        let url = Url::parse(url).map_err(|error| format!("it is not a URL: {error}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err("it begins neither with `http://` nor with `https://`".to_owned());
+        }
+        let origin = url.origin().ascii_serialization();
+        let uri: Uri = origin.parse().map_err(|error| format!("it names no host: {error}"))?;
+        let origin = Url::parse(&origin).map_err(|error| format!("it names no host: {error}"))?;
+        let proxy = Matcher::from_system().intercept(&uri).map(|proxy| proxy.uri().clone());
+        Ok(Self { origin, proxy })
+    }
+
+    /// Host and port of the origin.
+    pub fn place(&self) -> String {
+        format!("{}:{}", self.origin.host_str().unwrap_or_default(), self.port())
+    }
+
+    /// Host and port of the proxy that it goes by.
+    pub fn proxy(&self) -> Option<String> {
+        let proxy = self.proxy.as_ref()?;
+        let port = proxy.port_u16().unwrap_or(if proxy.scheme_str() == Some("https") { 443 } else { 80 });
+        Some(format!("{}:{port}", proxy.host().unwrap_or_default()))
+    }
+
+    /// Opens a connection as a client would: by the proxy where there is one, with TLS where the URL is `https`. Through
+    /// either, which show only by a request whether they lead anywhere, the headers of the origin's front page are asked
+    /// for, with none of the server's own.
+    ///
+    /// # Errors
+    /// See [`RouteError`].
+    pub async fn open(&self, within: Duration) -> Result<(), RouteError> {
+        let late = |_| RouteError::Unknown(format!("there was no answer within {within:?}"));
+        if self.proxy.is_none() && self.origin.scheme() == "http" {
+            let host = self.origin.host_str().unwrap_or_default().trim_matches(['[', ']']);
+            let opened = tokio::time::timeout(within, TcpStream::connect((host, self.port()))).await;
+            let late = |_| RouteError::Closed(format!("nobody has answered within {within:?}"));
+            return opened.map_err(late)?.map(drop).map_err(|error| RouteError::Closed(error.to_string()));
+        }
+        let client = shared(self.origin.as_str()).map_err(RouteError::Closed)?;
+        let answer = tokio::time::timeout(within, client.head(self.origin.clone()).send()).await.map_err(late)?;
+        match answer {
+            Ok(response) => self.answered(response.status()),
+            // It leads elsewhere, and so it is there.
+            Err(error) if error.is_redirect() => Ok(()),
+            Err(error) if error.is_connect() || error.is_builder() => Err(RouteError::Closed(describe(&error))),
+            Err(error) => Err(RouteError::Unknown(describe(&error))),
+        }
+    }
+
+    fn port(&self) -> u16 {
+        self.origin.port_or_known_default().unwrap_or_default()
+    }
+
+    /// A proxy for plain HTTP answers in the place of an origin that it does not reach.
+    fn answered(&self, status: StatusCode) -> Result<(), RouteError> {
+        match status {
+            StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+                Err(RouteError::Closed(format!("the proxy wants a login (HTTP {status})")))
+            }
+            StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
+                if self.proxy.is_some() && self.origin.scheme() == "http" =>
+            {
+                Err(RouteError::Unknown(format!("the proxy, or the server behind it, answers HTTP {status}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_shows_places_and_nothing_else_of_urls() {
+        let route = Route::to("https://me:hunter22@a.example/mcp?key=hunter22").expect("a route");
+        assert_eq!(route.place(), "a.example:443");
+        assert!(!format!("{route:?} {:?}", route.origin).contains("hunter22"), "{route:?}");
+        assert_eq!(Route::to("http://[::1]:9/mcp").expect("a route").place(), "[::1]:9");
+        for wrong in ["nothing", "http://", "http://x:y/", "ftp://a.example/", "stdio:x"] {
+            assert!(Route::to(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What the fields of a struct, and the variants of an enum, are called.
+
+use std::collections::HashMap;
+
+use super::{Style, first_free, given_or_made, identifiers};
+use crate::shape::UnionShape;
+
+/// What the field for properties without a field is called: the first that no property's field is.
+const EXTRA: [&str; 4] = ["extra", "extra_properties", "all_extra_properties", "extra_extra_properties"];
+/// The variant of an open enumeration that holds what the schema does not list.
+const OTHER: &str = "Other";
+/// The constant that lists the values, beside the variants.
+const ALL: &str = "ALL";
+
+/// The field of each property of an object.
+#[must_use]
+pub fn fields(wires: &[&str]) -> Vec<String> {
+    identifiers(Style::Snake, wires, &[], "property")
+}
+
+/// As [`fields`], with given names in the place of some.
+#[must_use]
+pub fn fields_or(wires: &[&str], given: &[Option<String>]) -> Vec<String> {
+    given_or_made(Style::Snake, wires, given, &[], "property")
+}
+
+/// The field that holds the properties without a field, beside these fields.
+#[must_use]
+pub fn extra(fields: &[String]) -> String {
+    first_free(&EXTRA, "extra_", |name| fields.iter().any(|field| field == name))
+}
+
+/// What an enumeration has beside a variant for each value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enumeration {
+    /// Nothing but the list of its values.
+    Closed,
+    /// A variant for values that are not listed, too.
+    Open,
+}
+
+/// The variant of each listed value.
+#[must_use]
+pub fn variants(wires: &[&str], enumeration: Enumeration) -> Vec<String> {
+    let reserved: &[&str] = match enumeration {
+        Enumeration::Closed => &[ALL],
+        Enumeration::Open => &[ALL, OTHER],
+    };
+    identifiers(Style::Pascal, wires, reserved, "value")
+}
+
+/// The variant of each branch of a union, by [`branch_labels`]; `has_other` where it has one for branches that the schema
+/// does not list.
+#[must_use]
+pub fn branches(labels: &[&str], has_other: bool) -> Vec<String> {
+    identifiers(Style::Pascal, labels, if has_other { &[OTHER] } else { &[] }, "value")
+}
+
+/// Branches with one name are told apart by the property that tells them apart, or else by their number.
+#[must_use]
+pub fn branch_labels(union: &UnionShape) -> Vec<String> {
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut labels = Vec::new();
+    for branch in &union.branches {
+        let mut label = branch.name.clone();
+        while let Some(number) = numbers.get_mut(&label) {
+            *number += 1;
+            label = format!("{label} {number}");
+        }
+        numbers.insert(label.clone(), 1);
+        labels.push(label);
+    }
+    labels
+}

@@ -1,0 +1,33 @@
+//! What tools, prompts and resource templates are called.
+
+use super::{Style, given_or_made, identifiers};
+
+/// Methods that the client type has by itself.
+pub const METHODS: &[&str] = &["connect", "connect_with", "with", "within", "client", "clone"];
+
+/// What a tool is called, before prefixes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolNames {
+    /// `create_issue`: its method, and the end of its handler's name.
+    pub method: String,
+    /// `CreateIssue`: its variant, and what its types are named after.
+    pub variant: String,
+}
+
+/// The names of all tools of a list, told apart by these keys; `given` has the methods that the user chose.
+#[must_use]
+pub fn tools(keys: &[&str], given: &[Option<String>]) -> Vec<ToolNames> {
+    let methods = given_or_made(Style::Snake, keys, given, METHODS, "tool");
+    let read: Vec<&str> = methods.iter().map(String::as_str).collect();
+    let variants = identifiers(Style::Pascal, &read, &[], "tool");
+    methods.into_iter().zip(variants).map(|(method, variant)| ToolNames { method, variant }).collect()
+}
+
+/// What prompts (`word` is `prompt`) or resource templates (`resource`) are called behind that word, beside these methods of
+/// tools.
+#[must_use]
+pub fn offers<'m>(word: &str, keys: &[&str], methods: impl IntoIterator<Item = &'m str>) -> Vec<String> {
+    let lead = format!("{word}_");
+    let reserved: Vec<&str> = methods.into_iter().filter_map(|method| method.strip_prefix(&lead)).collect();
+    identifiers(Style::Snake, keys, &reserved, word)
+}
