@@ -29,6 +29,12 @@ struct Place<'a> {
 }
 
 impl<'a> SnapshotText<'a> {
+    /// The file that a diagnostic is about, and the line in it.
+    pub(crate) fn line(&self, diagnostic: &Diagnostic) -> (&'a Path, Option<usize>) {
+        let place = self.place(diagnostic);
+        (place.path, place.position.map(|(line, _)| line))
+    }
+
     fn place(&self, diagnostic: &Diagnostic) -> Place<'a> {
         let overrides = self.overrides.filter(|_| diagnostic.listed == Listed::Tool);
         let overridden = overrides.and_then(|overrides| {

@@ -1,44 +1,117 @@
 //! What git has of a file: asked of the program itself, so that whatever the repository is like, git understands it.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::exit::Failure;
 
-/// The commit that this work stands on: where it left `revision`. What came to `revision` later is not of this work.
+/// So many links lead to a file at the most.
+const MOST_LINKS: usize = 8;
+
+/// The commit that this work stands on: where it left `revision`. What came to `revision` later is not of this work, nor is
+/// what is merged from there right now.
 ///
 /// # Errors
 /// Where there is no git, no repository, or no such commit.
 pub(crate) fn base(folder: &Path, revision: &str) -> Result<String, Failure> {
-    let found = git(folder, &["merge-base", "--end-of-options", revision, "HEAD"])?;
+    let merged = merged_heads(folder);
+    let mut arguments = vec!["merge-base", "--end-of-options", revision, "HEAD"];
+    // With more than one, git takes the commit that a merge of them would be.
+    arguments.extend(merged.iter().map(String::as_str));
+    let found = git(folder, &arguments)?;
     if found.status.success() {
         return Ok(String::from_utf8_lossy(&found.stdout).trim().to_owned());
     }
-    let is_shallow =
-        git(folder, &["rev-parse", "--is-shallow-repository"]).is_ok_and(|output| output.stdout.starts_with(b"true"));
-    Err(no_commit(revision, is_shallow, &found))
+    Err(no_commit(folder, revision, &found))
+}
+
+/// What HEAD is being merged with.
+fn merged_heads(folder: &Path) -> Vec<String> {
+    let Ok(found) = git(folder, &["rev-parse", "--git-path", "MERGE_HEAD"]) else { return Vec::new() };
+    if !found.status.success() {
+        return Vec::new();
+    }
+    let file = folder.join(String::from_utf8_lossy(&found.stdout).trim_end_matches(['\r', '\n']));
+    let heads = std::fs::read_to_string(file).unwrap_or_default();
+    heads.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The commit of this name.
+///
+/// # Errors
+/// Where there is no git, no repository, or no such commit.
+fn commit(folder: &Path, revision: &str) -> Result<String, Failure> {
+    let found = git(folder, &["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")])?;
+    if !found.status.success() {
+        return Err(no_commit(folder, revision, &found));
+    }
+    // Some versions print the marker of the end of options too.
+    Ok(String::from_utf8_lossy(&found.stdout).lines().last().unwrap_or_default().trim().to_owned())
 }
 
 /// The text of a file as a commit has it; None where it has no such file.
 ///
 /// # Errors
-/// Where there is no git, no repository, or no such commit.
-pub(crate) fn text_at(path: &Path, commit: &str) -> Result<Option<String>, Failure> {
-    let (folder, inside) = placed(path);
-    let found =
-        git(folder, &["rev-parse", "--quiet", "--verify", "--end-of-options", &format!("{commit}^{{commit}}")])?;
-    if !found.status.success() {
-        let is_shallow = git(folder, &["rev-parse", "--is-shallow-repository"])
-            .is_ok_and(|output| output.stdout.starts_with(b"true"));
-        return Err(no_commit(commit, is_shallow, &found));
+/// Where there is no git, no repository, or no such commit, and where git cannot give what it has.
+pub(crate) fn text_at(path: &Path, revision: &str) -> Result<Option<String>, Failure> {
+    text_of(path, &commit(placed(path).0, revision)?, revision)
+}
+
+/// The same of a commit that `base` gave for this revision.
+///
+/// # Errors
+/// Where git cannot give what it has.
+pub(crate) fn text_of(path: &Path, commit: &str, revision: &str) -> Result<Option<String>, Failure> {
+    let (folder, mut inside) = placed(path);
+    let failed = |said: &str| Failure::new(format!("git does not give {} at `{revision}`: {said}", path.display()));
+    for followed in 0..MOST_LINKS {
+        let listed = git(folder, &["ls-tree", "-z", commit, "--", &format!("./{inside}")])?;
+        if !listed.status.success() {
+            return Err(failed(&said(&listed)));
+        }
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let Some((about, _)) = listed.split_once('\t') else {
+            return if followed == 0 { Ok(None) } else { Err(failed("it is a link to what is not there")) };
+        };
+        let mut about = about.split(' ');
+        let (mode, kind, id) = (about.next(), about.next(), about.next().unwrap_or_default());
+        if kind != Some("blob") {
+            return Err(failed("it is no file"));
+        }
+        let blob = git(folder, &["cat-file", "blob", id])?;
+        if !blob.status.success() {
+            return Err(failed(&said(&blob)));
+        }
+        let text = String::from_utf8(blob.stdout).map_err(|_| failed("it is no text"))?;
+        if mode != Some("120000") {
+            return Ok(Some(text));
+        }
+        if Path::new(&text).is_absolute() {
+            return Err(failed(&format!("it is a link to {text}, which is not of the repository")));
+        }
+        inside = beside(&inside, &text);
     }
-    let blob = git(folder, &["cat-file", "blob", &format!("{commit}:./{inside}")])?;
-    if !blob.status.success() {
-        return Ok(None);
+    Err(failed("its links go round in circles"))
+}
+
+/// The path that a link at another path leads to.
+fn beside(link: &str, target: &str) -> String {
+    let mut path = PathBuf::new();
+    let parent = Path::new(link).parent().unwrap_or(Path::new(""));
+    for part in parent.join(target).components() {
+        match part {
+            Component::ParentDir if matches!(path.components().next_back(), Some(Component::Normal(_))) => {
+                path.pop();
+            }
+            Component::CurDir => {}
+            part => path.push(part),
+        }
     }
-    String::from_utf8(blob.stdout)
-        .map(Some)
-        .map_err(|_| Failure::new(format!("{} is no text at `{commit}`", path.display())))
+    slashed(&path)
+}
+
+fn slashed(path: &Path) -> String {
+    path.to_string_lossy().replace('\\', "/")
 }
 
 /// The path of a file from the root of its repository, as git and its hosts write it.
@@ -54,12 +127,30 @@ pub(crate) fn from_root(path: &Path) -> Option<String> {
 fn placed(path: &Path) -> (&Path, String) {
     let folder = path.ancestors().skip(1).find(|folder| folder.is_dir());
     let inside = folder.and_then(|folder| path.strip_prefix(folder).ok()).unwrap_or(path);
-    (folder.unwrap_or(Path::new(".")), inside.to_string_lossy().replace('\\', "/"))
+    (folder.unwrap_or(Path::new(".")), slashed(inside))
 }
 
-fn no_commit(revision: &str, is_shallow: bool, said: &Output) -> Failure {
-    let said = String::from_utf8_lossy(&said.stderr).trim().to_owned();
-    let help = if is_shallow {
+/// What git says is wrong.
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).trim().to_owned()
+}
+
+fn no_commit(folder: &Path, revision: &str, output: &Output) -> Failure {
+    let said = said(output);
+    let is = |arguments: &[&str], wanted: fn(&Output) -> bool| git(folder, arguments).is_ok_and(|found| wanted(&found));
+    if said.contains("not a git repository") {
+        return Failure::new(format!(
+            "there is no git repository to look for `{revision}` in: {said}\n  = help: run it inside of a repository, or \
+             leave revisions out"
+        ));
+    }
+    if is(&["rev-parse", "--quiet", "--verify", "HEAD"], |found| !found.status.success()) && revision != "HEAD" {
+        return Failure::new(format!(
+            "this repository has no commit yet that `{revision}` could be compared with: {said}\n  = help: commit the work \
+             first, or leave revisions out"
+        ));
+    }
+    let help = if is(&["rev-parse", "--is-shallow-repository"], |found| found.stdout.starts_with(b"true")) {
         "this clone is shallow: fetch the whole history (`fetch-depth: 0` of actions/checkout, or `git fetch --unshallow`)"
     } else {
         "name a branch, a tag or a commit that this repository has, and that this work shares history with"
@@ -69,14 +160,31 @@ fn no_commit(revision: &str, is_shallow: bool, said: &Output) -> Failure {
 }
 
 fn git(folder: &Path, arguments: &[&str]) -> Result<Output, Failure> {
-    Command::new("git")
-        .arg("-C")
-        .arg(folder)
-        .args(arguments)
-        .env("LC_ALL", "C")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .output()
-        .map_err(|error| {
-            Failure::new(format!("git could not be run: {error}\n  = help: install git, or leave revisions out"))
-        })
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
+    // Hooks are told where the repository is, but not where its work is: git would take `folder` for the root of it.
+    let is_told = std::env::var_os("GIT_WORK_TREE").is_some();
+    for name in ["GIT_DIR", "GIT_WORK_TREE"] {
+        let place = std::env::var_os(name).filter(|_| is_told).and_then(|place| std::path::absolute(place).ok());
+        match place {
+            Some(place) => command.env(name, place),
+            None => command.env_remove(name),
+        };
+    }
+    command.output().map_err(|error| {
+        Failure::new(format!("git could not be run: {error}\n  = help: install git, or leave revisions out"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_lead_from_where_they_are() {
+        assert_eq!(beside("s.json", "../shared/./s.json"), "../shared/s.json");
+        assert_eq!(beside("mcp/s.json", "../shared/s.json"), "shared/s.json");
+        assert_eq!(beside("mcp/s.json", "t.json"), "mcp/t.json");
+        assert_eq!(beside("a/s.json", "../../../x"), "../../x");
+    }
 }

@@ -232,9 +232,16 @@ impl Output {
     }
 
     /// Adds to the summary of a job of GitHub's, where the program runs in one: others may have written there before.
-    pub(crate) fn job_summary(&self, text: &str) -> io::Result<()> {
-        let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return Ok(()) };
-        std::fs::OpenOptions::new().append(true).create(true).open(path)?.write_all(text.as_bytes())
+    /// Where it cannot be added to, what was found is as it was.
+    pub(crate) fn job_summary(&mut self, text: &str) {
+        let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").filter(|path| !path.is_empty()) else { return };
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(&path);
+        if let Err(error) = opened.and_then(|mut file| file.write_all(text.as_bytes())) {
+            let path = std::path::Path::new(&path).display();
+            self.warning(&format!(
+                "the summary of the job is not written: {error}\n --> {path}\n  = help: GITHUB_STEP_SUMMARY names the file"
+            ));
+        }
     }
 
     /// The text, of which a runner of GitHub's obeys no line.

@@ -11,7 +11,7 @@ use crate::output::Output;
 
 const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 /// What configures servers, the first that is there.
-const CONFIGURATIONS: [&str; 2] = ["mcp.toml", ".mcp.json"];
+pub(crate) const CONFIGURATIONS: [&str; 2] = ["mcp.toml", ".mcp.json"];
 
 /// Reads the configuration, and tells what in it is worth mending. Servers of `MCP_SERVERS` come before those of a file.
 pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Config, Failure> {

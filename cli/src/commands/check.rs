@@ -3,20 +3,27 @@
 use std::path::Path;
 
 use mcp_model::{Config, ServerConfig, Snapshot};
-use mcp_schema::drift;
 
+use super::since::Base;
 use super::{faults, tell};
 use crate::args::{self, Format};
 use crate::exit::{Exit, Failure};
-use crate::git;
 use crate::live;
 use crate::output::Output;
 use crate::plan::{self, Plan, SnapshotFile, Step};
 use crate::project;
-use crate::report::{self, Entry, Since, Status};
+use crate::report::{self, Entry, Fault, Since, Status};
 use crate::side_by_side::side_by_side;
 
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit, Failure> {
+    let checked = checked(config, wanted, output).await;
+    if let Err(failure) = &checked {
+        print_failure(&failure.message, output)?;
+    }
+    checked
+}
+
+async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit, Failure> {
     let config = project::load(config, output)?;
     let servers = project::servers(&config, &wanted.servers.servers)?;
     let mut found = faults::find(&config, &servers, output);
@@ -30,7 +37,8 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Check, output: &mu
         }
     } else {
         live::snapshots(&config, servers, output, |output, live| {
-            let (entry, exit) = online(&config, live);
+            let known = found.get(&live.server.name).map(Vec::as_slice).unwrap_or_default();
+            let (entry, exit) = online(&config, live, known, output.format);
             tell::entry(&entry, output)?;
             exits.push(exit);
             entries.push(entry);
@@ -38,13 +46,13 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Check, output: &mu
         })
         .await?;
     }
-    entries.sort_by(|a, b| a.server.cmp(&b.server));
     for entry in &mut entries {
         entry.faults = found.remove(&entry.server).unwrap_or_default();
-        if let Some(revision) = &wanted.base {
-            entry.since = Some(since(&config, &entry.server, revision)?);
-            tell::since(entry, output);
-        }
+    }
+    entries.sort_by(|a, b| a.server.cmp(&b.server));
+    if let Some(revision) = &wanted.base {
+        let are_all = wanted.servers.servers.is_empty();
+        exits.extend(compare(&config, &mut entries, revision, are_all, output));
     }
     print(&entries, output)?;
     output.status("Finished", &report::summary(&entries));
@@ -59,23 +67,38 @@ fn print(entries: &[Entry], output: &mut Output) -> Result<(), Failure> {
             for line in report::annotations(entries) {
                 output.exact(&line)?;
             }
-            output.job_summary(&report::comment(entries))?;
+            output.job_summary(&report::comment(entries));
         }
         _ => {}
     }
     Ok(())
 }
 
-/// How a snapshot stands to what its server says.
-fn online(config: &Config, found: live::Found) -> (Entry, Exit) {
+/// Why there is no report, where a report is read; as JSON that is said of every command.
+fn print_failure(message: &str, output: &mut Output) -> Result<(), Failure> {
+    match output.format {
+        Format::Markdown => output.data(report::failure_comment(message).trim_end())?,
+        Format::Github => {
+            output.exact(&report::failure_annotation(message))?;
+            output.job_summary(&report::failure_comment(message));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// How a snapshot stands to what its server says; `known` is wrong without asking it.
+fn online(config: &Config, found: live::Found, known: &[Fault], format: Format) -> (Entry, Exit) {
     let name = found.server.name.clone();
     let planned = found.live.map_err(|error| live::failure(error, &found.server)).and_then(|live| {
         let file = SnapshotFile::read(config, &name)?;
-        Ok((Plan::new(&name, &file, live)?, file))
+        let mut misfits = faults::of_live(config, &name, &live);
+        misfits.retain(|misfit| !known.contains(misfit));
+        Ok((Plan::new(&name, &file, live)?, file, misfits))
     });
-    let (plan, file) = match planned {
+    let (plan, file, misfits) = match planned {
         Ok(planned) => planned,
-        Err(failure) => return failed(config, &name, &failure),
+        Err(failure) => return failed(config, &name, failure.exit, failure.into()),
     };
     let exit = plan.exit();
     let status = match &plan.step {
@@ -86,10 +109,13 @@ fn online(config: &Config, found: live::Found) -> (Entry, Exit) {
     };
     let mut entry = Entry::new(&name, status);
     entry.path = Some(file.shown());
-    entry.misfits = plan.misfits.into_iter().filter(|misfit| misfit.is_new).map(|misfit| misfit.text).collect();
+    entry.misfits = misfits;
+    if format == Format::Text || format == Format::Json && plan.changes().is_empty() {
+        entry.diff = plan.diff(&file);
+    }
     match plan.step {
-        Step::Update { changes, diff } => (entry.changes, entry.diff) = (changes, Some(diff)),
-        Step::Replace(error) => entry.error = Some(error.to_string()),
+        Step::Update { changes } => entry.changes = changes,
+        Step::Replace(error) => entry.error = Some(error.into()),
         Step::Keep | Step::Create => {}
     }
     entry.text = file.text;
@@ -101,7 +127,7 @@ fn offline(config: &Config, server: &ServerConfig) -> (Entry, Exit) {
     let name = &server.name;
     let file = match SnapshotFile::read(config, name) {
         Ok(file) => file,
-        Err(error) => return failed(config, name, &error.into()),
+        Err(error) => return failed(config, name, Exit::Failed, error.into()),
     };
     let mut entry = Entry::new(name, Status::Valid);
     entry.path = Some(file.shown());
@@ -110,10 +136,12 @@ fn offline(config: &Config, server: &ServerConfig) -> (Entry, Exit) {
         return (entry, Exit::OutOfDate);
     };
     match Snapshot::parse(&text) {
-        Err(error) if Snapshot::is_newer(&text) => return failed(config, name, &error.in_file(&file.path).into()),
+        Err(error) if Snapshot::is_newer(&text) => {
+            return failed(config, name, Exit::Failed, error.in_file(&file.path).into());
+        }
         Err(error) => {
             entry.status = Status::Broken;
-            entry.error = Some(error.in_file(&file.path).to_string());
+            entry.error = Some(error.in_file(&file.path).into());
         }
         Ok(snapshot) => {
             let written = snapshot.to_text();
@@ -132,30 +160,58 @@ fn offline(config: &Config, server: &ServerConfig) -> (Entry, Exit) {
     (entry, exit)
 }
 
-fn failed(config: &Config, server: &str, failure: &Failure) -> (Entry, Exit) {
+fn failed(config: &Config, server: &str, exit: Exit, fault: Fault) -> (Entry, Exit) {
     let mut entry = Entry::new(server, Status::Failed);
     entry.path = Some(config.snapshot_path(server).display().to_string());
-    entry.error = Some(failure.message.clone());
-    (entry, failure.exit)
+    entry.error = Some(fault);
+    (entry, exit)
 }
 
-/// What became of a snapshot since this work left a branch.
-fn since(config: &Config, server: &str, revision: &str) -> Result<Since, Failure> {
-    let now = SnapshotFile::read(config, server)?.text;
-    since_at(&config.snapshot_path(server), now.as_deref(), revision)
-}
-
-/// The same of the file at this path, which says this now.
-pub(super) fn since_at(path: &Path, now: Option<&str>, revision: &str) -> Result<Since, Failure> {
-    let folder = path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
-    let commit = git::base(folder, revision)?;
-    let then = git::text_at(path, &commit)?;
-    let read = |text: &str, what: &str| {
-        Snapshot::parse(text).map_err(|error| Failure::new(format!("{} {what}: {error}", path.display())))
+/// Adds what became of the snapshots since this work left a revision, of all servers also of those that are no more.
+fn compare(
+    config: &Config,
+    entries: &mut Vec<Entry>,
+    revision: &str,
+    are_all: bool,
+    output: &mut Output,
+) -> Option<Exit> {
+    let base = match Base::of_config(config, revision) {
+        Ok(base) => base,
+        // What was found is not less true.
+        Err(failure) => {
+            output.error(&failure.message);
+            for entry in entries {
+                entry.since = Some(Since::unknown(revision, &failure.message));
+            }
+            return Some(failure.exit);
+        }
     };
-    let changes = match (then.as_deref(), now) {
-        (Some(then), Some(now)) => drift::diff(&read(then, &format!("at `{revision}`"))?, &read(now, "as it is")?),
-        _ => Vec::new(),
-    };
-    Ok(Since { revision: revision.to_owned(), is_new: then.is_none() && now.is_some(), changes })
+    if are_all {
+        for server in base.removed(config) {
+            let mut entry = Entry::new(&server, Status::Removed);
+            entry.path = Some(base.place(&server, &config.snapshot_path(&server)).display().to_string());
+            entry.since = Some(Since { is_gone: true, ..Since::new(revision, Vec::new()) });
+            entries.push(entry);
+        }
+        entries.sort_by(|a, b| a.server.cmp(&b.server));
+    }
+    let mut exit = None;
+    for entry in entries {
+        if entry.since.is_none() {
+            let read = SnapshotFile::read(config, &entry.server).map_err(Failure::from);
+            // What cannot be read is said to be so already.
+            let read = read.and_then(|now| base.since(&entry.server, &now.path, now.text.as_deref()));
+            entry.since = match read {
+                Ok(since) => Some(since),
+                Err(_) if entry.status == Status::Broken => None,
+                Err(failure) => {
+                    output.error(&failure.message);
+                    exit = Some(failure.exit);
+                    Some(Since::unknown(revision, &failure.message))
+                }
+            };
+        }
+        tell::since(entry, output);
+    }
+    exit
 }

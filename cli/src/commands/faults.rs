@@ -3,30 +3,31 @@
 use std::collections::BTreeMap;
 
 use mcp_codegen::{Bindings, Options};
-use mcp_model::{Config, FileError, ServerConfig};
+use mcp_model::{Config, FileError, ServerConfig, Snapshot};
 
 use super::source::{self, Bound};
 use crate::diagnostics::{self, Shown};
 use crate::output::Output;
 use crate::project;
+use crate::report::Fault;
 use crate::side_by_side::side_by_side;
 
 /// Tells the faults of each server, and gives them by its name.
-pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<String>> {
-    let mut faults: BTreeMap<String, Vec<String>> = BTreeMap::new();
+pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<Fault>> {
+    let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
     let mut modules: BTreeMap<String, &str> = BTreeMap::new();
     let bindings = side_by_side(servers, |server| OfBindings::find(config, &server.name));
     for (server, of_bindings) in servers.iter().zip(bindings) {
         let name = server.name.as_str();
-        let mut found: Vec<String> = Vec::new();
+        let mut found: Vec<Fault> = Vec::new();
         let module = Options::new(name).module_name();
         if let Some(other) = modules.get(&module) {
-            found.push(of_one_module(config, [other, name], &module).to_string());
+            found.push(of_one_module(config, [other, name], &module).into());
         }
         modules.entry(module).or_insert(name);
         found.extend(of_bindings.faults);
         for fault in &found {
-            output.error(fault);
+            output.error(&fault.text);
         }
         of_bindings.denied.iter().for_each(|(shown, _)| shown.print(output));
         found.extend(of_bindings.denied.into_iter().map(|(_, fault)| fault));
@@ -51,32 +52,41 @@ fn of_one_module(config: &Config, [one, other]: [&str; 2], module: &str) -> File
     error
 }
 
+/// What would stop the bindings of one server if its snapshot said this.
+pub(super) fn of_live(config: &Config, server: &str, live: &Snapshot) -> Vec<Fault> {
+    let of_bindings = OfBindings::of(config, server, (live.to_text(), live.clone()));
+    of_bindings.faults.into_iter().chain(of_bindings.denied.into_iter().map(|(_, fault)| fault)).collect()
+}
+
 /// What would stop the bindings of one server.
 #[derive(Default)]
 struct OfBindings {
-    faults: Vec<String>,
+    faults: Vec<Fault>,
     /// What the configuration denies, as it is shown, and in a line.
-    denied: Vec<(Shown, String)>,
+    denied: Vec<(Shown, Fault)>,
 }
 
 impl OfBindings {
     fn find(config: &Config, server: &str) -> Self {
-        let path = config.snapshot_path(server);
         // A snapshot that cannot be read is told where it is compared.
-        let (Ok(read), Ok(options)) = (source::load(&path), project::options(config, server, None)) else {
-            return Self::default();
-        };
-        let bound = match Bound::of(path, read, options, config.diagnostics.clone()) {
+        source::load(&config.snapshot_path(server)).map(|read| Self::of(config, server, read)).unwrap_or_default()
+    }
+
+    /// With a snapshot that says this.
+    fn of(config: &Config, server: &str, read: (String, Snapshot)) -> Self {
+        let Ok(options) = project::options(config, server, None) else { return Self::default() };
+        let bound = match Bound::of(config.snapshot_path(server), read, options, config.diagnostics.clone()) {
             Ok(bound) => bound,
-            Err(misfits) => {
-                return Self { faults: misfits.iter().map(ToString::to_string).collect(), denied: Vec::new() };
-            }
+            Err(misfits) => return Self { faults: misfits.iter().map(Fault::from).collect(), denied: Vec::new() },
         };
-        let faults = source::unusable(&bound, server).iter().map(ToString::to_string).collect();
+        let faults = source::unusable(&bound, server).iter().map(Fault::from).collect();
         let (_, said) = Bindings::generate(&bound.snapshot, &bound.options);
         let denied = said.iter().filter(|said| diagnostics::is_denied(said, &bound.levels));
-        let denied =
-            denied.filter_map(|said| Some((Shown::new(said, &bound.levels, &bound.texts())?, said.to_string())));
+        let denied = denied.filter_map(|said| {
+            let texts = bound.texts();
+            let (path, line) = texts.line(said);
+            Some((Shown::new(said, &bound.levels, &texts)?, Fault::new(said.to_string()).at(path, line)))
+        });
         Self { faults, denied: denied.collect() }
     }
 }

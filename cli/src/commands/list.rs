@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mcp_model::write_if_changed;
 
-use super::check::since_at;
+use super::since::since_at;
 use super::source::{self, Bound};
 use crate::args::{Format, List};
 use crate::diagnostics;
@@ -48,8 +48,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
 }
 
 fn server(bound: &Bound, wanted: &List, output: &Output) -> Result<(Server, Vec<mcp_codegen::Diagnostic>), Failure> {
-    let since =
-        wanted.base.as_deref().map(|revision| since_at(&bound.path, Some(&bound.text), revision)).transpose()?;
+    let since = wanted.base.as_deref().map(|revision| since_at(&bound.path, &bound.text, revision)).transpose()?;
     Ok(Server::new(Given {
         snapshot: &bound.snapshot,
         options: &bound.options,

@@ -19,6 +19,7 @@ mod resource;
 mod run;
 mod serve;
 mod shapes;
+mod since;
 mod source;
 mod specs;
 mod sync;

@@ -4,14 +4,14 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::tell;
+use super::{faults, tell};
 use crate::args::Servers;
 use crate::exit::{Exit, Failure};
 use crate::live::{self, Found};
 use crate::output::Output;
 use crate::plan::{Plan, SnapshotFile, Step};
 use crate::project;
-use crate::report::{self, counted};
+use crate::report::{self, Fault, counted};
 
 pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut Output) -> Result<Exit, Failure> {
     let config = project::load(config, output)?;
@@ -21,10 +21,10 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
     live::snapshots(&config, servers, output, |output, found| {
         let name = found.server.name.clone();
         let entry = match save(&config, found) {
-            Ok(plan) => {
+            Ok((plan, misfits)) => {
                 // They stop the next build.
-                exits.push(if plan.misfits.is_empty() { Exit::Done } else { Exit::Failed });
-                told(&plan, output)
+                exits.push(if misfits.is_empty() { Exit::Done } else { Exit::Failed });
+                told(&plan, &misfits, output)
             }
             Err(failure) => {
                 output.error(&failure.message);
@@ -50,14 +50,16 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
     Ok(Exit::of_all(exits))
 }
 
-fn save(config: &mcp_model::Config, found: Found) -> Result<Plan, Failure> {
+/// Writes what a server says, and gives what does not fit it.
+fn save(config: &mcp_model::Config, found: Found) -> Result<(Plan, Vec<Fault>), Failure> {
     let live = found.live.map_err(|error| live::failure(error, &found.server))?;
+    let misfits = faults::of_live(config, &found.server.name, &live);
     let plan = Plan::new(&found.server.name, &SnapshotFile::read(config, &found.server.name)?, live)?;
     plan.apply()?;
-    Ok(plan)
+    Ok((plan, misfits))
 }
 
-fn told(plan: &Plan, output: &mut Output) -> Value {
+fn told(plan: &Plan, misfits: &[Fault], output: &mut Output) -> Value {
     let (word, status) = match plan.step {
         Step::Keep => ("Unchanged", "unchanged"),
         Step::Create => ("Created", "created"),
@@ -66,15 +68,14 @@ fn told(plan: &Plan, output: &mut Output) -> Value {
     let (path, tools) = (plan.path.display().to_string(), plan.tools);
     output.status(word, &format!("{path} ({} of {})", counted(tools, "tool"), plan.server));
     tell::changes(plan.changes(), output);
-    let misfits: Vec<String> = plan.misfits.iter().map(|misfit| misfit.text.clone()).collect();
-    tell::misfits(&plan.server, &misfits, output);
+    tell::misfits(&plan.server, misfits, output);
     let changes: Value = plan.changes().iter().map(report::change_json).collect();
     let mut entry =
         json!({ "server": plan.server, "status": status, "path": path, "tools": tools, "changes": changes });
     if let Value::Object(entry) = &mut entry
         && !misfits.is_empty()
     {
-        entry.insert("misfits".to_owned(), json!(misfits));
+        entry.insert("misfits".to_owned(), misfits.iter().map(|misfit| json!(misfit.text)).collect());
     }
     entry
 }

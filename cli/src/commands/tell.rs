@@ -4,7 +4,7 @@ use mcp_schema::drift::{self, Change};
 
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::report::{Entry, Status, classes};
+use crate::report::{Entry, Fault, Status, classes};
 
 /// More than this many tell nobody more than their number.
 const MOST_TOLD: usize = 100;
@@ -13,6 +13,7 @@ const MOST_TOLD: usize = 100;
 pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
     let server = &entry.server;
     let path = entry.path.as_deref().unwrap_or_default();
+    let error = entry.error.as_ref().map(|error| error.text.as_str()).unwrap_or_default();
     match entry.status {
         Status::UpToDate => output.status("Up to date", path),
         Status::Valid => output.status("Valid", path),
@@ -20,10 +21,10 @@ pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
             output.error(&format!("{server} has no snapshot\n --> {path}\n  = help: run `mcp-bindgen sync {server}`"))
         }
         Status::Broken => {
-            let error = entry.error.as_deref().unwrap_or_default();
             output.error(&format!("{server}: {error}\n  = help: run `mcp-bindgen sync {server}` to take it anew"));
         }
-        Status::Failed => output.error(entry.error.as_deref().unwrap_or_default()),
+        Status::Failed => output.error(error),
+        Status::Removed => {}
         Status::OutOfDate => {
             if let Some(diff) = entry.diff.as_deref().filter(|_| output.is_text()) {
                 output.data(diff)?;
@@ -47,7 +48,11 @@ pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
 pub(super) fn since(entry: &Entry, output: &mut Output) {
     let Some(since) = &entry.since else { return };
     let (server, revision) = (&entry.server, &since.revision);
-    if since.is_new {
+    if entry.status == Status::Removed {
+        output.status("Since", &format!("{revision}: {server} is no server any more"));
+    } else if since.is_gone {
+        output.status("Since", &format!("{revision}: the snapshot of {server} is gone"));
+    } else if since.is_new {
         output.status("Since", &format!("{revision}: {server} is new"));
     } else if !since.changes.is_empty() {
         output.status("Since", &format!("{revision}: {server} has {}", classes(&since.changes)));
@@ -55,10 +60,10 @@ pub(super) fn since(entry: &Entry, output: &mut Output) {
     }
 }
 
-/// Tells what of the overrides does not fit what the server says now.
-pub(super) fn misfits(server: &str, misfits: &[String], output: &mut Output) {
+/// Tells what of the configuration and the overrides does not fit what the server says now.
+pub(super) fn misfits(server: &str, misfits: &[Fault], output: &mut Output) {
     for misfit in misfits {
-        output.error(&format!("the overrides of {server} do not hold for what it offers now: {misfit}"));
+        output.error(&format!("what {server} offers now does not fit: {}", misfit.text));
     }
 }
 

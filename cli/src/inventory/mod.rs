@@ -127,11 +127,7 @@ impl Server {
             tools,
             left_out: left_out.collect(),
             offers: planned.offers().into_iter().map(|binding| given.offer(binding)).collect(),
-            since: since.as_ref().map(|since| Since {
-                revision: since.revision.clone(),
-                is_new: since.is_new,
-                changes: since.changes.clone(),
-            }),
+            since: since.clone(),
         };
         let said = planned.diagnostics().iter().cloned().collect();
         (server, said)

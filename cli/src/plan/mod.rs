@@ -21,8 +21,6 @@ pub(crate) struct Plan {
     pub(crate) step: Step,
     /// How many tools the server has.
     pub(crate) tools: usize,
-    /// What of the overrides does not hold for what the server says, and whether it holds for what the snapshot says.
-    pub(crate) misfits: Vec<Misfit>,
     live: Snapshot,
 }
 
@@ -35,14 +33,7 @@ pub(crate) enum Step {
     /// It cannot be read.
     Replace(FileError),
     /// It is not what the server says.
-    Update { changes: Vec<Change>, diff: String },
-}
-
-/// Part of the overrides that does not hold.
-pub(crate) struct Misfit {
-    pub(crate) text: String,
-    /// Whether it holds for the snapshot as it is.
-    pub(crate) is_new: bool,
+    Update { changes: Vec<Change> },
 }
 
 impl Plan {
@@ -57,21 +48,17 @@ impl Plan {
             Some(text) => match Snapshot::parse(text) {
                 Err(error) if Snapshot::is_newer(text) => return Err(error.in_file(&file.path).into()),
                 Err(error) => Step::Replace(error.in_file(&file.path)),
-                Ok(known) => Step::Update {
-                    changes: drift::diff(&known, &live),
-                    diff: diff(
-                        text,
-                        &format!("{} (snapshot)", file.shown()),
-                        &live.to_text(),
-                        &format!("{server} (live)"),
-                    ),
-                },
+                Ok(known) => Step::Update { changes: drift::diff(&known, &live) },
             },
         };
-        let told = file.known().map(|known| file.override_faults(&known)).unwrap_or_default();
-        let misfits = file.override_faults(&live).into_iter();
-        let misfits = misfits.map(|text| Misfit { is_new: !told.contains(&text), text }).collect();
-        Ok(Self { server: server.to_owned(), path: file.path.clone(), step, tools: live.tools.len(), misfits, live })
+        Ok(Self { server: server.to_owned(), path: file.path.clone(), step, tools: live.tools.len(), live })
+    }
+
+    /// How what the server says is different line by line; long lists take their time.
+    pub(crate) fn diff(&self, file: &SnapshotFile) -> Option<String> {
+        let text = file.text.as_deref().filter(|_| matches!(self.step, Step::Update { .. }))?;
+        let names = (format!("{} (snapshot)", file.shown()), format!("{} (live)", self.server));
+        Some(diff(text, &names.0, &self.live.to_text(), &names.1))
     }
 
     /// Carries it out.
@@ -87,7 +74,7 @@ impl Plan {
 
     pub(crate) fn changes(&self) -> &[Change] {
         match &self.step {
-            Step::Update { changes, .. } => changes,
+            Step::Update { changes } => changes,
             Step::Keep | Step::Create | Step::Replace(_) => &[],
         }
     }
@@ -121,9 +108,12 @@ mod tests {
 
     const TOOLS: &str = r#"{"tools":[{"name":"find","inputSchema":{"type":"object","properties":{"n":{}}}}]}"#;
 
+    fn file(text: Option<&str>) -> SnapshotFile {
+        SnapshotFile { path: PathBuf::from("mcp/s.json"), text: text.map(str::to_owned) }
+    }
+
     fn plan(text: Option<&str>, live: &str) -> Result<Plan, Failure> {
-        let file = SnapshotFile::of(PathBuf::from("mcp/s.json"), text.map(str::to_owned), None);
-        Plan::new("s", &file, Snapshot::parse(live).unwrap())
+        Plan::new("s", &file(text), Snapshot::parse(live).unwrap())
     }
 
     #[test]
@@ -133,8 +123,8 @@ mod tests {
         assert!(matches!(plan(Some(&written), TOOLS).unwrap().step, Step::Keep));
         assert!(matches!(plan(Some("{"), TOOLS).unwrap().step, Step::Replace(_)));
         let gone = plan(Some(&written), r#"{"tools":[]}"#).unwrap();
-        let Step::Update { changes, diff } = &gone.step else { panic!("it differs") };
-        assert_eq!(changes.len(), 1);
+        assert_eq!(gone.changes().len(), 1);
+        let diff = gone.diff(&file(Some(&written))).unwrap();
         assert!(diff.starts_with("--- mcp/s.json (snapshot)\n+++ s (live)\n@@"), "{diff}");
         assert_eq!((gone.exit(), gone.tools), (Exit::OutOfDate, 0));
         let newer = plan(Some(r#"{"format":7,"tools":[]}"#), TOOLS);

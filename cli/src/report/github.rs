@@ -1,87 +1,186 @@
 //! Reports as annotations of a GitHub workflow.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use mcp_model::{locate, pointer_segment, printable};
 use mcp_schema::drift::{Change, Class};
 use serde_json::Value;
 
-use super::{Entry, Status, counted};
+use super::{Entry, Fault, Status, counted};
 use crate::git;
 
 /// How many of a level GitHub shows of a step, those that come first.
 const SHOWN: usize = 10;
 const LEVELS: [&str; 3] = ["error", "warning", "notice"];
+const ERROR: usize = 0;
+const WARNING: usize = 1;
+const NOTICE: usize = 2;
+
+/// Something to annotate.
+struct Said<'a> {
+    rank: usize,
+    entry: &'a Entry,
+    place: Place<'a>,
+    title: String,
+    message: String,
+}
+
+/// Where it is.
+enum Place<'a> {
+    Snapshot,
+    Change(&'a Change),
+    Fault(&'a Fault),
+}
 
 /// One line each, the worst first: `::error file=mcp/github.json,line=212,title=..::..`. One for each tool of a server, and of
-/// each level as many as are shown, the last of which counts the rest: that is in the summary.
+/// each level as many as are shown, the last of which counts the rest.
 pub(crate) fn annotations(entries: &[Entry]) -> Vec<String> {
-    let mut all: Vec<(usize, String)> = Vec::new();
-    for entry in entries {
-        let file = entry.path.as_deref().map(|path| git::from_root(path.as_ref()).unwrap_or_else(|| path.to_owned()));
-        let said = |rank: usize, line, title: &str, message: &str| {
-            (rank, annotation(rank, file.as_deref(), line, title, message))
-        };
-        for text in entry.error.iter().chain(&entry.faults).chain(&entry.misfits) {
-            all.push(said(0, None, &format!("{} failed", entry.server), text));
-        }
-        match entry.status {
-            Status::Missing => {
-                let message = format!("run `mcp-bindgen sync {}`", entry.server);
-                all.push(said(0, None, &format!("{} has no snapshot", entry.server), &message));
-            }
-            Status::Broken | Status::OutOfDate if entry.changes.is_empty() && entry.error.is_none() => {
-                let message = format!("run `mcp-bindgen sync {}`", entry.server);
-                let title = format!("{} is not what its snapshot says", entry.server);
-                all.push(said(0, None, &title, &message));
-            }
-            _ => {}
-        }
-        let mut told: Vec<&str> = Vec::new();
-        let mut changes: Vec<&Change> = entry.changes.iter().collect();
-        changes.sort_by_key(|change| change.class);
-        for change in changes {
-            if told.contains(&change.tool.as_str()) {
-                continue;
-            }
-            told.push(&change.tool);
-            let more = entry.changes.iter().filter(|other| other.tool == change.tool).count() - 1;
-            let rank = match change.class {
-                Class::Breaking => 0,
-                Class::Source => 1,
-                _ => 2,
-            };
-            let tool = if change.tool.is_empty() { "the server" } else { &change.tool };
-            let mut message = format!("{tool} {}: {}", change.pointer, change.detail);
-            if let Some(witness) = &change.witness {
-                message.push_str(&format!("\n{witness}"));
-            }
-            if more > 0 {
-                message.push_str(&format!("\nand {} of this tool", counted(more, "more change")));
-            }
-            let line = entry.text.as_deref().and_then(|text| line_of(text, change));
-            all.push(said(rank, line, &format!("{}: {} change", entry.server, change.class), &message));
-        }
-    }
+    let all: Vec<Said> = entries.iter().flat_map(of_entry).collect();
+    let mut places = Places::default();
     let mut lines = Vec::new();
     for (rank, level) in LEVELS.iter().enumerate() {
-        let of_level: Vec<String> = all.iter().filter(|(of, _)| *of == rank).map(|(_, line)| line.clone()).collect();
+        let of_level: Vec<&Said> = all.iter().filter(|said| said.rank == rank).collect();
         let shown = if of_level.len() > SHOWN { SHOWN - 1 } else { of_level.len() };
         let hidden = of_level.len() - shown;
-        lines.extend(of_level.into_iter().take(shown));
+        for said in of_level.into_iter().take(shown) {
+            let (file, line) = places.of(said);
+            lines.push(annotation(rank, file.as_deref(), line, &said.title, &said.message));
+        }
         if hidden > 0 {
-            let more = format!("and {}: they are in the summary of the job", counted(hidden, &format!("more {level}")));
+            let more = counted(hidden, &format!("more {level}"));
+            let more = format!("and {more}: `mcp-bindgen check --format json` has all of them");
             lines.push(annotation(rank, None, None, "mcp-bindgen", &more));
         }
     }
     lines
 }
 
-/// The line of the snapshot that the change is about; that of the tool where it is not in there.
-fn line_of(text: &str, change: &Change) -> Option<usize> {
-    let snapshot: Value = serde_json::from_str(text).ok()?;
-    let tools = snapshot.get("tools")?.as_array()?;
-    let index = tools.iter().position(|tool| tool.get("name").and_then(Value::as_str) == Some(&change.tool))?;
-    let tool = format!("/tools/{}", pointer_segment(&index.to_string()));
-    locate(text, &format!("{tool}{}", change.pointer)).or_else(|| locate(text, &tool)).map(|(line, _)| line)
+/// Why there is nothing to annotate.
+pub(crate) fn failure_annotation(message: &str) -> String {
+    annotation(ERROR, None, None, "mcp-bindgen", message)
+}
+
+fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
+    let server = &entry.server;
+    let said = |rank, place, title: String, message: String| Said { rank, entry, place, title, message };
+    let run_sync = format!("run `mcp-bindgen sync {server}`");
+    let mut all = Vec::new();
+    if let Some(error) = &entry.error {
+        all.push(match entry.status {
+            Status::Broken => {
+                let title = format!("the snapshot of {server} cannot be read");
+                said(ERROR, Place::Fault(error), title, format!("{}\n{run_sync} to take it anew", error.text))
+            }
+            _ => said(ERROR, Place::Fault(error), format!("{server} failed"), error.text.clone()),
+        });
+    }
+    for fault in &entry.faults {
+        all.push(said(ERROR, Place::Fault(fault), format!("{server} does not build"), fault.text.clone()));
+    }
+    for misfit in &entry.misfits {
+        let title = format!("{server} does not build with what it offers now");
+        all.push(said(ERROR, Place::Fault(misfit), title, misfit.text.clone()));
+    }
+    match entry.status {
+        Status::Missing => all.push(said(ERROR, Place::Snapshot, format!("{server} has no snapshot"), run_sync)),
+        Status::OutOfDate if entry.changes.is_empty() => {
+            let title = format!("{server} is not what its snapshot says");
+            all.push(said(ERROR, Place::Snapshot, title, run_sync));
+        }
+        _ => {}
+    }
+    for (change, message) in by_tool(&entry.changes) {
+        let rank = match change.class {
+            Class::Breaking => ERROR,
+            Class::Source => WARNING,
+            _ => NOTICE,
+        };
+        all.push(said(rank, Place::Change(change), format!("{server}: {} change", change.class), message));
+    }
+    let Some(since) = &entry.since else { return all };
+    let revision = &since.revision;
+    if let Some(error) = &since.error {
+        all.push(said(ERROR, Place::Snapshot, format!("{server} cannot be compared with {revision}"), error.clone()));
+    }
+    if since.is_new {
+        all.push(said(
+            NOTICE,
+            Place::Snapshot,
+            format!("{server} is new"),
+            format!("{revision} has no snapshot of it"),
+        ));
+    }
+    if since.is_gone {
+        let message = format!("{revision} has it: what is built with it does not build any more");
+        all.push(said(WARNING, Place::Snapshot, format!("{server} is removed"), message));
+    }
+    // What is in the work is reviewed, and is not out of date: it is no error.
+    for (change, message) in by_tool(&since.changes) {
+        let rank = if change.class == Class::Breaking { WARNING } else { NOTICE };
+        let title = format!("{server}: {} change since {revision}", change.class);
+        all.push(said(rank, Place::Change(change), title, message));
+    }
+    all
+}
+
+/// The worst change of each tool, and what is to be said of it: the worst come first.
+fn by_tool(changes: &[Change]) -> Vec<(&Change, String)> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for change in changes {
+        *counts.entry(&change.tool).or_default() += 1;
+    }
+    let mut sorted: Vec<&Change> = changes.iter().collect();
+    sorted.sort_by_key(|change| change.class);
+    let first = sorted.into_iter().filter_map(|change| Some((change, counts.remove(change.tool.as_str())? - 1)));
+    first.map(|(change, more)| (change, in_words(change, more))).collect()
+}
+
+fn in_words(change: &Change, more: usize) -> String {
+    let tool = if change.tool.is_empty() { "the server" } else { &change.tool };
+    let mut message = format!("{tool} {}: {}", change.pointer, change.detail);
+    if let Some(witness) = &change.witness {
+        message.push_str(&format!("\n{witness}"));
+    }
+    if more > 0 {
+        message.push_str(&format!("\nand {} of this tool", counted(more, "more change")));
+    }
+    message
+}
+
+/// Where things are, of what was looked up already.
+#[derive(Default)]
+struct Places<'a> {
+    files: BTreeMap<&'a Path, String>,
+    snapshots: BTreeMap<&'a str, Option<Value>>,
+}
+
+impl<'a> Places<'a> {
+    fn of(&mut self, said: &Said<'a>) -> (Option<String>, Option<usize>) {
+        let entry = said.entry;
+        let own = entry.path.as_deref().map(Path::new);
+        match said.place {
+            Place::Snapshot => (self.file(own), None),
+            Place::Fault(fault) => (self.file(fault.path.as_deref().or(own)), fault.line),
+            Place::Change(change) => (self.file(own), self.line(entry, change)),
+        }
+    }
+
+    fn file(&mut self, path: Option<&'a Path>) -> Option<String> {
+        let path = path?;
+        let file = || git::from_root(path).unwrap_or_else(|| path.display().to_string());
+        Some(self.files.entry(path).or_insert_with(file).clone())
+    }
+
+    /// The line of the snapshot that the change is about; that of the tool where it is not in there.
+    fn line(&mut self, entry: &'a Entry, change: &Change) -> Option<usize> {
+        let text = entry.text.as_deref()?;
+        let parsed = self.snapshots.entry(&entry.server).or_insert_with(|| serde_json::from_str(text).ok());
+        let tools = parsed.as_ref()?.get("tools")?.as_array()?;
+        let index = tools.iter().position(|tool| tool.get("name").and_then(Value::as_str) == Some(&change.tool))?;
+        let tool = format!("/tools/{}", pointer_segment(&index.to_string()));
+        locate(text, &format!("{tool}{}", change.pointer)).or_else(|| locate(text, &tool)).map(|(line, _)| line)
+    }
 }
 
 fn annotation(rank: usize, file: Option<&str>, line: Option<usize>, title: &str, message: &str) -> String {
@@ -114,7 +213,7 @@ mod tests {
     fn no_more_are_printed_than_are_shown_and_the_last_counts_the_rest() {
         let entry = |index: usize| {
             let mut entry = Entry::new(&format!("s{index}"), Status::Failed);
-            entry.error = Some("gone".to_owned());
+            entry.error = Some(Fault::new("gone"));
             entry
         };
         let of = |count: usize| annotations(&(0..count).map(entry).collect::<Vec<_>>());
@@ -122,7 +221,10 @@ mod tests {
         let lines = of(25);
         assert_eq!(lines.len(), 10);
         assert_eq!(lines[8], "::error title=s8 failed::gone");
-        assert_eq!(lines[9], "::error title=mcp-bindgen::and 16 more errors: they are in the summary of the job");
+        assert_eq!(
+            lines[9],
+            "::error title=mcp-bindgen::and 16 more errors: `mcp-bindgen check --format json` has all of them"
+        );
         let tools = |count: usize| {
             let tools = (0..count).map(|n| json!({ "name": format!("t{n}"), "inputSchema": { "type": "object" } }));
             Snapshot { tools: tools.collect(), ..Snapshot::default() }
@@ -135,7 +237,28 @@ mod tests {
         let lines = annotations(&[changed(0, 12), changed(11, 0)]);
         let levels: Vec<&str> = lines.iter().filter_map(|line| line.split([':', ' ']).nth(2)).collect();
         assert_eq!(levels, [["error"; 10], ["notice"; 10]].concat());
-        assert!(lines[19].ends_with("and 3 more notices: they are in the summary of the job"), "{}", lines[19]);
+        assert!(
+            lines[19].ends_with("and 3 more notices: `mcp-bindgen check --format json` has all of them"),
+            "{}",
+            lines[19]
+        );
+    }
+
+    #[test]
+    fn long_lists_take_no_longer_than_they_are_long() {
+        let tools = |of: &str| {
+            let tool = |n| json!({ "name": format!("t{n}"), "inputSchema": { "type": "object", "properties": { "a": { "type": of } } } });
+            Snapshot { tools: (0..2_000).map(tool).collect(), ..Snapshot::default() }
+        };
+        let mut entry = Entry::new("s", Status::OutOfDate);
+        (entry.path, entry.text) = (Some("mcp/s.json".to_owned()), Some(tools("string").to_text()));
+        entry.changes = drift::diff(&tools("string"), &tools("integer"));
+        let begun = std::time::Instant::now();
+        let lines = annotations(&[entry]);
+        // Parsing the text for each of them takes minutes.
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+        assert_eq!(lines.len(), 10);
+        assert!(lines[8].contains(",line="), "{}", lines[8]);
     }
 
     #[test]

@@ -17,21 +17,32 @@ fn entry(entry: &Entry) -> Value {
         fields.insert("path".to_owned(), json!(path));
     }
     if let Some(error) = &entry.error {
-        fields.insert("error".to_owned(), json!(error));
+        fields.insert("error".to_owned(), json!(error.text));
     }
     if entry.status != Status::Failed {
         fields.insert("changes".to_owned(), entry.changes.iter().map(change).collect());
     }
+    // Where nothing is another thing it is written in another way, and this is all that can be said of it.
+    if let Some(diff) = entry.diff.as_ref().filter(|_| entry.changes.is_empty()) {
+        fields.insert("diff".to_owned(), json!(diff));
+    }
     for (key, said) in [("misfits", &entry.misfits), ("faults", &entry.faults)] {
         if !said.is_empty() {
-            fields.insert(key.to_owned(), json!(said));
+            fields.insert(key.to_owned(), said.iter().map(|fault| json!(fault.text)).collect());
         }
     }
-    if let Some(Since { revision, is_new, changes }) = &entry.since {
-        let changes: Value = changes.iter().map(change).collect();
-        fields.insert("since".to_owned(), json!({ "revision": revision, "new": is_new, "changes": changes }));
+    if let Some(since) = &entry.since {
+        fields.insert("since".to_owned(), became(since));
     }
     json
+}
+
+fn became(since: &Since) -> Value {
+    if let Some(error) = &since.error {
+        return json!({ "revision": since.revision, "error": error });
+    }
+    let changes: Value = since.changes.iter().map(change).collect();
+    json!({ "revision": since.revision, "new": since.is_new, "removed": since.is_gone, "changes": changes })
 }
 
 pub(crate) fn change(change: &Change) -> Value {

@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use mcp_model::printable;
-use mcp_schema::drift::Change;
+use mcp_schema::drift::{Change, Class};
 
-use super::{Entry, Since, Status, classes, counted, summary};
+use super::{Entry, Fault, Status, classes, counted, summary, to_review};
 
 /// By it a program that comments finds its own comment again.
 const MARKER: &str = "<!-- mcp-bindgen check -->";
@@ -15,6 +15,10 @@ const LONGEST_CELL: usize = 300;
 const LONGEST_BLOCK: usize = 4000;
 /// What stands below a table that is cut.
 const BELOW_TABLE: usize = 300;
+/// What stands around the rows of a table, at the most.
+const AROUND_TABLE: usize = 1000;
+/// So many faults of a server are shown.
+const MOST_FAULTS: usize = 10;
 /// So many servers have a row; all of them are in the count.
 const MOST_ROWS: usize = 200;
 
@@ -25,17 +29,9 @@ pub(crate) fn comment(entries: &[Entry]) -> String {
     } else {
         "MCP snapshots need attention"
     };
-    let mut text = format!("{MARKER}\n**{verdict}**: {}.\n", summary(entries));
-    if entries.iter().any(|entry| !entry.changes.is_empty() || !entry.status.is_good()) {
-        text.push_str("\n| server | snapshot | what changed |\n|---|---|---|\n");
-        for entry in entries.iter().take(MOST_ROWS) {
-            let said = if entry.changes.is_empty() { String::new() } else { classes(&entry.changes) };
-            let _ = writeln!(text, "| {} | {} | {said} |", code(&entry.server), entry.status.name().replace('-', " "));
-        }
-        if let Some(more) = entries.len().checked_sub(MOST_ROWS).filter(|more| *more > 0) {
-            let _ = writeln!(text, "\nand {}.", counted(more, "more server"));
-        }
-    }
+    let to_review: String = to_review(entries, code).iter().map(|said| format!("; {said}")).collect();
+    let mut text = format!("{MARKER}\n**{verdict}{to_review}**: {}.\n", summary(entries));
+    text.push_str(&table(entries));
     let mut left = 0;
     for entry in entries {
         let room = LONGEST.saturating_sub(text.chars().count());
@@ -49,9 +45,43 @@ pub(crate) fn comment(entries: &[Entry]) -> String {
     if left > 0 {
         let _ = writeln!(
             text,
-            "\nThe details of {} have no room here; `mcp-bindgen check` has them.",
+            "\nThe details of {} have no room here; `mcp-bindgen check --format json` has them.",
             counted(left, "server")
         );
+    }
+    text
+}
+
+/// The comment on a check that came to nothing.
+pub(crate) fn failure_comment(message: &str) -> String {
+    format!("{MARKER}\n**MCP snapshots could not be checked**:\n\n{}\n", block(message))
+}
+
+/// How each server stands; nothing where there is nothing to be seen.
+fn table(entries: &[Entry]) -> String {
+    let is_compared = entries.iter().any(|entry| entry.since.as_ref().is_some_and(|since| !since.is_nothing()));
+    if !is_compared && entries.iter().all(|entry| entry.changes.is_empty() && entry.status.is_good()) {
+        return String::new();
+    }
+    let revision = entries.iter().find_map(|entry| Some(entry.since.as_ref()?.revision.as_str()));
+    let revision = revision.filter(|_| is_compared).map(code);
+    let mut text = "\n| server | snapshot | what changed |".to_owned();
+    text.push_str(&revision.as_ref().map(|revision| format!(" since {revision} |")).unwrap_or_default());
+    text.push_str(if is_compared { "\n|---|---|---|---|\n" } else { "\n|---|---|---|\n" });
+    for entry in entries.iter().take(MOST_ROWS) {
+        let since = match &entry.since {
+            Some(since) if since.is_new => "new".to_owned(),
+            Some(since) if since.is_gone => "removed".to_owned(),
+            Some(since) if since.error.is_some() => "unknown".to_owned(),
+            Some(since) => classes(&since.changes),
+            None => String::new(),
+        };
+        let since = if is_compared { format!(" {since} |") } else { String::new() };
+        let (name, said) = (entry.status.name().replace('-', " "), classes(&entry.changes));
+        let _ = writeln!(text, "| {} | {name} | {said} |{since}", code(&entry.server));
+    }
+    if let Some(more) = entries.len().checked_sub(MOST_ROWS).filter(|more| *more > 0) {
+        let _ = writeln!(text, "\nand {}.", counted(more, "more server"));
     }
     text
 }
@@ -59,24 +89,32 @@ pub(crate) fn comment(entries: &[Entry]) -> String {
 /// What is to be said of one server, in so many characters as far as its tables are long.
 fn section(entry: &Entry, room: usize) -> String {
     let mut text = String::new();
-    let left = |text: &str| room.saturating_sub(text.chars().count() + BELOW_TABLE);
-    for said in entry.error.iter().chain(&entry.faults).chain(&entry.misfits) {
-        let _ = write!(text, "\n{}\n", block(said));
+    let faults: Vec<&Fault> = entry.error.iter().chain(&entry.faults).chain(&entry.misfits).collect();
+    for fault in faults.iter().take(MOST_FAULTS) {
+        let _ = write!(text, "\n{}\n", block(&fault.text));
     }
-    text.push_str(&details("What the server changed", &entry.server, &entry.changes, left(&text)));
-    if let Some(Since { revision, is_new, changes }) = &entry.since {
-        match is_new {
-            true => {
-                let _ = write!(text, "\n{} is new since {}.\n", code(&entry.server), code(revision));
-            }
-            false => {
-                let title = format!("Since <code>{}</code>", escaped(revision));
-                text.push_str(&details(&title, &entry.server, changes, left(&text)));
-            }
+    if let Some(more) = faults.len().checked_sub(MOST_FAULTS).filter(|more| *more > 0) {
+        let _ = write!(text, "\nand {}.\n", counted(more, "more fault"));
+    }
+    let since = entry.since.as_ref();
+    let below = BELOW_TABLE + since.map_or(0, |_| AROUND_TABLE);
+    let left = |text: &str, below: usize| room.saturating_sub(text.chars().count() + below);
+    text.push_str(&details("What the server changed", &entry.server, &entry.changes, left(&text, below)));
+    if let Some(since) = since {
+        let (server, revision) = (code(&entry.server), code(&since.revision));
+        if let Some(error) = &since.error {
+            let _ = write!(text, "\nWhat became of {server} since {revision} cannot be told:\n\n{}\n", block(error));
+        } else if since.is_new {
+            let _ = write!(text, "\n{server} is new since {revision}.\n");
+        } else if since.is_gone {
+            let _ = write!(text, "\n{server} was there at {revision}, and is removed.\n");
+        } else {
+            let title = format!("Since <code>{}</code>", escaped(&since.revision));
+            text.push_str(&details(&title, &entry.server, &since.changes, left(&text, BELOW_TABLE)));
         }
     }
     let command = match entry.status {
-        Status::UpToDate | Status::Valid => None,
+        Status::UpToDate | Status::Valid | Status::Removed => None,
         Status::Failed => Some("check"),
         Status::OutOfDate | Status::Missing | Status::Broken => Some("sync"),
     };
@@ -92,8 +130,11 @@ fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String
     if changes.is_empty() {
         return String::new();
     }
+    // What breaks is not to be looked for.
+    let is_open = changes.iter().any(|change| change.class == Class::Breaking);
     let mut text = format!(
-        "\n<details><summary>{title}: <code>{}</code>, {}</summary>\n\n| class | where | what | witness |\n|---|---|---|---|\n",
+        "\n<details{}><summary>{title}: <code>{}</code>, {}</summary>\n\n| class | where | what | witness |\n|---|---|---|---|\n",
+        if is_open { " open" } else { "" },
         escaped(server),
         classes(changes)
     );
@@ -187,9 +228,9 @@ mod tests {
         assert!(
             many.contains("**: 2000 servers checked: 2000 out of date.") && many.contains("\nand 1800 more servers.")
         );
-        assert!(many.ends_with("have no room here; `mcp-bindgen check` has them.\n"));
+        assert!(many.ends_with("have no room here; `mcp-bindgen check --format json` has them.\n"));
         let mut failed = Entry::new("s", Status::Failed);
-        failed.error = Some("`".repeat(70_000));
+        failed.error = Some(Fault::new("`".repeat(70_000)));
         assert!(comment(&[failed]).contains("\nRun `mcp-bindgen check s`"));
     }
 

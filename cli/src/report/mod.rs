@@ -1,14 +1,18 @@
 //! What `check` and `diff` found, for people and for machines.
 
+mod fault;
 mod github;
 mod json;
 mod markdown;
+mod since;
 
 use mcp_schema::drift::{Change, Class};
 
-pub(crate) use github::annotations;
+pub(crate) use fault::Fault;
+pub(crate) use github::{annotations, failure_annotation};
 pub(crate) use json::{change as change_json, entries as to_json};
-pub(crate) use markdown::{code, comment};
+pub(crate) use markdown::{code, comment, failure_comment};
+pub(crate) use since::{Since, to_review};
 
 /// What was found of one server.
 pub(crate) struct Entry {
@@ -19,24 +23,16 @@ pub(crate) struct Entry {
     /// The text of the snapshot, for the lines of what is said.
     pub(crate) text: Option<String>,
     /// Why nothing could be found out.
-    pub(crate) error: Option<String>,
+    pub(crate) error: Option<Fault>,
     pub(crate) changes: Vec<Change>,
+    /// What is different line by line, where somebody reads it.
     pub(crate) diff: Option<String>,
-    /// What of the overrides does not hold for what the server says.
-    pub(crate) misfits: Vec<String>,
+    /// What of the configuration and the overrides does not fit what the server says now, though it fits the snapshot.
+    pub(crate) misfits: Vec<Fault>,
     /// What would stop a build.
-    pub(crate) faults: Vec<String>,
+    pub(crate) faults: Vec<Fault>,
     /// What became of the snapshot since another commit.
     pub(crate) since: Option<Since>,
-}
-
-/// What became of a snapshot since a commit.
-pub(crate) struct Since {
-    /// As it was asked for.
-    pub(crate) revision: String,
-    /// Whether there was a snapshot then.
-    pub(crate) is_new: bool,
-    pub(crate) changes: Vec<Change>,
 }
 
 /// How a snapshot stands to what it should be.
@@ -49,6 +45,8 @@ pub(crate) enum Status {
     Missing,
     Broken,
     Failed,
+    /// The configuration has no such server any more.
+    Removed,
 }
 
 impl Status {
@@ -60,11 +58,12 @@ impl Status {
             Self::Missing => "missing",
             Self::Broken => "broken",
             Self::Failed => "failed",
+            Self::Removed => "removed",
         }
     }
 
     pub(crate) fn is_good(self) -> bool {
-        matches!(self, Self::UpToDate | Self::Valid)
+        matches!(self, Self::UpToDate | Self::Valid | Self::Removed)
     }
 }
 
@@ -87,6 +86,8 @@ impl Entry {
 
 /// `3 servers checked: 1 up to date, 1 out of date, 1 failed`.
 pub(crate) fn summary(entries: &[Entry]) -> String {
+    // Those that are no more were not asked.
+    let entries: Vec<&Entry> = entries.iter().filter(|entry| entry.status != Status::Removed).collect();
     let count = |wanted: &[Status]| entries.iter().filter(|entry| wanted.contains(&entry.status)).count();
     let faulty = entries.iter().filter(|entry| entry.status.is_good() && !entry.faults.is_empty()).count();
     let good = entries.iter().filter(|entry| entry.status.is_good() && entry.faults.is_empty()).count();

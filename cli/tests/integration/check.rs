@@ -21,7 +21,7 @@ fn doctored(project: &Project) -> String {
     format!("{snapshot:#}\n")
 }
 
-fn git(project: &Project, arguments: &[&str]) {
+pub(crate) fn git(project: &Project, arguments: &[&str]) {
     let run = Command::new("git")
         .current_dir(project.path(""))
         .args([
@@ -188,7 +188,7 @@ fn annotations_name_files_from_the_root_of_the_repository() {
     // The folder is not there yet, and has a place all the same.
     assert!(annotated().starts_with("::error file=sub/mcp/s.json,title="), "{}", annotated());
     project.write("sub/mcp/s.json", "{");
-    assert!(annotated().starts_with("::error file=sub/mcp/s.json,title="), "{}", annotated());
+    assert!(annotated().starts_with("::error file=sub/mcp/s.json,line=1,title="), "{}", annotated());
 }
 
 /// What a runner of GitHub's would obey in a log: its own way, behind blanks, and the older way, anywhere.
@@ -292,4 +292,29 @@ fn reports_for_github_say_no_more_than_they_are_meant_to() {
     assert!(!String::from_utf8(github.stderr).unwrap().lines().any(|line| line.trim_start().starts_with("::")));
     assert_eq!(project.read("summary.md").trim_end(), comment.trim_end());
     project.run(&["sync", "--format", "github"]).exits_with(2).says("this command has no format `github`");
+}
+
+#[test]
+fn what_a_sync_would_leave_unbuildable_is_told_before_and_by_it() {
+    let project = Project::new(FIXTURE);
+    project.run(&["sync"]).exits_with(0);
+    let mut snapshot: Value = serde_json::from_str(&project.read("mcp/fixture.json")).unwrap();
+    let mut tool = snapshot["tools"][0].clone();
+    tool["name"] = "away".into();
+    snapshot["tools"].as_array_mut().unwrap().push(tool);
+    let before = mcp_model::Snapshot::parse(&snapshot.to_string()).unwrap().to_text();
+    project.write("mcp/fixture.json", &before);
+    let config = project.read("mcp.toml");
+    let fault = "server `fixture` has no tool that `away` in `tools` matches";
+    let misfit = format!("what fixture offers now does not fit: {fault}");
+    project.write("mcp.toml", &format!("{config}tools = [\"add\", \"away\"]\n"));
+    project.run(&["check", "--offline"]).exits_with(0);
+    let report = project.run(&["check", "--format", "json"]).exits_with(4).says(&misfit).json();
+    assert!(report[0]["misfits"][0].as_str().unwrap().starts_with(fault), "{report}");
+    project.run(&["sync"]).exits_with(1).says(&misfit);
+    let after = project.run(&["check"]).exits_with(1).says(fault);
+    assert!(!after.stderr.contains(&misfit), "told twice: {}", after.stderr);
+    // The same of what would be denied.
+    project.write("mcp.toml", &config);
+    project.run(&["check"]).exits_with(0);
 }

@@ -25,7 +25,7 @@ fn check_reports_what_would_not_build() {
         "deny = [\"MCP0006\"]\n[servers.gh]\ncommand = \"SERVER\"\nexclude = [\"ad\"]\n\
          [servers.g-h]\ncommand = \"SERVER\"\n[servers.g_h]\ncommand = \"SERVER\"\n",
     );
-    project.run(&["sync"]).exits_with(0);
+    project.run(&["sync"]).exits_with(1).says("what gh offers now does not fit: server `gh` has no tool that `ad`");
     let check = project
         .run(&["check"])
         .exits_with(1)

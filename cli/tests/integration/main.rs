@@ -4,6 +4,7 @@
 
 mod add;
 mod at_once;
+mod base;
 mod call_flags;
 mod check;
 mod checked_in;

@@ -147,8 +147,8 @@ fn a_server_that_changes_under_its_overrides_is_told_before_and_after() {
     project.run(&["list"]).exits_with(0);
 
     let misfits = [
-        "error: the overrides of github do not hold for what it offers now: the patch of tool `create_issue` speaks of `urgent`, which is not there\n",
-        "error: the overrides of github do not hold for what it offers now: there is no tool `star` to override\n",
+        "error: what github offers now does not fit: the patch of tool `create_issue` speaks of `urgent`, which is not there\n",
+        "error: what github offers now does not fit: there is no tool `star` to override\n",
     ];
     let check = project.run(&["check"]).exits_with(4).says(misfits[0]).says(misfits[1]);
     assert!(check.stderr.contains(" --> mcp/github.overrides.json:"), "{}", check.stderr);

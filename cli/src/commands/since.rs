@@ -1,0 +1,88 @@
+//! What became of snapshots since this work left a branch.
+
+use std::path::{Path, PathBuf};
+
+use mcp_model::{Config, Snapshot};
+use mcp_schema::drift;
+
+use crate::exit::Failure;
+use crate::git;
+use crate::project::CONFIGURATIONS;
+use crate::report::Since;
+
+/// The commit that work is compared with.
+pub(super) struct Base {
+    revision: String,
+    commit: String,
+    /// The configuration as it was then, where there was one that can be read.
+    config: Option<Config>,
+}
+
+impl Base {
+    /// Where the work on this configuration left a revision.
+    ///
+    /// # Errors
+    /// Where git has none.
+    pub(super) fn of_config(config: &Config, revision: &str) -> Result<Self, Failure> {
+        let mut base = Self::of_file(&config.snapshot_path("any"), revision)?;
+        base.config = config.path.as_deref().and_then(|path| base.config_at(path));
+        Ok(base)
+    }
+
+    fn of_file(path: &Path, revision: &str) -> Result<Self, Failure> {
+        let folder = path.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("."));
+        Ok(Self { revision: revision.to_owned(), commit: git::base(folder, revision)?, config: None })
+    }
+
+    /// The configuration as it was: at its path, or where a project has one else.
+    fn config_at(&self, path: &Path) -> Option<Config> {
+        let others = CONFIGURATIONS.iter().map(|name| path.with_file_name(name));
+        [path.to_owned()].into_iter().chain(others).find_map(|path| {
+            let text = git::text_of(&path, &self.commit, &self.revision).ok()??;
+            let is_json = path.extension().is_some_and(|extension| extension == "json");
+            let read = if is_json { Config::parse_mcp_json(&text, &path) } else { Config::parse_toml(&text, &path) };
+            read.ok()
+        })
+    }
+
+    /// Where the snapshot of a server was.
+    pub(super) fn place(&self, server: &str, path: &Path) -> PathBuf {
+        let then = self.config.as_ref().filter(|config| config.servers.contains_key(server));
+        then.map_or_else(|| path.to_owned(), |config| config.snapshot_path(server))
+    }
+
+    /// The servers that there were, and that a configuration does not have any more.
+    pub(super) fn removed(&self, config: &Config) -> Vec<String> {
+        let servers = self.config.iter().flat_map(|then| then.servers.keys());
+        servers.filter(|name| !config.servers.contains_key(*name)).cloned().collect()
+    }
+
+    /// What became of the snapshot of a server, which is at this path and says this now.
+    ///
+    /// # Errors
+    /// Where one of both cannot be read.
+    pub(super) fn since(&self, server: &str, path: &Path, now: Option<&str>) -> Result<Since, Failure> {
+        let place = self.place(server, path);
+        let then = git::text_of(&place, &self.commit, &self.revision)?;
+        let read = |text: &str, path: &Path, what: &str| {
+            Snapshot::parse(text).map_err(|error| Failure::new(format!("{} {what}: {error}", path.display())))
+        };
+        let at_base = format!("at `{}`", self.revision);
+        let mut since = Since::new(&self.revision, Vec::new());
+        match (then.as_deref(), now) {
+            (Some(then), Some(now)) => {
+                since.changes = drift::diff(&read(then, &place, &at_base)?, &read(now, path, "as it is")?);
+            }
+            (then, now) => (since.is_new, since.is_gone) = (now.is_some(), then.is_some()),
+        }
+        Ok(since)
+    }
+}
+
+/// What became of the snapshot of a file that says this now.
+///
+/// # Errors
+/// Where there is no such commit, or one of both cannot be read.
+pub(super) fn since_at(path: &Path, now: &str, revision: &str) -> Result<Since, Failure> {
+    Base::of_file(path, revision)?.since("", path, Some(now))
+}
