@@ -17,7 +17,6 @@ mod output;
 mod plan;
 mod project;
 mod report;
-mod side_by_side;
 mod signals;
 mod terminal;
 mod trace;

@@ -17,6 +17,7 @@ mod overrides;
 mod placeholder;
 mod secrets;
 mod server;
+mod side_by_side;
 mod snapshot;
 
 mod text;
@@ -42,6 +43,7 @@ pub use server::{
     ConfigPlace, Drift, Isolation, Live, Pin, Prefix, RustConfig, RustRule, ServerConfig, Transport, Types,
     UnknownKeys, is_server_name,
 };
+pub use side_by_side::side_by_side;
 pub use snapshot::Snapshot;
 pub use text::{misleads, printable, read_text};
 pub use uri_template::{ExpansionError, TemplateError, TemplateValue, TemplateVariable, UriTemplate};

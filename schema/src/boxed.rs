@@ -9,6 +9,10 @@ impl Shapes {
     /// The pairs of shapes on a cycle of values that hold each other directly, where the first has to box the second.
     #[must_use]
     pub fn boxed(&self) -> HashSet<(ShapeId, ShapeId)> {
+        // Nearly always each shape holds later ones alone.
+        if self.ids().all(|id| self.get(id).inline().into_iter().all(|held| id < held)) {
+            return HashSet::new();
+        }
         let mut group: HashMap<ShapeId, usize> = HashMap::new();
         let mut order = Vec::new();
         let mut seen = HashSet::new();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_model::{Config, ServerConfig, Snapshot};
+use mcp_model::{Config, ServerConfig, Snapshot, side_by_side};
 
 use super::since::Base;
 use super::{faults, tell};
@@ -13,7 +13,6 @@ use crate::output::Output;
 use crate::plan::{self, Plan, SnapshotFile, Step};
 use crate::project;
 use crate::report::{self, Entry, Fault, Since, Status};
-use crate::side_by_side::side_by_side;
 
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit, Failure> {
     let checked = checked(config, wanted, output).await;
@@ -30,7 +29,7 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
     let mut exits: Vec<Exit> = found.values().map(|_| Exit::Failed).collect();
     let mut entries: Vec<Entry> = Vec::new();
     if wanted.offline {
-        for (entry, exit) in side_by_side(&servers, |server| offline(&config, server)) {
+        for (entry, exit) in side_by_side(&servers, 1, |server| offline(&config, server)) {
             tell::entry(&entry, output)?;
             exits.push(exit);
             entries.push(entry);

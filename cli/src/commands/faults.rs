@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 
 use mcp_codegen::{Bindings, Options};
-use mcp_model::{Config, FileError, ServerConfig, Snapshot};
+use mcp_model::{Config, FileError, ServerConfig, Snapshot, side_by_side};
 
 use super::source::{self, Bound};
 use crate::diagnostics::{self, Shown};
 use crate::output::Output;
 use crate::project;
 use crate::report::Fault;
-use crate::side_by_side::side_by_side;
 
 /// Tells the faults of each server, and gives them by its name.
 pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Output) -> BTreeMap<String, Vec<Fault>> {
     let mut faults: BTreeMap<String, Vec<Fault>> = BTreeMap::new();
     let mut modules: BTreeMap<String, &str> = BTreeMap::new();
-    let bindings = side_by_side(servers, |server| OfBindings::find(config, &server.name));
+    let bindings = side_by_side(servers, 1, |server| OfBindings::find(config, &server.name));
     for (server, of_bindings) in servers.iter().zip(bindings) {
         let name = server.name.as_str();
         let mut found: Vec<Fault> = Vec::new();

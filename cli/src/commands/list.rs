@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use mcp_codegen::{Bindings, Diagnostic};
 use mcp_model::write_if_changed;
 
 use super::since::since_at;
@@ -11,13 +12,15 @@ use crate::diagnostics;
 use crate::exit::{Exit, Failure};
 use crate::inventory::{self, Given, Server};
 use crate::output::Output;
+use crate::report::Since;
 
 pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> Result<Exit, Failure> {
     let mut exits = Vec::new();
     let mut servers = Vec::new();
-    for bound in source::listed(config, wanted, output)? {
-        let taken = bound.and_then(|bound| Ok((server(&bound, wanted, output)?, bound)));
-        let ((server, said), bound) = match taken {
+    let mut listed = source::listed(config, wanted, output)?.into_iter();
+    while let Some(bound) = listed.next() {
+        let taken = bound.and_then(|bound| Ok((since(&bound, wanted)?, bound)));
+        let (since, bound) = match taken {
             Ok(taken) => taken,
             Err(failure) => {
                 output.error(&failure.message);
@@ -25,15 +28,30 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
                 continue;
             }
         };
+        let planned = Bindings::plan(&bound.snapshot, &bound.options);
+        let given = Given {
+            snapshot: &bound.snapshot,
+            options: &bound.options,
+            levels: &bound.levels,
+            texts: bound.texts(),
+            since,
+            with_code: output.format == Format::Html,
+        };
+        let server = Server::new(given, &planned);
+        let is_last = listed.len() == 0;
         // On a terminal the answer comes as it is found.
         if output.is_text() && wanted.output.is_none() {
-            print(&[server], None, output)?;
+            print(std::slice::from_ref(&server), None, output)?;
+            leave(server, is_last);
         } else {
             servers.push(server);
         }
+        let said: Vec<Diagnostic> = planned.diagnostics().iter().cloned().collect();
         if diagnostics::show(&said, &bound.levels, &bound.texts(), output) {
             exits.push(Exit::Failed);
         }
+        leave(planned, is_last);
+        leave(bound, is_last);
     }
     // A list of nothing does not say that something failed; what ends the program does.
     let is_failure = output.json() && servers.is_empty() && !exits.is_empty();
@@ -44,19 +62,20 @@ pub(crate) fn run(config: Option<&Path>, wanted: &List, output: &mut Output) -> 
     } else if !is_failure && (!output.is_text() || wanted.output.is_some()) {
         print(&servers, wanted.output.as_deref(), output)?;
     }
+    leave(servers, true);
     Ok(Exit::of_all(exits))
 }
 
-fn server(bound: &Bound, wanted: &List, output: &Output) -> Result<(Server, Vec<mcp_codegen::Diagnostic>), Failure> {
-    let since = wanted.base.as_deref().map(|revision| since_at(&bound.path, &bound.text, revision)).transpose()?;
-    Ok(Server::new(Given {
-        snapshot: &bound.snapshot,
-        options: &bound.options,
-        levels: &bound.levels,
-        texts: bound.texts(),
-        since,
-        with_sources: output.format == Format::Html,
-    }))
+/// Has the system free a value at the end of the process, where that is near: it frees all at once, and of a long list
+/// there is a lot to free.
+fn leave<T>(value: T, is_last: bool) {
+    if is_last {
+        std::mem::forget(value);
+    }
+}
+
+fn since(bound: &Bound, wanted: &List) -> Result<Option<Since>, Failure> {
+    wanted.base.as_deref().map(|revision| since_at(&bound.path, &bound.text, revision)).transpose()
 }
 
 fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result<(), Failure> {

@@ -212,13 +212,17 @@ impl Page {
         self.notes(tool.diagnostics.iter().map(|note| note.text.as_str()));
         self.add(format!("<p class=\"faint\"><code>{}</code></p>", escaped(&tool.signature())));
         self.add("<details><summary>Schema, Rust and an example call</summary>\n<div class=\"beside\"><div>");
-        self.code("Parameters' schema", &format!("{:#}", tool.input_schema));
-        if let Some(schema) = &tool.output_schema {
+        if let Some(code) = &tool.code {
+            self.code("Parameters' schema", &format!("{:#}", code.input_schema));
+        }
+        if let Some(schema) = tool.code.as_ref().and_then(|code| code.output_schema.as_ref()) {
             self.code("Result's schema", &format!("{schema:#}"));
         }
         self.add("</div><div>");
         self.code("Call", &tool.example);
-        self.code("Rust", tool.source.trim_end());
+        if let Some(code) = &tool.code {
+            self.code("Rust", code.source.trim_end());
+        }
         self.add("</div></div></details>\n</article>");
     }
 

@@ -1,15 +1,17 @@
 //! The inventory for machines: one entry for each tool, prompt and resource template, and at the end one for each server.
 
+use mcp_model::side_by_side;
 use mcp_schema::drift::Change;
 use serde_json::{Value, json};
 
-use super::{Note, Offer, Parameter, Server, Tool};
+use super::{Note, Offer, Parameter, Server, Tool, WORTH_A_THREAD};
 use crate::report::change_json;
 
 pub(crate) fn entries(servers: &[Server]) -> Value {
     let offered = servers.iter().flat_map(|server| {
         let has_base = server.since.is_some();
-        server.tools.iter().map(move |tool| of_tool(tool, has_base)).chain(server.offers.iter().map(of_offer))
+        let tools = side_by_side(&server.tools, WORTH_A_THREAD, |tool| of_tool(tool, has_base));
+        tools.into_iter().chain(server.offers.iter().map(of_offer))
     });
     offered.chain(servers.iter().map(of_server)).collect()
 }

@@ -9,8 +9,8 @@ mod table;
 mod texts;
 mod words;
 
-use mcp_codegen::{Bindings, Diagnostic, Listed, OfferBinding, Options, ToolBinding, ToolSchemas};
-use mcp_model::Snapshot;
+use mcp_codegen::{Diagnostic, Listed, OfferBinding, Options, PlannedBindings, ToolBinding, ToolSchemas};
+use mcp_model::{Snapshot, side_by_side};
 use mcp_schema::drift::Change;
 use mcp_schema::{Presence, Shape};
 use serde_json::Value;
@@ -22,6 +22,9 @@ pub(crate) use table::lines;
 
 use crate::diagnostics::{self, SnapshotText};
 use crate::report::Since;
+
+/// So many tools take longer to tell than a thread takes to start.
+const WORTH_A_THREAD: usize = 64;
 
 /// What there is to know of one server.
 pub(crate) struct Server {
@@ -50,15 +53,21 @@ pub(crate) struct Tool {
     pub(crate) parameters: Vec<Parameter>,
     /// What the structured result is, in words, where the server declares it.
     pub(crate) answers: Option<String>,
-    pub(crate) input_schema: Value,
-    pub(crate) output_schema: Option<Value>,
-    /// Its types and its handler; empty where nobody asked.
-    pub(crate) source: String,
+    /// Where somebody asked.
+    pub(crate) code: Option<Code>,
     /// How it is called from a command line.
     pub(crate) example: String,
     pub(crate) diagnostics: Vec<Note>,
     /// What became of it since another commit.
     pub(crate) changes: Vec<Change>,
+}
+
+/// What a tool is made of.
+pub(crate) struct Code {
+    pub(crate) input_schema: Value,
+    pub(crate) output_schema: Option<Value>,
+    /// Its types and its handler.
+    pub(crate) source: String,
 }
 
 /// A parameter of a tool, a prompt or a resource template.
@@ -100,26 +109,30 @@ pub(crate) struct Given<'a> {
     pub(crate) texts: SnapshotText<'a>,
     pub(crate) since: Option<Since>,
     /// Whether the code of each tool is wanted.
-    pub(crate) with_sources: bool,
+    pub(crate) with_code: bool,
 }
 
 impl Server {
-    /// The inventory of a server, and what there is to say of its list. Nothing is read and nothing asked: it follows from
-    /// what is given alone.
-    pub(crate) fn new(given: Given<'_>) -> (Self, Vec<Diagnostic>) {
+    /// The inventory of a server. Nothing is read and nothing asked: it follows from what is given alone.
+    pub(crate) fn new(given: Given<'_>, planned: &PlannedBindings<'_>) -> Self {
         let Given { snapshot, options, since, .. } = &given;
-        let planned = Bindings::plan(snapshot, options);
-        let mut sources = if given.with_sources { planned.tool_sources() } else { Vec::new() }.into_iter().peekable();
-        let tools = planned.tools().into_iter().zip(planned.schemas()).map(|(binding, schemas)| {
-            let source = sources.next_if(|(index, _)| *index == binding.index).map(|(_, source)| source);
-            given.tool(binding, schemas, source.unwrap_or_default())
+        let bindings = planned.tools();
+        let bound: Vec<_> = bindings.iter().zip(planned.schemas()).collect();
+        let asked = side_by_side(&bound, WORTH_A_THREAD, |(binding, schemas)| Asked::new(binding, *schemas));
+        let mut sources = given.with_code.then(|| planned.tool_sources().into_iter().peekable());
+        let tools = bindings.into_iter().zip(asked).map(|(binding, asked)| {
+            let source = sources.as_mut().map(|sources| {
+                let source = sources.next_if(|(index, _)| *index == binding.index);
+                source.map(|(_, source)| source).unwrap_or_default()
+            });
+            given.tool(binding, asked, source)
         });
         let tools: Vec<Tool> = tools.collect();
         let left_out = snapshot.tools.iter().filter_map(|tool| {
             let name = tool.get("name")?.as_str()?;
             Some(LeftOut { name: name.to_owned(), by: options.left_out_by(name)? })
         });
-        let server = Self {
+        Self {
             name: options.server_name().to_owned(),
             calls_itself: snapshot.server_info.as_ref().and_then(calls_itself),
             protocol: snapshot.protocol_version.clone(),
@@ -128,9 +141,7 @@ impl Server {
             left_out: left_out.collect(),
             offers: planned.offers().into_iter().map(|binding| given.offer(binding)).collect(),
             since: since.clone(),
-        };
-        let said = planned.diagnostics().iter().cloned().collect();
-        (server, said)
+        }
     }
 
     /// The changes since another commit that are of no tool of the inventory: tools that are gone, and the server itself.
@@ -156,11 +167,15 @@ impl Server {
     }
 }
 
-impl Given<'_> {
-    fn tool(&self, binding: ToolBinding, schemas: ToolSchemas<'_, '_>, source: String) -> Tool {
-        let tool = self.snapshot.tools.get(binding.index).unwrap_or(&Value::Null);
-        let annotations = tool.get("annotations").filter(|annotations| annotations.is_object());
-        let title = text(tool, "title").or_else(|| annotations.and_then(|annotations| text(annotations, "title")));
+/// What the schemas of a tool ask and answer, in words.
+struct Asked {
+    parameters: Vec<Parameter>,
+    answers: Option<String>,
+    example: String,
+}
+
+impl Asked {
+    fn new(binding: &ToolBinding, schemas: ToolSchemas<'_, '_>) -> Self {
         let shapes = &schemas.input.shapes;
         let mut parameters = Vec::new();
         if let Shape::Struct(object) = shapes.get(schemas.input.root) {
@@ -173,18 +188,33 @@ impl Given<'_> {
         }
         // Sorting keeps the order of the schema within both groups.
         parameters.sort_by_key(|parameter| !parameter.required);
+        Self {
+            parameters,
+            answers: schemas.output.map(|output| words::of_root(output)),
+            example: sample::command(&binding.server, &binding.tool, schemas.input),
+        }
+    }
+}
+
+impl Given<'_> {
+    fn tool(&self, binding: ToolBinding, asked: Asked, source: Option<String>) -> Tool {
+        let tool = self.snapshot.tools.get(binding.index).unwrap_or(&Value::Null);
+        let annotations = tool.get("annotations").filter(|annotations| annotations.is_object());
+        let title = text(tool, "title").or_else(|| annotations.and_then(|annotations| text(annotations, "title")));
         let changes = self.since.iter().flat_map(|since| &since.changes);
         Tool {
             title,
             description: text(tool, "description"),
             annotations: annotations.cloned(),
             approve: self.options.needs_approval(&binding.tool),
-            parameters,
-            answers: schemas.output.map(|output| words::of_root(output)),
-            input_schema: tool.get("inputSchema").cloned().unwrap_or_default(),
-            output_schema: tool.get("outputSchema").filter(|schema| schema.is_object()).cloned(),
-            source,
-            example: sample::command(&binding.server, &binding.tool, schemas.input),
+            parameters: asked.parameters,
+            answers: asked.answers,
+            code: source.map(|source| Code {
+                input_schema: tool.get("inputSchema").cloned().unwrap_or_default(),
+                output_schema: tool.get("outputSchema").filter(|schema| schema.is_object()).cloned(),
+                source,
+            }),
+            example: asked.example,
             diagnostics: self.notes(&binding.diagnostics),
             changes: changes.filter(|change| change.tool == binding.tool).cloned().collect(),
             binding,

@@ -1,10 +1,10 @@
 //! The inventory of a server for a terminal.
 
 use mcp_codegen::Listed;
-use mcp_model::printable;
+use mcp_model::{printable, side_by_side};
 
 use super::texts::{sentence, width, wrapped};
-use super::{Offer, Parameter, Server, Tool};
+use super::{Offer, Parameter, Server, Tool, WORTH_A_THREAD};
 use crate::report::classes;
 
 /// Without a terminal.
@@ -17,12 +17,11 @@ const INDENT: usize = 4;
 /// server says of it. Where there is no terminal that line is whole, for programs that read it.
 pub(crate) fn lines(server: &Server, columns: Option<usize>) -> Vec<String> {
     let table = Table { columns: columns.unwrap_or(COLUMNS).max(FEWEST_COLUMNS), is_fitted: columns.is_some() };
-    let mut rows: Vec<(String, String, Vec<String>)> = Vec::new();
-    for tool in &server.tools {
+    let mut rows: Vec<(String, String, Vec<String>)> = side_by_side(&server.tools, WORTH_A_THREAD, |tool| {
         let overridden = tool.overridden().map_or_else(String::new, |said| format!("  ({said})"));
         let bound = format!("{}{overridden}", tool.signature());
-        rows.push((format!("{}/{}", server.name, printable(&tool.binding.tool)), bound, table.tool(tool)));
-    }
+        (format!("{}/{}", server.name, printable(&tool.binding.tool)), bound, table.tool(tool))
+    });
     for offer in &server.offers {
         let bound = format!("{}  ({})", offer.signature(), offer.binding.listed);
         rows.push((format!("{}/{}", server.name, printable(&offer.binding.name)), bound, table.offer(offer)));

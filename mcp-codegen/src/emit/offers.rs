@@ -6,7 +6,7 @@ use quote::quote;
 use super::{TypeEmitter, docs};
 use crate::names::ident;
 use crate::options::Options;
-use crate::plan::{ExternTypes, Offer, Plan, PromptPlan, SchemaPlan, TemplatePlan};
+use crate::plan::{Offer, Plan, PromptPlan, SchemaPlan, TemplatePlan};
 use mcp_schema::Role;
 use mcp_schema::diagnostics::Reporter;
 
@@ -51,7 +51,7 @@ impl Offer<'_> {
             lines.extend(self.said.iter().cloned());
         }
         let nobody = &mut Reporter::new("", 0, "");
-        let schema = SchemaPlan::new(&self.schema, Role::Input, &self.idents.params, &ExternTypes::default(), nobody);
+        let schema = SchemaPlan::new(&self.schema, Role::Input, &self.idents.params, nobody);
         TypeEmitter { schema: &schema, replacement: None, private, root_doc: docs::lines(lines) }.types(tokens);
     }
 

@@ -9,6 +9,7 @@ mod located;
 mod naming;
 mod offers;
 mod own_names;
+mod read_tool;
 mod rules;
 mod schema_plan;
 mod shared;
@@ -16,32 +17,32 @@ mod tool_idents;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use mcp_model::{Snapshot, UnknownKeys, canonical_json};
+use mcp_model::{Snapshot, UnknownKeys, canonical_json, side_by_side};
 use mcp_schema::Role;
-use mcp_schema::diagnostics::{
-    DUPLICATE_TOOL, Diagnostics, MALFORMED_INPUT, MALFORMED_OUTPUT, MALFORMED_TOOL, RENAMED, Reporter,
-};
+use mcp_schema::diagnostics::{DUPLICATE_TOOL, Diagnostics, MALFORMED_TOOL, RENAMED, Reporter};
 use proc_macro2::Ident;
 use serde_json::{Map, Value};
 
 use alike::TypeAt;
 pub use alike_shapes::{AlikePlace, AlikeShapes};
 pub(crate) use declared::Declared;
-use declared::{FREE_FORM, input_schema, output_schema};
 pub(crate) use derives::Standard;
 pub(crate) use extern_types::ExternTypes;
 pub(crate) use naming::Spot;
 pub(crate) use offers::{Offer, PromptPlan, TemplatePlan};
 use own_names::{OwnNames, PRELUDE};
+use read_tool::{ReadTool, title};
 pub(crate) use schema_plan::SchemaPlan;
 use shared::{Sharing, Wish};
 pub(crate) use tool_idents::ToolIdents;
 
-use crate::markdown::{first_sentence, is_in_name, sanitized};
 use crate::names::{Identity, Wanted, fingerprint, renamed_types};
 use crate::options::Options;
 use crate::patterns::tool_names;
 use crate::rules::RuleFault;
+
+/// So many tools take longer to read than a thread takes to start.
+const WORTH_A_THREAD: usize = 32;
 
 /// A tool list, translated.
 #[derive(Debug)]
@@ -101,14 +102,15 @@ impl<'s> Plan<'s> {
         let idents = ToolIdents::all(&keys, &given, prefix.as_deref());
         let (extern_types, shared) = rules::of_types(options);
         let extern_types = ExternTypes::new(extern_types, &mut faults);
-        let mut tools: Vec<ToolPlan<'s>> = entries
-            .into_iter()
-            .zip(idents)
-            .map(|(entry, idents)| {
-                let declared = Declared::of(entry.tool, snapshot.overridden.get(entry.wire));
-                ToolPlan::new(entry, idents, declared, &extern_types, &mut diagnostics)
-            })
-            .collect();
+        let entries: Vec<(Entry<'s>, ToolIdents)> = entries.into_iter().zip(idents).collect();
+        let around = extern_types.pointers();
+        let read = side_by_side(&entries, WORTH_A_THREAD, |(entry, idents)| ReadTool::new(entry, idents, &around));
+        let mut tools: Vec<ToolPlan<'s>> = Vec::with_capacity(entries.len());
+        for ((entry, idents), (read, said)) in entries.into_iter().zip(read) {
+            diagnostics.append(said);
+            let declared = Declared::of(entry.tool, snapshot.overridden.get(entry.wire));
+            tools.push(ToolPlan::new(entry, idents, read, declared, &extern_types));
+        }
         faults.extend(extern_types.idle(&tools));
         let own = [client_type.as_str(), &call_type];
         let every = if options.rules.is_empty() { Vec::new() } else { tool_names(snapshot) };
@@ -219,52 +221,27 @@ impl<'s> ToolPlan<'s> {
     fn new(
         entry: Entry<'s>,
         idents: ToolIdents,
+        read: ReadTool<'s>,
         declared: Declared<'s>,
         extern_types: &ExternTypes,
-        diagnostics: &mut Diagnostics,
     ) -> Self {
-        let tool = entry.tool;
-        let text = |key: &str| tool.get(key).and_then(Value::as_str);
-        let annotations = tool.get("annotations").and_then(Value::as_object);
-        let input_schema = input_schema(tool);
-        let mut reporter = Reporter::new(entry.wire, entry.index, "/inputSchema");
-        if input_schema.is_none() {
-            reporter.say(MALFORMED_INPUT, "", if tool.contains_key("inputSchema") { "" } else { "it is missing" });
-        }
-        let input_schema = input_schema.unwrap_or(&FREE_FORM);
-        let input = SchemaPlan::new(input_schema, Role::Input, &idents.params, extern_types, &mut reporter);
-        diagnostics.append(reporter.finish());
-        let mut reporter = Reporter::new(entry.wire, entry.index, "/outputSchema");
-        let output_schema = output_schema(tool);
-        if output_schema.is_none() && tool.get("outputSchema").is_some_and(|schema| !schema.is_null()) {
-            reporter.say(MALFORMED_OUTPUT, "", "");
-        }
-        let output = output_schema
-            .map(|schema| SchemaPlan::new(schema, Role::Output, &idents.output, extern_types, &mut reporter));
-        diagnostics.append(reporter.finish());
-        if idents.renamed {
-            let mut reporter = Reporter::new(entry.wire, entry.index, "");
-            reporter.say(RENAMED, "/name", format!("bound as `{}`", idents.method));
-            diagnostics.append(reporter.finish());
-        }
-        let title = text("title").or_else(|| annotations.and_then(|map| map.get("title")?.as_str()));
-        let says_more = |text: &&str| !is_in_name(text, entry.wire);
-        let texts = [text("description"), title].into_iter().flatten();
+        let text = |key: &str| entry.tool.get(key).and_then(Value::as_str);
+        let annotations = entry.tool.get("annotations").and_then(Value::as_object);
         Self {
             index: entry.index,
             repeats: entry.repeats,
             wire: entry.wire,
             key: entry.key,
             idents,
-            summary: texts.filter(says_more).find_map(first_sentence),
-            title,
+            title: title(entry.tool),
             description: text("description"),
-            said: text("description").map(sanitized).unwrap_or_default(),
+            said: read.said,
+            summary: read.summary,
             annotations,
-            input_schema,
-            output_schema,
-            input,
-            output,
+            input_schema: read.input_schema,
+            output_schema: read.output_schema,
+            input: SchemaPlan::of(read.input, extern_types),
+            output: read.output.map(|output| SchemaPlan::of(output, extern_types)),
             declared,
         }
     }

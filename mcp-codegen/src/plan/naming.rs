@@ -1,13 +1,12 @@
 //! What the types of a schema want to be called: by their definition, or by where they stand. A type that stands in
 //! several places takes its name from one that its content decides, whatever the order of properties.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::btree_map::Entry;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use mcp_schema::{SchemaId, Shape, ShapeId, Slot, Unknown};
+use mcp_schema::{Document, SchemaId, Shape, ShapeId, Slot, Unknown};
 
-use super::SchemaPlan;
 use crate::names::{Style, branch_labels};
 
 /// A type of a schema, and its name.
@@ -96,20 +95,20 @@ impl Spot {
 }
 
 /// The named types of a schema, as they want to be called, and their order: outermost first.
-pub(super) fn named_types(schema: &SchemaPlan<'_>, root_name: &str) -> (HashMap<ShapeId, NamedType>, Vec<ShapeId>) {
-    let root = schema.document.root;
+pub(super) fn named_types(document: &Document<'_>, root_name: &str) -> (BTreeMap<ShapeId, NamedType>, Vec<ShapeId>) {
+    let root = document.root;
     let name = Style::Pascal.within_limit(root_name.to_owned(), root_name);
-    named_below(schema, HashMap::from([(root, NamedType::of_name(name))]), root, root_name)
+    named_below(document, BTreeMap::from([(root, NamedType::of_name(name))]), root, root_name)
 }
 
 /// Names what a type holds, and what that holds. What has a name in `types` keeps it, and is not looked into.
 pub(super) fn named_below(
-    schema: &SchemaPlan<'_>,
-    types: HashMap<ShapeId, NamedType>,
+    document: &Document<'_>,
+    types: BTreeMap<ShapeId, NamedType>,
     root: ShapeId,
     root_name: &str,
-) -> (HashMap<ShapeId, NamedType>, Vec<ShapeId>) {
-    let mut naming = Naming { schema, types, level: Vec::new(), spots: HashMap::new() };
+) -> (BTreeMap<ShapeId, NamedType>, Vec<ShapeId>) {
+    let mut naming = Naming { document, types, level: Vec::new(), spots: BTreeMap::new() };
     let mut order = vec![root];
     let mut level = vec![root];
     while !level.is_empty() {
@@ -126,7 +125,7 @@ pub(super) fn named_below(
 }
 
 /// What leads to a type in a map of named types.
-pub(super) fn wire_path(types: &HashMap<ShapeId, NamedType>, id: ShapeId) -> WirePath {
+pub(super) fn wire_path(types: &BTreeMap<ShapeId, NamedType>, id: ShapeId) -> WirePath {
     let mut spots = Vec::new();
     let mut text = String::new();
     let mut named = types.get(&id);
@@ -145,12 +144,12 @@ pub(super) fn wire_path(types: &HashMap<ShapeId, NamedType>, id: ShapeId) -> Wir
 }
 
 struct Naming<'n, 's> {
-    schema: &'n SchemaPlan<'s>,
-    types: HashMap<ShapeId, NamedType>,
+    document: &'n Document<'s>,
+    types: BTreeMap<ShapeId, NamedType>,
     /// The types that the last ones hold, and that have no name yet.
     level: Vec<ShapeId>,
     /// Where they stand, and the schemas that stand there.
-    spots: HashMap<ShapeId, (Spot, &'n [SchemaId])>,
+    spots: BTreeMap<ShapeId, (Spot, &'n [SchemaId])>,
 }
 
 impl<'n> Naming<'n, '_> {
@@ -159,7 +158,7 @@ impl<'n> Naming<'n, '_> {
         let Some((spot, _)) = self.spots.remove(&id) else { return };
         // A branch is a type of its own beside the definition that it comes from.
         let is_branch = matches!(spot.step, Step::Branch) && spot.containers.is_empty();
-        let definition = if is_branch { None } else { self.schema.definition(id) };
+        let definition = if is_branch { None } else { definition(self.document, id) };
         let (name, definition) = match definition {
             Some((name, pointer)) => (format!("{root_name}{}", Style::Pascal.apply(&name)), Some(pointer.to_owned())),
             None => (spot.name(self.types.get(&spot.holder).map_or("", |holder| holder.name.as_str())), None),
@@ -170,12 +169,12 @@ impl<'n> Naming<'n, '_> {
     }
 
     fn below(&mut self, holder: ShapeId) {
-        let schema = self.schema;
-        let own = schema.origin(holder);
+        let document = self.document;
+        let own = document.shapes.origin(holder);
         let spot = |label: &str, step| Spot { holder, label: label.to_owned(), step, containers: Vec::new() };
-        match schema.document.shapes.get(holder) {
+        match document.shapes.get(holder) {
             Shape::Struct(object) => {
-                for field in object.fields.iter().filter(|field| self.schema.needs_name(field.slot)) {
+                for field in object.fields.iter().filter(|field| needs_name(document, field.slot)) {
                     self.place(field.slot.shape, spot(&field.wire, Step::Field), &field.schemas);
                 }
                 if let Unknown::Keep(slot) = object.unknown {
@@ -198,7 +197,7 @@ impl<'n> Naming<'n, '_> {
             let containers = spot.containers.iter().copied().chain([container]).collect();
             Spot { label: spot.label.clone(), containers, ..spot }
         };
-        match self.schema.document.shapes.get(id) {
+        match self.document.shapes.get(id) {
             shape if shape.is_named() => self.find(id, spot, schemas),
             Shape::List(Slot { shape, .. }) => self.place(*shape, inside(Container::List), schemas),
             Shape::Map(Slot { shape, .. }) => self.place(*shape, inside(Container::Map), schemas),
@@ -221,7 +220,7 @@ impl<'n> Naming<'n, '_> {
                 self.level.push(id);
             }
             Entry::Occupied(mut known) => {
-                let rank = |(spot, schemas): &(Spot, &[SchemaId])| rank(self.schema, &self.types, id, spot, schemas);
+                let rank = |(spot, schemas): &(Spot, &[SchemaId])| rank(self.document, &self.types, id, spot, schemas);
                 let found = (spot, schemas);
                 if rank(&found) < rank(known.get()) {
                     known.insert(found);
@@ -231,18 +230,30 @@ impl<'n> Naming<'n, '_> {
     }
 }
 
+/// Whether a type in this place has, or holds, a name of its own.
+fn needs_name(document: &Document<'_>, slot: Slot) -> bool {
+    let shape = document.shapes.get(slot.shape);
+    shape.is_named() || matches!(shape, Shape::List(_) | Shape::Map(_) | Shape::Tuple(_))
+}
+
+/// The name and the pointer of the definition that a shape is.
+pub(super) fn definition<'d>(document: &'d Document<'_>, id: ShapeId) -> Option<(String, &'d str)> {
+    let [only] = document.shapes.origin(id) else { return None };
+    Some((document.schemas.definition(*only)?, document.schemas.pointer(*only)))
+}
+
 /// Which of several spots on one level a type takes its name from, least first: where its schema stands and not where
 /// one refers to it, then the shortest path, then the least.
 fn rank(
-    schema: &SchemaPlan<'_>,
-    types: &HashMap<ShapeId, NamedType>,
+    document: &Document<'_>,
+    types: &BTreeMap<ShapeId, NamedType>,
     id: ShapeId,
     spot: &Spot,
     schemas: &[SchemaId],
 ) -> (bool, WirePath) {
-    let pointer = |id: &SchemaId| schema.document.schemas.pointer(*id);
+    let pointer = |id: &SchemaId| document.schemas.pointer(*id);
     let is_below = |place: &str| {
-        schema.origin(id).iter().any(|origin| {
+        document.shapes.origin(id).iter().any(|origin| {
             pointer(origin).strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         })
     };

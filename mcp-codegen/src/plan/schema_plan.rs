@@ -1,14 +1,14 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 use mcp_schema::diagnostics::Reporter;
-use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, Slot, StructShape};
+use mcp_schema::{Document, Role, SchemaId, Shape, ShapeId, StructShape};
 use proc_macro2::TokenStream;
 use serde_json::Value;
 
 use super::derives::Derives;
 use super::extern_types::ExternTypes;
-use super::naming::{NamedType, WirePath, named_types, wire_path};
+use super::naming::{NamedType, WirePath, definition, named_types, wire_path};
 use super::shared::Uses;
 use crate::names;
 
@@ -17,7 +17,7 @@ use crate::names;
 pub(crate) struct SchemaPlan<'s> {
     pub(crate) document: Document<'s>,
     /// The shapes that have a name.
-    pub(crate) types: HashMap<ShapeId, NamedType>,
+    pub(crate) types: BTreeMap<ShapeId, NamedType>,
     /// The same, outermost first.
     pub(crate) order: Vec<ShapeId>,
     /// Pairs of shapes that hold each other, so that the first has to box the second.
@@ -35,29 +35,49 @@ pub(crate) struct SchemaPlan<'s> {
     pub(super) renamed: HashMap<(ShapeId, usize), String>,
 }
 
-impl<'s> SchemaPlan<'s> {
-    /// Reads a schema, whose types want names that begin with `root_name`.
-    pub(crate) fn new(
+/// What a schema alone decides of its plan, so that several can be read at once.
+#[derive(Debug)]
+pub(super) struct ReadSchema<'s> {
+    document: Document<'s>,
+    types: BTreeMap<ShapeId, NamedType>,
+    order: Vec<ShapeId>,
+    boxed: HashSet<(ShapeId, ShapeId)>,
+}
+
+impl<'s> ReadSchema<'s> {
+    /// Reads a schema around the definitions at these pointers. Its types want names that begin with `root_name`.
+    pub(super) fn new(
         schema: &'s Value,
         role: Role,
         root_name: &str,
-        extern_types: &ExternTypes,
+        definitions: &[&str],
         reporter: &mut Reporter,
     ) -> Self {
-        let document = Document::read_around(schema, role, &extern_types.pointers(), reporter);
-        let mut plan = Self {
-            types: HashMap::new(),
-            order: Vec::new(),
-            boxed: document.shapes.boxed(),
+        let document = Document::read_around(schema, role, definitions, reporter);
+        let (types, order) = named_types(&document, root_name);
+        Self { boxed: document.shapes.boxed(), types, order, document }
+    }
+}
+
+impl<'s> SchemaPlan<'s> {
+    /// Reads a schema, whose types want names that begin with `root_name`.
+    pub(crate) fn new(schema: &'s Value, role: Role, root_name: &str, reporter: &mut Reporter) -> Self {
+        Self::of(ReadSchema::new(schema, role, root_name, &[], reporter), &ExternTypes::default())
+    }
+
+    pub(super) fn of(read: ReadSchema<'s>, extern_types: &ExternTypes) -> Self {
+        let ReadSchema { document, types, order, boxed } = read;
+        Self {
+            types,
+            order,
+            boxed,
             extern_types: extern_types.in_document(&document),
             uses: HashMap::new(),
             is_described: true,
             derives: Rc::default(),
             renamed: HashMap::new(),
             document,
-        };
-        (plan.types, plan.order) = named_types(&plan, root_name);
-        plan
+        }
     }
 
     pub(crate) fn is_boxed(&self, holder: ShapeId, held: ShapeId) -> bool {
@@ -144,16 +164,9 @@ impl<'s> SchemaPlan<'s> {
         counts
     }
 
-    /// Whether a type in this place has, or holds, a name of its own.
-    pub(super) fn needs_name(&self, slot: Slot) -> bool {
-        let shape = self.document.shapes.get(slot.shape);
-        shape.is_named() || matches!(shape, Shape::List(_) | Shape::Map(_) | Shape::Tuple(_))
-    }
-
     /// The name and the pointer of the definition that a shape is.
     pub(super) fn definition(&self, id: ShapeId) -> Option<(String, &str)> {
-        let [only] = self.document.shapes.origin(id) else { return None };
-        Some((self.document.schemas.definition(*only)?, self.document.schemas.pointer(*only)))
+        definition(&self.document, id)
     }
 
     /// The schemas that document a shape.

@@ -324,7 +324,7 @@ fn nested_types(
     for outer in named {
         let Some(schema) = outer.at.schema(tools) else { continue };
         let at = |shape| TypeAt { shape, ..outer.at };
-        let mut types = HashMap::new();
+        let mut types = BTreeMap::new();
         if outer.at.role == Role::Input {
             types.insert(schema.document.root, NamedType::of_name(String::new()));
         }
@@ -332,7 +332,7 @@ fn nested_types(
             let known = named.iter().find(|known| Some(known.class) == alike.class(at(*shape)));
             types.extend(known.map(|known| (*shape, NamedType::of_name(known.name.clone()))));
         }
-        let (mut types, order) = named_below(schema, types, outer.at.shape, &outer.name);
+        let (mut types, order) = named_below(&schema.document, types, outer.at.shape, &outer.name);
         let inner = order.into_iter().skip(1);
         let paths: Vec<_> = inner.map(|shape| (shape, wire_path(&types, shape))).collect();
         for (shape, (depth, path)) in paths {

@@ -3,7 +3,7 @@
 mod uri;
 
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -37,9 +37,9 @@ const LONGEST_URI: usize = 1024;
 pub(crate) struct Bundle<'a> {
     root: &'a Value,
     /// The base URIs of the schemas that have their own, by their pointers.
-    bases: HashMap<String, Rc<str>>,
-    resources: HashMap<Rc<str>, String>,
-    anchors: HashMap<(Rc<str>, String), String>,
+    bases: HashMap<String, Arc<str>>,
+    resources: HashMap<Arc<str>, String>,
+    anchors: HashMap<(Arc<str>, String), String>,
     dynamic_anchors: HashMap<String, Vec<String>>,
     /// Up to draft 7, keywords beside `$ref` are ignored, and `$id: "#here"` is an anchor.
     ref_stands_alone: bool,
@@ -66,14 +66,14 @@ impl<'a> Bundle<'a> {
         let mut bundle = Self {
             root,
             bases: HashMap::new(),
-            resources: HashMap::from([(Rc::from(""), String::new())]),
+            resources: HashMap::from([(Arc::from(""), String::new())]),
             anchors: HashMap::new(),
             dynamic_anchors: HashMap::new(),
             ref_stands_alone: says(&["draft-03", "draft-04", "draft-06", "draft-07"]),
             id: if says(&["draft-03", "draft-04"]) { "id" } else { "$id" },
             has_references: false,
         };
-        bundle.index(root, &mut String::new(), &Rc::from(""), 0);
+        bundle.index(root, &mut String::new(), &Arc::from(""), 0);
         bundle
     }
 
@@ -102,7 +102,7 @@ impl<'a> Bundle<'a> {
         let pointer = if fragment.is_empty() || fragment.starts_with('/') {
             Some(format!("{resource}{fragment}"))
         } else {
-            self.anchors.get(&(Rc::clone(document), fragment)).cloned()
+            self.anchors.get(&(Arc::clone(document), fragment)).cloned()
         };
         match pointer {
             Some(pointer) if self.at(&pointer).is_some() => Target::Here(pointer),
@@ -139,7 +139,7 @@ impl<'a> Bundle<'a> {
         }
     }
 
-    fn index(&mut self, schema: &'a Value, pointer: &mut String, base: &Rc<str>, depth: usize) {
+    fn index(&mut self, schema: &'a Value, pointer: &mut String, base: &Arc<str>, depth: usize) {
         let Value::Object(map) = schema else { return };
         if depth > DEEPEST {
             return;
@@ -148,10 +148,13 @@ impl<'a> Bundle<'a> {
         for (key, value) in map {
             self.has_references |= key.ends_with("Ref") || key == "$ref";
             let inside = pointer.len();
-            push(pointer, key);
             match value {
-                Value::Object(_) if SCHEMA.contains(&key.as_str()) => self.index(value, pointer, &base, depth + 1),
+                Value::Object(_) if SCHEMA.contains(&key.as_str()) => {
+                    push(pointer, key);
+                    self.index(value, pointer, &base, depth + 1);
+                }
                 Value::Array(items) if LIST.contains(&key.as_str()) => {
+                    push(pointer, key);
                     for (position, item) in items.iter().enumerate() {
                         let list = pointer.len();
                         push(pointer, &position.to_string());
@@ -160,6 +163,7 @@ impl<'a> Bundle<'a> {
                     }
                 }
                 Value::Object(named) if MAP.contains(&key.as_str()) => {
+                    push(pointer, key);
                     for (name, item) in named {
                         let table = pointer.len();
                         push(pointer, name);
@@ -174,9 +178,9 @@ impl<'a> Bundle<'a> {
     }
 
     /// Indexes what a schema calls itself, and gives the base URI that holds inside it.
-    fn index_names(&mut self, map: &Map<String, Value>, pointer: &str, base: &Rc<str>) -> Rc<str> {
+    fn index_names(&mut self, map: &Map<String, Value>, pointer: &str, base: &Arc<str>) -> Arc<str> {
         let text = |key: &str| lookup(map, key).and_then(Value::as_str);
-        let mut base = Rc::clone(base);
+        let mut base = Arc::clone(base);
         // Names of places that no reader would write are not worth their memory.
         if pointer.len() > LONGEST {
             return base;
@@ -184,16 +188,16 @@ impl<'a> Bundle<'a> {
         if let Some(id) = text(self.id).filter(|_| !(self.ref_stands_alone && map.contains_key("$ref"))) {
             let (document, fragment) = uri::split(id);
             if !document.is_empty() && base.len() + document.len() <= LONGEST_URI {
-                base = Rc::from(uri::resolve(&base, document));
-                self.bases.insert(pointer.to_owned(), Rc::clone(&base));
-                self.resources.insert(Rc::clone(&base), pointer.to_owned());
+                base = Arc::from(uri::resolve(&base, document));
+                self.bases.insert(pointer.to_owned(), Arc::clone(&base));
+                self.resources.insert(Arc::clone(&base), pointer.to_owned());
             }
             if self.ref_stands_alone && !fragment.is_empty() {
-                self.anchors.insert((Rc::clone(&base), fragment.to_owned()), pointer.to_owned());
+                self.anchors.insert((Arc::clone(&base), fragment.to_owned()), pointer.to_owned());
             }
         }
         for anchor in [text("$anchor"), text("$dynamicAnchor")].into_iter().flatten() {
-            self.anchors.insert((Rc::clone(&base), anchor.to_owned()), pointer.to_owned());
+            self.anchors.insert((Arc::clone(&base), anchor.to_owned()), pointer.to_owned());
         }
         if let Some(anchor) = text("$dynamicAnchor") {
             self.dynamic_anchors.entry(anchor.to_owned()).or_default().push(pointer.to_owned());
@@ -217,13 +221,13 @@ pub fn lookup<'m>(map: &'m Map<String, Value>, name: &str) -> Option<&'m Value> 
 /// Appends a step to a JSON pointer.
 pub(crate) fn push(pointer: &mut String, step: &str) {
     pointer.push('/');
-    for char in step.chars() {
-        match char {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            other => pointer.push(other),
-        }
+    let mut rest = step;
+    while let Some((plain, after)) = rest.split_once(['~', '/']) {
+        pointer.push_str(plain);
+        pointer.push_str(if rest.as_bytes().get(plain.len()) == Some(&b'~') { "~0" } else { "~1" });
+        rest = after;
     }
+    pointer.push_str(rest);
 }
 
 #[cfg(test)]

@@ -69,6 +69,8 @@ pub(crate) struct Node {
 pub struct Schemas<'a> {
     bundle: Bundle<'a>,
     nodes: Vec<Node>,
+    /// What each was read from, where that is an object.
+    sources: Vec<Option<&'a Map<String, Value>>>,
     by_pointer: HashMap<String, SchemaId>,
     pending: VecDeque<(SchemaId, &'a Value)>,
     /// The length of all pointers.
@@ -89,6 +91,7 @@ impl<'a> Schemas<'a> {
         let mut schemas = Self {
             bundle: Bundle::new(root),
             nodes: Vec::new(),
+            sources: Vec::new(),
             by_pointer: HashMap::new(),
             pending: VecDeque::new(),
             pointers: 0,
@@ -101,7 +104,7 @@ impl<'a> Schemas<'a> {
 
     fn normalize_pending(&mut self, reporter: &mut Reporter) {
         while let Some((id, value)) = self.pending.pop_front() {
-            let pointer = self.get(id).pointer.clone();
+            let pointer = self.nodes.get_mut(id.0).map(|node| std::mem::take(&mut node.pointer)).unwrap_or_default();
             let node = self.normalize(pointer, value, reporter);
             if let Some(slot) = self.nodes.get_mut(id.0) {
                 *slot = node;
@@ -139,7 +142,7 @@ impl<'a> Schemas<'a> {
     /// The JSON that a schema was read from; `None` where that is no object.
     #[must_use]
     pub fn source(&self, id: SchemaId) -> Option<&'a Map<String, Value>> {
-        self.bundle.at(&self.nodes.get(id.0)?.pointer).and_then(Value::as_object)
+        *self.sources.get(id.0)?
     }
 
     /// A schema and what its plain references lead to, nearest first: all that describes the same value.
@@ -166,13 +169,17 @@ impl<'a> Schemas<'a> {
 
     /// A schema that no document has: all of the given ones.
     pub(crate) fn all_of(&mut self, pointer: String, parts: Vec<SchemaId>) -> SchemaId {
-        self.nodes.push(Node { pointer, all_of: parts, ..Node::default() });
-        SchemaId(self.nodes.len() - 1)
+        self.add(Node { pointer, all_of: parts, ..Node::default() })
     }
 
     /// A schema that no document has: any of the given ones.
     pub(crate) fn any_of(&mut self, pointer: String, branches: Vec<SchemaId>) -> SchemaId {
-        self.nodes.push(Node { pointer, any_of: Some(branches), ..Node::default() });
+        self.add(Node { pointer, any_of: Some(branches), ..Node::default() })
+    }
+
+    fn add(&mut self, node: Node) -> SchemaId {
+        self.sources.push(self.bundle.at(&node.pointer).and_then(Value::as_object));
+        self.nodes.push(node);
         SchemaId(self.nodes.len() - 1)
     }
 
@@ -197,6 +204,7 @@ impl<'a> Schemas<'a> {
             self.by_pointer.insert(pointer.clone(), id);
         }
         self.nodes.push(Node { pointer, ..Node::default() });
+        self.sources.push(value.as_object());
         self.pending.push_back((id, value));
         id
     }
