@@ -1,8 +1,8 @@
 //! What the types of a schema want to be called: by their definition, or by where they stand. A type that stands in
 //! several places takes its name from one that its content decides, whatever the order of properties.
 
-use std::collections::btree_map::Entry;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt::Write;
 
 use mcp_schema::{Document, SchemaId, Shape, ShapeId, Slot, Unknown};
