@@ -35,7 +35,7 @@ pub fn side_by_side<T: Sync, R: Send>(items: &[T], worth_a_thread: usize, work: 
     thread::scope(|scope| {
         for _ in 1..threads {
             // A thread that the system does not give leaves its work to the others.
-            if thread::Builder::new().spawn_scoped(scope, &work_on).is_err() {
+            if thread::Builder::new().spawn_scoped(scope, work_on).is_err() {
                 break;
             }
         }
