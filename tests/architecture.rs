@@ -173,7 +173,7 @@ fn source_files_stay_short() -> Fallible<()> {
 /// A test of that name, in the file that a row of the traps names: beside the others of the command line, or from the root.
 fn is_test(named: &str) -> Fallible<bool> {
     let (file, test) = named.split_once("::").ok_or_else(|| format!("`{named}` is no FILE::NAME"))?;
-    let path = if file.contains('/') { root().join(file) } else { root().join("cli/tests").join(file) };
+    let path = if file.contains('/') { root().join(file) } else { root().join("cli/tests/integration").join(file) };
     let source = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let mut is_marked = false;
     for line in source.lines().map(str::trim) {

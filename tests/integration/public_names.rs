@@ -63,6 +63,8 @@ const RUNTIME: &[&str] = &[
     "ResourceTemplateSpec",
     "ResourceUpdates",
     "Root",
+    "Route",
+    "RouteError",
     "SamplingAnswer",
     "SamplingRequest",
     "SecretError",
