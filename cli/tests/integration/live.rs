@@ -302,7 +302,9 @@ fn a_command_that_is_told_to_end_leaves_no_process() {
             }
         };
         project.write("mcp.toml", &format!("{config}env = {{ MARK = \"{mark}\" }}\n"));
-        let mut check = Command::new("sh")
+        // Whoever runs the tests may have signals ignored.
+        let mut check = Command::new("env")
+            .args(["--default-signal=HUP,INT,TERM", "sh"])
             .current_dir(project.path(""))
             .env_remove("MCP_SERVERS")
             .args(["-c", &format!("{before}exec '{program}' sync s")])

@@ -48,7 +48,9 @@ impl Terminal {
     #[cfg(target_os = "linux")]
     pub(crate) fn with_session(project: &Project, arguments: &[&str]) -> Self {
         let mut command = Command::new("setsid");
-        command.args(["--ctty", env!("CARGO_BIN_EXE_mcp-bindgen")]).args(arguments);
+        // Whoever runs the tests may have signals ignored, as `nohup` does.
+        command.args(["--ctty", "env", "--default-signal=HUP,INT,TERM"]);
+        command.arg(env!("CARGO_BIN_EXE_mcp-bindgen")).args(arguments);
         command.current_dir(project.path("")).env_remove("MCP_SERVERS").env_remove("CI");
         command.env("NO_COLOR", "1").env("TERM", "xterm");
         Self::of(command, 80, [true; 3])
