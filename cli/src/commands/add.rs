@@ -91,7 +91,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
 fn with_server(mut file: ConfigFile, name: &str, table: &Table) -> Result<(ConfigFile, Config), Failure> {
     file.add_server(name, table.clone())?;
     let config = file.config()?;
-    match shared_module(&config, name) {
+    match shared_module(&config, &[name]) {
         Some(error) => Err(error.into()),
         None => Ok((file, config)),
     }

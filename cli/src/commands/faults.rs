@@ -1,6 +1,6 @@
 //! What in the configuration would stop a build, as far as the snapshots that are there tell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_codegen::{Bindings, Options};
 use mcp_model::{Config, FileError, ServerConfig, Snapshot, side_by_side};
@@ -37,11 +37,22 @@ pub(super) fn find(config: &Config, servers: &[ServerConfig], output: &mut Outpu
     faults
 }
 
-/// That another server would be the same module as this one.
-pub(super) fn shared_module(config: &Config, name: &str) -> Option<FileError> {
-    let module = Options::new(name).module_name();
-    let is_shared = |other: &&String| *other != name && Options::new(other.as_str()).module_name() == module;
-    config.servers.keys().find(is_shared).map(|other| of_one_module(config, [other, name], &module))
+/// That another server would be the same module as one of these.
+pub(super) fn shared_module(config: &Config, names: &[&str]) -> Option<FileError> {
+    let names: BTreeSet<&str> = names.iter().copied().collect();
+    let mut modules: BTreeMap<String, &str> = BTreeMap::new();
+    for name in config.servers.keys().map(String::as_str) {
+        let module = Options::new(name).module_name();
+        match modules.get(&module).copied() {
+            Some(other) if names.contains(name) => return Some(of_one_module(config, [other, name], &module)),
+            Some(other) if names.contains(other) => return Some(of_one_module(config, [name, other], &module)),
+            Some(_) => {}
+            None => {
+                modules.insert(module, name);
+            }
+        }
+    }
+    None
 }
 
 fn of_one_module(config: &Config, [one, other]: [&str; 2], module: &str) -> FileError {

@@ -295,10 +295,11 @@ fn checked(file: &ConfigFile, taken: &[Taken<'_>]) -> Result<(), Failure> {
     let config = Config::parse_toml(&file.to_text(), file.path())?;
     // All that it warns of in a server are secrets that are written out.
     let warned: BTreeSet<&str> = config.warnings.iter().filter_map(|warning| warning.server.as_deref()).collect();
-    for Taken { server, .. } in taken.iter().filter(|taken| !taken.is_kept) {
-        if let Some(error) = shared_module(&config, &server.name) {
-            return Err(Failure::new(format!("{error}\n  = note: nothing was written")));
-        }
+    let new = || taken.iter().filter(|taken| !taken.is_kept).map(|taken| &taken.server);
+    if let Some(error) = shared_module(&config, &new().map(|server| server.name.as_str()).collect::<Vec<_>>()) {
+        return Err(Failure::new(format!("{error}\n  = note: nothing was written")));
+    }
+    for server in new() {
         let mut read = config.server(&server.name)?.clone();
         read.folder.clone_from(&server.folder);
         if read != *server || warned.contains(server.name.as_str()) {
