@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 fn config() -> ProptestConfig {
     let usual = ProptestConfig::default();
-    // A case is several lists. `.ci/run fuzz` has four times as many.
+    // A case is several lists. `.ci/run fuzz` has twice as many.
     ProptestConfig { failure_persistence: None, cases: usual.cases / 8, max_shrink_iters: 2_000, ..usual }
 }
 
