@@ -20,7 +20,7 @@ use tokio::runtime::Runtime;
 
 mod lists;
 
-mcp_bindgen::mcp_tools!("store", path = "fixtures/server/src/store.json");
+mcp_bindgen::mcp_tools!("store", path = "../fixtures/server/src/store.json");
 use store::{StoreGetParams, StoreSetParams};
 
 const BUDGET: Duration = Duration::from_micros(5);

@@ -18,13 +18,13 @@ mod doors;
 #[path = "doors_governance/rows.rs"]
 mod rows;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Arc, OnceLock};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_bindgen::model::ServerConfig;
 use mcp_bindgen::{Client, ClientOptions, DynCallTool, Servers};
+use mcp_fixture_server::program;
 use serde_json::{Value, json};
 
 mcp_bindgen::mcp_tools!("fixture", path = "fixtures/snapshots/fixture.json");
@@ -39,22 +39,6 @@ type Outcome = Result<(), String>;
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let test = std::env::current_exe().unwrap();
-        // target/debug/deps/test
-        let target = test.ancestors().nth(3).unwrap();
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--workspace", "--bin", "mcp-fixture-server", "--target-dir"])
-            .arg(target)
-            .status()
-            .unwrap();
-        assert!(built.success(), "the fixture server does not build");
-        target.join("debug/mcp-fixture-server")
-    })
-}
 
 /// Who is asked for approvals, and what they say.
 #[derive(Clone, Copy, PartialEq, Eq)]

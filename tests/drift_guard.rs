@@ -3,30 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
-
 use mcp_bindgen::model::{Drift, Pin, ServerConfig};
 use mcp_bindgen::{CallError, Dispatched, Servers};
+use mcp_fixture_server::program;
 use serde_json::{Map, json};
 
 mcp_bindgen::mcp_tools!("fixture", path = "fixtures/snapshots/fixture.json");
 mod before {
     mcp_bindgen::mcp_tools!("fixture", path = "tests/drift_guard/before.json");
-}
-
-/// The fixture server's program, built beside the tests.
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let test = std::env::current_exe().expect("the test has a path");
-        let target = test.ancestors().nth(3).expect("the test lies in a target folder");
-        let build = ["build", "--quiet", "--offline", "--workspace", "--bin", "mcp-fixture-server", "--target-dir"];
-        let built = Command::new(env!("CARGO")).args(build).arg(target).status().expect("cargo runs");
-        assert!(built.success(), "the fixture server does not build");
-        target.join("debug").join("mcp-fixture-server").with_extension(std::env::consts::EXE_EXTENSION)
-    })
 }
 
 fn servers(drift: Drift, pin: Pin) -> Servers {

@@ -4,37 +4,21 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use mcp_bindgen::middleware::{ApprovalAnswer, ApprovalRequest, Stack};
 use mcp_bindgen::model::ServerConfig;
 use mcp_bindgen::{CallError, CallTool, Client, ClientOptions, Dispatched, ServerSpec, Servers, ToolCall};
+use mcp_fixture_server::program;
 use serde_json::{Value, json};
 
 mcp_bindgen::mcp_tools!("fixture", path = "fixtures/snapshots/fixture.json");
 use fixture::*;
 
 const SECRET: &str = "hunter2-hunter2";
-
-fn program() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let test = std::env::current_exe().unwrap();
-        // target/debug/deps/test
-        let target = test.ancestors().nth(3).unwrap();
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--workspace", "--bin", "mcp-fixture-server", "--target-dir"])
-            .arg(target)
-            .status()
-            .unwrap();
-        assert!(built.success(), "the fixture server does not build");
-        target.join("debug/mcp-fixture-server")
-    })
-}
 
 /// The fixture server, and all that it was sent.
 struct Recorded(tempfile::TempDir);

@@ -18,7 +18,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use mcp_model::write_if_changed;
-use mcp_samples::Fallible;
+use mcp_samples::{Fallible, repository};
 
 const PROGRAM: &str = include_str!("measure.rs.in");
 /// Over which transport, and how long a call of ours may take of one of rmcp's. What a call over stdio takes with a server
@@ -61,7 +61,7 @@ fn main() -> Fallible<ExitCode> {
 
 /// Builds the program that measures, with the versions of the project, so that nothing is fetched.
 fn build(folder: &Path) -> Fallible<std::path::PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = repository();
     let snapshot = root.join("fixtures/snapshots/fixture.json");
     let write = |path: &str, text: &str| write_if_changed(&folder.join(path), text.as_bytes());
     write("Cargo.toml", &manifest(root))?;

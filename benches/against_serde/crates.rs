@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use mcp_model::write_if_changed;
-use mcp_samples::Fallible;
+use mcp_samples::{Fallible, repository};
 
 use crate::lists::fastest;
 use crate::table::{Figure, in_bytes};
@@ -56,7 +56,7 @@ impl Crates {
         values: &str,
     ) -> Fallible<Self> {
         let write = |path: &str, text: &str| write_if_changed(&folder.join(path), text.as_bytes());
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let root = repository();
         write("Cargo.toml", &workspace(root))?;
         // The versions of the project, so that nothing is fetched.
         write("Cargo.lock", &fs::read_to_string(root.join("Cargo.lock"))?)?;

@@ -20,7 +20,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use figure::{Figure, Judge};
-use mcp_samples::Fallible;
+use mcp_samples::{Fallible, repository};
 use projects::Project;
 use rounds::{Runs, best, in_turn, median};
 
@@ -97,7 +97,7 @@ fn program() -> Fallible<PathBuf> {
     if let Some(path) = std::env::var_os("MCP_BINDGEN_CLI") {
         return Ok(Path::new(&path).canonicalize()?);
     }
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = repository();
     // Where this program was built, whoever said where that is.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().ok_or("no target folder")?;
     let build = ["build", "--release", "--quiet", "--package", "mcp-bindgen-cli", "--bin", "mcp-bindgen"];

@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use mcp_model::{Snapshot, write_if_changed};
-use mcp_samples::Fallible;
+use mcp_samples::{Fallible, repository};
 use serde_json::{Value, json};
 
 use crate::rounds::timed;
@@ -83,7 +83,7 @@ pub(crate) struct Corpus {
 /// Makes each list of the corpus the snapshot of a server, as `sync` would have written it. None where there is no corpus;
 /// `MCP_BINDGEN_CORPUS` says where it is, if it is not beside the repository.
 pub(crate) fn corpus(project: &Project) -> Fallible<Option<Corpus>> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = repository();
     let corpus = std::env::var_os("MCP_BINDGEN_CORPUS").map_or_else(|| root.join("../shared/corpus"), PathBuf::from);
     let folder = corpus.join("lists");
     if !folder.is_dir() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mcp_model::Snapshot;
-use mcp_samples::Fallible;
+use mcp_samples::{Fallible, repository};
 use serde_json::Value;
 
 /// GitHub's own server in the corpus.
@@ -24,7 +24,7 @@ pub(crate) struct List {
 /// GitHub's own server from the corpus where it is there, or else the fixture of its shape. `MCP_BINDGEN_CORPUS` says
 /// where the corpus is, if it is not beside the repository.
 pub(crate) fn github() -> Fallible<List> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = repository();
     let corpus = std::env::var_os("MCP_BINDGEN_CORPUS").map_or_else(|| root.join("../shared/corpus"), PathBuf::from);
     let path = corpus.join(format!("lists/{GITHUB}.json"));
     let (name, path, corpus) = if path.is_file() {

@@ -3,9 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
+use std::path::Path;
 
 use crate::common::assert_golden;
 use mcp_bindgen::model::{Overrides, ServerConfig, Snapshot};
@@ -23,18 +21,8 @@ fn root() -> &'static Path {
 }
 
 fn server() -> Github {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    let program = PROGRAM.get_or_init(|| {
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target folder");
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--workspace", "--bin", "mcp-fixture-server", "--target-dir"])
-            .arg(target)
-            .status()
-            .expect("cargo runs");
-        assert!(built.success(), "the fixture server does not build");
-        target.join("debug/mcp-fixture-server").with_extension(std::env::consts::EXE_EXTENSION)
-    });
-    let config = ServerConfig::stdio("github", program.to_str().expect("the path is text")).args(["--github"]);
+    let config = ServerConfig::stdio("github", mcp_fixture_server::program().to_str().expect("the path is text"))
+        .args(["--github"]);
     Github::with(Client::new(config))
 }
 

@@ -6,8 +6,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
+pub(crate) use mcp_fixture_server::program as fixture_server;
 use serde_json::Value;
 use snapbox::assert::DEFAULT_ACTION_ENV;
 use snapbox::data::DataFormat;
@@ -126,20 +126,4 @@ pub(crate) fn assert_golden(name: &str, text: &str) {
 /// The workspace's data for tests.
 pub(crate) fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures")
-}
-
-/// The fixture server's program, built beside the tests: with the features that `cargo test --workspace` gives its
-/// dependencies, which are then built already.
-pub(crate) fn fixture_server() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let target = Path::new(env!("CARGO_BIN_EXE_mcp-bindgen")).ancestors().nth(2).expect("a target folder");
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--workspace", "--bin", "mcp-fixture-server"])
-            .args(["--target-dir".as_ref(), target.as_os_str()])
-            .status()
-            .expect("cargo runs");
-        assert!(built.success(), "the fixture server does not build");
-        target.join("debug/mcp-fixture-server").with_extension(std::env::consts::EXE_EXTENSION)
-    })
 }

@@ -81,7 +81,7 @@ fn every_key_has_a_row() {
 
 #[test]
 fn every_key_is_obeyed_or_refused() {
-    common::fixture_server();
+    let _ = common::fixture_server();
     // Most of the time they wait for processes.
     let failed: Vec<&str> = thread::scope(|scope| {
         let rows = ROWS.iter().map(|(key, shows)| (key, scope.spawn(move || catch_unwind(shows).is_err())));

@@ -7,36 +7,13 @@ pub(crate) mod scripted;
 #[cfg(target_os = "linux")]
 pub(crate) mod usage;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+pub(crate) use mcp_fixture_server::program as fixture_server;
 use mcp_model::ServerConfig;
 use mcp_runtime::{Client, ClientOptions};
 use serde_json::{Map, Value};
-
-/// The fixture server's program, built beside the tests: with the features that `cargo test --workspace` gives its
-/// dependencies, which are then built already.
-pub(crate) fn fixture_server() -> &'static Path {
-    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--workspace", "--bin", "mcp-fixture-server"])
-            .args(["--target-dir".as_ref(), target_folder().as_os_str()])
-            .status()
-            .expect("cargo runs");
-        assert!(built.success(), "the fixture server does not build");
-        target_folder().join("debug").join("mcp-fixture-server").with_extension(std::env::consts::EXE_EXTENSION)
-    })
-}
-
-fn target_folder() -> PathBuf {
-    let test = std::env::current_exe().expect("the test has a path");
-    // target/debug/deps/test
-    test.ancestors().nth(3).expect("the test lies in a target folder").to_owned()
-}
 
 /// A text that only the processes of one test have in their environment.
 pub(crate) struct Mark(String);

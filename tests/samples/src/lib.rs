@@ -11,6 +11,8 @@ pub mod references;
 pub mod schemas;
 pub mod values;
 
+use std::path::Path;
+
 use mcp_schema::Role;
 use serde_json::Value;
 
@@ -22,6 +24,13 @@ pub use random::Random;
 
 /// An error of a test suite, for people.
 pub type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// The root of the repository.
+#[must_use]
+pub fn repository() -> &'static Path {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    folder.ancestors().nth(2).unwrap_or(folder)
+}
 
 /// The name of a role, as the sample values of the corpus have it.
 #[must_use]
