@@ -3,7 +3,6 @@
 //! those that are refused never arrived.
 
 #![cfg(unix)]
-#![cfg(all(feature = "agents", feature = "proxy"))]
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,6 +1,5 @@
 //! The model of the examples refuses what providers refuse: without that, an example that runs would show nothing.
 
-#![cfg(feature = "agents")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 #[path = "../examples/scripted_model/mod.rs"]

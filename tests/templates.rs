@@ -1,6 +1,5 @@
 //! Templates that were checked when this was built, run with stand-ins and layers in place of servers.
 
-#![cfg(all(feature = "agents", feature = "macros"))]
 #![deny(warnings, missing_docs)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
