@@ -161,7 +161,7 @@ fn values() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
     fn order_and_repetition_make_no_difference(
