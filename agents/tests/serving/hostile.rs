@@ -264,7 +264,7 @@ async fn the_server_is_told_when_a_client_vanishes_in_the_middle_of_a_call() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_ends_when_nobody_is_there_and_not_while_somebody_is() {
     let desk = Desk::default();
-    let options = HttpOptions::new().idle_sessions(Duration::from_millis(300));
+    let options = HttpOptions::new().idle_sessions(Duration::from_millis(700));
     let server = desk.proxy().serve_http(options).await.unwrap();
     let session = session(&server).await;
     let call = |id: u64, ms: u64| {
@@ -272,7 +272,7 @@ async fn a_session_ends_when_nobody_is_there_and_not_while_somebody_is() {
         Asking::new(call).with("Mcp-Session-Id", &session)
     };
     // Longer than a session lives without anybody.
-    assert_eq!(call(1, 900).of(&server).await.status, 200);
+    assert_eq!(call(1, 1000).of(&server).await.status, 200);
     // Whoever leaves a call without a word may come back to it, for a while.
     let stream = call(2, 900_000).begin(server.address()).await;
     desk.sees("900000").await;

@@ -131,7 +131,7 @@ async fn small_templates_make_no_large_values() {
         };
         assert!(matches!(error.problems()[0].kind, TemplateErrorKind::Limit), "{error}");
         println!("{} bytes are read in {read:?} and refused in {:?}", source.len(), begun.elapsed());
-        assert!(read < Duration::from_secs(1), "{read:?}");
+        assert!(read < Duration::from_secs(20), "{read:?}");
     }
     let segments = "{{ big }}<checkpoint>".repeat(70);
     let run = template(&segments).run(&set(&Files::default())).with("big", "x".repeat(1_000_000));
