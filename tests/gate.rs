@@ -128,7 +128,7 @@ fn every_suite_has_a_floor_and_every_script_can_be_run() {
     let starts = suites.lines().filter_map(|line| line.strip_prefix("suite_")?.strip_suffix("() {"));
     let defined: Vec<&str> = starts.collect();
     assert_eq!(listed, defined, "the table of .ci/suites, and its functions");
-    for script in ["run", "conformance", "real-servers", "fresh", "fuzz", "every-test"] {
+    for script in ["run", "conformance", "real-servers", "fresh", "fuzz", "seeds", "every-test"] {
         let mode = fs::metadata(root().join(".ci").join(script)).unwrap().permissions().mode();
         assert!(mode & 0o111 != 0, ".ci/{script} cannot be run");
     }

@@ -1,7 +1,7 @@
 //! Bindings whose every name is after another's compile without a warning of rustc or clippy, as the part of a library
 //! and as that of a program.
 //!
-//! `NAMED_LISTS=500 NAMED_SEED=7 cargo test --test names_compiled` compiles more of them, and others.
+//! `NAMED_LISTS=500 PROPTEST_RNG_SEED=7 cargo test --test names_compiled` compiles more of them, and others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
@@ -15,8 +15,9 @@ use std::process::Command;
 use common::{Crate, dependency};
 use mcp_codegen::{Bindings, Options, format};
 use mcp_model::{Prefix, Snapshot};
+use mcp_samples::{from_environment, seed};
 use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 const LISTS: u64 = 6;
@@ -24,11 +25,8 @@ const LISTS: u64 = 6;
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn bindings_compile_whatever_things_are_called() {
-    let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
-    let (lists, seed) = (number("NAMED_LISTS", LISTS), number("NAMED_SEED", 1));
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&u64::to_le_bytes(seed));
-    let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let lists = from_environment("NAMED_LISTS").unwrap_or(LISTS);
+    let mut runner = TestRunner::default();
     let mut cases = chosen();
     for _ in 0..lists {
         let tools = squatters::tools().new_tree(&mut runner).expect("a list").current();
@@ -60,7 +58,7 @@ fn bindings_compile_whatever_things_are_called() {
     if !run.succeeded {
         // The first list that fails, so that the message has all that is needed to mend it.
         let failed = (0..cases.len()).find(|index| run.stderr.contains(&format!("src/of_{index}.rs")));
-        panic!("NAMED_SEED={seed}:\n{}\nfrom {:#?}", run.stderr, failed.map(|index| &cases[index]));
+        panic!("PROPTEST_RNG_SEED={}:\n{}\nfrom {:#?}", seed(), run.stderr, failed.map(|index| &cases[index]));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Bindings of random schemas compile without a warning.
 //!
-//! `RANDOM_LISTS=1000 RANDOM_SEED=7 cargo test --test random_schemas` compiles more of them, and others.
+//! `RANDOM_LISTS=1000 PROPTEST_RNG_SEED=7 cargo test --test random_schemas` compiles more of them, and others.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -9,9 +9,9 @@ mod common;
 use common::{Crate, dependency};
 use mcp_codegen::{Bindings, Options, format};
 use mcp_model::Snapshot;
-use mcp_samples::schemas;
+use mcp_samples::{from_environment, schemas, seed};
 use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 const LISTS: u64 = 24;
@@ -19,13 +19,8 @@ const LISTS: u64 = 24;
 #[test]
 #[ignore = "takes long; a suite of its own: .ci/run compiled"]
 fn random_lists_compile_without_a_warning() {
-    let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
-    let (lists, seed) = (number("RANDOM_LISTS", LISTS), number("RANDOM_SEED", 1));
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&u64::to_le_bytes(seed));
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
-
+    let lists = from_environment("RANDOM_LISTS").unwrap_or(LISTS);
+    let mut runner = TestRunner::default();
     let package = Crate::new("randomized", "2024", &format!("[dependencies]\nmcp-bindgen = {}", dependency(".")));
     let mut root = String::from("//! Bindings of random lists.\n#![deny(missing_docs, warnings)]\n");
     for index in 0..lists {
@@ -46,5 +41,5 @@ fn random_lists_compile_without_a_warning() {
     // The first list that fails, so that the message has all that is needed to mend it.
     let failed = (0..lists).find(|index| run.stderr.contains(&format!("src/of_{index}.rs")));
     let list = failed.map(|index| package.read(&format!("src/of_{index}.json"))).unwrap_or_default();
-    panic!("RANDOM_SEED={seed}:\n{}\nfrom {list}", run.stderr);
+    panic!("PROPTEST_RNG_SEED={}:\n{}\nfrom {list}", seed(), run.stderr);
 }

@@ -1,6 +1,6 @@
-//! The harness of the fuzz targets over mutations of the fixtures, for a few seconds on stable Rust.
+//! The harness of the fuzz targets over mutations of the fixtures, on stable Rust.
 //!
-//! `FUZZ_SECONDS=600 FUZZ_SEED=7 cargo test -p mcp-codegen --release --test fuzz_seeds` runs longer, from elsewhere.
+//! `FUZZ_SECONDS=600 PROPTEST_RNG_SEED=7 cargo test -p mcp-codegen --release --test fuzz_seeds` runs longer, from elsewhere.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 #![allow(clippy::indexing_slicing, clippy::disallowed_methods)]
@@ -11,12 +11,12 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use mcp_samples::Random;
 use mcp_samples::schemas::KEYS;
+use mcp_samples::{Random, from_environment, seed};
 use serde_json::{Map, Value, json};
 
-/// For each target.
-const SECONDS: u64 = 2;
+/// Texts for each target, however fast the machine is.
+const RUNS: usize = 150;
 /// Mutations of larger lists would leave no time for others.
 const LARGEST_SEED: usize = 6_000;
 
@@ -98,17 +98,15 @@ fn a_hang_is_a_failure_that_names_its_case() {
 
 /// Puts texts through a check for a while.
 fn fuzz(what: &str, check: harness::Check, mut text: impl FnMut(&mut Random) -> String) {
-    let number = |name: &str, default| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default);
-    let (seconds, seed) = (number("FUZZ_SECONDS", SECONDS), number("FUZZ_SEED", 1));
-    let mut random = Random::new(seed);
+    let seconds = from_environment("FUZZ_SECONDS").map(Duration::from_secs);
+    let mut random = Random::new(seed());
     let started = Instant::now();
     let (mut runs, mut meant) = (0, 0);
-    // A slow machine does not excuse from all of it.
-    while started.elapsed() < Duration::from_secs(seconds) || runs < 50 {
+    while runs < RUNS || seconds.is_some_and(|seconds| started.elapsed() < seconds) {
         let text = text(&mut random);
         match std::panic::catch_unwind(|| check(&text)) {
             Ok(is_meant) => meant += usize::from(is_meant),
-            Err(_) => panic!("run {runs} of FUZZ_SEED={seed} fails on:\n{text}"),
+            Err(_) => panic!("run {runs} of PROPTEST_RNG_SEED={} fails on:\n{text}", seed()),
         }
         runs += 1;
     }

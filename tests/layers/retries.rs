@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 
 const SHORT: Duration = Duration::from_millis(1);
-const TRY: Duration = Duration::from_millis(40);
+/// Answers come well within it on a busy machine too.
+const TRY: Duration = Duration::from_millis(250);
 
 fn retry() -> Retry {
     Retry::new().pauses(SHORT, 4 * SHORT)
@@ -118,14 +119,14 @@ async fn the_time_of_a_call_bounds_all_tries() {
     server.answer_nothing("get", 100);
     let stack = Stack::new(client).retry(retry().tries(100)).try_timeout(TRY);
     let start = Instant::now();
-    let given = Duration::from_millis(100);
+    let given = Duration::from_millis(600);
     let error = stack.call_tool(get("a").with(CallOptions::new().timeout(given))).await.unwrap_err();
     assert!(matches!(error, CallError::Timeout { dispatched: Dispatched::Unknown, .. }), "{error}");
-    assert!(start.elapsed() < 3 * given, "{:?}", start.elapsed());
+    assert!(start.elapsed() < SOON / 2, "{:?}", start.elapsed());
     let start = Instant::now();
     let error = stack.total_cap(given).call_tool(get("a")).await.unwrap_err();
     assert!(matches!(error, CallError::Timeout { after, .. } if after <= given), "{error}");
-    assert!(start.elapsed() < 3 * given, "{:?}", start.elapsed());
+    assert!(start.elapsed() < SOON / 2, "{:?}", start.elapsed());
 }
 
 #[tokio::test]

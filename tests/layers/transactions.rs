@@ -45,7 +45,7 @@ async fn a_call_that_fails_leaves_nothing_behind() {
     assert_eq!(now(&state), ["set"]);
     // Whether it took effect is unknown.
     server.answer_nothing("put", 1);
-    let short = CallOptions::new().timeout(Duration::from_millis(30));
+    let short = CallOptions::new().timeout(Duration::from_millis(300));
     let error = stack.call_tool(put("a", 2).with(short)).await.unwrap_err();
     assert_eq!((error.dispatched(), now(&state)), (Dispatched::Unknown, vec!["set".to_owned()]));
     // It is dropped half-way.

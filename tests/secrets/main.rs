@@ -84,7 +84,7 @@ fn nothing_shows_a_secret_that_is_written_out() {
     let count: RefCell<BTreeMap<String, usize>> = RefCell::default();
     let seen = |what: String| *count.borrow_mut().entry(what).or_default() += 1;
     let cases = ProptestConfig::default().cases.max(CASES);
-    let mut runner = TestRunner::new(ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() });
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(cases));
     let strategy = (
         prop::collection::vec(plant(), 1..6),
         select(vec![Format::Toml, Format::McpJson, Format::Variable]),
@@ -182,7 +182,7 @@ fn anything() -> impl Strategy<Value = String> {
 #[test]
 fn only_secrets_are_taken_out_of_any_text() {
     let cases = ProptestConfig::default().cases.max(800);
-    let mut runner = TestRunner::new(ProptestConfig { failure_persistence: None, cases, ..ProptestConfig::default() });
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(cases));
     let outcome =
         runner.run(&(prop::collection::vec(anything(), 0..4), anything(), anything()), |(args, value, url)| {
             let local = ServerConfig::stdio("local", value.clone()).args(args).cwd(url.clone()).env("X", value.clone());

@@ -242,18 +242,19 @@ async fn the_server_is_told_when_a_client_vanishes_in_the_middle_of_a_call() {
 
     // A session ends when its client says so,
     let session = session(&server).await;
-    let call = |ms: u64| {
-        let call = json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": { "name": "desk_wait", "arguments": { "ms": ms } } });
+    // An id is used once in a session.
+    let call = |id: u64, ms: u64| {
+        let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "desk_wait", "arguments": { "ms": ms } } });
         Asking::new(call).with("Mcp-Session-Id", &session)
     };
-    let stream = call(700_000).begin(server.address()).await;
+    let stream = call(5, 700_000).begin(server.address()).await;
     desk.sees("700000").await;
     // or takes back the call alone,
     let back = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 5 } });
     assert_eq!(Asking::new(back).with("Mcp-Session-Id", &session).of(&server).await.status, 202);
     is_cancelled("a call that is taken back").await;
     drop(stream);
-    let stream = call(800_000).begin(server.address()).await;
+    let stream = call(6, 800_000).begin(server.address()).await;
     desk.sees("800000").await;
     Asking::new("").by("DELETE").with("Mcp-Session-Id", &session).of(&server).await;
     is_cancelled("a session").await;
@@ -264,7 +265,7 @@ async fn the_server_is_told_when_a_client_vanishes_in_the_middle_of_a_call() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_ends_when_nobody_is_there_and_not_while_somebody_is() {
     let desk = Desk::default();
-    let options = HttpOptions::new().idle_sessions(Duration::from_millis(300));
+    let options = HttpOptions::new().idle_sessions(Duration::from_millis(700));
     let server = desk.proxy().serve_http(options).await.unwrap();
     let session = session(&server).await;
     let call = |id: u64, ms: u64| {
@@ -272,7 +273,7 @@ async fn a_session_ends_when_nobody_is_there_and_not_while_somebody_is() {
         Asking::new(call).with("Mcp-Session-Id", &session)
     };
     // Longer than a session lives without anybody.
-    assert_eq!(call(1, 900).of(&server).await.status, 200);
+    assert_eq!(call(1, 1000).of(&server).await.status, 200);
     // Whoever leaves a call without a word may come back to it, for a while.
     let stream = call(2, 900_000).begin(server.address()).await;
     desk.sees("900000").await;

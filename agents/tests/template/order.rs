@@ -8,17 +8,11 @@ async fn calls_in_a_loop_over_a_result_go_side_by_side() {
         [[@mcp:content_{{loop.index}}|server=\"fs\", tool=\"read\", path=\"{{file}}\"]]{% endfor %}\n<checkpoint>\n\
         {{ content_1 }}{{ content_3 }} Summarise all: [[summary]]";
     let files = Files { pause: Duration::from_millis(100), ..Files::default() };
-    let (asked, begun) = (Asked::default(), Instant::now());
+    let asked = Asked::default();
     let rendered = template(source).run(&set(&files)).completer(asked.clone()).await.unwrap();
-    let took = begun.elapsed();
     assert_eq!(rendered.segments[2].text, "\n<a.md><c.md> Summarise all: summary#1");
     assert_eq!(asked.prompts(), ["\n<a.md><c.md> Summarise all: "], "what is before a checkpoint is forgotten");
-    println!(
-        "1 call and 3 side by side of 100 ms each: {took:?}, {} at once",
-        files.most_at_once.load(Ordering::SeqCst)
-    );
     assert_eq!(files.most_at_once.load(Ordering::SeqCst), 3);
-    assert!(took < Duration::from_millis(390), "{took:?}");
     assert_eq!(files.count(), 4);
 }
 

@@ -152,7 +152,7 @@ fn nothing_is_written_and_nobody_waits() {
     println!("completion of flags: {:?} in a debug build", times[2]);
     assert_eq!(files(), before);
     // The figure that is kept is one of release builds; here something that asks a server or the network shows.
-    assert!(times[0] < Duration::from_secs(1), "{times:?}");
+    assert!(times[0] < Duration::from_secs(5), "{times:?}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 fn config() -> ProptestConfig {
     let usual = ProptestConfig::default();
     // A case is several lists. `.ci/run fuzz` has twice as many.
-    ProptestConfig { failure_persistence: None, cases: usual.cases / 8, max_shrink_iters: 2_000, ..usual }
+    ProptestConfig { cases: usual.cases / 8, max_shrink_iters: 2_000, ..usual }
 }
 
 fn describe(tools: &[Value], options: &Options) -> Vec<ToolBinding> {

@@ -16,9 +16,8 @@ use serde_json::{Value, json};
 
 fn config() -> ProptestConfig {
     let usual = ProptestConfig::default();
-    // The shrunk case is in the message; a file of seeds beside the sources would say less. `.ci/run fuzz` has twice as
-    // many cases.
-    ProptestConfig { failure_persistence: None, cases: usual.cases / 4, max_shrink_iters: 2_000, ..usual }
+    // `.ci/run fuzz` has twice as many cases.
+    ProptestConfig { cases: usual.cases / 4, max_shrink_iters: 2_000, ..usual }
 }
 
 fn describe(tools: &[Value]) -> Vec<ToolBinding> {

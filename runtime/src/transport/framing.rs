@@ -219,9 +219,10 @@ impl Candidate {
             self.is_too_large = true;
             self.text.truncate(NOISE_KEPT);
             self.text.shrink_to_fit();
-            self.text.extend(part.iter().take(NOISE_KEPT - self.text.len()));
         }
-        if !self.is_too_large {
+        if self.is_too_large {
+            self.text.extend(part.iter().take(NOISE_KEPT.saturating_sub(self.text.len())));
+        } else {
             if let Some(newline) = part.iter().rposition(|byte| *byte == b'\n') {
                 self.line = self.text.len() + newline + 1;
             }
@@ -340,6 +341,21 @@ mod tests {
         }
         assert_eq!(messages(&format!("{large}\n{A}\n")), [A]);
         assert_eq!(messages(&format!("{{\"a\":\"{large}\n{A}\n")), [A]);
+    }
+
+    /// The first bytes of what is too large are kept, also where the limit falls between two reads.
+    #[test]
+    fn noise_does_not_depend_on_the_split() {
+        let text = concat!(r#"{"":"#, "\n", r#"[{"jsonrpc":"2.0","result":{"text":"","n":[1.5,null]},"id":0}]"#);
+        for text in [text.to_owned(), format!("{{\"\":[{}", "1,\n".repeat(NOISE_KEPT))] {
+            let whole = frames(60, &[text.as_bytes()]);
+            for at in 0..text.len().min(200) {
+                let (before, after) = text.as_bytes().split_at(at);
+                assert_eq!(frames(60, &[before, after]), whole, "split at {at}");
+            }
+            let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
+            assert_eq!(frames(60, &bytes), whole);
+        }
     }
 
     #[test]

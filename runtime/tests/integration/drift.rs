@@ -208,11 +208,11 @@ async fn a_list_that_does_not_come_is_part_of_the_calls_time() {
     client.connect().await.unwrap();
     changing.state.silent.store(2, Ordering::SeqCst);
     let start = Instant::now();
-    let call = bound(changing.spec("stays")).with(CallOptions::new().timeout(Duration::from_millis(200)));
+    let call = bound(changing.spec("stays")).with(CallOptions::new().timeout(Duration::from_millis(600)));
     let error = client.call_tool(call.clone()).await.unwrap_err();
     assert!(matches!(error, CallError::Timeout { .. }), "{error}");
     assert_eq!(error.dispatched(), Dispatched::No);
-    assert!(start.elapsed() < Duration::from_millis(390), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_millis(1150), "{:?}", start.elapsed());
     let token = tokio_util::sync::CancellationToken::new();
     let cancelled = client.call_tool(call.with(CallOptions::new().timeout(SOON).cancelled_by(token.clone())));
     let (outcome, ()) = tokio::join!(cancelled, async {
@@ -224,10 +224,10 @@ async fn a_list_that_does_not_come_is_part_of_the_calls_time() {
     // The same through a stack: of its time, the call has what the list has left.
     changing.state.silent.store(1, Ordering::SeqCst);
     let start = Instant::now();
-    let call = bound(changing.spec("stays")).with(CallOptions::new().timeout(Duration::from_millis(200)));
+    let call = bound(changing.spec("stays")).with(CallOptions::new().timeout(Duration::from_millis(600)));
     let error = Stack::new(client.clone()).call_tool(call).await.unwrap_err();
     assert!(matches!(error, CallError::Timeout { dispatched: Dispatched::No, .. }), "{error}");
-    assert!(start.elapsed() < Duration::from_millis(390), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_millis(1150), "{:?}", start.elapsed());
     assert_eq!(changing.calls("stays"), 0);
     // Nobody who waited in vain stands in the way of others.
     client.call_tool(bound(changing.spec("stays"))).await.unwrap();
@@ -382,13 +382,13 @@ async fn a_server_that_tells_of_changes_on_request_is_asked_to() {
     let another: &'static ToolSpec = Box::leak(Box::new(ToolSpec::new("another", r#"{"type": "object"}"#)));
     let mut call = bound(another);
     call.server = "changing".into();
-    client.call_tool(call.clone()).await.unwrap();
+    // Its first lists have the tool. Another one is read where the server tells of it, and maybe before the first call.
     let refused = soon(async {
         loop {
-            tokio::time::sleep(Duration::from_millis(5)).await;
             if let Err(error) = client.call_tool(call.clone()).await {
                 break error;
             }
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
     });
     assert_refused(Err::<(), _>(refused.await), "another", "the tool is gone; may be sent, and is refused now: {}");

@@ -7,7 +7,7 @@ use crate::common;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Mark, bad, good, impatient, named, object};
+use common::{Mark, bad, good, named, object};
 use mcp_runtime::events::{CallOutcome, CallSource, Event, Events, ToolInvoked};
 use mcp_runtime::middleware::{ApprovalAnswer, Policy, Stack, Verdict};
 use mcp_runtime::{
@@ -114,7 +114,7 @@ async fn every_call_is_told_once_with_who_made_it_and_how_it_ended() {
 #[tokio::test]
 async fn failures_say_what_the_server_may_have_done() {
     let mark = Mark::new();
-    let client = impatient(bad("exit-on-call", &mark));
+    let client = Client::new(bad("exit-on-call", &mark));
     let mut events = client.events();
     client.call_tool(add(1)).await.expect_err("the server ends");
     let told = told(&mut events).await;
@@ -170,7 +170,7 @@ async fn what_connections_do_is_told_in_order_by_one_listener_for_all_servers() 
 async fn changes_to_the_list_of_tools_are_told_in_every_era() {
     for mode in ["changing-list", "modern-changing-list"] {
         let mark = Mark::new();
-        let client = impatient(bad(mode, &mark));
+        let client = Client::new(bad(mode, &mark));
         let mut events = client.events();
         client.list_tools_raw().await.expect("the list");
         while !matches!(next(&mut events).await, Event::ToolsChanged(changed) if changed.server == "fixture") {}

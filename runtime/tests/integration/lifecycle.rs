@@ -11,7 +11,7 @@ use std::process::Command;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use common::{Mark, bad, fixture_server, good, impatient, named, object};
+use common::{Mark, bad, fixture_server, good, named, object};
 use mcp_model::ServerConfig;
 use mcp_runtime::{
     CallError, Client, ClientOptions, ConnectErrorKind as Kind, ConnectionState as State, Dispatched, ServerSpec,
@@ -400,7 +400,7 @@ fn a_runtime_does_not_get_the_connection_of_another() {
 async fn a_list_that_changes_is_heard_of_and_read_again() {
     for mode in ["changing-list", "modern-changing-list"] {
         let mark = Mark::new();
-        let client = impatient(bad(mode, &mark));
+        let client = Client::new(bad(mode, &mark));
         let mut changes = client.tool_changes();
         client.list_tools_raw().await.expect("the list");
         let changed = tokio::time::timeout(PATIENCE, changes.changed()).await;

@@ -57,7 +57,7 @@ fn ask(what: &str) -> Map<String, Value> {
 #[tokio::test]
 async fn a_server_that_wakes_up_runs_no_call_that_had_timed_out() {
     let server = Obedient::new();
-    let client = impatient(server.config("wakes"));
+    let client = Client::new(server.config("wakes"));
     client.connect().await.expect("a connection");
     // More than a pipe holds, so that the rest waits on this side.
     let padding = "x".repeat(20_000);
@@ -95,7 +95,7 @@ async fn a_server_that_wakes_up_runs_no_call_that_had_timed_out() {
 #[tokio::test]
 async fn a_call_that_is_dropped_before_its_first_byte_never_runs() {
     let server = Obedient::new();
-    let client = impatient(server.config("wakes"));
+    let client = Client::new(server.config("wakes"));
     client.connect().await.expect("a connection");
     let large = object(json!({ "label": "large", "padding": "x".repeat(300_000) }));
     let blocking = tokio::spawn({
@@ -172,7 +172,7 @@ async fn a_dying_connection_takes_no_calls() {
 #[tokio::test]
 async fn what_a_dead_server_cannot_have_read_was_not_sent() {
     let server = Obedient::new();
-    let client = impatient(server.config("wakes"));
+    let client = Client::new(server.config("wakes"));
     client.connect().await.expect("a connection");
     // One is in the pipe when it wakes up, reads it, and dies of it.
     let padding = "x".repeat(20_000);
@@ -207,7 +207,7 @@ async fn what_a_dead_server_cannot_have_read_was_not_sent() {
 #[tokio::test]
 async fn what_lies_in_the_pipe_of_a_dead_server_was_not_sent() {
     let server = Obedient::new();
-    let client = impatient(server.config("wakes"));
+    let client = Client::new(server.config("wakes"));
     client.connect().await.expect("a connection");
     let calls: Vec<_> = (0..5)
         .map(|number| {
@@ -230,16 +230,14 @@ async fn what_lies_in_the_pipe_of_a_dead_server_was_not_sent() {
 #[tokio::test]
 async fn an_answer_that_cannot_be_read_ends_its_call_alone() {
     let server = Obedient::new();
-    let client = impatient(server.config("obedient"));
+    let client = Client::new(server.config("obedient"));
     for what in ["number", "nan", "nesting"] {
-        let start = Instant::now();
         let (bad, good) = tokio::join!(client.call("do", ask(what)), client.call("do", ask("good")));
         let error = bad.expect_err("it cannot be read");
         assert!(matches!(error, CallError::InvalidResponse { .. }), "{what}: {error:?}");
         assert_eq!(error.dispatched(), Dispatched::Yes);
         assert!(error.to_string().contains("the answer to `do` cannot be read"), "{error}");
         assert_eq!(good.expect("the other call").text(), "good");
-        assert!(start.elapsed() < Duration::from_millis(1400), "{what}: {:?}", start.elapsed());
     }
     for what in ["surrogate", "bytes"] {
         let result = client.call("do", ask(what)).await.unwrap_or_else(|error| panic!("{what}: {error}"));
@@ -251,7 +249,7 @@ async fn an_answer_that_cannot_be_read_ends_its_call_alone() {
 #[tokio::test]
 async fn late_and_doubled_answers_answer_nothing_else() {
     let server = Obedient::new();
-    let client = impatient(server.config("obedient"));
+    let client = Client::new(server.config("obedient"));
     client.connect().await.expect("a connection");
     let call = ToolCall::new("fixture", "do", ask("hold"));
     let held = client.call_tool_within(call, Duration::from_millis(50)).await.expect_err("it is held back");
@@ -276,7 +274,8 @@ async fn a_connection_without_a_sign_of_life_is_replaced() {
     }
     assert!(!client.is_connected(), "three timeouts, and not a word");
     client.connect().await.expect("another connection");
-    client.call("do", ask("answer")).await.expect("it answers");
+    let answered = ToolCall::new("fixture", "do", ask("answer"));
+    client.call_tool_within(answered, Duration::from_secs(20)).await.expect("it answers");
     if cfg!(target_os = "linux") {
         let after = server.mark.processes();
         assert!(after.iter().any(|process| !before.contains(process)), "{before:?} {after:?}");

@@ -6,7 +6,7 @@ use crate::common;
 
 use std::time::{Duration, Instant};
 
-use common::{Mark, bad, fixture_server, good, impatient, named, object};
+use common::{Mark, bad, fixture_server, good, named, object};
 use mcp_model::{ServerConfig, Snapshot};
 use mcp_runtime::{
     CallError, CallTool, Client, ClientOptions, ConnectErrorKind, Content, ServerSpec, Servers, ToolCall,
@@ -92,7 +92,7 @@ async fn many_callers_share_one_process() {
         assert_eq!(mark.processes().len(), 1);
     }
     drop(client);
-    mark.gone_within(Duration::from_secs(5)).await;
+    mark.gone_within(Duration::from_secs(20)).await;
 }
 
 #[tokio::test]
@@ -100,12 +100,13 @@ async fn calls_run_side_by_side() {
     let mark = Mark::new();
     let client = Client::new(good(&mark));
     client.connect().await.expect("a connection");
-    let start = Instant::now();
-    let slow = || client.call("count_slowly", object(json!({"steps": 4, "pause_ms": 150})));
-    let (a, b, c) = tokio::join!(slow(), slow(), slow());
-    assert_eq!(a.expect("a").text(), "counted to 4");
-    assert!(b.is_ok() && c.is_ok());
-    assert!(start.elapsed() < Duration::from_millis(1600), "{:?}", start.elapsed());
+    let count = |steps| client.call("count_slowly", object(json!({"steps": steps, "pause_ms": 100})));
+    let (a, b, c) = tokio::join!(count(1), count(2), count(1));
+    assert_eq!([a, b, c].map(|result| result.expect("a result").text()), [1, 2, 1].map(|n| format!("counted to {n}")));
+    tokio::select! {
+        outcome = count(300) => panic!("thirty seconds come first: {outcome:?}"),
+        outcome = count(1) => drop(outcome.expect("a result")),
+    }
     client.close().await;
 }
 
@@ -118,7 +119,7 @@ async fn a_call_that_takes_too_long_ends_and_the_next_one_works() {
     let start = Instant::now();
     let error = client.call_tool_within(slow, Duration::from_millis(300)).await.expect_err("a timeout");
     assert!(matches!(&error, CallError::Timeout { after, .. } if *after == Duration::from_millis(300)), "{error}");
-    assert!(start.elapsed() < Duration::from_secs(1));
+    assert!(start.elapsed() < Duration::from_secs(8), "{:?}", start.elapsed());
     assert!(client.call("add", object(json!({"a": 1, "b": 1}))).await.is_ok());
     client.close().await;
 }
@@ -143,7 +144,7 @@ async fn dropping_the_last_clone_ends_the_process() {
     drop(client);
     assert!(other.call("add", object(json!({"a": 1, "b": 1}))).await.is_ok());
     drop(other);
-    mark.gone_within(Duration::from_secs(5)).await;
+    mark.gone_within(Duration::from_secs(20)).await;
 }
 
 #[test]
@@ -154,7 +155,7 @@ fn a_runtime_that_ends_takes_the_process_along() {
     runtime.block_on(client.connect()).expect("a connection");
     drop(runtime);
     let again = tokio::runtime::Runtime::new().expect("a runtime");
-    again.block_on(mark.gone_within(Duration::from_secs(5)));
+    again.block_on(mark.gone_within(Duration::from_secs(20)));
     let result = again.block_on(client.call("add", object(json!({"a": 1, "b": 1}))));
     assert!(result.is_ok(), "{result:?}");
     again.block_on(client.close());
@@ -166,7 +167,7 @@ fn a_message_is_written_whole_though_the_runtime_of_its_caller_rests() {
     let mark = Mark::new();
     let here = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     let elsewhere = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let client = impatient(good(&mark));
+    let client = Client::new(good(&mark));
     here.block_on(client.connect()).expect("a connection");
     // More than a pipe holds.
     let long = object(json!({"text": "x".repeat(1 << 20), "a": 1}));
@@ -228,7 +229,7 @@ async fn the_environment_is_an_allow_list() {
     let mark = Mark::new();
     // The variables are those that cargo sets for every test.
     let config = bad("show-environment", &mark).inherit_env(["CARGO_PKG_NAME"]).env("OWN", "1");
-    let client = impatient(config);
+    let client = Client::new(config);
     let result = client.call("any", Map::new()).await.expect("the call");
     let names = result.structured().expect("structured")["names"].to_string();
     assert!(std::env::var_os("CARGO_PKG_VERSION").is_some());
@@ -247,7 +248,7 @@ async fn what_is_on_the_wire() {
     let log = std::env::temp_dir().join(format!("{}wire", mark.value()));
     let script = format!("tee '{}' | '{}' --misbehave silent-on-call", log.display(), fixture_server().display());
     let config = ServerConfig::stdio("shell", "sh").args(["-c", &script]).env("FIXTURE_MARK", mark.value());
-    let client = impatient(config);
+    let client = Client::new(config);
     client.connect().await.expect("a connection");
     let call = ToolCall::new("shell", "good", Map::new());
     client.call_tool_within(call.clone(), Duration::from_millis(300)).await.expect_err("a timeout");

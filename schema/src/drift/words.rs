@@ -57,13 +57,16 @@ pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
             (NowOptional, "none of the sets of properties has to be complete now".to_owned())
         }
         Reason::Keyword(keyword) => (Loosened, format!("`{keyword}` is looser now")),
-        Reason::Required { .. } => (NowOptional, "may be absent now".to_owned()),
+        Reason::Required { declared: true } => (NowOptional, "may be absent now".to_owned()),
         Reason::Key => (ChangeKind::Removed, "the property is gone, and may be anything now".to_owned()),
         Reason::OtherKeys => (Loosened, "other keys may be there now".to_owned()),
         Reason::NoAlternative | Reason::SeveralAlternatives => {
             (Retyped, "no alternative reads all that may be answered now".to_owned())
         }
-        Reason::Undecided => (Other, "it cannot be told whether all that may be answered now is read".to_owned()),
+        // Types declare every key that they require.
+        Reason::Required { declared: false } | Reason::Undecided => {
+            (Other, "it cannot be told whether all that may be answered now is read".to_owned())
+        }
     }
 }
 

@@ -239,14 +239,14 @@ impl<'t> Parser<'t> {
         self.flush();
         self.count += 1;
         let barrier = || Piece { place, kind: PieceKind::Text(String::new()) };
-        let is_space = |c: Option<char>| c.is_some_and(char::is_whitespace);
-        if is_space(text.chars().next()) {
+        // Also where nothing is in it: what is before it and what is behind it do not meet.
+        if text.chars().next().is_none_or(char::is_whitespace) {
             self.pieces.push(barrier());
         }
         if !text.is_empty() {
             self.pieces.push(Piece { place, kind: PieceKind::Text(text.to_owned()) });
         }
-        if is_space(text.chars().next_back()) {
+        if text.chars().next_back().is_some_and(char::is_whitespace) {
             self.pieces.push(barrier());
         }
     }

@@ -106,6 +106,8 @@ const FORMS: &[(&str, &[&str])] = &[
     ("{{ a }}{# b #}", &["{{ a }}", "text ", "text "]),
     ("{% raw %}[[x]] {{ y }} {% z %}{% endraw %}", &["text [[x]] {{ y }} {% z %}"]),
     ("a {%- raw -%} b {%- endraw -%} c", &["text a", "text b", "text c"]),
+    ("{{ a -}}{% raw %}{% endraw %} b", &["{{ a -}}", "text ", "text  b"]),
+    ("a {% raw %} {%- endraw %}{{- b }}", &["text a ", "text ", "{{- b }}"]),
     ("{{ a -}}{% raw %} b {% endraw %}{{- c }}", &["{{ a -}}", "text ", "text  b ", "text ", "{{- c }}"]),
     (
         "a <checkpoint> b <checkpoint>Name here</checkpoint>c",
@@ -258,7 +260,7 @@ fn value(depth: u32) -> impl Strategy<Value = Term> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+    #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
     fn no_text_panics(text in "\\PC{0,60}") {

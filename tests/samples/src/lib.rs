@@ -20,7 +20,7 @@ pub use by_hand::{ByHand, by_hand};
 pub use differences::{Difference, differences, same_number};
 pub use nulls::without_needless_nulls;
 pub use place::Place;
-pub use random::Random;
+pub use random::{Random, from_environment, seed};
 
 /// An error of a test suite, for people.
 pub type Fallible<T> = Result<T, Box<dyn std::error::Error>>;

@@ -1,5 +1,17 @@
 //! Random numbers that are the same everywhere.
 
+/// The seed of random tests: `PROPTEST_RNG_SEED`, which proptest reads too, and `.cargo/config.toml` sets.
+#[must_use]
+pub fn seed() -> u64 {
+    from_environment("PROPTEST_RNG_SEED").unwrap_or(1)
+}
+
+/// Returns a number from a variable of the environment.
+#[must_use]
+pub fn from_environment(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
 /// A small generator (splitmix64): the same seed gives the same numbers on every machine.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
@@ -39,6 +51,14 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A failure of the test command repeats; other seeds are `.ci/seeds`.
+    #[test]
+    fn random_tests_have_a_fixed_seed() {
+        let config = proptest::test_runner::Config::default();
+        assert_eq!(config.rng_seed, proptest::test_runner::RngSeed::Fixed(seed()), "run by cargo, in this repository");
+        assert_eq!(config.failure_persistence, None);
+    }
 
     #[test]
     fn a_seed_gives_the_same_numbers_everywhere() {

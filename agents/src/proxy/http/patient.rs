@@ -83,11 +83,11 @@ mod tests {
     #[tokio::test]
     async fn who_reads_slowly_is_waited_for_and_who_reads_nothing_is_not() {
         let (mut near, far) = tokio::io::duplex(8);
-        let mut stream = Patient::new(far, Duration::from_millis(200));
+        let mut stream = Patient::new(far, Duration::from_millis(600));
         let reading = async {
             let mut bytes = [0; 8];
             for _ in 0..8 {
-                sleep(Duration::from_millis(50)).await;
+                sleep(Duration::from_millis(100)).await;
                 assert!(near.read_exact(&mut bytes).await.is_ok());
             }
         };

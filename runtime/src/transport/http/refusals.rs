@@ -175,6 +175,23 @@ mod tests {
         assert_eq!(told("soon"), None);
     }
 
+    /// A call that is not dispatched may be sent again, and then runs twice where the server had begun.
+    #[test]
+    fn server_errors_have_an_unknown_outcome() {
+        let status = |code| {
+            let status = StatusCode::from_u16(code).expect("a status");
+            refusal(status, &HeaderMap::new(), "", false)
+        };
+        let text = String::new;
+        let without_effect = [HttpError::NotSent(text()), HttpError::Unauthorized(text()), HttpError::Refused(text())];
+        for error in without_effect.into_iter().chain([302, 400, 401, 403, 404, 405, 409, 429].map(status)) {
+            assert_eq!(error.failure().dispatched, Dispatched::No, "{error:?}");
+        }
+        for error in [HttpError::Lost(text())].into_iter().chain([500, 501, 502, 503, 504, 529].map(status)) {
+            assert_eq!(error.failure().dispatched, Dispatched::Unknown, "{error:?}");
+        }
+    }
+
     #[test]
     fn a_session_is_lost_where_the_server_says_so_of_no_request() {
         assert!(is_lost_session(br#"{"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#));
