@@ -13,7 +13,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let everything = Everything::connect().await?;
     let file = fs.read_text_file(FsReadTextFileParams::new("hello.txt")).await?;
     let variables = everything.get_env(EverythingGetEnvParams::new()).await?;
-    let greeting: String = variables.greeting;
+    let greeting: String = variables.greeting.unwrap_or_default();
     println!("{}: {greeting}", file.content.trim_end());
     Ok(())
 }

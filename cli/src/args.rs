@@ -147,8 +147,8 @@ pub(crate) struct Init {
     /// Leave Cargo.toml alone.
     #[arg(long)]
     pub(crate) no_dependency: bool,
-    /// Take the library from a folder, and not from the registry.
-    #[arg(long, value_name = "FOLDER", conflicts_with = "no_dependency")]
+    /// Take the library from a folder, such as a clone of its repository, where no registry has it.
+    #[arg(long, value_name = "PATH", conflicts_with = "no_dependency")]
     pub(crate) path: Option<PathBuf>,
 }
 
@@ -380,6 +380,9 @@ pub(crate) struct Learn {
     /// Put what is learned in place of the outputSchema that the server declares.
     #[arg(long)]
     pub(crate) replace: bool,
+    /// Require what every result has, also where fewer than three results were learned from.
+    #[arg(long)]
+    pub(crate) required: bool,
     /// Show the type and write nothing; `--args` calls the tool all the same.
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -15,6 +15,11 @@ pub(crate) const CONFIGURATIONS: [&str; 2] = ["mcp.toml", ".mcp.json"];
 
 /// Reads the configuration, and tells what in it is worth mending. Servers of `MCP_SERVERS` come before those of a file.
 pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Config, Failure> {
+    load_for(explicit, &[], output)
+}
+
+/// The same for servers of these names, all where there are none: of others nothing is told.
+pub(crate) fn load_for(explicit: Option<&Path>, names: &[String], output: &mut Output) -> Result<Config, Failure> {
     let path = match explicit {
         Some(path) => Some(path.to_owned()),
         None => find()?,
@@ -41,7 +46,8 @@ pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Confi
             return Err(error.into());
         }
     };
-    for warning in &config.warnings {
+    let is_wanted = |server: &String| names.is_empty() || names.contains(server);
+    for warning in config.warnings.iter().filter(|warning| warning.server.as_ref().is_none_or(is_wanted)) {
         output.warning(&warning.to_string());
     }
     Ok(config)

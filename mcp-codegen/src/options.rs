@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_model::{Prefix, ServerConfig, Types, UnknownKeys, matches_glob};
+use mcp_model::{PatternPlaces, Prefix, ServerConfig, Types, UnknownKeys, matches_glob};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use serde_json::Value;
@@ -29,6 +29,7 @@ pub struct Options {
     pub(crate) exclude: Vec<String>,
     pub(crate) approve: Vec<String>,
     pub(crate) remote_use: Vec<String>,
+    pub(crate) pattern_places: PatternPlaces,
     pub(crate) crate_path: TokenStream,
     pub(crate) config: Option<Value>,
     /// Where relative paths of `config` lead, as code.
@@ -49,6 +50,7 @@ impl Options {
             exclude: Vec::new(),
             approve: Vec::new(),
             remote_use: Vec::new(),
+            pattern_places: PatternPlaces::default(),
             crate_path: quote!(::mcp_bindgen),
             config: None,
             folder: None,
@@ -66,6 +68,7 @@ impl Options {
         options.exclude.clone_from(&config.exclude);
         options.approve.clone_from(&config.approve);
         options.remote_use.clone_from(&config.remote_use);
+        options.pattern_places = config.pattern_places.clone();
         options.types = config.types;
         options.unknown = config.unknown;
         options.rules = Rules::from(&config.rust);

@@ -1,8 +1,9 @@
 //! Patterns that do nothing: a misspelt one must not look like one that is obeyed.
 
 use std::fmt;
+use std::path::Path;
 
-use mcp_model::{Snapshot, matches_glob, nearest, printable};
+use mcp_model::{ConfigPlace, FileError, Snapshot, matches_glob, nearest, printable};
 use serde_json::Value;
 
 use crate::options::Options;
@@ -15,6 +16,8 @@ pub struct IdlePattern {
     pub key: &'static str,
     /// The pattern.
     pub pattern: String,
+    /// Where in the configuration it stands; empty where it is in none.
+    pub place: ConfigPlace,
     /// Why it does nothing.
     pub reason: Idle,
     /// What to do next.
@@ -51,6 +54,15 @@ impl fmt::Display for IdlePattern {
     }
 }
 
+impl IdlePattern {
+    /// The error of it: at its place in the configuration, or where it is in none at the snapshot.
+    #[must_use]
+    pub fn error(&self, message: impl Into<String>, snapshot: &Path) -> FileError {
+        let error = self.place.error(message).with_help(&self.help);
+        if self.place.path.is_some() { error } else { error.in_file(snapshot) }
+    }
+}
+
 impl Options {
     /// The patterns that do nothing with the tools of a snapshot, as misspelt ones do.
     ///
@@ -81,7 +93,9 @@ impl Options {
         let mut idle: Vec<IdlePattern> = tools.chain(others).collect();
         if idle.is_empty() && !names.is_empty() && !names.iter().any(|name| self.selects(name)) {
             let all = self.exclude.join("`, `");
-            idle.push(self.idle("exclude", &all, Idle::Excluded, &names));
+            let first = self.exclude.first().map(|first| self.pattern_places.of("exclude", first));
+            let all = self.idle("exclude", &all, Idle::Excluded, &names);
+            idle.push(IdlePattern { place: first.unwrap_or_default(), ..all });
         }
         idle
     }
@@ -131,7 +145,7 @@ impl Options {
                 format!("change `tools` or `exclude` of server `{}`", self.server)
             }
         };
-        IdlePattern { key, pattern: pattern.to_owned(), reason, help }
+        IdlePattern { key, pattern: pattern.to_owned(), place: self.pattern_places.of(key, pattern), reason, help }
     }
 }
 

@@ -40,8 +40,8 @@ pub use overrides::{Overridden, Overrides, ToolOverride};
 pub use placeholder::SecretRef;
 pub use secrets::{ConfigField, Secret, is_secret_key, replace_secrets, without_secrets};
 pub use server::{
-    ConfigPlace, Drift, Isolation, Live, Pin, Prefix, RustConfig, RustRule, ServerConfig, Transport, Types,
-    UnknownKeys, is_server_name,
+    ConfigPlace, Drift, Isolation, Live, PatternPlaces, Pin, Prefix, RustConfig, RustRule, ServerConfig, Transport,
+    Types, UnknownKeys, is_server_name,
 };
 pub use side_by_side::side_by_side;
 pub use snapshot::Snapshot;

@@ -26,6 +26,17 @@ use crate::report::counted;
 const SHOWN: usize = 12;
 /// What is shown of what a tool says of itself.
 const SENTENCE: usize = 80;
+/// The keys of `mcp.toml` that options give.
+const OPTIONS: [(&str, &str); 8] = [
+    ("npm", "--npm"),
+    ("uvx", "--uvx"),
+    ("command", "--command"),
+    ("url", "--url"),
+    ("args", "-- ARGS"),
+    ("env", "--env"),
+    ("headers", "--header"),
+    ("tools", "--tools"),
+];
 /// What is shorter is no secret that somebody's shell has filled in.
 const SHORTEST_SECRET: usize = 8;
 
@@ -90,11 +101,23 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
 /// The file with the server in it, and what it says then.
 fn with_server(mut file: ConfigFile, name: &str, table: &Table) -> Result<(ConfigFile, Config), Failure> {
     file.add_server(name, table.clone())?;
-    let config = file.config()?;
+    let config = file.config().map_err(|error| of_options(error, &file, name))?;
     match shared_module(&config, &[name]) {
         Some(error) => Err(error.into()),
         None => Ok((file, config)),
     }
+}
+
+/// The error of a file that nobody has written yet: where the server makes it wrong, the option is.
+fn of_options(error: FileError, file: &ConfigFile, name: &str) -> Failure {
+    if ConfigFile::open(file.path()).is_ok_and(|before| before.config().is_err()) {
+        return error.into();
+    }
+    let mut message = error.message;
+    for (key, option) in OPTIONS {
+        message = message.replacen(&format!("`{key}` of server `{name}`"), &format!("`{option}`"), 1);
+    }
+    Failure::usage(FileError { help: error.help, ..FileError::new(message) }.to_string())
 }
 
 fn misfits(faults: Vec<FileError>) -> Failure {

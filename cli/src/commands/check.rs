@@ -23,30 +23,29 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Check, output: &mu
 }
 
 async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Output) -> Result<Exit, Failure> {
-    let config = project::load(config, output)?;
+    let config = project::load_for(config, &wanted.servers.servers, output)?;
     let servers = project::servers(&config, &wanted.servers.servers)?;
     let mut found = faults::find(&config, &servers, output);
     let mut exits: Vec<Exit> = found.values().map(|_| Exit::Failed).collect();
     let mut entries: Vec<Entry> = Vec::new();
     if wanted.offline {
-        for (entry, exit) in side_by_side(&servers, 1, |server| offline(&config, server)) {
+        for (mut entry, exit) in side_by_side(&servers, 1, |server| offline(&config, server)) {
+            entry.faults = found.remove(&entry.server).unwrap_or_default();
             tell::entry(&entry, output)?;
             exits.push(exit);
             entries.push(entry);
         }
     } else {
         live::snapshots(&config, servers, output, |output, live| {
-            let known = found.get(&live.server.name).map(Vec::as_slice).unwrap_or_default();
-            let (entry, exit) = online(&config, live, known, output.format);
+            let known = found.remove(&live.server.name).unwrap_or_default();
+            let (mut entry, exit) = online(&config, live, &known, output.format);
+            entry.faults = known;
             tell::entry(&entry, output)?;
             exits.push(exit);
             entries.push(entry);
             Ok(())
         })
         .await?;
-    }
-    for entry in &mut entries {
-        entry.faults = found.remove(&entry.server).unwrap_or_default();
     }
     entries.sort_by(|a, b| a.server.cmp(&b.server));
     if let Some(revision) = &wanted.base {

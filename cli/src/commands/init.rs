@@ -41,7 +41,13 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Outpu
     let files =
         files.map(|(path, text)| current(&project::seen_from(&path, &here)).map(|current| (path, text, current)));
     let files: Vec<(PathBuf, &str, Option<String>)> = files.collect::<Result<_, _>>()?;
-    let dependency = dependency(&here, wanted, output)?;
+    // Nothing else is written where the dependency cannot be.
+    if let Some(mut add) = dependency(&here, wanted, output)? {
+        let status = add.status().map_err(|error| cargo_failed(wanted, &error.to_string()))?;
+        if !status.success() {
+            return Err(cargo_failed(wanted, "it said so above"));
+        }
+    }
     let mut made: Vec<PathBuf> = Vec::new();
     for (path, text, current) in files {
         let shown = project::seen_from(&path, &here).display().to_string();
@@ -68,12 +74,6 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Outpu
         made.push(snapshots);
     }
     drop(lock);
-    if let Some(mut add) = dependency {
-        let status = add.status().map_err(|error| cargo_failed(&error.to_string()))?;
-        if !status.success() {
-            return Err(cargo_failed("it said so above"));
-        }
-    }
     if output.json() {
         let made: Vec<String> = made.iter().map(|path| project::seen_from(path, &here).display().to_string()).collect();
         output.data_json(&json!({ "format": 1, "config": project::seen_from(&path, &here), "made": made }))?;
@@ -168,7 +168,7 @@ fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<O
     if document.get("package").is_none() {
         output.status(
             "Skipped",
-            "the dependency: this is a workspace; run `cargo add mcp-bindgen` in the crate that calls tools",
+            "the dependency: this is a workspace; run `mcp-bindgen init` in the crate that calls tools",
         );
         return Ok(None);
     }
@@ -192,9 +192,9 @@ fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<O
     };
     let path = wanted.path.as_ref().map(|path| format!(" --path {}", path.display())).unwrap_or_default();
     output.status("Running", &format!("cargo add mcp-bindgen{path}"));
-    let tried = add(true).output().map_err(|error| cargo_failed(&error.to_string()))?;
+    let tried = add(true).output().map_err(|error| cargo_failed(wanted, &error.to_string()))?;
     if !tried.status.success() {
-        return Err(cargo_failed(String::from_utf8_lossy(&tried.stderr).trim()));
+        return Err(cargo_failed(wanted, String::from_utf8_lossy(&tried.stderr).trim()));
     }
     Ok(Some(add(false)))
 }
@@ -219,8 +219,12 @@ fn cargo(folder: &Path) -> Command {
     cargo
 }
 
-fn cargo_failed(said: &str) -> Failure {
+fn cargo_failed(wanted: &args::Init, said: &str) -> Failure {
+    let help = match &wanted.path {
+        Some(_) => "`--path PATH` names the folder of the crate `mcp-bindgen`",
+        None => "where no registry has it, `--path PATH` takes it from a folder, such as a clone of its repository",
+    };
     Failure::new(format!(
-        "cargo could not add the dependency: {said}\n  = help: `--no-dependency` leaves Cargo.toml alone; add `mcp-bindgen` yourself then"
+        "cargo failed to add `mcp-bindgen`: {said}\n  = help: {help}; `--no-dependency` leaves Cargo.toml alone\n  = note: nothing was written"
     ))
 }

@@ -159,7 +159,7 @@ pub(super) fn unusable(bound: &Bound, server: &str) -> Vec<FileError> {
             }
             _ => format!("in `{}` of server `{server}`: {idle}", idle.key),
         };
-        FileError::new(message).in_file(&bound.path).with_help(idle.help)
+        idle.error(message, &bound.path)
     };
     let idle = bound.options.idle_patterns(&bound.snapshot).into_iter().map(error);
     idle.chain(Bindings::faults(&bound.snapshot, &bound.options).into_iter().map(|fault| fault.error)).collect()

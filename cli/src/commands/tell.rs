@@ -16,6 +16,8 @@ pub(super) fn entry(entry: &Entry, output: &mut Output) -> Result<(), Failure> {
     let error = entry.error.as_ref().map(|error| error.text.as_str()).unwrap_or_default();
     match entry.status {
         Status::UpToDate => output.status("Up to date", path),
+        // Its faults are told.
+        Status::Valid if !entry.faults.is_empty() => {}
         Status::Valid => output.status("Valid", path),
         Status::Missing => {
             output.error(&format!("{server} has no snapshot\n --> {path}\n  = help: run `mcp-bindgen sync {server}`"))

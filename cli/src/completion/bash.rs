@@ -10,6 +10,13 @@ use clap_complete::engine::complete;
 use clap_complete::env::{self as shells, EnvCompleter};
 
 const BREAKS: [char; 2] = ['=', ':'];
+/// The end of the function that completes, and what comes before it: bash quotes names of files alone, as it has to between the
+/// quotes that are there. A bash that does not know how is given nothing.
+const END: &str = "\n}\nif ";
+const QUOTED: &str = r#"
+    if [[ "${COMPREPLY[*]-}" == *[\ \(\)\&\#\;\<\>\|]* ]]; then
+        compopt -o filenames 2> /dev/null || COMPREPLY=()
+    fi"#;
 
 pub(super) struct Bash;
 
@@ -30,7 +37,10 @@ impl EnvCompleter for Bash {
         completer: &str,
         buf: &mut dyn Write,
     ) -> Result<(), io::Error> {
-        shells::Bash.write_registration(var, name, bin, completer, buf)
+        let mut script = Vec::new();
+        shells::Bash.write_registration(var, name, bin, completer, &mut script)?;
+        let script = String::from_utf8_lossy(&script).replacen(END, &format!("{QUOTED}{END}"), 1);
+        buf.write_all(script.as_bytes())
     }
 
     fn write_complete(

@@ -6,6 +6,7 @@ use clap_complete::engine::CompletionCandidate;
 use mcp_model::{Config, ServerConfig, Snapshot, printable};
 use serde_json::Value;
 
+use super::quoted::QUOTABLE;
 use crate::flags::cut;
 use crate::project;
 
@@ -87,8 +88,20 @@ impl Offered {
 /// Whether shells take a text for one plain word. They write candidates into the line as they are, which then is obeyed: what a
 /// stranger named `$(..)` must not get there.
 pub(super) fn is_harmless(text: &str) -> bool {
-    let is_plain = |character: char| character.is_alphanumeric() || "-_./:@,+%".contains(character);
-    (1..=LONGEST_CANDIDATE).contains(&text.len()) && !text.starts_with('-') && text.chars().all(is_plain)
+    is_word_of(text, is_plain)
+}
+
+/// Whether shells take a text for one word where it is quoted, and none for code should it not be.
+pub(super) fn is_quotable(text: &str) -> bool {
+    is_word_of(text, |character| is_plain(character) || QUOTABLE.contains(character))
+}
+
+pub(super) fn is_plain(character: char) -> bool {
+    character.is_alphanumeric() || "-_./:@,+%".contains(character)
+}
+
+fn is_word_of(text: &str, may_stand: impl Fn(char) -> bool) -> bool {
+    (1..=LONGEST_CANDIDATE).contains(&text.len()) && !text.starts_with('-') && text.chars().all(may_stand)
 }
 
 pub(super) fn one_line(text: &str) -> String {
@@ -97,20 +110,24 @@ pub(super) fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::is_harmless;
+    use super::{is_harmless, is_quotable};
 
     #[test]
     fn no_candidate_is_code() {
         for fine in ["list_issues", "auth-method", "note:///", "a.b", "課題"] {
-            assert!(is_harmless(fine), "{fine}");
+            assert!(is_harmless(fine) && is_quotable(fine), "{fine}");
+        }
+        for quoted in ["New York", "R&D", "none (yet)", "a;b"] {
+            assert!(is_quotable(quoted) && !is_harmless(quoted), "{quoted}");
         }
         for odd in [
             "",
             "-rf",
             "$(touch x)",
             "`x`",
-            "a b",
-            "a;b",
+            "a\"b",
+            "a\\b",
+            "!!",
             "a\nb",
             "a\x0bb",
             "\x1b[2J",
@@ -119,7 +136,7 @@ mod tests {
             "\u{202e}x",
             "a'b",
         ] {
-            assert!(!is_harmless(odd), "{odd:?}");
+            assert!(!is_harmless(odd) && !is_quotable(odd), "{odd:?}");
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod bash;
 mod known;
+mod quoted;
 mod words;
 
 use std::error::Error as _;
@@ -13,13 +14,14 @@ use std::process::ExitCode;
 use clap::{Arg, ArgAction, Command, CommandFactory};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::ArgValueCandidates;
-use clap_complete::env::{Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
+use clap_complete::env::{Elvish, EnvCompleter, Fish, Shells, Zsh};
 use mcp_schema::flags::{Flag, Flags};
 
 use crate::args::{Arguments, OfferOptions};
 use crate::flags::{own_options, own_options_of, prompt_schema};
 use crate::import::host::Host;
-use known::{Known, Offered, is_harmless, one_line};
+use known::{Known, Offered, is_harmless, is_quotable, one_line};
+use quoted::{Powershell, unquoted};
 use words::Said;
 
 /// What shells set to the name of theirs.
@@ -36,17 +38,17 @@ pub(crate) fn answer() -> Option<ExitCode> {
     }
     // What registers itself has no words.
     let is_asked = std::env::args_os().any(|word| word == "--");
-    let words: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(1).collect();
-    let words = match std::env::var_os(VARIABLE) {
-        Some(shell) if bash::Bash.is(&shell.to_string_lossy()) => {
-            bash::joined(&words, bash::index().unwrap_or_default()).0
-        }
-        _ => words,
+    let shell = std::env::var_os(VARIABLE).map(|shell| shell.to_string_lossy().into_owned()).unwrap_or_default();
+    let line = line(&shell, std::env::args_os().collect());
+    let words: Vec<OsString> = line.iter().skip_while(|word| *word != "--").skip(1).cloned().collect();
+    let words = match bash::Bash.is(&shell) {
+        true => bash::joined(&words, bash::index().unwrap_or_default()).0,
+        false => words,
     };
     let completed = CompleteEnv::with_factory(|| command(words.get(1..).unwrap_or_default()))
         .var(VARIABLE)
         .shells(Shells(&[&bash::Bash, &Elvish, &Fish, &Powershell, &Zsh]))
-        .try_complete(std::env::args_os(), std::env::current_dir().ok().as_deref());
+        .try_complete(line, std::env::current_dir().ok().as_deref());
     match completed {
         Ok(false) => None,
         Ok(true) => Some(ExitCode::SUCCESS),
@@ -61,6 +63,23 @@ pub(crate) fn answer() -> Option<ExitCode> {
             Some(ExitCode::from(2))
         }
     }
+}
+
+/// The words of this process, of which shells give the one that is being written as it is written, with its quotes.
+fn line(shell: &str, mut line: Vec<OsString>) -> Vec<OsString> {
+    let index = match shell {
+        "bash" | "zsh" => bash::index(),
+        "fish" => None,
+        _ => return line,
+    };
+    let first = line.iter().position(|word| word == "--").map_or(line.len(), |at| at + 1);
+    if let Some(word) = line.get_mut(first..).and_then(|words| match index {
+        Some(index) => words.get_mut(index),
+        None => words.last_mut(),
+    }) {
+        *word = unquoted(word);
+    }
+    line
 }
 
 /// The command line, with what can stand at these words of it.
@@ -206,6 +225,6 @@ fn argument(long: &str, flag: &Flag) -> Arg {
     if flag.value.is_none() {
         return argument.action(ArgAction::SetTrue);
     }
-    let values = flag.values.iter().filter(|value| is_harmless(value)).map(Offered::new).collect();
+    let values = flag.values.iter().filter(|value| is_quotable(value)).map(Offered::new).collect();
     argument.action(ArgAction::Append).add(offering(values))
 }

@@ -38,6 +38,9 @@ pub(crate) fn help(command: &str, server: &str, tool: &str, described: &Value, f
         "Every flag can be `--NAME:=JSON` as well, and a value `@FILE` where it is text. `--args JSON` gives all \
                     arguments at once. Options of `mcp-bindgen {command}` can stand here too."
     );
+    if flags.list().iter().any(|flag| flag.repeats) {
+        more.push_str(" A flag with `...` gives one element each time, or one JSON array that is all of them.");
+    }
     if flags.list().is_empty() {
         let kind = if command == "call" { "tool" } else { "prompt" };
         more = format!("The {kind} declares no arguments. Options of `mcp-bindgen {command}` can stand here too.");

@@ -85,7 +85,7 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
     match entry.status {
         Status::Missing => all.push(said(ERROR, Place::Snapshot, format!("{server} has no snapshot"), run_sync)),
         Status::OutOfDate if entry.changes.is_empty() => {
-            let title = format!("{server} is not what its snapshot says");
+            let title = format!("the snapshot of {server} is not as `sync` writes it");
             all.push(said(ERROR, Place::Snapshot, title, run_sync));
         }
         _ => {}

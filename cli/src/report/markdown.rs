@@ -77,7 +77,9 @@ fn table(entries: &[Entry]) -> String {
             None => String::new(),
         };
         let since = if is_compared { format!(" {since} |") } else { String::new() };
-        let (name, said) = (entry.status.name().replace('-', " "), classes(&entry.changes));
+        let is_faulty = entry.status.is_good() && !entry.faults.is_empty();
+        let name = if is_faulty { "with faults".to_owned() } else { entry.status.name().replace('-', " ") };
+        let said = classes(&entry.changes);
         let _ = writeln!(text, "| {} | {name} | {said} |{since}", code(&entry.server));
     }
     if let Some(more) = entries.len().checked_sub(MOST_ROWS).filter(|more| *more > 0) {

@@ -9,6 +9,28 @@ use std::fs;
 use common::{Project, fixture_server};
 
 #[test]
+fn an_option_that_cannot_be_is_named_and_no_line_of_a_file_that_was_never_written() {
+    let project = Project::empty();
+    project.write("mcp.toml", "[servers.a]\ncommand = \"x\"\n");
+    for (words, said) in [
+        (
+            ["--url", "127.0.0.1:9/mcp"],
+            "error: `--url` is not an http or https address\n  = help: begin it with `https://`\n",
+        ),
+        (["--npm", " "], "error: `--npm` is empty\n"),
+        (["--command", ""], "error: `--command` is empty\n"),
+    ] {
+        let run = project.run(&[&["add", "z", "--no-sync"][..], &words].concat()).exits_with(2);
+        assert_eq!(run.stderr, said);
+    }
+    assert_eq!(project.read("mcp.toml"), "[servers.a]\ncommand = \"x\"\n");
+    // A line that is there is named.
+    project.write("mcp.toml", "[servers.a]\nurl = \"x\"\n");
+    let run = project.run(&["add", "z", "--npm", "x", "--no-sync"]).exits_with(1);
+    run.says("error: `url` of server `a` is not an http or https address\n --> mcp.toml:2:7\n");
+}
+
+#[test]
 fn an_empty_folder_becomes_a_project() {
     let project = Project::empty();
     let library = concat!(env!("CARGO_MANIFEST_DIR"), "/..");

@@ -70,6 +70,7 @@ fn flags_are_typed_by_the_schema() {
             json!({"labels": [], "by": {"name": "x"}, "env": {"A.B": "1"}}),
         ),
         (&["--args", r#"{"text":"a","by":{"name":"b"}}"#, "--text", "c"], json!({"text": "c", "by": {"name": "b"}})),
+        (&["--labels", r#"["a b","c"]"#], json!({"labels": ["a b", "c"]})),
         (&[], json!({})),
     ] {
         sends(&project, words, &expected);
@@ -185,7 +186,7 @@ fn help_of_a_tool_needs_no_server_and_fits_the_terminal() {
           --arg format=<STRING>\n          [possible values: a, b]\n  \
           --by <JSON>\n  \
           --by.id <INTEGER>\n\n\
-        Every flag can be `--NAME:=JSON` as\nwell, and a value `@FILE` where it is\ntext. `--args JSON` gives all arguments\nat once. Options of `mcp-bindgen call`\ncan stand here too.\n";
+        Every flag can be `--NAME:=JSON` as\nwell, and a value `@FILE` where it is\ntext. `--args JSON` gives all arguments\nat once. Options of `mcp-bindgen call`\ncan stand here too. A flag with `...`\ngives one element each time, or one JSON\narray that is all of them.\n";
     for words in [&["--help"][..], &["-h"], &["--owner", "x", "--no-such", "--help"], &["--draft", "-h"]] {
         assert_eq!(help(words), expected, "{words:?}");
     }

@@ -6,7 +6,7 @@ use crate::common;
 
 use std::process::Command;
 
-use common::Project;
+use common::{Project, fixture_server};
 use serde_json::{Value, json};
 
 const FIXTURE: &str = "[servers.fixture]\ncommand = \"SERVER\"\n";
@@ -68,6 +68,48 @@ fn without_a_server_a_check_says_what_can_be_said() {
     project.write("mcp.toml", "[servers.fixture]\ncommand = \"x\"\ntools = [\"nothing_*\"]\n");
     let faults = project.run(&["check", "--offline", "--format", "json"]).exits_with(1).json();
     assert!(faults[0]["faults"][0].as_str().unwrap().contains("nothing_*"), "{faults}");
+}
+
+#[test]
+fn a_pattern_without_a_tool_is_told_once_at_its_line_of_the_configuration() {
+    let project = Project::new(FIXTURE);
+    project.run(&["sync"]).exits_with(0);
+    let config = "[servers.fixture]\ncommand = \"SERVER\"\ntools = [\n  \"add\",\n  \"nothing_*\",\n]\nexclude = [\"lst\"]\n\n\
+                  [servers.other]\ncommand = \"./x\"\nenv = { TOKEN = \"ghp_0123456789abcdefghijABCDEFGHIJ012345\" }\n";
+    project.write("mcp.toml", &config.replace("SERVER", fixture_server().to_str().unwrap()));
+    let tools = "server `fixture` has no tool that `nothing_*` in `tools` matches\n --> mcp.toml:5:3\n";
+    let exclude = "server `fixture` has no tool that `lst` in `exclude` matches\n --> mcp.toml:7:12\n";
+    for words in [&["check", "--offline", "fixture"][..], &["check", "fixture"]] {
+        let run = project.run(words).exits_with(1).says(tools).says(exclude).says("1 server checked: 1 with faults");
+        assert_eq!(run.stderr.matches("nothing_*").count(), 1, "{}", run.stderr);
+        assert!(!run.stderr.contains("Valid"), "{}", run.stderr);
+        assert!(!run.stderr.contains("other"), "only what was asked for: {}", run.stderr);
+    }
+    project.run(&["check", "--offline"]).says("`TOKEN` of server `other` looks like a secret");
+    let lines = project.run(&["check", "--offline", "fixture", "--format", "github"]).exits_with(1).stdout;
+    let begins: Vec<&str> =
+        lines.lines().filter_map(|line| line.split_once("::server").map(|(begin, _)| begin)).collect();
+    assert_eq!(
+        begins,
+        [
+            "::error file=mcp.toml,line=5,title=fixture does not build",
+            "::error file=mcp.toml,line=7,title=fixture does not build",
+        ]
+    );
+    project.run(&["sync", "fixture"]).exits_with(1).says(&format!("does not fit: {tools}"));
+    project.run(&["list", "fixture"]).exits_with(1).says(tools);
+}
+
+/// Offline nobody knows what a server says.
+#[test]
+fn an_offline_check_annotates_a_snapshot_that_is_written_otherwise_as_that() {
+    let project = Project::new(FIXTURE);
+    project.write("mcp/fixture.json", "{\"tools\": []}");
+    let run = project.run(&["check", "--offline", "--format", "github"]).exits_with(4);
+    assert_eq!(
+        run.stdout,
+        "::error file=mcp/fixture.json,title=the snapshot of fixture is not as `sync` writes it::run `mcp-bindgen sync fixture`\n"
+    );
 }
 
 #[test]

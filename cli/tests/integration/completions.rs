@@ -21,7 +21,7 @@ fn project() -> Project {
         "type": "object",
         "properties": {
             "owner": { "type": "string", "description": "Who \u{1b}[31m\nhas it" },
-            "state": { "enum": ["open", "closed", "$(reboot)"] },
+            "state": { "enum": ["open", "closed", "$(reboot)", "New York", "it's"] },
             "draft": { "type": "boolean" },
             "format": { "type": "string" },
             "$(touch hacked)": { "type": "string" }
@@ -55,7 +55,7 @@ fn complete(project: &Project, words: &[&str]) -> Vec<String> {
 #[test]
 fn each_place_is_completed() {
     let project = project();
-    let cases: [(&[&str], &[&str]); 22] = [
+    let cases: [(&[&str], &[&str]); 26] = [
         (&["comp"], &["completions"]),
         (&["call", "gi"], &["github", "gitlab"]),
         (&["list", "gith"], &["github"]),
@@ -65,7 +65,11 @@ fn each_place_is_completed() {
         (&["call", "--timeout", "5s", "github", "g"], &["get_me"]),
         (&["call", "github", "list_issues", "--ow"], &["--owner"]),
         (&["call", "github", "list_issues", "--owner", "x", "--no-d"], &["--no-draft"]),
-        (&["call", "github", "list_issues", "--state", ""], &["open", "closed"]),
+        (&["call", "github", "list_issues", "--state", ""], &["open", "closed", "New York"]),
+        (&["call", "github", "list_issues", "--state", "New\\ Y"], &["New York"]),
+        (&["call", "github", "list_issues", "--state", "'New Y"], &["New York"]),
+        (&["call", "github", "list_issues", "--state", "=", "New\\ Y"], &["New York"]),
+        (&["call", "github", "list_issues", "--state", "New\\ York", "--ow"], &["--owner"]),
         (&["call", "github", "list_issues", "--state=c"], &["--state=closed"]),
         // As bash breaks words.
         (&["call", "github", "list_issues", "--state", "=", "c"], &["closed"]),
@@ -104,6 +108,26 @@ fn descriptions_command_no_terminal() {
         command.env("COMPLETE", shell).env("_CLAP_COMPLETE_INDEX", "4").env("_CLAP_IFS", "\n");
         let run = Run::of(&command.output().unwrap()).exits_with(0);
         assert!(run.stdout.contains("--owner") && !run.stdout.contains('\u{1b}'), "{shell}: {:?}", run.stdout);
+    }
+}
+
+/// Fish, zsh and elvish quote what they complete themselves, PowerShell does not.
+#[test]
+fn values_with_spaces_are_quoted_as_each_shell_needs_it() {
+    let project = project();
+    for (shell, begun, completed) in [
+        ("fish", "New\\ Y", "New York"),
+        ("zsh", "New\\ Y", "New York"),
+        ("zsh", "\"New Y", "New York"),
+        ("elvish", "New Y", "New York"),
+        ("powershell", "New", "'New York'"),
+        ("powershell", "op", "open"),
+    ] {
+        let mut command = project.command();
+        command.args(["--", "mcp-bindgen", "call", "github", "list_issues", "--state", begun]);
+        command.env("COMPLETE", shell).env("_CLAP_COMPLETE_INDEX", "5").env("_CLAP_IFS", "\n");
+        let run = Run::of(&command.output().unwrap()).exits_with(0);
+        assert_eq!(run.stdout.trim_end(), completed, "{shell}: {begun}");
     }
 }
 

@@ -78,3 +78,30 @@ fn what_is_asked_for_is_done_or_refused() {
     project.run(&["init", "--path", library]).exits_with(0).says("Kept the dependency `mcp`");
     assert_eq!(project.read("Cargo.toml"), renamed);
 }
+
+/// A cargo that cannot add anything, at the first try or at the second.
+#[test]
+#[cfg(unix)]
+fn a_library_that_no_registry_has_is_taken_by_path_and_nothing_is_half_written() {
+    use std::os::unix::fs::PermissionsExt;
+
+    for says in ["exit 101", "case \"$*\" in *--dry-run*) exit 0;; *) exit 101;; esac"] {
+        let project = Project::empty();
+        let manifest = "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n";
+        project.write("app/Cargo.toml", manifest);
+        let said = "error: the crate `mcp-bindgen` could not be found in registry index.";
+        project.write("cargo", &format!("#!/bin/sh\necho '{said}' >&2\n{says}\n"));
+        fs::set_permissions(project.path("cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+        let mut command = project.command();
+        command.current_dir(project.path("app")).env("CARGO", project.path("cargo")).arg("init");
+        let run = Run::of(&command.output().unwrap()).exits_with(1);
+        let run = run.says(said).says("= help: where no registry has it, `--path PATH` takes it from a folder");
+        run.says("= note: nothing was written\n");
+        let names: Vec<_> =
+            fs::read_dir(project.path("app")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["Cargo.toml"], "{names:?}");
+        assert_eq!(project.read("app/Cargo.toml"), manifest);
+    }
+    let help = Project::empty().run(&["init", "--help"]).exits_with(0).stdout;
+    assert!(help.contains("--path <PATH>") && help.contains("such as a clone of its repository"), "{help}");
+}

@@ -46,7 +46,7 @@ fn a_tool_that_only_reads_is_called_and_typed() {
         .says("     Learned github/list_issues -> GithubListIssuesOutput from 1 result\n");
     let run = run.says("       Wrote mcp/github.overrides.json\n");
     assert!(run.stdout.contains("pub Vec<GithubListIssuesOutputValueItem>,"), "{}", run.stdout);
-    assert!(run.stdout.contains("    pub number: i64,\n"), "{}", run.stdout);
+    assert!(run.stdout.contains("    pub number: Option<i64>,\n"), "{}", run.stdout);
     assert!(!run.stdout.contains("Params") && !run.stdout.contains("impl"), "{}", run.stdout);
     let said = overrides(&project);
     assert_eq!(said["tools"]["list_issues"]["learnedFrom"], 1);
@@ -61,8 +61,36 @@ fn a_tool_that_only_reads_is_called_and_typed() {
     let run = project.run(&[&learn[..], &["--args", ARGUMENTS]].concat()).exits_with(0);
     run.says("from 2 more results, 3 in all\n");
     let again = overrides(&project);
-    assert_eq!(again["tools"]["list_issues"]["outputSchema"], said["tools"]["list_issues"]["outputSchema"]);
+    let few = said["tools"]["list_issues"]["outputSchema"].to_string();
+    assert_eq!(again["tools"]["list_issues"]["outputSchema"].to_string(), few.replace("x-in-every-result", "required"));
     assert_eq!(again["tools"]["list_issues"]["learnedFrom"], 3);
+    project.run(&["check", "--offline"]).exits_with(0);
+}
+
+/// A tool that answers with the variables of one machine has others on the next.
+#[test]
+fn fewer_than_three_results_require_nothing_unless_asked() {
+    let project = github();
+    project.write("value.json", r#"{ "HOME": "/root", "LANG": "C" }"#);
+    project.write("other.json", r#"{ "HOME": "/home/ada" }"#);
+    let learn = |more: &[&str]| {
+        let words = ["learn", "github", "list_issues", "--from-file", "value.json"];
+        project.run(&[&words[..], more].concat()).exits_with(0)
+    };
+    let required =
+        |run: common::Run| (run.json()["outputSchema"]["required"].clone(), run.json()["learnedFrom"].clone());
+    let first = learn(&[]).says("from 1 result\n").says(
+        "below 3 results every field is optional: learn from more, or require what all of them have with `--required`\n",
+    );
+    assert!(first.stdout.contains("    pub home: Option<String>,\n"), "{}", first.stdout);
+    assert_eq!(required(learn(&["--format", "json"])), (Value::Null, json!(2)));
+    // What was learned before counts, and none of it is forgotten.
+    assert_eq!(required(learn(&["--from-file", "other.json", "--format", "json"])), (json!(["HOME"]), json!(4)));
+    let run = learn(&["--dry-run"]);
+    assert!(run.stdout.contains("    pub home: String,\n    ///") && !run.stderr.contains("optional"), "{run:?}");
+
+    fs::remove_file(project.path(OVERRIDES)).unwrap();
+    assert_eq!(required(learn(&["--required", "--format", "json"])), (json!(["HOME", "LANG"]), json!(1)));
     project.run(&["check", "--offline"]).exits_with(0);
 }
 

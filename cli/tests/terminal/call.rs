@@ -69,10 +69,12 @@ fn each_argument_is_asked_for_until_the_answer_fits() {
     let tool = json!({"name": "t", "inputSchema": {"type": "object", "properties": {
         "owner": {"type": "string", "description": "Whose.\u{1b}[31m"}, "count": {"type": "integer"}, "given": {"type": "string"},
         "labels": {"type": "array", "items": {"type": "string"}}, "draft": {"type": "boolean"}, "format": {"enum": ["a", "b"]},
-        "left": {"type": ["string", "null"]}, "none": {"type": "string"}}, "required": ["owner"]}});
+        "left": {"type": ["string", "null"]}, "none": {"type": "string"},
+        "edits": {"type": "array", "items": {"type": "object"}}, "ids": {"type": "array", "items": {"type": "integer"}}},
+        "required": ["owner"]}});
     project.write("mcp/s.json", &json!({ "tools": [tool] }).to_string());
     let words = ["call", "s", "t", "--given", "x", "-i", "--dry-run"];
-    let answers = "\nrust lang\nmany\n5\none\n--two\n\ntrue\nc\na\n:=null\n\n";
+    let answers = "\nrust lang\nmany\n5\none\n--two\n\ntrue\nc\na\n:=null\n\n[{\"old\":1},{}]\n1\n[2]\n3\n\n";
     let (shown, exit) = at_terminal(&project, &words, "owner (<STRING>, required):", answers);
     assert_eq!(exit, Some(0), "{shown}");
     for said in [
@@ -81,13 +83,16 @@ fn each_argument_is_asked_for_until_the_answer_fits() {
         "draft (true|false): ",
         "  `c` is no value of `--arg format`, which takes one of `a`, `b`\n",
         "  Whose.\\u{1b}[31m\n",
+        "  `[2]` is no value of `--ids`, which takes an integer\n",
+        "a JSON array as the first answer is the whole of it.\n",
     ] {
         assert!(shown.contains(said), "{said}\n{shown}");
     }
     assert!(!shown.contains("given ("), "what is given is not asked for: {shown}");
     let request = &shown[shown.find("{\n").expect("the request")..];
     let request: Value = serde_json::from_str(request).unwrap();
-    let expected = json!({"given": "x", "owner": "rust lang", "count": 5, "labels": ["one", "--two"], "draft": true, "format": "a", "left": null});
+    let expected = json!({"given": "x", "owner": "rust lang", "count": 5, "labels": ["one", "--two"], "draft": true, "format": "a", "left": null,
+        "edits": [{"old": 1}, {}], "ids": [1, 3]});
     assert_eq!(request["params"]["arguments"], expected);
     project.run(&words).exits_with(2).says("`-i` asks at a terminal, and there is none");
 }

@@ -10,6 +10,8 @@ mod colours;
 #[path = "../common/mod.rs"]
 mod common;
 #[cfg(target_os = "linux")]
+mod completion;
+#[cfg(target_os = "linux")]
 mod ending;
 mod pipes;
 mod screen;

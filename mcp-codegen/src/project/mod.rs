@@ -257,9 +257,8 @@ impl Source {
         let Some(idle) = self.options.idle_patterns(&self.snapshot).into_iter().next() else {
             return self.check_rules(project);
         };
-        let place = format!("in `{}` of server `{}` in the configuration: ", idle.key, self.options.server);
-        let error = self.idle(&idle);
-        Err(FileError { message: format!("{place}{}", error.message), ..error })
+        let message = format!("in `{}` of server `{}` in the configuration: {idle}", idle.key, self.options.server);
+        Err(shown_from(&project.manifest_dir, idle.error(message, &self.shown)))
     }
 
     /// The rules of the configuration that cannot hold.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::node::{Entry, Kind, Node, SourceText};
 use super::warning::ConfigWarning;
 use crate::secrets::quoted;
-use crate::{Drift, FileError, Live, Pin, Prefix, Types, UnknownKeys, duration, nearest};
+use crate::{ConfigPlace, Drift, FileError, Live, PatternPlaces, Pin, Prefix, Types, UnknownKeys, duration, nearest};
 
 /// Reads one file; collects what is worth a warning.
 pub(super) struct Reader<'a> {
@@ -24,6 +24,11 @@ impl<'a> Reader<'a> {
 
     pub(super) fn error(&self, at: usize, message: impl Into<String>) -> FileError {
         self.source.error(at, message)
+    }
+
+    pub(super) fn place(&self, at: usize) -> ConfigPlace {
+        let FileError { path, position, .. } = self.error(at, "");
+        ConfigPlace { path, position }
     }
 
     pub(super) fn warn(&mut self, server: &str, error: FileError) {
@@ -71,6 +76,22 @@ impl<'a> Reader<'a> {
             }
             _ => Err(self.wrong_type(node, what, "an array of strings")),
         }
+    }
+
+    /// As [`texts`](Self::texts), of a key whose elements are found to be wrong only beside a snapshot.
+    pub(super) fn patterns(
+        &self,
+        node: &Node,
+        what: &str,
+        key: &'static str,
+        places: &mut PatternPlaces,
+    ) -> Result<Vec<String>, FileError> {
+        let patterns = self.texts(node, what)?;
+        let nodes: &[Node] = if let Kind::List(nodes) = &node.kind { nodes } else { &[] };
+        for (pattern, node) in patterns.iter().zip(nodes) {
+            places.add(key, pattern, self.place(node.at));
+        }
+        Ok(patterns)
     }
 
     pub(super) fn text_map(&self, node: &Node, what: &str) -> Result<BTreeMap<String, String>, FileError> {

@@ -4,7 +4,7 @@ use super::node::{Entry, Kind, Node};
 use super::read::Reader;
 use crate::FileError;
 use crate::secrets::quoted;
-use crate::server::{ConfigPlace, RustConfig, RustRule};
+use crate::server::{RustConfig, RustRule};
 
 pub(super) const KEYS: [&str; 4] = ["derive", "rename", "extern", "shared"];
 
@@ -27,19 +27,14 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<RustC
 fn list(reader: &Reader<'_>, node: &Node, what: &str) -> Result<Vec<RustRule>, FileError> {
     let values = reader.texts(node, what)?;
     let nodes: &[Node] = if let Kind::List(nodes) = &node.kind { nodes } else { &[] };
-    let rule = |(value, node): (String, &Node)| RustRule { key: String::new(), value, place: place(reader, node.at) };
+    let rule = |(value, node): (String, &Node)| RustRule { key: String::new(), value, place: reader.place(node.at) };
     Ok(values.into_iter().zip(nodes).map(rule).collect())
 }
 
 fn table(reader: &Reader<'_>, entry: &Entry, what: &str) -> Result<Vec<RustRule>, FileError> {
     let read = |member: &Entry| {
         let value = reader.text(&member.value, &format!("`{}` in {what}", quoted(&member.key)))?;
-        Ok(RustRule { key: member.key.clone(), value, place: place(reader, member.at) })
+        Ok(RustRule { key: member.key.clone(), value, place: reader.place(member.at) })
     };
     reader.table(&entry.value, what)?.iter().map(read).collect()
-}
-
-fn place(reader: &Reader<'_>, at: usize) -> ConfigPlace {
-    let FileError { path, position, .. } = reader.error(at, "");
-    ConfigPlace { path, position }
 }

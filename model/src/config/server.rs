@@ -110,10 +110,12 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
         server.inherit_env = table.read("inherit_env", |node, what| reader.texts(node, what))?.unwrap_or_default();
     }
     server.transport = transport;
-    server.tools = table.read("tools", |node, what| reader.texts(node, what))?;
-    server.exclude = table.read("exclude", |node, what| reader.texts(node, what))?.unwrap_or_default();
-    server.approve = table.read("approve", |node, what| reader.texts(node, what))?.unwrap_or_default();
-    server.remote_use = table.read("remote_use", |node, what| reader.texts(node, what))?.unwrap_or_default();
+    let places = &mut server.pattern_places;
+    let mut patterns = |key| table.read(key, |node, what| reader.patterns(node, what, key, places));
+    server.tools = patterns("tools")?;
+    server.exclude = patterns("exclude")?.unwrap_or_default();
+    server.approve = patterns("approve")?.unwrap_or_default();
+    server.remote_use = patterns("remote_use")?.unwrap_or_default();
     server.prefix = table.read("prefix", |node, what| reader.prefix(node, what))?.unwrap_or_default();
     server.types = table.read("types", |node, what| reader.types(node, what))?.unwrap_or_default();
     server.unknown = table.read("unknown", |node, what| reader.unknown(node, what))?.unwrap_or_default();

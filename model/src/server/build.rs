@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Drift, Isolation, Pin, Prefix, RustConfig, ServerConfig, Transport, Types, UnknownKeys};
+use super::{Drift, Isolation, PatternPlaces, Pin, Prefix, RustConfig, ServerConfig, Transport, Types, UnknownKeys};
 
 impl ServerConfig {
     fn new(name: impl Into<String>, transport: Transport) -> Self {
@@ -28,6 +28,7 @@ impl ServerConfig {
             isolation: None,
             hosted: false,
             folder: None,
+            pattern_places: PatternPlaces::default(),
             as_written: None,
         }
     }

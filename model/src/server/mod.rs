@@ -4,6 +4,7 @@ mod build;
 mod isolation;
 pub(crate) mod json;
 mod paths;
+mod patterns;
 mod rust;
 mod show;
 mod values;
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use self::isolation::Isolation;
+pub use self::patterns::PatternPlaces;
 pub use self::rust::{ConfigPlace, RustConfig, RustRule, UnknownKeys};
 use crate::matching::matches_glob;
 
@@ -227,6 +229,8 @@ pub struct ServerConfig {
     /// The folder that a relative `command`, `cwd` and folders of `isolation` are relative to: that of the file which
     /// names the server.
     pub folder: Option<PathBuf>,
+    /// Where the patterns above stand in the configuration.
+    pub pattern_places: PatternPlaces,
     /// What was there before the placeholders were replaced: all that may be shown of it afterwards.
     as_written: Option<Box<ServerConfig>>,
 }
@@ -264,6 +268,7 @@ impl ServerConfig {
     #[must_use]
     pub fn with_demands_of(mut self, other: &Self) -> Self {
         self.tools = self.tools.or_else(|| other.tools.clone());
+        self.pattern_places.extend(&other.pattern_places);
         self.drift = self.drift.or(other.drift);
         self.pin = self.pin.or(other.pin);
         if matches!(self.transport, Transport::Stdio { .. }) && self.isolation.is_none() {

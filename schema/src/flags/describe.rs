@@ -190,8 +190,7 @@ impl Flags {
 
 /// What a value is called.
 fn word(view: &View<'_>) -> String {
-    let is_anything = view.text && view.number && view.boolean && view.is_array() && view.is_object();
-    if is_anything {
+    if view.is_anything() {
         return "VALUE".to_owned();
     }
     let mut words = Vec::new();

@@ -12,7 +12,8 @@
 //!   refused. Where several kinds may stand, a word that is exactly the JSON spelling of one that is no string is that,
 //!   and every other word a string; `null` is a string wherever one may stand.
 //! - `--NAME` and `--no-NAME` are `true` and `false`, and take no word.
-//! - Arrays repeat: each `--NAME VALUE` is one element. All else is given once.
+//! - Arrays repeat: each `--NAME VALUE` is one element. A JSON array, given once, is the whole array where each of its elements
+//!   fits, unless the schema declares elements that are arrays and it fits one of them. All else is given once.
 //! - For strings, `@FILE` reads a file, `@-` the standard input, and `@@x` is `@x`.
 //! - `--args JSON`, `--args @FILE` or `--args -` is the base, in which flags override single places.
 //! - `--arg NAME=VALUE` and `--arg NAME:=JSON` take every name, also those of the program's own options, which win; a name that

@@ -9,7 +9,7 @@ use super::Flags;
 use super::fault::{FlagFault, FlagFaultKind};
 use super::kebab::kebab;
 use super::names::{Found, Meaning};
-use super::typed::{Unfit, exact, expected, typed};
+use super::typed::{Unfit, exact, expected, typed, whole_array};
 use super::view::{Place, View};
 use super::words::{Given, Word, name_and_value, quoted_name};
 use crate::shape::Slot;
@@ -42,12 +42,15 @@ impl Flags {
             read,
             arguments: Map::new(),
             written: HashMap::new(),
+            several: HashSet::new(),
             attempted: HashSet::new(),
             faults: Vec::new(),
             stdin_is_read: false,
             has_base: false,
         };
         let words = self.words(words);
+        let mut once = HashSet::new();
+        parser.several = self.paths(&words).filter(|path| !once.insert(path.clone())).collect();
         for word in &words {
             if let Word::Args(given) = word {
                 parser.base(*given);
@@ -80,6 +83,8 @@ struct Parser<'p> {
     read: &'p mut dyn FnMut(FileRef<'_>) -> Result<String, String>,
     arguments: Map<String, Value>,
     written: HashMap<Vec<String>, Written>,
+    /// Places that more than one word is for.
+    several: HashSet<Vec<String>>,
     /// Places that somebody meant to give a value, whether that was one or not.
     attempted: HashSet<Vec<String>>,
     faults: Vec<FlagFault>,
@@ -201,17 +206,21 @@ impl Parser<'_> {
                 }
             }
             Given::Text(text) if view.repeats() => {
+                let is_only = !self.several.contains(&found.path);
+                if let Some(array) = whole_array(&view, shapes, text).filter(|_| is_only) {
+                    return self.assign(flag, found, array, false);
+                }
                 let index = match self.written.get(&found.path) {
                     Some(Written::Elements(count)) => *count,
                     _ => 0,
                 };
                 let item = view.item(index);
-                if let Some(value) = self.value(flag, &item.view(shapes), text) {
+                if let Some(value) = self.value(flag, &item.view(shapes), text, true) {
                     self.assign(flag, found, value, true);
                 }
             }
             Given::Text(text) => {
-                if let Some(value) = self.value(flag, &view, text) {
+                if let Some(value) = self.value(flag, &view, text, false) {
                     self.assign(flag, found, value, false);
                 }
             }
@@ -234,7 +243,7 @@ impl Parser<'_> {
     }
 
     /// A word, typed by its place; `@` reads a file where a string may stand.
-    fn value(&mut self, flag: &str, view: &View<'_>, text: &str) -> Option<Value> {
+    fn value(&mut self, flag: &str, view: &View<'_>, text: &str, is_element: bool) -> Option<Value> {
         if view.text
             && let Some(name) = text.strip_prefix('@')
         {
@@ -247,8 +256,15 @@ impl Parser<'_> {
             Ok(value) => Some(value),
             Err(Unfit { expected, help }) => {
                 let message = format!("`{}` is no value of `{flag}`, which takes {expected}", shortened(text));
-                let is_file = text.starts_with('@') && (view.is_array() || view.is_object());
-                let help = if is_file { Some(format!("`{flag}:={text}` reads JSON from a file")) } else { help };
+                let is_file = text.starts_with('@') && (is_element || view.is_array() || view.is_object());
+                let help = if is_file {
+                    Some(format!("`{flag}:={text}` reads JSON from a file"))
+                } else if is_element && text.starts_with('[') {
+                    let rule = "a JSON array is the whole array where it is given once and each element fits";
+                    help.or_else(|| Some(rule.to_owned()))
+                } else {
+                    help
+                };
                 self.fault(FlagFaultKind::Value, flag, message, help);
                 None
             }

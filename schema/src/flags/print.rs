@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Flags;
 use super::names::Meaning;
-use super::typed::typed;
+use super::typed::{typed, whole_array};
 use super::view::{Place, View};
 use super::words::{Given, name_and_value};
 
@@ -145,11 +145,12 @@ impl Flags {
         }
         match value {
             Value::Array(items) if view.repeats() => {
-                let mut words = Vec::new();
-                for (index, item) in items.iter().enumerate() {
-                    words.extend(name.with(&text_of(&view.item(index).view(&self.shapes), item)?));
-                }
-                (!words.is_empty()).then_some(words)
+                let text = |(index, item)| text_of(&view.item(index).view(&self.shapes), item);
+                let texts: Vec<String> = items.iter().enumerate().map(text).collect::<Option<_>>()?;
+                // One that would be read as the whole array is not an element.
+                let is_whole = matches!(texts.as_slice(), [only] if whole_array(&view, &self.shapes, only).is_some());
+                let words: Vec<String> = texts.iter().flat_map(|text| name.with(text)).collect();
+                (!words.is_empty() && !is_whole).then_some(words)
             }
             _ if view.repeats() => None,
             // Shown for what it is.

@@ -4,6 +4,7 @@ use mcp_model::nearest;
 use serde_json::{Number, Value};
 
 use super::view::View;
+use crate::shape::Shapes;
 
 /// Shown of a list of values, at most.
 const MOST_VALUES: usize = 12;
@@ -44,6 +45,30 @@ pub(super) fn typed(view: &View<'_>, text: &str) -> Result<Value, Unfit> {
         nearest(text, texts).first().map(|near| format!("did you mean `{near}`?"))
     };
     Err(Unfit { expected: expected(view), help: help.or_else(near) })
+}
+
+/// The whole array that a word is, where arrays are all that a place takes: a JSON array whose elements each fit. One that is
+/// itself an element, as a row of a matrix is, is none; a schema of elements that allows everything declares no such element.
+pub(super) fn whole_array(view: &View<'_>, shapes: &Shapes, text: &str) -> Option<Value> {
+    if !text.starts_with('[') || !is_spelled_exactly(text) {
+        return None;
+    }
+    let array = exact(text).ok().filter(Value::is_array)?;
+    let element = view.item(0).view(shapes);
+    let is_element = !element.is_anything() && may_be(&element, shapes, &array);
+    (!is_element && may_be(view, shapes, &array)).then_some(array)
+}
+
+/// Whether a value may stand here, by its kind; of arrays also each element.
+fn may_be(view: &View<'_>, shapes: &Shapes, value: &Value) -> bool {
+    match value {
+        Value::Null => view.null,
+        Value::String(text) => view.takes_text(text),
+        Value::Array(items) if view.is_array() => {
+            items.iter().enumerate().all(|(index, item)| may_be(&view.item(index).view(shapes), shapes, item))
+        }
+        value => fits(view, value, false),
+    }
 }
 
 /// Whether a value that is no string may stand here, by its kind.

@@ -148,7 +148,12 @@ impl<'s> View<'s> {
         self.boolean || self.integer || self.number || self.text || !self.literals.is_empty()
     }
 
-    /// Whether arrays are all that may stand here, `null` aside: then each word is one element.
+    /// Whether every kind of value may stand here, as where a schema says nothing.
+    pub(super) fn is_anything(&self) -> bool {
+        self.text && self.number && self.boolean && self.is_array() && self.is_object()
+    }
+
+    /// Whether arrays are all that may stand here, `null` aside: then each word is one element, or one is the whole array.
     pub(super) fn repeats(&self) -> bool {
         self.is_array() && !self.is_object() && !self.is_scalar()
     }

@@ -2,6 +2,7 @@
 
 use super::Flags;
 use super::names::Meaning;
+use super::typed::whole_array;
 
 /// An option of the program itself, which a tool cannot take.
 ///
@@ -156,19 +157,46 @@ impl Flags {
     /// The properties that words give a value, by the keys that lead to them; not what `--args` holds.
     #[must_use]
     pub fn given(&self, words: &[String]) -> Vec<Vec<String>> {
-        let meaning = |word| match word {
-            Word::Flag { meaning, .. } => Some(meaning),
-            Word::Arg(Given::Text(text)) => Some(match quoted_name(text) {
-                Some((name, _)) => self.argument(&name, true),
-                None => self.argument(name_and_value(text).0, false),
-            }),
-            _ => None,
-        };
-        let path = |meaning| match meaning {
+        self.paths(&self.words(words)).collect()
+    }
+
+    pub(super) fn paths<'w>(&self, words: &'w [Word<'w>]) -> impl Iterator<Item = Vec<String>> {
+        let meaning = |(meaning, _)| match meaning {
             Meaning::Property(found) | Meaning::Negated(found) => Some(found.path),
             Meaning::Ambiguous(_) | Meaning::Unknown => None,
         };
-        self.words(words).into_iter().filter_map(meaning).filter_map(path).collect()
+        words.iter().filter_map(|word| self.given_by(word)).filter_map(meaning)
+    }
+
+    /// Whether a word, given alone, is a whole array, or JSON: then no further one can add an element.
+    #[must_use]
+    pub fn is_whole(&self, word: &str) -> bool {
+        let words = [word.to_owned()];
+        self.words(&words).iter().filter_map(|word| self.given_by(word)).any(|(meaning, given)| {
+            match (meaning, given) {
+                (_, Given::Json(_)) => true,
+                (Meaning::Property(found), Given::Text(text)) => {
+                    let view = found.place.view(&self.shapes);
+                    view.repeats() && whole_array(&view, &self.shapes, text).is_some()
+                }
+                _ => false,
+            }
+        })
+    }
+
+    /// Which property a word gives a value, and the value.
+    fn given_by<'w>(&self, word: &Word<'w>) -> Option<(Meaning, Given<'w>)> {
+        match word {
+            Word::Flag { meaning, given, .. } => Some((meaning.clone(), *given)),
+            Word::Arg(Given::Text(text)) => Some(match quoted_name(text) {
+                Some((name, rest)) => (self.argument(&name, true), name_and_value(rest).1),
+                None => {
+                    let (name, given) = name_and_value(text);
+                    (self.argument(name, false), given)
+                }
+            }),
+            _ => None,
+        }
     }
 
     /// The flag or the stray word at a position, and how many words it takes.

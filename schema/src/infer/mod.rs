@@ -20,6 +20,8 @@
 //! ones beyond 2^53), and so is what nests deeper than 24 levels, or less deep where the schema would have more than 2,000
 //! places.
 //!
+//! [`schema_of_few`](Sample::schema_of_few) requires nothing yet: `x-in-every-result` has what would be required.
+//!
 //! No value that was seen is in the schema, keys alone are.
 //!
 //! ```

@@ -8,14 +8,41 @@ use super::sample::{DEEPEST, Field, Object, Sample};
 const MOST_PLACES: usize = 2_000;
 /// Says of a place that nothing is known of it, and why.
 pub(super) const ONLY_NULL: &str = "`null` in every result so far";
+const REQUIRED: &str = "required";
+/// Has what every object so far had, where that is too few to require it.
+pub(super) const IN_EVERY_RESULT: &str = "x-in-every-result";
 
 impl Sample {
     /// The JSON Schema of what was seen. The keys of its objects are sorted, so that the order of results makes no
     /// difference; it has no value of any result.
     #[must_use]
     pub fn schema(&self) -> Value {
+        self.print(REQUIRED)
+    }
+
+    /// The same schema without `required`: too few results were seen to promise that the next one has all that they had. What
+    /// every one had stands in `x-in-every-result`, so that nothing is lost when more is learned.
+    ///
+    /// ```
+    /// use mcp_schema::infer::Sample;
+    /// use serde_json::json;
+    ///
+    /// let seen = Sample::of(&json!({ "HOME": "/root" }));
+    /// assert_eq!(seen.schema_of_few(), json!({
+    ///     "type": "object",
+    ///     "properties": { "HOME": { "type": "string" } },
+    ///     "x-in-every-result": ["HOME"],
+    /// }));
+    /// ```
+    #[must_use]
+    pub fn schema_of_few(&self) -> Value {
+        self.print(IN_EVERY_RESULT)
+    }
+
+    /// `always` is the keyword for what every object had.
+    fn print(&self, always: &str) -> Value {
         let fits = |levels: &usize| self.places(*levels) <= MOST_PLACES;
-        self.to_json((0..=DEEPEST).rev().find(fits).unwrap_or_default())
+        self.to_json(always, (0..=DEEPEST).rev().find(fits).unwrap_or_default())
     }
 
     /// How many schemas there are down to some level.
@@ -30,7 +57,7 @@ impl Sample {
         1 + items + values
     }
 
-    fn to_json(&self, levels: usize) -> Value {
+    fn to_json(&self, always: &str, levels: usize) -> Value {
         if self.anything || self.is_empty() {
             return json!({});
         }
@@ -51,8 +78,8 @@ impl Sample {
         }
         if self.array.is_some() || self.object.is_some() {
             let Some(below) = levels.checked_sub(1) else { return json!({}) };
-            kinds.extend(self.array.as_ref().map(|items| array(items, below)));
-            kinds.extend(self.object.as_ref().map(|object| object.to_json(below)));
+            kinds.extend(self.array.as_ref().map(|items| array(items, always, below)));
+            kinds.extend(self.object.as_ref().map(|object| object.to_json(always, below)));
         }
         match (kinds.len(), self.null) {
             (0, _) => json!({ "description": ONLY_NULL }),
@@ -73,19 +100,18 @@ impl Sample {
 }
 
 impl Object {
-    fn to_json(&self, levels: usize) -> Map<String, Value> {
+    fn to_json(&self, always: &str, levels: usize) -> Map<String, Value> {
         let mut schema = of_type("object");
         match self {
-            Self::Map(values) => drop(schema.insert("additionalProperties".to_owned(), values.to_json(levels))),
+            Self::Map(values) => drop(schema.insert("additionalProperties".to_owned(), values.to_json(always, levels))),
             Self::Fields(fields) if fields.is_empty() => {}
             Self::Fields(fields) => {
-                let property = |(key, field): (&String, &Field)| (key.clone(), field.sample.to_json(levels));
+                let property = |(key, field): (&String, &Field)| (key.clone(), field.sample.to_json(always, levels));
                 let properties: Map<String, Value> = fields.iter().map(property).collect();
                 schema.insert("properties".to_owned(), properties.into());
-                let required: Vec<&String> =
-                    fields.iter().filter(|(_, field)| field.always).map(|(key, _)| key).collect();
-                if !required.is_empty() {
-                    schema.insert("required".to_owned(), json!(required));
+                let keys: Vec<&String> = fields.iter().filter(|(_, field)| field.always).map(|(key, _)| key).collect();
+                if !keys.is_empty() {
+                    schema.insert(always.to_owned(), json!(keys));
                 }
             }
         }
@@ -93,10 +119,10 @@ impl Object {
     }
 }
 
-fn array(items: &Sample, levels: usize) -> Map<String, Value> {
+fn array(items: &Sample, always: &str, levels: usize) -> Map<String, Value> {
     let mut schema = of_type("array");
     if !items.is_empty() {
-        schema.insert("items".to_owned(), items.to_json(levels));
+        schema.insert("items".to_owned(), items.to_json(always, levels));
     }
     schema
 }

@@ -2,16 +2,16 @@
 
 use serde_json::{Map, Value};
 
-use super::print::ONLY_NULL;
+use super::print::{IN_EVERY_RESULT, ONLY_NULL};
 use super::sample::{Field, Numbers, Object, Sample};
 
 impl Sample {
-    /// What a schema that [`schema`](Self::schema) gave was printed from; `None` for any other, such as one that somebody
-    /// has edited: what it says could not be kept.
+    /// The sample that [`schema`](Self::schema) or [`schema_of_few`](Self::schema_of_few) gave this schema for; `None` for any
+    /// other, such as one that somebody has edited: what it says could not be kept.
     #[must_use]
     pub fn of_schema(schema: &Value) -> Option<Self> {
         let sample = read(schema)?;
-        (sample.schema() == *schema).then_some(sample)
+        (sample.schema() == *schema || sample.schema_of_few() == *schema).then_some(sample)
     }
 }
 
@@ -59,10 +59,11 @@ fn object(schema: &Map<String, Value>) -> Option<Object> {
     if let Some(values) = schema.get("additionalProperties") {
         return Some(Object::Map(Box::new(read(values)?)));
     }
-    let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let always = schema.get("required").or_else(|| schema.get(IN_EVERY_RESULT)).and_then(Value::as_array);
+    let always = always.map(Vec::as_slice).unwrap_or_default();
     let properties = schema.get("properties").and_then(Value::as_object);
     let field = |(key, schema): (&String, &Value)| {
-        let always = required.iter().any(|name| name.as_str() == Some(key));
+        let always = always.iter().any(|name| name.as_str() == Some(key));
         Some((key.clone(), Field { sample: read(schema)?, always }))
     };
     Some(Object::Fields(properties.into_iter().flatten().map(field).collect::<Option<_>>()?))

@@ -188,6 +188,59 @@ fn arrays_repeat_and_all_else_is_given_once() {
 }
 
 #[test]
+fn one_json_array_is_the_whole_array_where_each_element_fits() {
+    let flags = of(json!({
+        "edits": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "integer"}}}},
+        "ids": {"type": ["array", "null"], "items": {"type": "integer"}},
+        "labels": {"type": "array", "items": {"type": "string"}}, "kinds": {"type": "array", "items": {"enum": ["x", "y"]}},
+        "rows": {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}},
+        "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": false, "minItems": 2},
+        "free": {"type": "array"}, "either": {"type": "array", "items": {"type": ["string", "array"]}},
+        "in": {"type": "object", "properties": {"ids": {"type": "array", "items": {"type": "integer"}}}},
+        "args": {"type": "array", "items": {"type": "object"}},
+    }));
+    let row = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+    gives(&flags, &["--edits", r#"[{"a":1},{"a":2}]"#], json!({"edits": [{"a": 1}, {"a": 2}]}));
+    gives(&flags, &["--edits=[{\"a\":1}]", "--ids", "[1, 2]"], json!({"edits": [{"a": 1}], "ids": [1, 2]}));
+    gives(&flags, &["--in.ids", "[3]", "--arg", "args=[{}]"], json!({"in": {"ids": [3]}, "args": [{}]}));
+    gives(&flags, &["--labels", r#"["a","b"]"#, "--kinds", "[\"x\"]"], json!({"labels": ["a", "b"], "kinds": ["x"]}));
+    gives(&flags, &["--pair", "[\"1\",2]", "--free", "[[1],2]"], json!({"pair": ["1", 2], "free": [[1], 2]}));
+    gives(&flags, &["--edits", "[]", "--ids", "[]", "--labels", "[]"], json!({"edits": [], "ids": [], "labels": []}));
+    // What no element of it fits is a text where a text may stand.
+    gives(&flags, &["--labels", "[1]"], json!({"labels": ["[1]"]}));
+    gives(&flags, &["--labels", "[a]"], json!({"labels": ["[a]"]}));
+    // Of several each is an element.
+    gives(&flags, &["--labels", "[\"a\"]", "--labels", "b"], json!({"labels": ["[\"a\"]", "b"]}));
+    gives(&flags, &["--labels:=[\"[\\\"a\\\"]\"]"], json!({"labels": ["[\"a\"]"]}));
+    // Where elements are arrays, the schema of elements decides.
+    gives(&flags, &["--rows", "[1,2]"], json!({"rows": [[1, 2]]}));
+    gives(&flags, &["--rows", "[1,2]", "--rows", "[]"], json!({"rows": [[1, 2], []]}));
+    gives(&flags, &["--rows", "[[1,2],[3]]"], json!({"rows": [[1, 2], [3]]}));
+    gives(&flags, &["--rows", "[]"], json!({"rows": [[]]}));
+    gives(&flags, &["--either", "[\"a\"]"], json!({"either": [["a"]]}));
+    gives(&flags, &["--free:=[[1]]"], json!({"free": [row("[1]")]}));
+    let rule = "a JSON array is the whole array where it is given once and each element fits";
+    let said = format!("`[\"a\"]` is no value of `--ids`, which takes an integer\n  = help: {rule}");
+    refuses(&flags, &["--ids", "[\"a\"]"], FlagFaultKind::Value, &said);
+    let said = format!("`[{{}}]` is no value of `--edits`, which takes a JSON object\n  = help: {rule}");
+    refuses(&flags, &["--edits", "[{}]", "--edits", "{}"], FlagFaultKind::Value, &said);
+    let said = "`[{a}]` is no value of `--edits`, which takes a JSON object\n  = help: key must be a string at line 1 column 3";
+    refuses(&flags, &["--edits", "[{a}]"], FlagFaultKind::Value, said);
+    let said = "`@x` is no value of `--ids`, which takes an integer\n  = help: `--ids:=@x` reads JSON from a file";
+    refuses(&flags, &["--ids", "@x"], FlagFaultKind::Value, said);
+    for (word, is_whole) in [
+        ("--ids=[1]", true),
+        ("--ids=1", false),
+        ("--labels:=[]", true),
+        ("--rows=[1]", false),
+        ("--arg=args=[{}]", true),
+        ("--arg=args={}", false),
+    ] {
+        assert_eq!(flags.is_whole(word), is_whole, "{word}");
+    }
+}
+
+#[test]
 fn dots_lead_into_objects_and_maps_and_exact_names_come_first() {
     let flags = of(json!({
         "a": {"type": "object", "properties": {"b": {"type": "object", "properties": {"c": {"type": "integer"}}},

@@ -28,25 +28,30 @@ fn ask(flags: &Flags, mut words: Vec<String>) -> Result<Vec<String>, Failure> {
     let has_base = words.iter().any(|word| word.starts_with("--args"));
     let is_given = |flag: &Flag| given.iter().any(|path| path.first() == flag.path.first());
     say("An empty answer leaves an argument out; `:=` before one makes it JSON.\n")?;
+    if flags.list().iter().any(|flag| flag.repeats) {
+        say("An array is asked for element by element; a JSON array as the first answer is the whole of it.\n")?;
+    }
     for flag in flags.list().iter().filter(|flag| flag.path.len() == 1 && !is_given(flag)) {
         if let Some(description) = &flag.description {
             let line = printable(&description.split_whitespace().collect::<Vec<_>>().join(" "));
             say(&format!("  {}\n", cut(&line, terminal_width().saturating_sub(3))))?;
         }
-        let mut is_missing = flag.is_required && !has_base;
-        while let Some(word) = answer(flags, flag, is_missing)? {
-            words.push(word);
-            is_missing = false;
-            if !flag.repeats {
+        let is_required = flag.is_required && !has_base;
+        let mut answered = Vec::new();
+        while let Some(word) = answer(flags, flag, is_required && answered.is_empty(), &answered)? {
+            let is_all = !flag.repeats || (answered.is_empty() && flags.is_whole(&word));
+            answered.push(word);
+            if is_all {
                 break;
             }
         }
+        words.extend(answered);
     }
     Ok(words)
 }
 
-/// One answer as a word; `None` where there is none.
-fn answer(flags: &Flags, flag: &Flag, is_required: bool) -> Result<Option<String>, Failure> {
+/// One answer as a word, which fits behind the elements `before` it; `None` where there is none.
+fn answer(flags: &Flags, flag: &Flag, is_required: bool, before: &[String]) -> Result<Option<String>, Failure> {
     let name = printable(&flag.path.concat());
     let takes = match &flag.value {
         Some(_) if !flag.values.is_empty() => {
@@ -78,7 +83,8 @@ fn answer(flags: &Flags, flag: &Flag, is_required: bool) -> Result<Option<String
             FileRef::Stdin => Err("the answers come from there".to_owned()),
             path => file(path),
         };
-        let faults = flags.parse(std::slice::from_ref(&word), &mut read).err().unwrap_or_default();
+        let words = [before, std::slice::from_ref(&word)].concat();
+        let faults = flags.parse(&words, &mut read).err().unwrap_or_default();
         match faults.iter().find(|fault| fault.kind != FlagFaultKind::Missing) {
             Some(fault) => say(&format!("  {fault}\n"))?,
             None => return Ok(Some(word)),

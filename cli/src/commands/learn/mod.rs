@@ -25,6 +25,9 @@ use crate::project;
 use crate::report::counted;
 use crate::terminal;
 
+/// Fewer results do not tell what the next one will have.
+const FEWEST_TO_REQUIRE: u64 = 3;
+
 /// What is to be learned, with everything checked that can be before a server is asked.
 pub(crate) struct Plan {
     config: Config,
@@ -248,7 +251,12 @@ fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut 
     let count = values.count;
     let mut said = overrides.tools.get(&arguments.tool).cloned().unwrap_or_default();
     let learned_from = said.learned_from.unwrap_or_default().saturating_add(count);
-    said.output_schema = Some(sample.schema());
+    let schema = match arguments.required || learned_from >= FEWEST_TO_REQUIRE {
+        true => sample.schema(),
+        false => sample.schema_of_few(),
+    };
+    let is_left_optional = schema != sample.schema();
+    said.output_schema = Some(schema.clone());
     said.learned_from = Some(learned_from);
     overrides.put(&arguments.tool, said);
     bound.snapshot = apply_overrides(&declared, &overrides).map_err(source::misfits)?;
@@ -270,6 +278,10 @@ fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut 
         if is_first { format!("{count} {results}") } else { format!("{count} more {results}, {learned_from} in all") };
     output.status("Learned", &format!("{shown} -> {} from {from}", binding.returns));
     tell_file(&path, status, output);
+    if is_left_optional {
+        let from = format!("below {FEWEST_TO_REQUIRE} results every field is optional");
+        output.status("", &format!("{from}: learn from more, or require what all of them have with `--required`"));
+    }
     if output.json() {
         output.data_json(&json!({
             "format": 1,
@@ -279,7 +291,7 @@ fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut 
             "status": status,
             "results": count,
             "learnedFrom": learned_from,
-            "outputSchema": sample.schema(),
+            "outputSchema": schema,
             "output_type": binding.output_type,
             "returns": binding.returns,
             "source": types,

@@ -1,0 +1,42 @@
+//! The places of patterns in a configuration.
+
+use std::fmt;
+
+use super::ConfigPlace;
+
+/// The places in a configuration where the patterns of `tools`, `exclude`, `approve` and `remote_use` stand. Servers that differ in
+/// them alone are equal.
+#[derive(Clone, Default)]
+pub struct PatternPlaces(Vec<(&'static str, String, ConfigPlace)>);
+
+impl PatternPlaces {
+    /// Returns the place of a pattern of a key; an empty one where no file has it.
+    #[must_use]
+    pub fn of(&self, key: &str, pattern: &str) -> ConfigPlace {
+        let is_it = |known: &&(&str, String, ConfigPlace)| known.0 == key && known.1 == pattern;
+        self.0.iter().find(is_it).map(|(_, _, place)| place.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn add(&mut self, key: &'static str, pattern: &str, place: ConfigPlace) {
+        self.0.push((key, pattern.to_owned(), place));
+    }
+
+    pub(super) fn extend(&mut self, other: &Self) {
+        self.0.extend_from_slice(&other.0);
+    }
+}
+
+/// Without the patterns: what stands for one may be a secret in the wrong place.
+impl fmt::Debug for PatternPlaces {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(key, _, place)| (key, place))).finish()
+    }
+}
+
+impl PartialEq for PatternPlaces {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for PatternPlaces {}
