@@ -26,11 +26,12 @@ mod sync;
 mod tell;
 
 use std::future::Future;
+use std::time::Duration;
 
 use crate::args::{Arguments, Command};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::signals;
+use crate::signals::Signals;
 
 pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let config = arguments.config.as_deref();
@@ -63,12 +64,13 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     }
 }
 
-/// Runs what talks to servers. When the program is told to end it is dropped, and with it the servers that it started.
+/// Runs a command that may talk to servers. A signal drops it, and with it the servers that it started.
 fn until_interrupted(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    let mut signals = Signals::listen(Duration::ZERO)?;
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         tokio::select! {
             outcome = command => outcome,
-            exit = signals::told_to_end() => Ok(exit?),
+            exit = signals.received() => Ok(exit),
         }
     })
 }

@@ -11,5 +11,7 @@ mod colours;
 mod common;
 #[cfg(target_os = "linux")]
 mod ending;
+#[cfg(target_os = "linux")]
+mod ending_at_once;
 mod pipes;
 mod screen;
