@@ -35,16 +35,19 @@ pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Confi
             config
         }
         (None, Some(named)) => named,
-        (None, None) => {
-            let error = FileError::new("there is no mcp.toml and no .mcp.json here or above")
-                .with_help("`mcp-bindgen init` writes an mcp.toml, `mcp-bindgen add` one with a server; or name a file with `--config`");
-            return Err(error.into());
-        }
+        (None, None) => return Err(missing().into()),
     };
     for warning in &config.warnings {
         output.warning(&warning.to_string());
     }
     Ok(config)
+}
+
+/// That there is no configuration.
+pub(crate) fn missing() -> FileError {
+    FileError::new("there is no mcp.toml and no .mcp.json here or above").with_help(
+        "`mcp-bindgen init` writes an mcp.toml, `mcp-bindgen add` one with a server; or name a file with `--config`",
+    )
 }
 
 /// A misspelt name in the environment must not look like one that is obeyed.

@@ -8,6 +8,7 @@ mod check;
 mod completions;
 mod diff;
 mod doctor;
+mod edit;
 mod expand;
 mod faults;
 mod import;
@@ -15,9 +16,12 @@ mod init;
 mod learn;
 mod list;
 mod prompt;
+mod remove;
+mod rename;
 mod resource;
 mod run;
 mod serve;
+mod set;
 mod shapes;
 mod since;
 mod source;
@@ -39,6 +43,9 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     match arguments.command {
         Command::Init(init) => init::run(config, &init, output),
         Command::Add(add) => until_interrupted(add::run(config, &add, output)),
+        Command::Remove(remove) => remove::run(config, &remove, output),
+        Command::Rename(rename) => rename::run(config, &rename, output),
+        Command::Set(set) => set::run(config, &set, output),
         Command::Import(import) => import::run(config, &import, output),
         Command::Sync(servers) => until_interrupted(sync::run(config, &servers, output)),
         Command::Check(check) => until_interrupted(check::run(config, &check, output)),
