@@ -26,7 +26,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Set, output: &mut Output
     let path = edit::target(config)?;
     let shown = project::seen_from(&path, &env::current_dir()?).display().to_string();
     let server = wanted.server.as_str();
-    let edits = Edits::read(wanted)?.as_needed(&path)?;
+    let edits = Edits::read(wanted)?.with_texts(&path)?;
     let (file, config) = edits.applied(ConfigFile::locked(&path)?)?;
     let known = file.before().unwrap_or_default();
     without_new_secrets(&known, &config, server)?;
@@ -79,13 +79,13 @@ impl<'w> Edits<'w> {
     ///
     /// # Errors
     /// Where something is invalid either way.
-    fn as_needed(mut self, path: &Path) -> Result<Self, Failure> {
+    fn with_texts(mut self, path: &Path) -> Result<Self, Failure> {
         let tried = |edits: &Self| edits.applied(ConfigFile::open(path)?);
         while let Err(failure) = tried(&self) {
             let is_mended =
                 |edits: &Self| tried(edits).map_or_else(|other| subject(&other) != subject(&failure), |_| true);
-            let candidates = (0..self.set.len()).filter_map(|index| self.with_text(index));
-            self = candidates.into_iter().find(is_mended).ok_or_else(|| failure)?;
+            let mut candidates = (0..self.set.len()).filter_map(|index| self.with_text(index));
+            self = candidates.find(is_mended).ok_or(failure)?;
         }
         Ok(self)
     }
