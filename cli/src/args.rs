@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 mod colour;
+mod edits;
 mod offers;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::exit::Failure;
 
 pub(crate) use colour::Colour;
+pub(crate) use edits::{Remove, Rename, Set};
 pub(crate) use offers::{
     GetPrompt, OfferOptions, OneServer, Prompt, PromptCommand, ReadResource, Resource, ResourceCommand,
 };
@@ -86,6 +88,12 @@ pub(crate) enum Command {
     Init(Init),
     /// Add a server to mcp.toml, ask it what it offers, and write its snapshot.
     Add(Add),
+    /// Remove servers from mcp.toml, with their snapshots and overrides.
+    Remove(Remove),
+    /// Rename a server in mcp.toml, with its snapshot and its overrides.
+    Rename(Rename),
+    /// Set or remove keys of a server in mcp.toml.
+    Set(Set),
     /// Take servers over into mcp.toml from programs that are configured with them already; secrets stay where they are.
     Import(Import),
     /// Ask servers what they offer and write it to their snapshots.

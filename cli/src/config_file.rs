@@ -1,5 +1,7 @@
 //! `mcp.toml` as people wrote it: what is added leaves every comment and every key where it was.
 
+mod servers;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,6 +13,8 @@ use toml_edit::{DocumentMut, Item, Table};
 use crate::exit::Failure;
 use crate::lock::Lock;
 use crate::project;
+
+pub(crate) use servers::{set, unset};
 
 const BOM: char = '\u{feff}';
 

@@ -40,17 +40,20 @@ pub(crate) fn load_for(explicit: Option<&Path>, names: &[String], output: &mut O
             config
         }
         (None, Some(named)) => named,
-        (None, None) => {
-            let error = FileError::new("there is no mcp.toml and no .mcp.json here or above")
-                .with_help("`mcp-bindgen init` writes an mcp.toml, `mcp-bindgen add` one with a server; or name a file with `--config`");
-            return Err(error.into());
-        }
+        (None, None) => return Err(missing().into()),
     };
     let is_wanted = |server: &String| names.is_empty() || names.contains(server);
     for warning in config.warnings.iter().filter(|warning| warning.server.as_ref().is_none_or(is_wanted)) {
         output.warning(&warning.to_string());
     }
     Ok(config)
+}
+
+/// That there is no configuration.
+pub(crate) fn missing() -> FileError {
+    FileError::new("there is no mcp.toml and no .mcp.json here or above").with_help(
+        "`mcp-bindgen init` writes an mcp.toml, `mcp-bindgen add` one with a server; or name a file with `--config`",
+    )
 }
 
 /// A misspelt name in the environment must not look like one that is obeyed.

@@ -1,37 +1,105 @@
-//! What ends a command from outside.
+//! Signals that end the program, whatever it is doing.
 
 use std::io;
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::watch;
 
 use crate::exit::Exit;
 
-/// Waits until the program is told to end, and says with which code.
-#[cfg(unix)]
-pub(crate) async fn told_to_end() -> io::Result<Exit> {
-    use tokio::signal::unix::{SignalKind, signal};
+/// The time in which a command closes what it opened. The program exits then, or at a second signal.
+pub(crate) const TIME_TO_CLOSE: Duration = Duration::from_millis(500);
 
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    // Under `nohup` a terminal that closes is to be ignored, which listening would end.
-    let mut hang_up = if ignores(SignalKind::hangup()) { None } else { Some(signal(SignalKind::hangup())?) };
-    let hung_up = async {
-        match &mut hang_up {
-            Some(hang_up) => hang_up.recv().await,
+/// The signals of a command. A thread of its own listens to them, so that a command that computes ends as well.
+pub(crate) struct Signals(watch::Receiver<Option<Exit>>);
+
+impl Signals {
+    /// Listens from now on. `drain` is what the command needs before it closes what it opened.
+    ///
+    /// # Errors
+    /// Where the system gives no handler or no thread.
+    pub(crate) fn listen(drain: Duration) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let mut handlers = {
+            let _entered = runtime.enter();
+            Handlers::new()?
+        };
+        let (received, receiver) = watch::channel(None);
+        let listen = async move {
+            let exit = handlers.next().await;
+            // A command that has ended looks at nothing.
+            let _ = received.send(Some(exit));
+            let _ = tokio::time::timeout(drain + TIME_TO_CLOSE, handlers.next()).await;
+            mcp_runtime::kill_servers();
+            std::process::exit(exit as i32)
+        };
+        thread::Builder::new().name("signals".to_owned()).spawn(move || runtime.block_on(listen))?;
+        Ok(Self(receiver))
+    }
+
+    /// Waits for the first signal, and returns the exit code that reports it.
+    pub(crate) async fn received(&mut self) -> Exit {
+        match self.0.wait_for(Option::is_some).await.ok().and_then(|exit| *exit) {
+            Some(exit) => exit,
+            // The thread lives as long as the process.
             None => std::future::pending().await,
         }
-    };
-    tokio::select! {
-        _ = interrupt.recv() => Ok(Exit::Interrupted),
-        _ = terminate.recv() => Ok(Exit::Terminated),
-        _ = hung_up => Ok(Exit::HungUp),
     }
 }
 
-#[cfg(not(unix))]
-pub(crate) async fn told_to_end() -> io::Result<Exit> {
-    tokio::signal::ctrl_c().await.map(|()| Exit::Interrupted)
+#[cfg(unix)]
+struct Handlers {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    /// None under `nohup`: a terminal that closes is ignored there, which a handler would end.
+    hang_up: Option<tokio::signal::unix::Signal>,
 }
 
-/// Whether whoever started the program had the signal ignored, where that can be seen.
+#[cfg(unix)]
+impl Handlers {
+    fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let hang_up = SignalKind::hangup();
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: if ignores(hang_up) { None } else { Some(signal(hang_up)?) },
+        })
+    }
+
+    async fn next(&mut self) -> Exit {
+        let hung_up = async {
+            match &mut self.hang_up {
+                Some(hang_up) => hang_up.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = self.interrupt.recv() => Exit::Interrupted,
+            _ = self.terminate.recv() => Exit::Terminated,
+            _ = hung_up => Exit::HungUp,
+        }
+    }
+}
+
+#[cfg(windows)]
+struct Handlers(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Handlers {
+    fn new() -> io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn next(&mut self) -> Exit {
+        self.0.recv().await;
+        Exit::Interrupted
+    }
+}
+
+/// Returns `true` where the parent process had the signal ignored, as far as the system tells.
 #[cfg(unix)]
 fn ignores(signal: tokio::signal::unix::SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

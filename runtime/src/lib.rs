@@ -66,4 +66,6 @@ pub use testing::{Answer, Fake};
 pub use transport::cassette::{Cassette, CassetteError, Difference};
 #[cfg(feature = "http")]
 pub use transport::http::reach::{Route, RouteError};
+#[cfg(feature = "stdio")]
+pub use transport::process::kill_servers;
 pub use wire::{Mismatch, Nullable};

@@ -86,6 +86,7 @@ const RUNTIME: &[&str] = &[
     "TypedCall",
     "WithOptions",
     "events",
+    "kill_servers",
     "middleware",
     "parse_arguments",
     "validate",

@@ -127,7 +127,7 @@ fn misfits(faults: Vec<FileError>) -> Failure {
 }
 
 /// The `mcp.toml` that the server goes into: that of the project, or one beside its crate.
-fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
+pub(super) fn file(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
     let here = env::current_dir()?;
     let path = match explicit {
         Some(path) => Some(path.to_owned()),

@@ -8,6 +8,7 @@ mod check;
 mod completions;
 mod diff;
 mod doctor;
+mod edit;
 mod expand;
 mod faults;
 mod import;
@@ -15,9 +16,12 @@ mod init;
 mod learn;
 mod list;
 mod prompt;
+mod remove;
+mod rename;
 mod resource;
 mod run;
 mod serve;
+mod set;
 mod shapes;
 mod since;
 mod source;
@@ -26,11 +30,12 @@ mod sync;
 mod tell;
 
 use std::future::Future;
+use std::time::Duration;
 
 use crate::args::{Arguments, Command};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::signals;
+use crate::signals::Signals;
 
 pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Failure> {
     let config = arguments.config.as_deref();
@@ -38,6 +43,9 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     match arguments.command {
         Command::Init(init) => init::run(config, &init, output),
         Command::Add(add) => until_interrupted(add::run(config, &add, output)),
+        Command::Remove(remove) => remove::run(config, &remove, output),
+        Command::Rename(rename) => rename::run(config, &rename, output),
+        Command::Set(set) => set::run(config, &set, output),
         Command::Import(import) => import::run(config, &import, output),
         Command::Sync(servers) => until_interrupted(sync::run(config, &servers, output)),
         Command::Check(check) => until_interrupted(check::run(config, &check, output)),
@@ -63,12 +71,13 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     }
 }
 
-/// Runs what talks to servers. When the program is told to end it is dropped, and with it the servers that it started.
+/// Runs a command that may talk to servers. A signal drops it, and with it the servers that it started.
 fn until_interrupted(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    let mut signals = Signals::listen(Duration::ZERO)?;
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
         tokio::select! {
             outcome = command => outcome,
-            exit = signals::told_to_end() => Ok(exit?),
+            exit = signals.received() => Ok(exit),
         }
     })
 }

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::future::{Future, ready};
-use std::io;
 use std::path::Path;
-use std::pin::pin;
 use std::time::Duration;
 
 use mcp_agents::proxy::{HttpOptions, Proxy, ProxyError, ProxyEvents, ServeError};
@@ -18,10 +15,12 @@ use crate::args;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::project;
-use crate::signals;
+use crate::signals::{Signals, TIME_TO_CLOSE};
 
+/// How long calls that are under way may take after a signal, over HTTP.
+const DRAIN: Duration = Duration::from_secs(5);
 /// How long what was begun may take to end. A read of stdin that nothing ever answers is left behind then.
-const LAST: Duration = Duration::from_secs(1);
+const LAST: Duration = Duration::from_millis(100);
 
 /// Runs until stdin ends, or, over HTTP, until the program is told to end.
 pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut Output) -> Result<Exit, Failure> {
@@ -31,37 +30,41 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
     let proxy = proxy(&config, servers)?;
     let events = proxy.events();
+    let mut signals = Signals::listen(if options.is_some() { DRAIN } else { Duration::ZERO })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
-        let mut told = pin!(signals::told_to_end());
-        // Signals are listened to before anybody is told that it serves: whoever is may send one at once.
-        tokio::select! {
-            biased;
-            exit = &mut told => return Ok(exit?),
-            () = ready(()) => {}
-        }
         let outcome = match options {
-            Some(options) => over_http(&proxy, options, &names, told, events, output).await,
-            None => over_stdio(&proxy, &names, told, events, output).await,
+            Some(options) => over_http(&proxy, options, &names, &mut signals, events, output).await,
+            None => over_stdio(&proxy, &names, &mut signals, events, output).await,
         };
-        proxy.close().await;
+        tokio::select! {
+            () = proxy.close() => {}
+            // Servers that do not end by themselves are killed where the runtime drops their connections.
+            () = hurry(&mut signals) => {}
+        }
         outcome
     });
     runtime.shutdown_timeout(LAST);
     outcome
 }
 
+/// Returns when a signal has left no more time to close servers.
+async fn hurry(signals: &mut Signals) {
+    signals.received().await;
+    tokio::time::sleep(TIME_TO_CLOSE.saturating_sub(2 * LAST)).await;
+}
+
 async fn over_stdio(
     proxy: &Proxy,
     names: &[String],
-    told: impl Future<Output = io::Result<Exit>>,
+    signals: &mut Signals,
     events: ProxyEvents,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     output.status("Serving", &format!("{} on stdin and stdout", names.join(", ")));
     tokio::select! {
         served = proxy.serve_stdio() => served.map(|()| Exit::Done).map_err(failure),
-        exit = told => Ok(exit?),
+        exit = signals.received() => Ok(exit),
         () = tell(events, output) => Ok(Exit::Done),
     }
 }
@@ -70,7 +73,7 @@ async fn over_http(
     proxy: &Proxy,
     options: HttpOptions,
     names: &[String],
-    told: impl Future<Output = io::Result<Exit>>,
+    signals: &mut Signals,
     events: ProxyEvents,
     output: &mut Output,
 ) -> Result<Exit, Failure> {
@@ -82,10 +85,10 @@ async fn over_http(
         output.data(&server.url())?;
     }
     let exit = tokio::select! {
-        exit = told => exit?,
+        exit = signals.received() => exit,
         () = tell(events, output) => Exit::Done,
     };
-    output.status("Closing", "what is under way");
+    output.status("Closing", &format!("what is under way, for {} seconds at most", DRAIN.as_secs()));
     server.close().await;
     Ok(exit)
 }
@@ -158,7 +161,7 @@ fn proxy(config: &Config, servers: Vec<ServerConfig>) -> Result<Proxy, Failure> 
 }
 
 fn http_options(address: std::net::SocketAddr, arguments: &args::Serve) -> Result<HttpOptions, Failure> {
-    let mut options = HttpOptions::new().address(address);
+    let mut options = HttpOptions::new().address(address).drain(DRAIN);
     if let Some(name) = &arguments.bearer_env {
         // What is wrong with it is said without it.
         let token = env::var(name).map_err(|_| {

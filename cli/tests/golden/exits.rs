@@ -9,7 +9,7 @@ command = "SERVER"
 command = "./no-such-program"
 "#;
 
-const TABLE: [(&str, i32); 33] = [
+const TABLE: [(&str, i32); 36] = [
     ("sync desk", 0),
     ("sync gone", 5),
     ("sync none", 1),
@@ -42,6 +42,9 @@ const TABLE: [(&str, i32); 33] = [
     ("serve --http 0 none", 1),
     ("doctor none", 1),
     ("import none --from other.json", 1),
+    ("remove desk", 2),
+    ("rename none some", 1),
+    ("set desk timeout=60", 1),
     ("add more --command ./no-such-program", 5),
 ];
 

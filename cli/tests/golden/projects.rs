@@ -1,4 +1,4 @@
-//! `init`, `add` and `import`.
+//! `init`, `add`, `import`, `remove`, `rename` and `set`.
 
 use crate::session::Session;
 
@@ -35,6 +35,48 @@ fn add() {
     session.run("add docs --npm docs --env API_KEY=hunter2-hunter2 --format json").exits_with(2);
     session.run("add docs --command SERVER --tools no_such_*").exits_with(1);
     session.matches("add");
+}
+
+const SERVERS: &str = "[servers.desk]\ncommand = \"SERVER\"\n\n[servers.hub] # ours\ncommand = \"SERVER\"\n";
+
+#[test]
+fn remove() {
+    let mut session = Session::new(SERVERS);
+    session.ended("sync").exits_with(0);
+    session.run("remove desk").exits_with(2);
+    session.run("remove desk --format json").exits_with(2);
+    session.run("remove desk --yes").exits_with(0);
+    session.run("remove desk --yes").exits_with(1);
+    session.run("remove hub --yes --format json").exits_with(0);
+    session.show("mcp.toml");
+    session.matches("remove");
+}
+
+#[test]
+fn rename() {
+    let mut session = Session::new(SERVERS);
+    session.ended("sync").exits_with(0);
+    session.run("rename hub office").exits_with(0);
+    session.run("rename office files --format json").exits_with(0);
+    session.show("mcp.toml");
+    session.run("rename files desk").exits_with(1);
+    session.run("rename files desk --format json").exits_with(1);
+    session.run("rename files Files").exits_with(2);
+    session.matches("rename");
+}
+
+#[test]
+fn set() {
+    let mut session = Session::new(SERVERS);
+    session.run("set hub timeout=60s 'tools=[\"list_*\"]' 'env.TOKEN=${TOKEN}'").exits_with(0);
+    session.run("set hub timeout=60s --unset tools --format json").exits_with(0);
+    session.run("set hub timeout=60s").exits_with(0);
+    session.show("mcp.toml");
+    session.run("set hub timeout=sixty").exits_with(1);
+    session.run("set hub timeout=sixty --format json").exits_with(1);
+    session.run("set hub env.API_KEY=hunter2-hunter2").exits_with(2);
+    session.run("set hub --unset exclude").exits_with(1);
+    session.matches("set");
 }
 
 const CURSOR: &str = r#"{

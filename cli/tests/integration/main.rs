@@ -15,6 +15,7 @@ mod configuration;
 mod diff;
 mod doctor;
 mod doors;
+mod edit;
 mod expand;
 mod files;
 mod import;

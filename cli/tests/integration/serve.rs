@@ -204,6 +204,25 @@ fn signals_end_it_and_its_servers() {
     }
 }
 
+#[test]
+fn servers_that_ignore_signals_end_with_it_at_once() {
+    let stubborn = "trap '' INT TERM HUP; SERVER; sleep 1000";
+    let config = format!("[servers.desk]\ncommand = \"sh\"\nargs = [\"-c\", \"{stubborn}\"]\n");
+    let project = Project::new(&config);
+    let mut served = Served::new(project.command(), &[]);
+    served.begin(&json!({}));
+    served.tell(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+    served.hear();
+    let children = served.children();
+    assert_eq!(children.len(), 1);
+    let since = Instant::now();
+    served.signal("TERM");
+    let (code, said) = served.ends();
+    assert_eq!(code, Some(143), "{said}");
+    assert!(since.elapsed() < Duration::from_secs(1), "{:?}", since.elapsed());
+    assert!(!children.into_iter().any(is_running));
+}
+
 fn initialize_modern() -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {} } } })

@@ -37,6 +37,22 @@ fn learn_asks_before_it_calls_what_may_do_more_than_read() {
 }
 
 #[test]
+fn remove_asks_before_it_deletes() {
+    let project = with_snapshot("");
+    let question = "Remove `s` from mcp.toml, mcp/s.json? [y/N]";
+    let before = project.read("mcp.toml");
+    let mut terminal = Terminal::new(&project, 100, &["remove", "s"]);
+    terminal.shows(question).types("n\n");
+    let ended = terminal.ends();
+    assert!(ended.code == Some(1) && ended.written.ends_with("error: nothing was removed\n"), "{}", ended.written);
+    assert!(project.read("mcp.toml") == before && project.path("mcp/s.json").exists());
+    let mut terminal = Terminal::new(&project, 100, &["remove", "s"]);
+    terminal.shows(question).types("y\n");
+    assert_eq!(terminal.ends().code, Some(0));
+    assert!(project.read("mcp.toml").is_empty() && !project.path("mcp/s.json").exists());
+}
+
+#[test]
 fn import_lets_somebody_choose() {
     let project = Project::empty();
     let servers = r#"{"mcpServers": {"First One": {"command": "a"}, "second": {"command": "b\u001b[2J"}, "third": {"url": "https://c.example/mcp"}}}"#;

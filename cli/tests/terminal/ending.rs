@@ -12,13 +12,13 @@ fn reported(ended: &Ended) -> Option<i32> {
 }
 
 /// How many processes were started with this in their environment.
-fn carriers(mark: &str) -> usize {
+pub(crate) fn carriers(mark: &str) -> usize {
     let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path().join("environ"));
     processes.filter(|file| String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).contains(mark)).count()
 }
 
 #[track_caller]
-fn wait_until(is_so: impl Fn() -> bool) {
+pub(crate) fn wait_until(is_so: impl Fn() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(start.elapsed() < Duration::from_secs(60));

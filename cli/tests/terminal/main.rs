@@ -13,5 +13,7 @@ mod common;
 mod completion;
 #[cfg(target_os = "linux")]
 mod ending;
+#[cfg(target_os = "linux")]
+mod ending_at_once;
 mod pipes;
 mod screen;

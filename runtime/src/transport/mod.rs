@@ -23,6 +23,8 @@ mod pipe;
 pub(crate) mod process;
 #[cfg(feature = "stdio")]
 mod program;
+#[cfg(all(feature = "stdio", unix))]
+mod running;
 #[cfg(feature = "http")]
 mod sse;
 #[cfg(feature = "stdio")]

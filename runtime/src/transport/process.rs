@@ -43,6 +43,21 @@ const INHERITED: &[&str] = if cfg!(windows) {
     &["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"]
 };
 
+/// Kills every server that this process started, with all that those started.
+///
+/// For programs that end by [`std::process::exit`], which drops no [`Client`](crate::Client): a server that ignores the end
+/// of its stdin would live on. Call it right before; no server can be started afterwards. Windows ends the servers of a
+/// process with it.
+///
+/// ```no_run
+/// mcp_runtime::kill_servers();
+/// std::process::exit(130);
+/// ```
+pub fn kill_servers() {
+    #[cfg(unix)]
+    super::running::kill_all();
+}
+
 /// The pipes of a started program.
 pub(crate) struct Pipes {
     pub(crate) stdin: ChildStdin,
@@ -89,6 +104,9 @@ impl ProcessTree {
         wrap.wrap(process_wrap::tokio::JobObject);
         #[cfg(unix)]
         let guard = program.guarded.then(super::guard::Guard::start).transpose()?;
+        #[cfg(unix)]
+        let child = super::running::start(|| wrap.spawn(), |child| child.id())?;
+        #[cfg(not(unix))]
         let child = wrap.spawn()?;
         let mut tree = Self {
             #[cfg(unix)]
@@ -177,6 +195,8 @@ impl ProcessTree {
 impl Drop for ProcessTree {
     fn drop(&mut self) {
         self.kill();
+        #[cfg(unix)]
+        super::running::forget(self.group);
         // Nobody may be left to wait for it: the runtime may be gone. A killed process is there for a moment at most.
         for _ in 0..LOOKS_AFTER_KILL {
             if !matches!(self.child.try_wait(), Ok(None)) {

@@ -1,0 +1,70 @@
+//! `remove`: servers out of `mcp.toml`, with their snapshots and overrides.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::edit;
+use crate::args;
+use crate::changes::Changes;
+use crate::config_file::ConfigFile;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::project;
+use crate::terminal;
+
+pub(crate) fn run(config: Option<&Path>, wanted: &args::Remove, output: &mut Output) -> Result<Exit, Failure> {
+    let path = edit::target(config)?;
+    let here = env::current_dir()?;
+    let shown = |path: &Path| project::seen_from(path, &here).display().to_string();
+    let mut names = wanted.servers.clone();
+    names.sort();
+    names.dedup();
+    let (_, files) = without(ConfigFile::open(&path)?, &names)?;
+    if !wanted.yes {
+        let files: String = files.iter().map(|file| format!(", {}", shown(file))).collect();
+        ask(&format!("Remove {} from {}{files}?", quoted(&names), shown(&path)))?;
+    }
+    // Whatever was done to the file meanwhile stays.
+    let (file, files) = without(ConfigFile::locked(&path)?, &names)?;
+    let mut changes = Changes::default();
+    // First the configuration: files that it does not name can be removed by hand.
+    changes.write(file.path(), file.to_text());
+    files.iter().for_each(|file| changes.delete(file));
+    changes.apply()?;
+    drop(file);
+    output.status("Removed", &format!("{} from {}", names.join(", "), shown(&path)));
+    for file in &files {
+        output.status("Deleted", &shown(file));
+    }
+    output.status("Next", &format!("remove {} from `mcp_tools!` and templates", quoted(&names)));
+    if output.json() {
+        let files: Vec<String> = files.iter().map(|file| shown(file)).collect();
+        output.data_json(&json!({
+            "format": 1, "servers": names, "config": shown(&path), "status": "removed", "deleted": files,
+        }))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The file without the servers, and the files of theirs.
+fn without(mut file: ConfigFile, names: &[String]) -> Result<(ConfigFile, Vec<PathBuf>), Failure> {
+    names.iter().try_for_each(|name| file.remove_server(name))?;
+    let config = file.checked()?;
+    let files = names.iter().flat_map(|name| edit::files(&config, name));
+    let files = files.filter(|file| file.symlink_metadata().is_ok()).collect();
+    Ok((file, files))
+}
+
+fn ask(question: &str) -> Result<(), Failure> {
+    match terminal::is_there().then(|| terminal::agrees(question)).transpose()? {
+        Some(true) => Ok(()),
+        Some(false) => Err(Failure::new("nothing was removed")),
+        None => Err(Failure::usage("cannot ask without a terminal\n  = help: `--yes` removes without asking")),
+    }
+}
+
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,138 @@
+//! `set`: keys of a server in `mcp.toml`.
+
+use std::env;
+use std::path::Path;
+
+use mcp_model::Config;
+use serde_json::json;
+use toml_edit::{Key, Value};
+
+use super::edit;
+use crate::args;
+use crate::config_file::{ConfigFile, set, unset};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::project;
+
+/// What is to be set and removed.
+#[derive(Clone)]
+struct Edits<'w> {
+    server: &'w str,
+    set: Vec<(Vec<Key>, Value)>,
+    unset: Vec<Vec<Key>>,
+}
+
+pub(crate) fn run(config: Option<&Path>, wanted: &args::Set, output: &mut Output) -> Result<Exit, Failure> {
+    let path = edit::target(config)?;
+    let shown = project::seen_from(&path, &env::current_dir()?).display().to_string();
+    let server = wanted.server.as_str();
+    let edits = Edits::read(wanted)?.with_texts(&path)?;
+    let (file, config) = edits.applied(ConfigFile::locked(&path)?)?;
+    let known = file.before().unwrap_or_default();
+    without_new_secrets(&known, &config, server)?;
+    let status = if file.save()? { "changed" } else { "unchanged" };
+    drop(file);
+    let names = |paths: Vec<&Vec<Key>>| paths.into_iter().map(|path| name(path)).collect::<Vec<_>>();
+    let (set, unset) = (names(edits.set.iter().map(|(path, _)| path).collect()), names(edits.unset.iter().collect()));
+    let keys = set.iter().cloned().chain(unset.iter().map(|key| format!("no {key}"))).collect::<Vec<_>>().join(", ");
+    output.status(if status == "changed" { "Changed" } else { "Unchanged" }, &format!("{server} in {shown}: {keys}"));
+    let transport = |config: &Config| config.servers.get(server).map(|server| server.transport.clone());
+    if known.servers.contains_key(server) && transport(&known) != transport(&config) {
+        output.status("Next", &format!("mcp-bindgen sync {server}"));
+    }
+    if output.json() {
+        output.data_json(&json!({
+            "format": 1, "server": server, "config": shown, "status": status, "set": set, "unset": unset,
+        }))?;
+    }
+    Ok(Exit::Done)
+}
+
+impl<'w> Edits<'w> {
+    fn read(wanted: &'w args::Set) -> Result<Self, Failure> {
+        let set = wanted.keys.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?;
+        let unset = wanted.unset.iter().map(|text| {
+            Key::parse(text).map_err(|_| {
+                Failure::usage("invalid key for `--unset`\n  = help: `--unset timeout`, `--unset env.TOKEN`")
+            })
+        });
+        Ok(Self { server: &wanted.server, set, unset: unset.collect::<Result<_, _>>()? })
+    }
+
+    fn applied(&self, mut file: ConfigFile) -> Result<(ConfigFile, Config), Failure> {
+        let table = file.server(self.server)?;
+        for path in &self.unset {
+            if !unset(table, path)? {
+                return Err(Failure::new(format!(
+                    "server `{}` has no `{}`\n  = note: nothing was written",
+                    self.server,
+                    name(path)
+                )));
+            }
+        }
+        self.set.iter().try_for_each(|(path, value)| set(table, path, value.clone()))?;
+        let config = file.checked()?;
+        Ok((file, config))
+    }
+
+    /// Reads numbers, dates and booleans as text where their keys take text: `env.PORT=8080`.
+    ///
+    /// # Errors
+    /// Where something is invalid either way.
+    fn with_texts(mut self, path: &Path) -> Result<Self, Failure> {
+        let tried = |edits: &Self| edits.applied(ConfigFile::open(path)?);
+        while let Err(failure) = tried(&self) {
+            let is_mended =
+                |edits: &Self| tried(edits).map_or_else(|other| subject(&other) != subject(&failure), |_| true);
+            let mut candidates = (0..self.set.len()).filter_map(|index| self.with_text(index));
+            self = candidates.find(is_mended).ok_or(failure)?;
+        }
+        Ok(self)
+    }
+
+    fn with_text(&self, index: usize) -> Option<Self> {
+        let mut edits = self.clone();
+        let (_, value) = edits.set.get_mut(index)?;
+        if value.is_str() || value.is_array() || value.is_inline_table() {
+            return None;
+        }
+        *value = value.clone().decorated("", "").to_string().into();
+        Some(edits)
+    }
+}
+
+/// What a failure is about: "`timeout` of server `github`".
+fn subject(failure: &Failure) -> &str {
+    failure.message.split(" must be ").next().unwrap_or_default()
+}
+
+/// Reads `KEY=VALUE`.
+fn assignment(text: &str) -> Result<(Vec<Key>, Value), Failure> {
+    let mut cuts = text.match_indices('=').filter_map(|(at, _)| Some((text.get(..at)?, text.get(at + 1..)?)));
+    // What stands there may be a secret.
+    let (path, value) = cuts.find_map(|(key, value)| Some((Key::parse(key).ok()?, value))).ok_or_else(|| {
+        Failure::usage("expected `KEY=VALUE`\n  = help: `timeout=60s`, `'tools=[\"list_*\"]'`, `'env.TOKEN=${TOKEN}'`")
+    })?;
+    let read = value.trim().parse().unwrap_or_else(|_| Value::from(value));
+    Ok((path, read))
+}
+
+fn name(path: &[Key]) -> String {
+    path.iter().map(|key| key.display_repr()).collect::<Vec<_>>().join(".")
+}
+
+/// Refuses secrets that are written out.
+fn without_new_secrets(known: &Config, config: &Config, server: &str) -> Result<(), Failure> {
+    let is_known = |message: &str| known.warnings.iter().any(|warning| warning.error.message == message);
+    let of_server = |warning: &&mcp_model::ConfigWarning| warning.server.as_deref() == Some(server);
+    match config.warnings.iter().filter(of_server).find(|warning| !is_known(&warning.error.message)) {
+        Some(warning) => {
+            let help = warning.error.help.as_deref().unwrap_or_default();
+            Err(Failure::usage(format!(
+                "{}\n  = help: {help}\n  = note: nothing was written; what was typed is in the history of your shell now",
+                warning.error.message
+            )))
+        }
+        None => Ok(()),
+    }
+}

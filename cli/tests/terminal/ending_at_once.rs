@@ -1,0 +1,142 @@
+//! Signals while a command computes, or waits for what never comes: it ends within a second, and its servers with it.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use crate::common::Project;
+use crate::ending::{carriers, wait_until};
+
+const LIMIT: Duration = Duration::from_secs(1);
+const SIGNALS: [(&str, i32); 2] = [("INT", 130), ("TERM", 143)];
+
+/// A list of one tool, which takes for ever to compare with one whose tool requires something more: forty definitions
+/// each of which names the next one twice.
+fn hostile(required: &[&str]) -> String {
+    let next = |at: i32| json!({ "$ref": format!("#/$defs/d{}", at + 1) });
+    let mut definitions: Map<String, Value> =
+        (0..40).map(|at| (format!("d{at}"), json!({ "allOf": [next(at), next(at)] }))).collect();
+    definitions.insert("d40".to_owned(), json!({ "type": "object", "properties": { "x": { "type": "string" } } }));
+    let properties = json!({ "a": { "$ref": "#/$defs/d0" }, "b": { "type": "string" } });
+    let schema = json!({ "type": "object", "$defs": definitions, "properties": properties, "required": required });
+    json!({ "tools": [{ "name": "t", "inputSchema": schema }] }).to_string()
+}
+
+fn begin(project: &Project, arguments: &[&str]) -> Child {
+    let mut command = Command::new("env");
+    // Whoever runs the tests may have signals ignored.
+    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_mcp-bindgen")]).args(arguments);
+    command.current_dir(project.path("")).env_remove("MCP_SERVERS").stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Waits until a process has computed for longer than it takes to start.
+fn computes(child: &Child) {
+    let file = format!("/proc/{}/stat", child.id());
+    wait_until(|| {
+        let stat = fs::read_to_string(&file).unwrap_or_default();
+        let after_name = stat.rsplit_once(')').map(|(_, rest)| rest.to_owned()).unwrap_or_default();
+        let ticks = after_name.split_whitespace().nth(11).and_then(|ticks| ticks.parse::<u64>().ok());
+        ticks.is_some_and(|ticks| ticks > 20)
+    });
+}
+
+/// Sends a signal, and returns the exit code as shells report it, and how long the end took, of the servers too.
+fn ended_by(mut child: Child, signals: &[&str], mark: &str) -> (i32, Duration) {
+    let begun = Instant::now();
+    for signal in signals {
+        let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+    let status = child.wait().unwrap();
+    wait_until(|| carriers(mark) == 0);
+    (status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap(), begun.elapsed())
+}
+
+#[track_caller]
+fn ends_at_once(child: Child, signal: &str, code: i32, mark: &str) {
+    let (ended, took) = ended_by(child, &[signal], mark);
+    assert_eq!(ended, code, "{signal}");
+    assert!(took < LIMIT, "{signal}: {took:?}");
+}
+
+fn diff(project: &Project) -> Child {
+    project.write("old.json", &hostile(&[]));
+    project.write("new.json", &hostile(&["b"]));
+    let child = begin(project, &["diff", "old.json", "new.json"]);
+    computes(&child);
+    child
+}
+
+#[test]
+fn diff_ends_while_it_computes() {
+    for (signal, code) in SIGNALS {
+        let project = Project::empty();
+        ends_at_once(diff(&project), signal, code, "no server");
+    }
+}
+
+#[test]
+fn a_second_signal_leaves_no_time_to_close() {
+    let project = Project::empty();
+    // Two of one kind may arrive as one.
+    let (_, took) = ended_by(diff(&project), &["INT", "TERM"], "no server");
+    assert!(took < Duration::from_millis(450), "{took:?}");
+}
+
+#[test]
+fn check_ends_while_it_computes_and_leaves_no_server() {
+    ends_with_servers("check");
+}
+
+#[test]
+fn sync_ends_while_it_computes_and_leaves_no_server() {
+    ends_with_servers("sync");
+}
+
+/// Compares the list of one server while another one, which ends neither with its stdin nor by a signal, is being asked.
+fn ends_with_servers(command: &str) {
+    for (signal, code) in SIGNALS {
+        let mark = format!("computing-{command}-{signal}-{}", std::process::id());
+        let project = Project::new(&format!(
+            "[servers.a]\ncommand = \"SERVER\"\nargs = [\"--replay\", \"new.json\"]\ncwd = \".\"\n\
+             [servers.b]\ncommand = \"sh\"\nargs = [\"-c\", \"trap '' INT TERM HUP; SERVER --misbehave deaf; sleep 1000\"]\n\
+             env = {{ MARK = \"{mark}\" }}\n"
+        ));
+        project.write("new.json", &hostile(&["b"]));
+        project.write("mcp/a.json", &hostile(&[]));
+        let child = begin(&project, &[command]);
+        wait_until(|| carriers(&mark) > 0);
+        computes(&child);
+        assert!(carriers(&mark) > 0, "it is being asked");
+        ends_at_once(child, signal, code, &mark);
+        assert_eq!(project.read("mcp/a.json"), hostile(&[]), "{command}");
+    }
+}
+
+#[test]
+fn list_and_expand_end_while_they_wait_for_a_file() {
+    for command in ["list", "expand"] {
+        for (signal, code) in SIGNALS {
+            let project = Project::empty();
+            let pipe = project.path("pipe");
+            assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+            let child = begin(&project, &[command, "--snapshot", "pipe", "--server", "s"]);
+            // It can be opened once somebody reads it.
+            let non_blocking = 0o4000;
+            let open = || OpenOptions::new().write(true).custom_flags(non_blocking).open(&pipe);
+            let mut writer: Option<File> = None;
+            let begun = Instant::now();
+            while writer.is_none() {
+                assert!(begun.elapsed() < Duration::from_secs(60), "nobody reads it");
+                writer = open().ok();
+                std::thread::yield_now();
+            }
+            ends_at_once(child, signal, code, "no server");
+        }
+    }
+}
