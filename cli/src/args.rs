@@ -170,6 +170,9 @@ pub(crate) struct Add {
     /// A variable of the server's environment, `NAME='${VARIABLE}'` or NAME for the variable of that name; repeatable.
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
+    /// A variable that the server gets as it is set where it is started; repeatable.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) inherit_env: Vec<String>,
     /// A header of the requests to a server at a URL, `'NAME: VALUE'`; repeatable.
     #[arg(long, value_name = "NAME: VALUE")]
     pub(crate) header: Vec<String>,

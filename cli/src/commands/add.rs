@@ -190,7 +190,7 @@ fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure>
             table.insert(key, value(given.as_str()));
         }
     }
-    if url.is_some() && (!wanted.args.is_empty() || !wanted.env.is_empty()) {
+    if url.is_some() && (!wanted.args.is_empty() || !wanted.env.is_empty() || !wanted.inherit_env.is_empty()) {
         return Err(Failure::usage("a server at a URL has no arguments and no environment; `--header` is for it"));
     }
     if url.is_none() && !wanted.header.is_empty() {
@@ -205,6 +205,9 @@ fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure>
     }
     if let Some(pairs) = pairs(wanted.env.iter().map(|given| variable_of_environment(given)), |name| name)? {
         table.insert("env", value(pairs));
+    }
+    if !wanted.inherit_env.is_empty() {
+        table.insert("inherit_env", value(inherited(&wanted.inherit_env)?));
     }
     if let Some(pairs) = pairs(wanted.header.iter().map(|given| header(given)), |name| name.to_ascii_lowercase())? {
         table.insert("headers", value(pairs));
@@ -249,16 +252,37 @@ fn pairs(
     Ok((!pairs.is_empty()).then_some(pairs))
 }
 
+/// The names of variables, each once.
+fn inherited(given: &[String]) -> Result<Array, Failure> {
+    let mut known = BTreeSet::new();
+    for name in given {
+        if let Some((name, _)) = name.split_once('=') {
+            let message = format!("`--inherit-env {0}` takes no value; write `--env {0}=VALUE`", printable(name));
+            return Err(Failure::usage(message));
+        }
+        check_variable(name, "`--inherit-env` wants `NAME`")?;
+        not_secret("--inherit-env ", ("inherit_env", name))?;
+        if !known.insert(name) {
+            return Err(Failure::usage(format!("`{}` is given twice", printable(name))));
+        }
+    }
+    Ok(given.iter().map(String::as_str).collect())
+}
+
+fn check_variable(name: &str, wanted: &str) -> Result<(), Failure> {
+    if !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("`{}` cannot be the name of a variable; {wanted}", printable(name))))
+}
+
 /// `NAME=VALUE`, or the name of a variable that is handed on.
 fn variable_of_environment(given: &str) -> Result<(String, String), Failure> {
     let (name, text) = match given.split_once('=') {
         Some((name, text)) => (name.trim(), text.trim().to_owned()),
         None => (given.trim(), format!("${{{}}}", given.trim())),
     };
-    if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
-        let message = format!("`{}` cannot be the name of a variable; `--env` wants `NAME=VALUE`", printable(name));
-        return Err(Failure::usage(message));
-    }
+    check_variable(name, "`--env` wants `NAME=VALUE`")?;
     not_secret("--env ", (name, &text))?;
     Ok((name.to_owned(), text))
 }

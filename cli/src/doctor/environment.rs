@@ -8,17 +8,8 @@ use super::Finding;
 use super::filled::needs;
 
 /// What of the environment makes programs reach the network, or find what they need, and is no child's by itself.
-const OFTEN_NEEDED: [&str; 9] = [
-    "HTTPS_PROXY",
-    "HTTP_PROXY",
-    "NO_PROXY",
-    "SSL_CERT_FILE",
-    "NODE_EXTRA_CA_CERTS",
-    "REQUESTS_CA_BUNDLE",
-    "npm_config_registry",
-    "UV_INDEX_URL",
-    "VOLTA_HOME",
-];
+const OFTEN_NEEDED: [&str; 6] =
+    ["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "npm_config_registry", "UV_INDEX_URL", "VOLTA_HOME"];
 
 /// Whether all variables are set that the configuration names.
 pub(super) fn variables(server: &ServerConfig) -> Vec<Finding> {

@@ -184,6 +184,14 @@ fn nothing_is_added_that_would_not_be_obeyed() {
         (&["add", "x", "--npm", "a", "--env", ""], "cannot be the name of a variable"),
         (&["add", "x", "--npm", "a", "--env", "A B=1"], "`A B` cannot be the name of a variable"),
         (&["add", "x", "--npm", "a", "--env", "A=1", "--env", "A=2"], "`A` is given twice"),
+        (&["add", "x", "--npm", "a", "--inherit-env", ""], "`` cannot be the name of a variable"),
+        (&["add", "x", "--npm", "a", "--inherit-env", "API_KEY=hunter2"], "write `--env API_KEY=VALUE`"),
+        (
+            &["add", "x", "--npm", "a", "--inherit-env", "ghp_0123456789abcdefghijABCDEFGHIJ012345"],
+            "in `inherit_env` looks like a secret",
+        ),
+        (&["add", "x", "--npm", "a", "--inherit-env", "A", "--inherit-env", "A"], "`A` is given twice"),
+        (&["add", "x", "--url", "http://b", "--inherit-env", "A"], "`--header` is for it"),
         (&["add", "x", "--npm", "a", "--tools", ""], "wants names of tools"),
         (&["add", "x", "--npm", "a", "--tools", "b,"], "wants names of tools"),
         (&["add", "x", "--url", "http://b", "--header", ": x"], "cannot be the name of a header"),
@@ -222,6 +230,15 @@ fn nothing_is_added_that_would_not_be_obeyed() {
     let other = Project::empty();
     other.write(".mcp.json", "{\"mcpServers\":{}}");
     other.run(&["add", "x", "--npm", "a", "--no-sync"]).exits_with(1).says("is a file of other programs");
+}
+
+#[test]
+fn inherited_variables_are_written_by_name() {
+    let project = Project::empty();
+    project
+        .run(&["add", "x", "--uvx", "a", "--inherit-env", "HTTPS_PROXY", "--inherit-env", "NO_PROXY", "--no-sync"])
+        .exits_with(0);
+    assert_eq!(project.read("mcp.toml"), "[servers.x]\nuvx = \"a\"\ninherit_env = [\"HTTPS_PROXY\", \"NO_PROXY\"]\n");
 }
 
 #[test]

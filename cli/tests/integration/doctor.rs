@@ -47,16 +47,13 @@ fn what_is_in_the_way_is_told_with_what_mends_it() {
             "http_proxy",
             "ALL_PROXY",
             "NO_PROXY",
-            "SSL_CERT_FILE",
-            "REQUESTS_CA_BUNDLE",
             "UV_INDEX_URL",
             "npm_config_registry",
-            "VOLTA_HOME",
             "DOCTOR_TOKEN",
         ] {
             command.env_remove(name);
         }
-        command.env("NODE_EXTRA_CA_CERTS", "/certificates.pem").output().unwrap()
+        command.envs([("NODE_EXTRA_CA_CERTS", "/certificates.pem"), ("VOLTA_HOME", "/volta")]).output().unwrap()
     };
     let all = run(&["doctor"]);
     let said = String::from_utf8(all.stderr).unwrap();
@@ -65,7 +62,7 @@ fn what_is_in_the_way_is_told_with_what_mends_it() {
         "error: versions: the crate is built with `mcp-bindgen` 9.1.0",
         "error: bindings: src/main.rs binds `fin`, which is no server of the configuration\n  = help: did you mean `fine`?",
         "        Fine fine: variables: `DOCTOR_LEVEL` is not set, and has a default",
-        "warning: fine: environment: a variable is set here and not given to the server\n  = help: where it needs them: `inherit_env = [\"NODE_EXTRA_CA_CERTS\"]`",
+        "warning: fine: environment: a variable is set here and not given to the server\n  = help: where it needs them: `inherit_env = [\"VOLTA_HOME\"]`",
         "        Fine fine: snapshot: mcp/fine.json",
         "error: node: variables: `DOCTOR_TOKEN` is not set\n  = help: `export DOCTOR_TOKEN=..`",
         "error: node: program: `npx-that-is-not-there` was not found in /nowhere\n  = help: install it",

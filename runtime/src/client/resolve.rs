@@ -121,5 +121,9 @@ fn private_values(config: &ServerConfig, found: &BTreeMap<SecretRef, String>) ->
             values.handed(name, &value.to_string_lossy());
         }
     }
+    #[cfg(feature = "stdio")]
+    for (name, value) in crate::transport::environment::secrets_of_download(config) {
+        values.handed(&name, &value);
+    }
     values
 }

@@ -76,6 +76,12 @@ impl Notes {
         self.lock().exit.is_some()
     }
 
+    /// The last lines that the server wrote to stderr.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn stderr(&self) -> String {
+        self.lock().stderr.iter().fold(String::new(), |text, line| text + line + "\n")
+    }
+
     /// `message`, without secrets, followed by what was noted.
     pub(crate) fn explain(&self, message: &str) -> String {
         let mut text = self.redact(message);

@@ -17,6 +17,8 @@ use tokio::time::timeout;
 use crate::CassetteError;
 use crate::client::options::ClientOptions;
 use crate::client::resolve::{Resolved, resolve, unresolved};
+#[cfg(feature = "stdio")]
+use crate::observe::notes::Notes;
 use crate::observe::redact::Redactor;
 use crate::session::connection::Connection;
 use crate::session::deadline::Deadline;
@@ -24,7 +26,11 @@ use crate::session::failure::Failure as RequestFailure;
 use crate::session::notices::Notices;
 use crate::session::server_requests::{Answers, Handler};
 #[cfg(feature = "stdio")]
+use crate::transport::download::Download;
+#[cfg(feature = "stdio")]
 use crate::transport::duplex::Streams;
+#[cfg(feature = "stdio")]
+use crate::transport::environment::missed;
 #[cfg(feature = "stdio")]
 use crate::transport::open::SPENT;
 use crate::transport::open::{Link, OpenError, open};
@@ -75,11 +81,34 @@ pub(crate) async fn establish(
     };
     let Resolved { config, redactor } = resolved?;
     let time = (deadline, patience);
+    #[cfg(feature = "stdio")]
+    let config = if options.streams().is_none() && !options.replays() {
+        downloaded(config, options.is_guarded(), &redactor, time).await?
+    } else {
+        config
+    };
     let attempt = |era| Box::pin(attempt((&config, options), notices, hint.clone(), &redactor, era, time));
     match (modern, options.opens_one_transport()) {
         (true, false) => discover_first(attempt, patience / 2).await,
         (true, true) => in_turn(attempt, [Era::Discover, Era::Initialize]).await,
         (false, _) => in_turn(attempt, [Era::Initialize, Era::Discover]).await,
+    }
+}
+
+/// Downloads the server's package where that is a step of its own, and returns how the server is started.
+#[cfg(feature = "stdio")]
+async fn downloaded(
+    config: ServerConfig,
+    guarded: bool,
+    redactor: &Redactor,
+    (deadline, patience): (Deadline, Duration),
+) -> Result<ServerConfig, ConnectError> {
+    let Some(download) = Download::before(&config) else { return Ok(config) };
+    let notes = Notes::new(&config.name, redactor.clone());
+    let failed = |kind, message: &str| ConnectError::new(&config.name, kind, notes.explain(message));
+    match deadline.bound(Box::pin(download.run(guarded, &notes))).await {
+        Some(outcome) => outcome.map_err(|(kind, message)| failed(kind, &message)),
+        None => Err(failed(Kind::Timeout, &download.failed(&format!("was not complete within {patience:?}")))),
     }
 }
 
@@ -165,9 +194,20 @@ async fn attempt(
             return Err(Failure { error, other_era: false });
         }
     }
-    let fail = |kind, message: &str, other_era| Failure {
-        error: ConnectError::new(&config.name, kind, link.notes.explain(message)),
-        other_era,
+    let fail = |kind, message: &str, other_era| {
+        #[cfg_attr(not(feature = "stdio"), expect(unused_mut, reason = "nothing else is added to it"))]
+        let mut message = link.notes.explain(message);
+        #[cfg(feature = "stdio")]
+        if matches!(kind, Kind::Transport | Kind::Timeout)
+            && matches!(config.transport, mcp_model::Transport::Stdio { .. })
+            && options.streams().is_none()
+            && !options.replays()
+            && let Some(missed) = missed(config, &link.notes.stderr())
+        {
+            message.push_str("\n  ");
+            message.push_str(&missed);
+        }
+        Failure { error: ConnectError::new(&config.name, kind, message), other_era }
     };
     let mut handler = handler(options, hint).map_err(|error| {
         fail(Kind::Config, &format!("the client capabilities are not those of the protocol: {error}"), false)

@@ -24,7 +24,8 @@ pub(super) fn program(command: &str, env: &BTreeMap<String, String>, cwd: Option
     })
 }
 
-fn is_path(name: &str) -> bool {
+/// Returns `true` for the name of the variable that lists the folders of programs.
+pub(super) fn is_path(name: &str) -> bool {
     if cfg!(windows) { name.eq_ignore_ascii_case("PATH") } else { name == "PATH" }
 }
 

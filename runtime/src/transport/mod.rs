@@ -3,7 +3,11 @@
 #[cfg(feature = "cassette")]
 pub(crate) mod cassette;
 #[cfg(feature = "stdio")]
+pub(crate) mod download;
+#[cfg(feature = "stdio")]
 pub(crate) mod duplex;
+#[cfg(feature = "stdio")]
+pub(crate) mod environment;
 #[cfg(feature = "stdio")]
 mod find;
 #[cfg(feature = "stdio")]

@@ -183,8 +183,9 @@ where
     begun.map_err(|error| OpenError::Begin(Box::new(error)))
 }
 
+/// The message of a program that the system did not start.
 #[cfg(feature = "stdio")]
-fn cannot_start(command: &str, cwd: Option<&str>, error: &std::io::Error) -> String {
+pub(super) fn cannot_start(command: &str, cwd: Option<&str>, error: &std::io::Error) -> String {
     match (error.kind(), cwd) {
         (std::io::ErrorKind::NotFound, Some(cwd)) if !std::path::Path::new(cwd).is_dir() => {
             format!("could not start `{command}`: the folder `{cwd}` (cwd) does not exist")

@@ -9,6 +9,7 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
+use super::environment;
 use super::isolation::Sandbox;
 use super::program::Program;
 
@@ -18,30 +19,6 @@ const GRACE_FOR_DESCENDANTS: Duration = Duration::from_millis(300);
 const POLL: Duration = Duration::from_millis(20);
 /// How often, a millisecond apart, to look whether a killed process is gone.
 const LOOKS_AFTER_KILL: u32 = 50;
-
-/// The variables that a server inherits; everything else is passed by name.
-const INHERITED: &[&str] = if cfg!(windows) {
-    &[
-        "APPDATA",
-        "COMSPEC",
-        "HOMEDRIVE",
-        "HOMEPATH",
-        "LOCALAPPDATA",
-        "PATH",
-        "PATHEXT",
-        "PROCESSOR_ARCHITECTURE",
-        "PROGRAMFILES",
-        "SYSTEMDRIVE",
-        "SYSTEMROOT",
-        "TEMP",
-        "TMP",
-        "USERNAME",
-        "USERPROFILE",
-        "WINDIR",
-    ]
-} else {
-    &["HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "USER"]
-};
 
 /// Kills every server that this process started, with all that those started.
 ///
@@ -86,8 +63,7 @@ impl ProcessTree {
             None => Command::new(super::find::program(program.command, program.env, program.cwd)?),
         };
         command.args(program.args).env_clear();
-        let by_name = INHERITED.iter().copied().chain(program.inherit_env.iter().map(String::as_str));
-        command.envs(by_name.filter_map(|name| std::env::var_os(name).map(|value| (name, value))));
+        command.envs(environment::inherited(program, sandbox.is_some()));
         command.envs(program.env);
         if let Some(sandbox) = sandbox {
             command.envs(sandbox.env());
@@ -126,6 +102,11 @@ impl ProcessTree {
             return Err(io::Error::other("the process was started without its pipes"));
         };
         Ok((tree, Pipes { stdin, stdout, stderr }))
+    }
+
+    /// Waits for the end of the process.
+    pub(crate) async fn ended(&mut self) -> io::Result<ExitStatus> {
+        self.child.wait().await
     }
 
     /// How the process ended, if it does so in time.

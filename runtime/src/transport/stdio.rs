@@ -67,7 +67,8 @@ impl FarEnd for Child {
     }
 }
 
-async fn note_stderr(stderr: ChildStderr, notes: Notes) {
+/// Notes each line of stderr, until it ends.
+pub(super) async fn note_stderr(stderr: ChildStderr, notes: Notes) {
     let mut stderr = BufReader::new(stderr);
     let mut line = Vec::new();
     let mut is_rest = false;

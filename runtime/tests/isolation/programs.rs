@@ -1,12 +1,14 @@
 //! What a program needs is shown to it wherever it lies, and nothing else.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
 
 use mcp_model::{Isolation, ServerConfig};
 use mcp_runtime::Client;
 
 use crate::common::{Mark, fixture_server, impatient};
-use crate::{InHome, Tried, text};
+use crate::{InHome, Tried, home, text};
 
 impl InHome {
     /// A program in it.
@@ -84,4 +86,40 @@ async fn a_program_that_a_server_could_have_changed_has_nothing_shown_to_it() {
     assert!(error.contains("exit status: 9"), "{error}");
     let error = started(Isolation::new().write([root.text()])).await;
     assert!(error.contains("No such file or directory") && !error.contains("exit status: 9"), "{error}");
+}
+
+#[tokio::test]
+#[ignore = "needs bubblewrap; a suite of its own: .ci/run isolation"]
+async fn certificates_are_shown_and_no_home_that_a_variable_names() {
+    const FILE: &str = "SSL_CERT_FILE";
+    const LINK: &str = "NODE_EXTRA_CA_CERTS";
+    let other = InHome::new();
+    if std::env::var_os("HAS_CERTIFICATES").is_none() {
+        let (certificate, writable) = (InHome::new(), InHome::new());
+        let link = writable.path().join("link");
+        symlink(other.file(), &link).unwrap();
+        let run = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "programs::certificates_are_shown_and_no_home_that_a_variable_names", "--ignored"])
+            .env("HAS_CERTIFICATES", "1")
+            .envs([(FILE, text(certificate.file())), (LINK, text(link)), ("SSL_CERT_DIR", text(home()))])
+            .output();
+        let run = run.unwrap();
+        assert!(run.status.success(), "{run:?}");
+        return;
+    }
+    let [certificate, link] = [FILE, LINK].map(|name| std::env::var(name).unwrap());
+    for isolation in [Isolation::new().temp_home(), Isolation::new().read([""; 0])] {
+        let server = Tried::with(isolation);
+        assert_eq!(server.to("variable", FILE).await.unwrap(), certificate);
+        assert_eq!(server.to("read", &certificate).await.as_deref(), Ok("secret"));
+        assert_eq!(server.to("read", &link).await.as_deref(), Ok("secret"));
+        server.to("write", &certificate).await.expect_err("it is only to be read");
+        server.to("read", other.file()).await.expect_err("the home is not shown");
+        server.ended().await;
+    }
+    // What the server can write to decides nothing.
+    let server = Tried::with(Isolation::new().write([text(Path::new(&link).parent().unwrap())]));
+    assert_eq!(server.to("read", &certificate).await.as_deref(), Ok("secret"));
+    server.to("read", &link).await.expect_err("the server could have made the link");
+    server.ended().await;
 }

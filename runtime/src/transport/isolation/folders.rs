@@ -9,6 +9,7 @@ use super::refusal::{Refusal, shown};
 use super::view::{Place, View};
 use super::way::{Way, follow};
 use crate::ConnectErrorKind as Kind;
+use crate::transport::environment::CERTIFICATES;
 use crate::transport::program::Program;
 
 /// The system's programs and libraries.
@@ -100,6 +101,7 @@ pub(super) fn plan(isolation: &Isolation, program: &Program<'_>) -> Result<Plan,
         plan.hide_homes(&homes, is_restricted)?;
     }
     plan.show_folders(isolation)?;
+    plan.show_certificates(program);
     Ok(plan)
 }
 
@@ -154,6 +156,26 @@ impl Plan {
             self.view.put_at(&way, place);
         }
         Ok(())
+    }
+
+    /// Shows the certificates that the child's variables name. What the server can write to decides nothing, and neither a
+    /// home nor anything above it is shown.
+    fn show_certificates(&mut self, program: &Program<'_>) {
+        for name in CERTIFICATES.iter().filter(|name| !program.env.contains_key(**name)) {
+            let Some(value) = std::env::var_os(name) else { continue };
+            let paths =
+                if *name == "SSL_CERT_DIR" { std::env::split_paths(&value).collect() } else { vec![value.into()] };
+            for path in paths.into_iter().filter(|path| path.is_absolute()) {
+                let Ok(way) = follow(&path) else { continue };
+                let mut passed = way.links.iter().map(|(link, _)| link).chain([&way.real]);
+                let is_hidden = self.homes.iter().any(|home| home.starts_with(&way.real))
+                    || OWN.iter().any(|own| way.real.starts_with(own))
+                    || passed.any(|place| self.writable.iter().any(|folder| place.starts_with(folder)));
+                if !is_hidden {
+                    let _ = self.view.show(&path);
+                }
+            }
+        }
     }
 
     fn way_of(&self, key: &str, folder: &str) -> Result<Way, Refusal> {

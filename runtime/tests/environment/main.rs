@@ -1,6 +1,18 @@
-//! `MCP_SERVERS`: what bindings do with it, and what is said where it names others.
+//! What the environment of a program does: `MCP_SERVERS`, and the variables that children get.
 
-#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout
+)]
+
+#[cfg(all(unix, feature = "stdio"))]
+mod children;
+#[cfg(all(unix, feature = "stdio"))]
+#[path = "../common/mod.rs"]
+mod common;
 
 use std::fmt::Debug;
 use std::process::Command;

@@ -1,0 +1,224 @@
+//! The variables of this process that a child gets, and those that it does not.
+//!
+//! A server gets a short list, and what its configuration names. Proxies and package indexes may hold passwords: they reach
+//! the step that downloads a package, and not the server.
+
+use std::env;
+use std::ffi::OsString;
+
+use mcp_model::{ServerConfig, Transport};
+
+use super::program::Program;
+
+/// The variables that every server inherits: none that may hold a secret.
+const INHERITED: &[&str] = if cfg!(windows) {
+    &[
+        "APPDATA",
+        "COMMONPROGRAMFILES",
+        "COMSPEC",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "LOCALAPPDATA",
+        "NUMBER_OF_PROCESSORS",
+        "OS",
+        "PATH",
+        "PATHEXT",
+        "PROCESSOR_ARCHITECTURE",
+        "PROGRAMDATA",
+        "PROGRAMFILES",
+        "PROGRAMFILES(X86)",
+        "PROGRAMW6432",
+        "SYSTEMDRIVE",
+        "SYSTEMROOT",
+        "TEMP",
+        "TMP",
+        "USERNAME",
+        "USERPROFILE",
+        "WINDIR",
+    ]
+} else {
+    &["HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER"]
+};
+/// The folders of the user, which an isolated server does not get: they may lie outside of the home that it does not see.
+const FOLDERS: [&str; 4] = ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"];
+/// The certificates that programs trust besides those of the system. Every server inherits these, too.
+pub(super) const CERTIFICATES: [&str; 4] =
+    ["NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"];
+
+/// The variables that `npm` and `uv` read to reach a proxy or an index of packages, in lower case.
+const PROXIES: [&str; 4] = ["all_proxy", "http_proxy", "https_proxy", "no_proxy"];
+const OF_NPM: [&str; 8] = [
+    "node_auth_token",
+    "npm_config_cafile",
+    "npm_config_https_proxy",
+    "npm_config_noproxy",
+    "npm_config_proxy",
+    "npm_config_registry",
+    "npm_config_userconfig",
+    "npm_token",
+];
+/// Of one registry (`npm_config_//host/:_authToken`), or of one scope (`npm_config_@scope:registry`).
+const PREFIXES_OF_NPM: [&str; 2] = ["npm_config_//", "npm_config_@"];
+const OF_UV: [&str; 9] = [
+    "uv_config_file",
+    "uv_default_index",
+    "uv_extra_index_url",
+    "uv_find_links",
+    "uv_insecure_host",
+    "uv_keyring_provider",
+    "uv_native_tls",
+    "uv_python_install_mirror",
+    "uv_system_certs",
+];
+/// `UV_INDEX`, `UV_INDEX_URL`, and the credentials of one index (`UV_INDEX_NAME_PASSWORD`).
+const PREFIXES_OF_UV: [&str; 1] = ["uv_index"];
+/// These alone are no reason for a step of its own: they take back what the others say, or `npm run` always sets them.
+const NO_REASON: [&str; 4] = ["no_proxy", "npm_config_noproxy", "npm_config_userconfig", "uv_index_strategy"];
+
+/// How many variables an error names.
+const MOST_NAMED: usize = 4;
+/// Parts of names of variables that a server may have needed, and the words on stderr that suggest it.
+const NEEDED: [(&[&str], &[&str]); 3] = [
+    (
+        &["TOKEN", "KEY", "SECRET", "PASSWORD", "CREDENTIAL"],
+        &["token", "key", "secret", "password", "credential", "auth"],
+    ),
+    (
+        &["PROXY"],
+        &["proxy", "connect", "network", "resolve", "getaddrinfo", "unreachable", "timed out", "timeout", "fetch"],
+    ),
+    (&["CERT", "CA_BUNDLE", "CAINFO"], &["cert", "tls", "ssl", "issuer"]),
+];
+
+/// A program that downloads the package of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manager {
+    Npm,
+    Uv,
+}
+
+impl Manager {
+    /// Returns the one that starts this server, with the package and the server's arguments. `npm = ".."` is `npx -y ..`.
+    pub(crate) fn of(config: &ServerConfig) -> Option<(Self, &str, &[String])> {
+        let Transport::Stdio { command, args, .. } = &config.transport else { return None };
+        let (manager, package, args) = match (command.as_str(), args.as_slice()) {
+            ("npx", [yes, package, args @ ..]) if yes == "-y" => (Self::Npm, package, args),
+            ("uvx", [package, args @ ..]) => (Self::Uv, package, args),
+            _ => return None,
+        };
+        (!package.starts_with('-')).then_some((manager, package, args))
+    }
+
+    fn reads(self, name: &str) -> bool {
+        let (names, prefixes): (&[&str], &[&str]) = match self {
+            Self::Npm => (&OF_NPM, &PREFIXES_OF_NPM),
+            Self::Uv => (&OF_UV, &PREFIXES_OF_UV),
+        };
+        let name = name.to_ascii_lowercase();
+        PROXIES.iter().chain(names).any(|known| *known == name)
+            || prefixes.iter().any(|prefix| name.starts_with(prefix))
+    }
+
+    /// Returns the variables that a download reads and that the server is not given; none if there is no reason to withhold
+    /// any, and the server can be started at once.
+    pub(crate) fn withheld(self, config: &ServerConfig) -> Vec<String> {
+        let withheld: Vec<String> = variables()
+            .filter(|(name, _)| self.reads(name) && !is_passed(config, name))
+            .map(|(name, _)| name)
+            .collect();
+        let is_reason = |name: &String| !NO_REASON.contains(&name.to_ascii_lowercase().as_str());
+        if withheld.iter().any(is_reason) { withheld } else { Vec::new() }
+    }
+}
+
+/// Returns the variables of this process that a child inherits.
+pub(super) fn inherited<'p>(program: &'p Program<'_>, is_isolated: bool) -> impl Iterator<Item = (&'p str, OsString)> {
+    let folders = FOLDERS.iter().filter(move |_| !is_isolated && !cfg!(windows));
+    let names = INHERITED.iter().chain(&CERTIFICATES).chain(folders).copied();
+    let names = names.chain(program.inherit_env.iter().map(String::as_str));
+    names.filter_map(|name| env::var_os(name).map(|value| (name, value)))
+}
+
+/// Names variables that are set here, that a failed server was not given, and that it may need: those that it mentions, those
+/// whose names begin with its own, and those of a kind that its stderr suggests.
+pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
+    let prefix = format!("{}_", config.name.to_ascii_uppercase().replace('-', "_"));
+    let words = stderr.to_ascii_lowercase();
+    let is_silent = words.trim().is_empty();
+    let suggests = |name: &str| {
+        NEEDED.iter().any(|(parts, hints)| {
+            let is_kind = parts.iter().any(|part| name.contains(part));
+            // Certificates are passed on; a server that says nothing failed for something else.
+            is_kind && (hints.iter().any(|hint| words.contains(hint)) || (is_silent && !parts.contains(&"CERT")))
+        })
+    };
+    let mut found: Vec<(u8, String)> = variables()
+        .filter(|(name, value)| !is_passed(config, name) && !is_given_otherwise(config, value))
+        .filter_map(|(name, _)| {
+            let upper = name.to_ascii_uppercase();
+            let rank = match () {
+                () if mentions(stderr, &name) => 0,
+                () if upper.starts_with(&prefix) => 1,
+                () if suggests(&upper) => 2,
+                () => return None,
+            };
+            Some((rank, name))
+        })
+        .collect();
+    found.sort();
+    let (_, first) = found.first()?;
+    let shown: Vec<String> = found.iter().take(MOST_NAMED).map(|(_, name)| format!("`{name}`")).collect();
+    let more = match found.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some(format!(
+        "set here and not passed to the server: {}{more}\n    to pass one, write `inherit_env = [\"{first}\"]` or `env = \
+         {{ NAME = \"${{{first}}}\" }}` in its configuration",
+        shown.join(", ")
+    ))
+}
+
+/// Returns the variables of this process that are not empty and have an ordinary name.
+fn variables() -> impl Iterator<Item = (String, String)> {
+    let is_ordinary =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_/:@.-".contains(c));
+    env::vars_os().filter_map(move |(name, value)| {
+        let name = name.into_string().ok().filter(|name| is_ordinary(name))?;
+        Some((name, value.to_string_lossy().into_owned())).filter(|(_, value)| !value.is_empty())
+    })
+}
+
+/// Returns `true` if the server is given a variable of this name.
+fn is_passed(config: &ServerConfig, name: &str) -> bool {
+    let is_it = |other: &str| if cfg!(windows) { other.eq_ignore_ascii_case(name) } else { other == name };
+    let mut always = INHERITED.iter().chain(&CERTIFICATES).chain(&FOLDERS);
+    always.any(|other| is_it(other)) || config.env.keys().chain(&config.inherit_env).any(|other| is_it(other))
+}
+
+/// Returns `true` if the server has this value under another name, or among its arguments.
+fn is_given_otherwise(config: &ServerConfig, value: &str) -> bool {
+    let args = match &config.transport {
+        Transport::Stdio { args, .. } => args.as_slice(),
+        _ => &[],
+    };
+    config.env.values().chain(args).any(|given| given.contains(value))
+}
+
+/// Returns `true` if a text has this name in it as a word.
+fn mentions(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.len() > 4
+        && text.match_indices(name).any(|(at, _)| {
+            let (before, after) = (text.get(..at), text.get(at + name.len()..));
+            !before.is_some_and(|text| text.ends_with(is_part)) && !after.is_some_and(|text| text.starts_with(is_part))
+        })
+}
+
+/// Returns the variables of a download that may hold a secret.
+pub(crate) fn secrets_of_download(config: &ServerConfig) -> Vec<(String, String)> {
+    let Some((manager, ..)) = Manager::of(config) else { return Vec::new() };
+    let is_secret = |name: &str, value: &str| value.contains(['@', '/']) || mcp_model::is_secret_key(name);
+    let withheld = manager.withheld(config);
+    variables().filter(|(name, value)| withheld.contains(name) && is_secret(name, value)).collect()
+}
