@@ -25,10 +25,12 @@ use crate::session::notices::Notices;
 use crate::session::server_requests::{Answers, Handler};
 #[cfg(feature = "stdio")]
 use crate::transport::duplex::Streams;
+#[cfg(feature = "http")]
+use crate::transport::http::refusals::HttpError;
 #[cfg(feature = "stdio")]
 use crate::transport::open::SPENT;
 use crate::transport::open::{Link, OpenError, open};
-use crate::{ConnectError, ConnectErrorKind as Kind};
+use crate::{ConnectError, ConnectErrorKind as Kind, Evidence};
 
 /// How a protocol version begins a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -166,7 +168,7 @@ async fn attempt(
         }
     }
     let fail = |kind, message: &str, other_era| Failure {
-        error: ConnectError::new(&config.name, kind, link.notes.explain(message)),
+        error: ConnectError::new(&config.name, kind, link.notes.explain(message)).with_evidence(link.notes.evidence()),
         other_era,
     };
     let mut handler = handler(options, hint).map_err(|error| {
@@ -296,5 +298,17 @@ fn failed_below(
         true => fail(Kind::Auth, &below.message, other_era),
         false => fail(Kind::Transport, &format!("{what}{}", below.message), other_era),
     };
-    Failure { error: failure.error.with_retry_after(below.retry_after), ..failure }
+    let evidence = Evidence { http_status: http_status(&below), ..failure.error.evidence().clone() };
+    Failure { error: failure.error.with_retry_after(below.retry_after).with_evidence(evidence), ..failure }
+}
+
+/// The HTTP status that a request was refused with.
+#[cfg(feature = "http")]
+fn http_status(below: &RequestFailure) -> Option<u16> {
+    below.source.as_deref()?.downcast_ref::<HttpError>()?.status()
+}
+
+#[cfg(not(feature = "http"))]
+fn http_status(_: &RequestFailure) -> Option<u16> {
+    None
 }
