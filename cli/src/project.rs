@@ -42,7 +42,7 @@ pub(crate) fn load(explicit: Option<&Path>, output: &mut Output) -> Result<Confi
         }
     };
     for warning in &config.warnings {
-        output.warning(&warning.to_string());
+        output.warning_once(&warning.to_string());
     }
     Ok(config)
 }
@@ -56,7 +56,7 @@ fn warn_of_strangers(config: &Config, named: &Config, path: &Path, output: &mut 
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("it takes the place of no server; the file has {}", quoted(known())),
         };
-        output.warning(&error.in_file(path).with_help(help).to_string());
+        output.warning_once(&error.in_file(path).with_help(help).to_string());
     }
 }
 
