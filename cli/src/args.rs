@@ -105,7 +105,7 @@ pub(crate) enum Command {
     /// List tools, prompts and resource templates, and the names of their bindings, from snapshots.
     List(List),
     /// Look for what stands in the way of servers and builds on this machine, and say what mends it.
-    Doctor(Servers),
+    Doctor(Doctor),
     /// Print the generated Rust, formatted.
     Expand(Expand),
     /// Call a tool.
@@ -226,6 +226,15 @@ pub(crate) struct Servers {
     /// The servers; all of the configuration by default.
     #[arg(value_name = "SERVER")]
     pub(crate) servers: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    #[command(flatten)]
+    pub(crate) servers: Servers,
+    /// Also start or reach the servers, as they are configured, and explain what fails.
+    #[arg(long)]
+    pub(crate) connect: bool,
 }
 
 #[derive(Debug, Args)]

@@ -98,7 +98,7 @@ impl From<CallError> for Failure {
 }
 
 /// Without what a program would write for OAuth: there is none of it here.
-fn in_our_words(message: &str) -> String {
+pub(crate) fn in_our_words(message: &str) -> String {
     message.replace(", or give the client OAuth (`ClientOptions::authorization`, feature `auth`)", "")
 }
 

@@ -137,13 +137,16 @@ pub(crate) async fn snapshots(
 
 /// A failed connection, with what can be done about it.
 pub(crate) fn failure(error: ConnectError, server: &ServerConfig) -> Failure {
-    let is_late = error.kind == ConnectErrorKind::Timeout;
     let mut failure = unconfigured_failure(error, server);
-    if !is_late && failure.exit == Exit::NotConnected {
-        let server = &server.name;
-        failure.message.push_str(&format!("\n  = help: `mcp-bindgen doctor {server}` looks for what is in the way"));
+    if failure.exit == Exit::NotConnected {
+        failure.message.push_str(&format!("\n  = help: {}", explained_by(&server.name)));
     }
     failure
+}
+
+/// The command that explains why a server is not connected.
+pub(crate) fn explained_by(server: &str) -> String {
+    format!("`mcp-bindgen doctor --connect {server}` explains what is in the way")
 }
 
 /// The same of a server that no configuration has yet.

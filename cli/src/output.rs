@@ -1,6 +1,7 @@
 //! Where results and remarks go: data to stdout, everything else to stderr, in cargo's manner.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -30,6 +31,8 @@ pub(crate) struct Output {
     has_data: bool,
     /// What was said to be wrong, for who reads no remarks.
     errors: Vec<String>,
+    /// The warnings that are printed once, however often they come.
+    warned: BTreeSet<String>,
     /// Whether stdout is not ours to report on: another program listens to a server there.
     is_taken: bool,
     /// What is being done, on a terminal: whatever else is printed goes above it.
@@ -54,6 +57,7 @@ impl Output {
             is_verbose: arguments.verbose > 0,
             has_data: false,
             errors: Vec::new(),
+            warned: BTreeSet::new(),
             is_taken: matches!(&arguments.command, Command::Serve(serve) if serve.http.is_none()),
             bars: moves.then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10))),
             transient: None,
@@ -106,6 +110,13 @@ impl Output {
     pub(crate) fn warning(&mut self, text: &str) {
         if !self.is_quiet {
             self.remark(YELLOW, "warning", &format!(": {}", lines_printable(text)));
+        }
+    }
+
+    /// Warns unless the same was printed before: a command may read its configuration more than once.
+    pub(crate) fn warning_once(&mut self, text: &str) {
+        if self.warned.insert(text.to_owned()) {
+            self.warning(text);
         }
     }
 

@@ -44,7 +44,7 @@ pub(crate) fn load_for(explicit: Option<&Path>, names: &[String], output: &mut O
     };
     let is_wanted = |server: &String| names.is_empty() || names.contains(server);
     for warning in config.warnings.iter().filter(|warning| warning.server.as_ref().is_none_or(is_wanted)) {
-        output.warning(&warning.to_string());
+        output.warning_once(&warning.to_string());
     }
     Ok(config)
 }
@@ -65,7 +65,7 @@ fn warn_of_strangers(config: &Config, named: &Config, path: &Path, output: &mut 
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("it takes the place of no server; the file has {}", quoted(known())),
         };
-        output.warning(&error.in_file(path).with_help(help).to_string());
+        output.warning_once(&error.in_file(path).with_help(help).to_string());
     }
 }
 

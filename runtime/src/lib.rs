@@ -45,8 +45,8 @@ pub use auth::{
 };
 pub use call::{
     Annotations, AsArguments, CallError, CallErrorKind, CallOptions, CallTool, Cause, ConnectError, ConnectErrorKind,
-    Content, Dispatched, DynCallTool, PassedInput, Progress, ProgressStream, ServerSpec, Tool, ToolCall, ToolReply,
-    ToolResult, ToolSpec, TypedCall, WithOptions, parse_arguments,
+    Content, Dispatched, DynCallTool, Evidence, PassedInput, Progress, ProgressStream, ServerSpec, Tool, ToolCall,
+    ToolReply, ToolResult, ToolSpec, TypedCall, WithOptions, parse_arguments,
 };
 pub use catalog::changes::ToolChanges;
 pub use catalog::declared::Declared;

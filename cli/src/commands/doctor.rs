@@ -1,38 +1,73 @@
 //! `doctor`: what stands in the way, and what mends it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::args::Servers;
-use crate::doctor::{self, Finding, Level};
+use crate::args;
+use crate::doctor::{self, Finding, Level, Live};
 use crate::exit::{Exit, Failure};
+use crate::live;
 use crate::output::Output;
 use crate::project;
 use crate::report::counted;
 
-pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut Output) -> Result<Exit, Failure> {
+/// How many servers of one finding are named.
+const MOST_NAMED: usize = 8;
+
+pub(crate) async fn run(config: Option<&Path>, arguments: &args::Doctor, output: &mut Output) -> Result<Exit, Failure> {
     let config = project::load(config, output)?;
-    let is_empty = config.servers.is_empty() && servers.servers.is_empty();
-    let servers = if is_empty { Vec::new() } else { project::servers(&config, &servers.servers)? };
-    let findings = doctor::findings(&config, &servers).await;
-    for finding in &findings {
-        tell(finding, output);
+    let names = &arguments.servers.servers;
+    let is_empty = config.servers.is_empty() && names.is_empty();
+    let servers = if is_empty { Vec::new() } else { project::servers(&config, names)? };
+    let mut live = Live::new();
+    if arguments.connect {
+        live::snapshots(&config, servers.clone(), output, |_, found| {
+            live.insert(found.server.name, found.live);
+            Ok(())
+        })
+        .await?;
+    }
+    let findings = doctor::findings(&config, &servers, &live).await;
+    let told = grouped(&findings);
+    for (servers, finding) in &told {
+        tell(servers, finding, output);
     }
     if output.json() {
         let findings: Value = findings.iter().map(to_json).collect();
         output.data_json(&json!({ "format": 1, "findings": findings }))?;
     }
-    let count = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
+    let count = |level: Level| told.iter().filter(|(_, finding)| finding.level == level).count();
     let (errors, warnings) = (count(Level::Error), count(Level::Warning));
     let said = format!("{}, {}", counted(errors, "error"), counted(warnings, "warning"));
     output.status("Finished", &format!("{} looked at: {said}", counted(servers.len(), "server")));
     Ok(if errors > 0 { Exit::Failed } else { Exit::Done })
 }
 
-fn tell(finding: &Finding, output: &mut Output) {
-    let server = finding.server.as_ref().map(|server| format!("{server}: ")).unwrap_or_default();
-    let text = format!("{server}{}: {}", finding.subject, finding.text);
+/// Puts findings that say the same of several servers together, in the order in which they came.
+fn grouped(findings: &[Finding]) -> Vec<(Vec<&str>, &Finding)> {
+    let mut groups: Vec<(Vec<&str>, &Finding)> = Vec::new();
+    let mut known = BTreeMap::new();
+    for finding in findings {
+        let Finding { server, subject, level, text, help } = finding;
+        let at = *known.entry((subject, level, text, help)).or_insert(groups.len());
+        match groups.get_mut(at) {
+            Some((servers, _)) => servers.extend(server.as_deref()),
+            None => groups.push((server.as_deref().into_iter().collect(), finding)),
+        }
+    }
+    groups
+}
+
+fn tell(servers: &[&str], finding: &Finding, output: &mut Output) {
+    let shown = servers.get(..MOST_NAMED).unwrap_or(servers);
+    let more = match servers.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let servers = if shown.is_empty() { String::new() } else { format!("{}{more}: ", shown.join(", ")) };
+    let text = format!("{servers}{}: {}", finding.subject, finding.text);
     let help = finding.help.as_ref().map(|help| format!("\n  = help: {help}")).unwrap_or_default();
     match finding.level {
         Level::Fine => output.status("Fine", &text),

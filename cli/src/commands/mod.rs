@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
         Command::Diff(diff) => until_interrupted(diff::run(config, &diff, output)),
         Command::List(list) if list.shapes => shapes::run(config, &list, output),
         Command::List(list) => list::run(config, &list, output),
-        Command::Doctor(servers) => until_interrupted(doctor::run(config, &servers, output)),
+        Command::Doctor(doctor) => until_interrupted(doctor::run(config, &doctor, output)),
         Command::Expand(expand) => expand::run(config, &expand, output),
         Command::Call(call) => until_interrupted(call::run(config, call, output)),
         Command::Learn(learn) => {

@@ -6,13 +6,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use mcp_agents::proxy::{HttpOptions, Proxy, ProxyError, ProxyEvents, ServeError};
-use mcp_model::{Config, ServerConfig, Snapshot};
+use mcp_model::{Config, SecretRef, ServerConfig, Snapshot};
 use mcp_runtime::events::{CallOutcome, Event};
 use mcp_runtime::{Client, ConnectionState};
 use serde_json::json;
 
 use crate::args;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, in_our_words};
+use crate::live;
 use crate::output::Output;
 use crate::project;
 use crate::signals::{Signals, TIME_TO_CLOSE};
@@ -27,6 +28,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     let config = project::load(config, output)?;
     let servers = project::servers(&config, &arguments.servers.servers)?;
     let options = arguments.http.map(|address| http_options(address, arguments)).transpose()?;
+    let states = States { told: tell_incomplete(&servers, output), ..States::default() };
     let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
     let proxy = proxy(&config, servers)?;
     let events = proxy.events();
@@ -34,8 +36,8 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut O
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let outcome = match options {
-            Some(options) => over_http(&proxy, options, &names, &mut signals, events, output).await,
-            None => over_stdio(&proxy, &names, &mut signals, events, output).await,
+            Some(options) => over_http(&proxy, options, &names, &mut signals, (events, states), output).await,
+            None => over_stdio(&proxy, &names, &mut signals, (events, states), output).await,
         };
         tokio::select! {
             () = proxy.close() => {}
@@ -58,14 +60,14 @@ async fn over_stdio(
     proxy: &Proxy,
     names: &[String],
     signals: &mut Signals,
-    events: ProxyEvents,
+    (events, states): (ProxyEvents, States),
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     output.status("Serving", &format!("{} on stdin and stdout", names.join(", ")));
     tokio::select! {
         served = proxy.serve_stdio() => served.map(|()| Exit::Done).map_err(failure),
         exit = signals.received() => Ok(exit),
-        () = tell(events, output) => Ok(Exit::Done),
+        () = tell(events, states, output) => Ok(Exit::Done),
     }
 }
 
@@ -74,7 +76,7 @@ async fn over_http(
     options: HttpOptions,
     names: &[String],
     signals: &mut Signals,
-    events: ProxyEvents,
+    (events, states): (ProxyEvents, States),
     output: &mut Output,
 ) -> Result<Exit, Failure> {
     let server = proxy.serve_http(options).await.map_err(failure)?;
@@ -86,23 +88,39 @@ async fn over_http(
     }
     let exit = tokio::select! {
         exit = signals.received() => exit,
-        () = tell(events, output) => Exit::Done,
+        () = tell(events, states, output) => Exit::Done,
     };
     output.status("Closing", &format!("what is under way, for {} seconds at most", DRAIN.as_secs()));
     server.close().await;
     Ok(exit)
 }
 
+/// Warns of servers that need a variable which is not set, and returns their names: connecting to them cannot succeed.
+fn tell_incomplete(servers: &[ServerConfig], output: &mut Output) -> BTreeSet<String> {
+    let value = |secret: &SecretRef| match secret {
+        SecretRef::Variable(name) => env::var(name).ok(),
+        // A keyring may have to ask somebody: it is read when a connection is opened.
+        _ => Some(String::new()),
+    };
+    let incomplete = servers.iter().filter_map(|server| Some((server, server.expand_with(value).err()?)));
+    incomplete
+        .map(|(server, error)| {
+            output.warning(&format!("server `{}` is not served: {error}", server.name));
+            server.name.clone()
+        })
+        .collect()
+}
+
 /// Tells of each call on stderr, and of servers that cannot be reached, until the proxy is gone.
-async fn tell(mut events: ProxyEvents, output: &mut Output) {
-    let mut states = States::default();
+async fn tell(mut events: ProxyEvents, mut states: States, output: &mut Output) {
     while let Some(event) = events.next().await {
         match event {
             Event::ServerStateChanged(changed) if states.has_failed(&changed.server, changed.state) => {
                 let server = &changed.server;
+                let why = changed.error.map(|error| format!(": {}", in_our_words(&error))).unwrap_or_default();
                 output.warning(&format!(
-                    "server `{server}` cannot be reached: nothing of it is served until it can\n  = help: \
-                     `mcp-bindgen doctor {server}` looks for what is in the way"
+                    "server `{server}` is not connected, and its tools are not served{why}\n  = help: {}",
+                    live::explained_by(server)
                 ));
             }
             Event::ToolInvoked(call) => {

@@ -1,16 +1,23 @@
-//! What stands in the way of servers and builds on this machine, and the command that mends it. Nothing is started, and
-//! nothing is asked that costs more than opening a connection.
+//! What stands in the way of servers and builds on this machine, and the command that mends it. Nothing is started here:
+//! what servers answered is passed in.
 
 mod bindings;
+mod connection;
 mod environment;
 mod filled;
 mod foreign;
 mod reach;
 mod source;
 
-use mcp_model::{Config, ServerConfig};
+use std::collections::BTreeMap;
+
+use mcp_model::{Config, ServerConfig, Snapshot};
+use mcp_runtime::ConnectError;
 
 use crate::plan;
+
+/// What servers answered that were connected to, by their names.
+pub(crate) type Live = BTreeMap<String, Result<Snapshot, ConnectError>>;
 
 /// How serious something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,7 +62,7 @@ impl Finding {
 }
 
 /// All that can be found out of these servers and of the crate here.
-pub(crate) async fn findings(config: &Config, servers: &[ServerConfig]) -> Vec<Finding> {
+pub(crate) async fn findings(config: &Config, servers: &[ServerConfig], live: &Live) -> Vec<Finding> {
     let mut found = bindings::versions();
     found.extend(bindings::named_in_sources(config));
     for server in servers {
@@ -66,16 +73,33 @@ pub(crate) async fn findings(config: &Config, servers: &[ServerConfig]) -> Vec<F
         of_server.extend(environment::passed_on(server));
         of_server.extend(reach::isolation(&filled));
         of_server.extend(reach::address(&filled).await);
-        of_server.push(snapshot(config, server));
+        let live = live.get(&server.name);
+        of_server.extend(
+            live.filter(|live| !is_explained(live, &of_server)).map(|live| connection::connection(server, live)),
+        );
+        of_server.push(snapshot(config, server, live));
         found.extend(of_server.into_iter().map(|finding| finding.of(server)));
     }
     found
 }
 
+/// Whether what was found before explains a failure: nothing was started, or nobody answered at the address.
+fn is_explained(live: &Result<Snapshot, ConnectError>, found: &[Finding]) -> bool {
+    let Err(error) = live else { return false };
+    let evidence = error.evidence();
+    let has_answered = evidence.exit_status.is_some() || evidence.http_status.is_some();
+    !has_answered && found.iter().any(|finding| finding.level == Level::Error)
+}
+
 /// Whether the snapshot can be built from.
-fn snapshot(config: &Config, server: &ServerConfig) -> Finding {
+fn snapshot(config: &Config, server: &ServerConfig, live: Option<&Result<Snapshot, ConnectError>>) -> Finding {
     const SUBJECT: &str = "snapshot";
-    let sync = format!("run `mcp-bindgen sync {}`", server.name);
+    let name = &server.name;
+    let sync = match live {
+        Some(Ok(_)) => format!("run `mcp-bindgen sync {name}`"),
+        Some(Err(_)) => format!("run `mcp-bindgen sync {name}` once the server answers"),
+        None => format!("run `mcp-bindgen doctor --connect {name}` to see whether the server answers"),
+    };
     let file = match plan::SnapshotFile::read(config, &server.name) {
         Ok(file) => file,
         Err(error) => return Finding::error(SUBJECT, error.to_string(), "see that it can be read"),

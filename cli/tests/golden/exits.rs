@@ -9,7 +9,7 @@ command = "SERVER"
 command = "./no-such-program"
 "#;
 
-const TABLE: [(&str, i32); 36] = [
+const TABLE: [(&str, i32); 38] = [
     ("sync desk", 0),
     ("sync gone", 5),
     ("sync none", 1),
@@ -41,6 +41,8 @@ const TABLE: [(&str, i32); 36] = [
     ("run gone.md --check", 5),
     ("serve --http 0 none", 1),
     ("doctor none", 1),
+    ("doctor --connect desk", 0),
+    ("doctor --connect gone", 1),
     ("import none --from other.json", 1),
     ("remove desk", 2),
     ("rename none some", 1),

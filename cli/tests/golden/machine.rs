@@ -25,6 +25,7 @@ fn doctor() {
     session.ended("sync desk").exits_with(0);
     session.run("doctor desk").exits_with(0);
     session.run("doctor desk --format json").exits_with(0);
+    session.run("doctor desk --connect").exits_with(0);
     session.set("HTTPS_PROXY", "http://127.0.0.1:1");
     session.run("doctor desk").exits_with(0);
     session.set("HTTPS_PROXY", "");

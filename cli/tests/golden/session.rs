@@ -47,6 +47,11 @@ impl Session {
         self.variables.push((name, value.to_owned()));
     }
 
+    /// Writes this name in place of a value that differs from run to run.
+    pub(crate) fn hide(&mut self, name: &'static str, value: &str) {
+        self.redactions.insert(name, value.to_owned()).unwrap();
+    }
+
     pub(crate) fn command(&self) -> Command {
         let mut command = self.project.command();
         command.env_clear();

@@ -62,12 +62,12 @@ fn what_is_in_the_way_is_told_with_what_mends_it() {
         "error: versions: the crate is built with `mcp-bindgen` 9.1.0",
         "error: bindings: src/main.rs binds `fin`, which is no server of the configuration\n  = help: did you mean `fine`?",
         "        Fine fine: variables: `DOCTOR_LEVEL` is not set, and has a default",
-        "warning: fine: environment: a variable is set here and not given to the server\n  = help: where it needs them: `inherit_env = [\"VOLTA_HOME\"]`",
+        "warning: fine, node, package: environment: a variable is set here and not given to the server\n  = help: where it needs them: `inherit_env = [\"VOLTA_HOME\"]`",
         "        Fine fine: snapshot: mcp/fine.json",
         "error: node: variables: `DOCTOR_TOKEN` is not set\n  = help: `export DOCTOR_TOKEN=..`",
         "error: node: program: `npx-that-is-not-there` was not found in /nowhere\n  = help: install it",
         "error: package: program: `npx` was not found in /nowhere\n  = help: install node.js",
-        "error: node: snapshot: mcp/node.json is not there\n  = help: run `mcp-bindgen sync node`",
+        "error: node: snapshot: mcp/node.json is not there\n  = help: run `mcp-bindgen doctor --connect node` to see",
         "        Fine open: address: 127.0.0.1:",
         "error: open: snapshot: mcp/open.json was written by a newer mcp-bindgen",
         "error: shut: address: 127.0.0.1:",
@@ -180,8 +180,7 @@ fn programs_are_looked_for_with_what_placeholders_stand_for() {
     says(
         &said,
         &[
-            &format!("Fine by_path: program: ${{DOCTOR_FOLDER}}/{name}\n"),
-            &format!("Fine by_name: program: ${{DOCTOR_FOLDER}}/{name}\n"),
+            &format!("Fine by_name, by_path: program: ${{DOCTOR_FOLDER}}/{name}\n"),
             "error: gone: program: `gone` was not found in ${DOCTOR_FOLDER}, /nowhere\n",
             "warning: unset: program: it is not looked at",
         ],
@@ -252,4 +251,69 @@ fn what_a_file_of_other_programs_says_and_nobody_obeys_is_told() {
     }
     assert_eq!(told.len(), expected.len(), "{told:#?}");
     assert!(!report.to_string().contains("planted"), "{report}");
+}
+
+#[test]
+fn server_that_answers_is_sent_to_sync() {
+    let project = Project::new("[servers.desk]\ncommand = \"SERVER\"\n");
+    let said = project.run(&["doctor", "--connect"]).exits_with(1).stderr;
+    says(
+        &said,
+        &[
+            "Fine desk: connection: the server answers and offers ",
+            "error: desk: snapshot: mcp/desk.json is not there\n  = help: run `mcp-bindgen sync desk`\n",
+        ],
+    );
+    project.run(&["sync"]).exits_with(0);
+    project.run(&["doctor", "--connect"]).exits_with(0);
+    // What was found before is not found a second time by connecting.
+    let gone = Project::new("[servers.gone]\ncommand = \"./gone\"\n");
+    let said = gone.run(&["doctor", "--connect"]).exits_with(1).stderr;
+    assert_eq!(said.matches("error: ").count(), 2, "{said}");
+    says(&said, &["error: gone: program: ", "/gone` is not there, or no program", "once the server answers"]);
+}
+
+#[test]
+#[ignore = "waits for a timeout"]
+fn output_that_is_not_mcp_is_told_from_silence() {
+    let project = Project::new(
+        "[servers.chatter]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \"echo Welcome to tool; while read -r line; do :; done\"]\n\
+         connect_timeout = \"2s\"\n",
+    );
+    let said = project.run(&["doctor", "--connect"]).exits_with(1).stderr;
+    let message = "error: chatter: connection: the program writes to stdout what is not MCP\n  = note: no answer to `initialize` \
+                   within 2s\n  lines on its stdout that are not JSON-RPC:\n    Welcome to tool\n  = help: start it as an MCP server";
+    says(&said, &[message]);
+}
+
+#[test]
+#[ignore = "makes a certificate"]
+fn certificate_of_a_url_that_is_not_trusted_is_told() {
+    let project = Project::empty();
+    let made = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost \
+                -addext subjectAltName=DNS:localhost";
+    project.shell(made).exits_with(0);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let mut server = std::process::Command::new("openssl")
+        .current_dir(project.path(""))
+        .args(["s_server", "-quiet", "-www", "-key", "key.pem", "-cert", "cert.pem", "-accept", &port.to_string()])
+        .spawn()
+        .unwrap();
+    let address = ("127.0.0.1", port);
+    while std::net::TcpStream::connect(address).is_err() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    project.write("mcp.toml", &format!("[servers.tls]\nurl = \"https://localhost:{port}/mcp\"\n"));
+    let (looked, synced) = (looked(&project, &[]), project.run(&["sync"]).exits_with(5).stderr);
+    let connected = project.run(&["doctor", "--connect"]).exits_with(1).stderr;
+    server.kill().unwrap();
+    server.wait().unwrap();
+    for said in [&looked, &connected] {
+        says(
+            said,
+            &["error: tls: address: localhost:", "cannot be reached: ", "  = help: have the system trust who signed"],
+        );
+        assert!(!said.contains("tls: connection"), "{said}");
+    }
+    says(&synced, &["certificate", "  = help: `mcp-bindgen doctor --connect tls`"]);
 }

@@ -175,8 +175,28 @@ fn a_server_that_cannot_be_reached_is_told_once() {
     assert_eq!(served.hear()["result"]["structuredContent"]["result"], 42);
     served.stdin = None;
     let (code, said) = served.ends();
-    assert_eq!((code, said.matches("warning: server `dead` cannot be reached").count()), (Some(0), 1), "{said}");
-    assert!(said.contains("  = help: `mcp-bindgen doctor dead`"), "{said}");
+    let warning = "warning: server `dead` is not connected, and its tools are not served: could not start `";
+    assert_eq!((code, said.matches(warning).count()), (Some(0), 1), "{said}");
+    assert!(said.contains("/no-such-program`: not found") && said.matches("`dead`").count() == 1, "{said}");
+    assert!(said.contains("  = help: `mcp-bindgen doctor --connect dead`"), "{said}");
+}
+
+#[test]
+fn missing_variable_is_told_at_start_and_once() {
+    let project = Project::new(
+        "[servers.dead]\ncommand = \"SERVER\"\nenv = { KEY = \"${SERVE_UNSET}\" }\n[servers.desk]\ncommand = \"SERVER\"\n",
+    );
+    let mut served = Served::new(project.command(), &[]);
+    served.begin(&json!({}));
+    for id in 1..3 {
+        served.tell(&json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" }));
+        assert!(served.hear()["result"]["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
+    }
+    served.stdin = None;
+    let (code, said) = served.ends();
+    assert_eq!((code, said.matches("SERVE_UNSET` is not set").count()), (Some(0), 1), "{said}");
+    assert!(said.find("`SERVE_UNSET` is not set") < said.find("Serving"), "{said}");
+    assert!(said.contains("  = help: set `SERVE_UNSET`"), "{said}");
 }
 
 #[test]

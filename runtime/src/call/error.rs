@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::evidence::Evidence;
 use crate::ToolResult;
 
 /// Whether the server may have acted on a call that failed.
@@ -385,11 +386,17 @@ pub struct ConnectError {
     /// What stood in the way, for a person; never a secret.
     pub message: String,
     retry_after: Option<Duration>,
+    evidence: Arc<Evidence>,
 }
 
 impl ConnectError {
     pub(crate) fn new(server: &str, kind: ConnectErrorKind, message: impl Into<String>) -> Self {
-        Self { server: server.to_owned(), kind, message: message.into(), retry_after: None }
+        let evidence = Arc::default();
+        Self { server: server.to_owned(), kind, message: message.into(), retry_after: None, evidence }
+    }
+
+    pub(crate) fn with_evidence(self, evidence: Evidence) -> Self {
+        Self { evidence: Arc::new(evidence), ..self }
     }
 
     pub(crate) fn with_retry_after(self, retry_after: Option<Duration>) -> Self {
@@ -399,6 +406,11 @@ impl ConnectError {
     /// How long the server wants to be left alone, where it said so (`Retry-After`).
     pub fn retry_after(&self) -> Option<Duration> {
         self.retry_after
+    }
+
+    /// Returns what the server left behind: its exit status, its last lines on stderr, the HTTP status.
+    pub fn evidence(&self) -> &Evidence {
+        &self.evidence
     }
 }
 

@@ -7,6 +7,7 @@ mod decode;
 mod encode;
 mod error;
 mod error_kind;
+mod evidence;
 mod guard;
 mod input;
 mod offer;
@@ -32,6 +33,7 @@ pub use encode::{encode, encode_wrapped};
 pub(crate) use error::place;
 pub use error::{CallError, Cause, ConnectError, ConnectErrorKind, Dispatched};
 pub use error_kind::CallErrorKind;
+pub use evidence::Evidence;
 #[doc(hidden)]
 pub use guard::Demands;
 pub(crate) use guard::{Checking, Guard};

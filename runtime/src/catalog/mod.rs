@@ -149,7 +149,10 @@ async fn all(
     listing: Listing,
     patience: Patience,
 ) -> Result<Vec<Value>, ConnectError> {
-    let wrong = |kind, message: String| ConnectError::new(server, kind, connection.link.notes.explain(&message));
+    let notes = &connection.link.notes;
+    let wrong = |kind, message: String| {
+        ConnectError::new(server, kind, notes.explain(&message)).with_evidence(notes.evidence())
+    };
     let method = listing.method();
     let (key, _) = listing.key();
     let mut found = Vec::new();

@@ -76,7 +76,7 @@ impl Keeper {
         progress: watch::Sender<Progress>,
         orders: mpsc::UnboundedReceiver<Order>,
     ) -> Self {
-        status.publish(number, ConnectionState::Connecting);
+        status.publish(number, ConnectionState::Connecting, None);
         Self { number, config, options, status, progress, orders, leaving: Vec::new() }
     }
 
@@ -191,7 +191,8 @@ impl Keeper {
 
     /// The state first, so that whoever waited for the progress finds it.
     fn report(&self, state: ConnectionState, progress: Progress) {
-        self.status.publish(self.number, state);
+        let error = if let Progress::Failed(error) = &progress { Some(error) } else { None };
+        self.status.publish(self.number, state, error);
         self.progress.send_replace(progress);
     }
 
@@ -207,7 +208,7 @@ impl Keeper {
 impl Drop for Keeper {
     fn drop(&mut self) {
         // Also where the runtime ends in the middle of it.
-        self.status.publish(self.number, ConnectionState::Disconnected);
+        self.status.publish(self.number, ConnectionState::Disconnected, None);
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use crate::ConnectError;
 use crate::catalog::changes::Changes;
 use crate::catalog::drift::Told;
 use crate::observe::Observer;
@@ -86,14 +87,14 @@ impl Status {
         }
     }
 
-    /// Notes what a keeper does. What an older one still has to say is of no interest.
-    pub(super) fn publish(&self, keeper: u64, state: ConnectionState) {
+    /// Notes what a keeper does, and why where it failed. What an older one still has to say is of no interest.
+    pub(super) fn publish(&self, keeper: u64, state: ConnectionState, error: Option<&ConnectError>) {
         self.state.send_if_modified(|last| {
             let is_news = keeper >= last.keeper && state != last.state && last.state != ConnectionState::ShutDown;
             if is_news {
                 *last = Stamped { keeper, state };
                 // Before the next change can be noted.
-                self.observer.state_changed(state);
+                self.observer.state_changed(state, error);
             }
             is_news
         });

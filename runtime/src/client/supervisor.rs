@@ -175,7 +175,7 @@ impl Supervisor {
     pub(super) async fn shut_down(&self) {
         self.slot().is_shut_down = true;
         self.close().await;
-        self.status.publish(u64::MAX, ConnectionState::ShutDown);
+        self.status.publish(u64::MAX, ConnectionState::ShutDown, None);
     }
 
     fn kept(&self) -> Result<Kept, ConnectError> {

@@ -58,6 +58,9 @@ pub struct ServerStateChanged {
     pub server: String,
     /// What it does now.
     pub state: ConnectionState,
+    /// Why no connection could be opened: [`ConnectError::message`](crate::ConnectError::message). Only where one was tried,
+    /// and the state is [`Disconnected`](ConnectionState::Disconnected).
+    pub error: Option<String>,
 }
 
 /// The server said that its list of tools changed, or was reached anew.

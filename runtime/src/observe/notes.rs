@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::Evidence;
 use crate::observe::redact::{LONGEST_MESSAGE, Redactor};
 
 const LINES_KEPT: usize = 20;
@@ -98,6 +99,17 @@ impl Notes {
         append(&mut text, "its last lines on stderr", &inner.stderr);
         append(&mut text, "lines on its stdout that are not JSON-RPC", &inner.noise);
         text
+    }
+
+    /// What was noted of the server, without secrets.
+    pub(crate) fn evidence(&self) -> Evidence {
+        let inner = self.lock();
+        Evidence {
+            exit_status: inner.exit.clone(),
+            stderr: inner.stderr.iter().cloned().collect(),
+            stray_output: inner.noise.iter().cloned().collect(),
+            http_status: None,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -13,7 +13,7 @@ use super::endpoint::Endpoint;
 use super::event::{ApprovalAsked, DriftDetected, Event, ServerStateChanged, ToolsChanged};
 use super::metrics;
 use super::redact::{LONGEST_MESSAGE, PrivateValues, Redactor};
-use crate::{ConnectionState, ToolCall, ToolResult};
+use crate::{ConnectError, ConnectionState, ToolCall, ToolResult};
 
 /// What names of tools and callers are shown of, in characters.
 const LONGEST_NAME: usize = 200;
@@ -96,9 +96,12 @@ impl Observer {
         self.bus.publish(event);
     }
 
-    pub(crate) fn state_changed(&self, state: ConnectionState) {
+    pub(crate) fn state_changed(&self, state: ConnectionState, error: Option<&ConnectError>) {
         metrics::state_changed(self.server(), state);
-        self.publish(|| Event::ServerStateChanged(ServerStateChanged { server: self.server().to_owned(), state }));
+        self.publish(|| {
+            let (server, error) = (self.server().to_owned(), error.map(|error| error.message.clone()));
+            Event::ServerStateChanged(ServerStateChanged { server, state, error })
+        });
     }
 
     /// A connection that was open has ended.

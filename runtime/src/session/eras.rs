@@ -29,12 +29,14 @@ use crate::session::server_requests::{Answers, Handler};
 use crate::transport::download::Download;
 #[cfg(feature = "stdio")]
 use crate::transport::duplex::Streams;
+#[cfg(feature = "http")]
+use crate::transport::http::refusals::HttpError;
 #[cfg(feature = "stdio")]
 use crate::transport::environment::missed;
 #[cfg(feature = "stdio")]
 use crate::transport::open::SPENT;
 use crate::transport::open::{Link, OpenError, open};
-use crate::{ConnectError, ConnectErrorKind as Kind};
+use crate::{ConnectError, ConnectErrorKind as Kind, Evidence};
 
 /// How a protocol version begins a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -207,7 +209,8 @@ async fn attempt(
             message.push_str("\n  ");
             message.push_str(&missed);
         }
-        Failure { error: ConnectError::new(&config.name, kind, message), other_era }
+        let error = ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence());
+        Failure { error, other_era }
     };
     let mut handler = handler(options, hint).map_err(|error| {
         fail(Kind::Config, &format!("the client capabilities are not those of the protocol: {error}"), false)
@@ -336,5 +339,17 @@ fn failed_below(
         true => fail(Kind::Auth, &below.message, other_era),
         false => fail(Kind::Transport, &format!("{what}{}", below.message), other_era),
     };
-    Failure { error: failure.error.with_retry_after(below.retry_after), ..failure }
+    let evidence = Evidence { http_status: http_status(&below), ..failure.error.evidence().clone() };
+    Failure { error: failure.error.with_retry_after(below.retry_after).with_evidence(evidence), ..failure }
+}
+
+/// The HTTP status that a request was refused with.
+#[cfg(feature = "http")]
+fn http_status(below: &RequestFailure) -> Option<u16> {
+    below.source.as_deref()?.downcast_ref::<HttpError>()?.status()
+}
+
+#[cfg(not(feature = "http"))]
+fn http_status(_: &RequestFailure) -> Option<u16> {
+    None
 }

@@ -49,6 +49,9 @@ async fn a_server_that_exits_at_once_is_quoted_without_its_secret() {
     let text = error.to_string();
     assert!(text.contains("exit status: 3"), "{text}");
     assert!(text.contains("cannot start: the key [redacted] was refused"), "{text}");
+    let evidence = error.evidence();
+    assert_eq!(evidence.exit_status.as_deref(), Some("exit status: 3"));
+    assert!(evidence.stderr.iter().any(|line| line.contains("the key [redacted] was refused")), "{evidence:?}");
     assert!(!text.contains("sk-very-secret") && !format!("{client:?}{error:?}").contains("sk-very-secret"), "{text}");
     mark.gone_within(Duration::from_secs(20)).await;
 }

@@ -64,6 +64,13 @@ fn states(events: &[Event], of: &str) -> Vec<ConnectionState> {
     events.iter().filter_map(state).collect()
 }
 
+fn reason(event: &Event) -> Option<Option<&str>> {
+    match event {
+        Event::ServerStateChanged(changed) => Some(changed.error.as_deref()),
+        _ => None,
+    }
+}
+
 fn failed(kind: CallErrorKind, dispatched: Dispatched) -> impl Fn(CallOutcome) -> bool {
     move |outcome| matches!(outcome, CallOutcome::Failed { kind: k, dispatched: d, .. } if k == kind && d == dispatched)
 }
@@ -127,6 +134,8 @@ async fn failures_say_what_the_server_may_have_done() {
     let told = self::told(&mut events).await;
     assert!(failed(CallErrorKind::NotConnected, Dispatched::No)(calls(&told)[0].outcome), "{told:?}");
     assert_eq!(states(&told, "nowhere"), [ConnectionState::Connecting, ConnectionState::Disconnected]);
+    let reasons: Vec<Option<&str>> = told.iter().filter_map(reason).collect();
+    assert!(matches!(reasons[..], [None, Some(reason)] if reason.starts_with("could not start")), "{reasons:?}");
     client.close().await;
 }
 

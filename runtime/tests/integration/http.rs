@@ -102,9 +102,10 @@ async fn a_url_of_another_kind() {
 #[tokio::test]
 async fn refusals_are_named() {
     let cases = [
-        ("401 Unauthorized", "", Kind::Auth, "asks for authorization (HTTP 401"),
+        ("401 Unauthorized", "", Kind::Auth, "does not accept the `Authorization` header (HTTP 401"),
         ("403 Forbidden", "go away", Kind::Auth, "HTTP 403 Forbidden: go away"),
         ("404 Not Found", "<html>", Kind::Transport, "HTTP 404 Not Found: <html>"),
+        ("404 Not Found", r#"{"error":"Not Found"}"#, Kind::Transport, r#"HTTP 404 Not Found: {"error":"Not Found"}"#),
         ("503 Service Unavailable", "later", Kind::Transport, "HTTP 503 Service Unavailable: later"),
         ("200 OK", "<html>hello</html>", Kind::Transport, "no JSON-RPC response: <html>hello</html>"),
         ("200 OK", "{}", Kind::Transport, "no JSON-RPC response: {}"),
@@ -116,6 +117,8 @@ async fn refusals_are_named() {
         assert_eq!(error.kind, kind, "{error}");
         assert!(error.to_string().contains(expected), "{error}");
         assert!(!error.to_string().contains("sk-very"), "{error}");
+        let code: u16 = status.split_once(' ').map_or(status, |(code, _)| code).parse().expect("a code");
+        assert_eq!(error.evidence().http_status, Some(code).filter(|code| *code != 200), "{error}");
     }
 }
 

@@ -14,7 +14,7 @@ pub(crate) mod streamable;
 use std::future::Future;
 use std::sync::Arc;
 
-use http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio::sync::watch;
 
@@ -90,7 +90,11 @@ impl HttpClient {
 
     fn refusal(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> HttpError {
         let challenge = headers.get(WWW_AUTHENTICATE).map(HeaderValue::as_bytes);
-        refusals::refusal(status, headers, &self.shown(challenge.unwrap_or(body)), self.authorizer.is_some())
+        let credentials = match &self.authorizer {
+            Some(_) => Some("the access token"),
+            None => self.headers.contains_key(AUTHORIZATION).then_some("the `Authorization` header"),
+        };
+        refusals::refusal(status, headers, &self.shown(challenge.unwrap_or(body)), credentials)
     }
 }
 

@@ -54,6 +54,14 @@ impl HttpError {
         }
     }
 
+    /// The status that the server refused it with.
+    pub(crate) fn status(&self) -> Option<u16> {
+        match self {
+            Self::Status { status, .. } => Some(status.as_u16()),
+            _ => None,
+        }
+    }
+
     /// When the server wants to be asked again.
     fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -119,13 +127,14 @@ pub(crate) fn describe(error: &reqwest::Error) -> String {
     format!("{what}{}{}", if causes.is_empty() { "" } else { separator }, causes.join(": "))
 }
 
-/// Words for a status that is no success; `said` is what may be shown of the body, or of the challenge that comes with it.
-pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, said: &str, has_authorizer: bool) -> HttpError {
-    let message = match status {
-        StatusCode::UNAUTHORIZED if has_authorizer => {
-            format!("the server does not take the access token that it was given (HTTP {status})")
+/// Words for a status that is no success; `said` is what may be shown of the body, or of the challenge that comes with it,
+/// `credentials` names what the request was authorized with.
+pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, said: &str, credentials: Option<&str>) -> HttpError {
+    let message = match (status, credentials) {
+        (StatusCode::UNAUTHORIZED, Some(credentials)) => {
+            format!("the server does not accept {credentials} (HTTP {status})")
         }
-        StatusCode::UNAUTHORIZED => format!(
+        (StatusCode::UNAUTHORIZED, None) => format!(
             "the server asks for authorization (HTTP {status}); set `headers.Authorization`, or give the client OAuth \
              (`ClientOptions::authorization`, feature `auth`)"
         ),
@@ -166,7 +175,7 @@ mod tests {
         let told = |value: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(RETRY_AFTER, HeaderValue::from_str(value).expect("a value"));
-            refusal(StatusCode::TOO_MANY_REQUESTS, &headers, "", false).retry_after()
+            refusal(StatusCode::TOO_MANY_REQUESTS, &headers, "", None).retry_after()
         };
         assert_eq!(told("7"), Some(Duration::from_secs(7)));
         assert_eq!(told("Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::ZERO));

@@ -367,7 +367,7 @@ impl Requests {
             && !is_auth
             && !headers.contains_key(RETRY_AFTER)
         {
-            let error = serde_json::from_slice::<Value>(&body).ok().filter(|body| body.get("error").is_some());
+            let error = serde_json::from_slice::<Value>(&body).ok().filter(is_rpc_error);
             if let Some(message) = error.and_then(|error| self.http.ledger.received(error, Some(&request.id))) {
                 return Ok(StreamableHttpPostResponse::Json(message, None));
             }
@@ -394,6 +394,12 @@ impl Requests {
     pub(super) fn lost(&self, problem: String) -> RmcpError {
         RmcpError::Client(self.http.fail(HttpError::Lost(problem)))
     }
+}
+
+/// Whether a body is an error of the protocol. What stands before a server, or serves other paths beside it, answers with
+/// `{"error": "Not Found"}`, of which the status is what counts.
+fn is_rpc_error(body: &Value) -> bool {
+    body.get("error").is_some_and(Value::is_object)
 }
 
 impl StreamableHttpClient for Requests {

@@ -1,0 +1,210 @@
+//! Whether a server answers, and what explains that it does not.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use mcp_model::{SecretRef, ServerConfig, Snapshot, Transport, printable};
+use mcp_runtime::{ConnectError, ConnectErrorKind as Kind};
+
+use super::Finding;
+use crate::exit::in_our_words;
+use crate::report::counted;
+
+/// What npm, Node.js, uv, Python and rustls print where a certificate is not trusted, in lower case.
+const UNTRUSTED: [&str; 7] = [
+    "unknownissuer",
+    "unable to get local issuer certificate",
+    "unable to get issuer certificate",
+    "unable to verify the first certificate",
+    "self-signed certificate",
+    "self signed certificate",
+    "certificate_verify_failed",
+];
+/// What npm and uv print where the registry has no such package, or no such version of it.
+const NO_PACKAGE: [&str; 6] = [
+    "npm error code e404",
+    "npm err! code e404",
+    "npm error code etarget",
+    "npm err! code etarget",
+    "not found in the package registry",
+    "because there is no version of",
+];
+/// What npm and uv print where the registry cannot be reached.
+const NO_REGISTRY: [&str; 6] =
+    ["enotfound", "eai_again", "econnrefused", "etimedout", "failed to fetch", "failed to lookup address"];
+/// Words beside the name of a variable in a message that asks for it.
+const ASKING: [&str; 7] = ["environment", "missing", "must be", "not set", "please set", "required", "undefined"];
+
+/// What explains a failure.
+struct Diagnosis {
+    /// The cause, where more is known than the error tells.
+    cause: Option<String>,
+    next_step: String,
+}
+
+impl Diagnosis {
+    fn new(next_step: impl Into<String>) -> Self {
+        Self { cause: None, next_step: next_step.into() }
+    }
+
+    fn of(cause: impl Into<String>, next_step: impl Into<String>) -> Self {
+        Self { cause: Some(cause.into()), next_step: next_step.into() }
+    }
+}
+
+/// Whether a server answers.
+pub(super) fn connection(server: &ServerConfig, live: &Result<Snapshot, ConnectError>) -> Finding {
+    const SUBJECT: &str = "connection";
+    let error = match live {
+        Ok(snapshot) => {
+            let tools = counted(snapshot.tools.len(), "tool");
+            return Finding::fine(SUBJECT, format!("the server answers and offers {tools}"));
+        }
+        Err(error) => error,
+    };
+    let message = in_our_words(&error.message);
+    // Some errors of the configuration have a help of their own.
+    let diagnosis = if message.contains("\n  = help: ") { None } else { Some(diagnosis(server, error)) };
+    let cause = diagnosis.as_ref().and_then(|diagnosis| diagnosis.cause.as_ref());
+    let text = cause.map_or_else(|| message.clone(), |cause| format!("{cause}\n  = note: {message}"));
+    Finding { help: diagnosis.map(|diagnosis| diagnosis.next_step), ..Finding::error(SUBJECT, text, "") }
+}
+
+fn diagnosis(server: &ServerConfig, error: &ConnectError) -> Diagnosis {
+    if has_any(&error.message, &UNTRUSTED) {
+        return Diagnosis::of(
+            "a certificate is not trusted",
+            "name a file with the certificate of its authority in SSL_CERT_FILE, for Node.js in NODE_EXTRA_CA_CERTS",
+        );
+    }
+    match &server.transport {
+        Transport::Stdio { command, args, .. } => of_program(server, command, args, error),
+        Transport::Http { headers, .. } | Transport::Sse { headers, .. } => of_address(server, headers, error),
+    }
+}
+
+/// Explains the failure of a server that is started here.
+fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &ConnectError) -> Diagnosis {
+    let evidence = error.evidence();
+    let program = Path::new(command).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    if matches!(program, "npx" | "uvx") {
+        // What follows another option may be anything, an address with a password included.
+        let package =
+            args.iter().find(|arg| !matches!(arg.as_str(), "-y" | "--yes")).filter(|arg| !arg.starts_with('-'));
+        let package = package.map(|package| printable(package));
+        let package = package.map_or_else(|| "the package".to_owned(), |package| format!("the package `{package}`"));
+        if has_any(&error.message, &NO_PACKAGE) {
+            return Diagnosis::of(
+                format!("{package} does not exist in the registry"),
+                "correct its name and version; for a private package, set the registry and its credentials",
+            );
+        }
+        if has_any(&error.message, &NO_REGISTRY) {
+            return Diagnosis::of(
+                format!("{package} cannot be downloaded"),
+                "check the network, the proxy (HTTPS_PROXY) and the registry of packages",
+            );
+        }
+    }
+    if let Some(name) = evidence.stderr.iter().find_map(|line| variable_asked_for(server, line)) {
+        return Diagnosis::of(
+            format!("the server asks for the environment variable `{name}`, which it does not get"),
+            format!("set it for server `{}`: `env = {{ {name} = \"${{{name}}}\" }}`", server.name),
+        );
+    }
+    let is_silent = evidence.stderr.is_empty() && evidence.stray_output.is_empty();
+    match (error.kind, &evidence.exit_status) {
+        _ if !evidence.stray_output.is_empty() && evidence.stderr.is_empty() => Diagnosis::of(
+            "the program writes to stdout what is not MCP",
+            "start it as an MCP server: many programs need an argument such as `mcp` or `stdio`; logs belong on stderr",
+        ),
+        (Kind::Timeout, _) => Diagnosis::new(format!(
+            "where the start takes longer, set `connect_timeout = \"2m\"` of server `{}`; a program that is not an MCP \
+             server never answers",
+            server.name
+        )),
+        (_, Some(_)) if is_silent => Diagnosis::of(
+            "the program ended and printed nothing",
+            format!("run it in a terminal with `args` and `env` of server `{}`", server.name),
+        ),
+        (_, Some(_)) => Diagnosis::new(format!(
+            "correct what its output reports; server `{}` gets its own `env`, and few variables of your shell",
+            server.name
+        )),
+        _ => Diagnosis::new(of_configuration(server)),
+    }
+}
+
+/// Explains the failure of a server at a URL.
+fn of_address(server: &ServerConfig, headers: &BTreeMap<String, String>, error: &ConnectError) -> Diagnosis {
+    let status = error.evidence().http_status;
+    match (error.kind, status) {
+        (Kind::Auth, _) => {
+            if !headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+                let variable = server.name.to_ascii_uppercase().replace('-', "_");
+                let header = format!("headers = {{ Authorization = \"Bearer ${{{variable}_TOKEN}}\" }}");
+                return Diagnosis::new(format!("set a token for server `{}`: `{header}`", server.name));
+            }
+            let secrets = server.placeholders().iter().map(SecretRef::to_string).collect::<Vec<_>>().join(", ");
+            let value = if secrets.is_empty() { "its value".to_owned() } else { format!("`{secrets}`") };
+            Diagnosis::new(format!("check that {value} is a valid token with the rights that the server demands"))
+        }
+        (_, Some(status @ (404 | 405 | 410))) => Diagnosis::of(
+            format!("no MCP server answers at the path of `url` (HTTP {status})"),
+            "correct the path: often `/mcp`, for HTTP+SSE `/sse` with `transport = \"sse\"`",
+        ),
+        (_, Some(429 | 500..)) => Diagnosis::new("try again later, or look at the logs of the server"),
+        (Kind::Timeout, _) => Diagnosis::new(format!(
+            "check that `url` is that of an MCP server; where it takes longer, set `connect_timeout = \"2m\"` of server `{}`",
+            server.name
+        )),
+        _ => Diagnosis::new("check that `url` is that of an MCP server, and its transport (`http` or `sse`)"),
+    }
+}
+
+fn of_configuration(server: &ServerConfig) -> String {
+    format!("correct server `{}` in the configuration", server.name)
+}
+
+fn has_any(text: &str, words: &[&str]) -> bool {
+    let text = text.to_ascii_lowercase();
+    words.iter().any(|word| text.contains(word))
+}
+
+/// Returns the environment variable that a line of stderr asks for, where the server does not get it.
+fn variable_asked_for<'l>(server: &ServerConfig, line: &'l str) -> Option<&'l str> {
+    if !has_any(line, &ASKING) {
+        return None;
+    }
+    let is_variable = |word: &str| {
+        let is_shouted = word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+        // Node.js has codes of this form.
+        is_shouted && word.trim_matches('_').contains('_') && !word.starts_with("ERR_") && !word.starts_with("MODULE_")
+    };
+    let is_passed =
+        |word: &str| server.env.contains_key(word) || server.inherit_env.iter().any(|passed| passed == word);
+    let words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    words.into_iter().find(|word| is_variable(word) && !is_passed(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_that_a_server_asks_for_are_found_in_its_stderr() {
+        let server = ServerConfig::stdio("s", "x").env("SET_HERE", "1");
+        let asked = |line| variable_asked_for(&server, line);
+        assert_eq!(asked("Error: GITHUB_TOKEN environment variable is not set"), Some("GITHUB_TOKEN"));
+        assert_eq!(asked("SET_HERE and `API_KEY_2` are required."), Some("API_KEY_2"));
+        for line in [
+            "SET_HERE is required",
+            "code: 'ERR_MODULE_NOT_FOUND' required by main.js",
+            "a TOKEN is missing",
+            "listening on SOME_HOST",
+            "required: ___",
+        ] {
+            assert_eq!(asked(line), None, "{line}");
+        }
+    }
+}
