@@ -74,7 +74,8 @@ fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// How a server's bindings are generated for the crate that a file belongs to; without one, for the current folder's.
+/// How a server's bindings are generated for the crate that a file belongs to; without one, for the current folder's. The
+/// prefixed names take [`Options::beside`], too.
 pub(crate) fn options(config: &Config, server: &str, file: Option<&Path>) -> Result<Options, Failure> {
     let server = config.server_with_defaults(server)?;
     let here = env::current_dir()?;

@@ -24,7 +24,7 @@ pub struct ToolBinding {
     pub index: usize,
     /// The wire name.
     pub tool: String,
-    /// The name with the prefix, as `parse` takes it; the wire name where that is another tool's.
+    /// The prefixed name, by which models, templates and the command line know the tool. `parse` accepts it, too.
     pub prefixed: String,
     /// The module.
     pub module: String,
@@ -32,8 +32,12 @@ pub struct ToolBinding {
     pub client_type: String,
     /// The type of the parameters.
     pub params_type: String,
+    /// The types inside of it: `GithubCreateIssueParamsLabelsItem`. One that several tools share is listed with the first of them.
+    pub params_inner_types: Vec<String>,
     /// The type of the structured result, where there is an `outputSchema`.
     pub output_type: Option<String>,
+    /// The types inside of it.
+    pub output_inner_types: Vec<String>,
     /// The type that handler and method return: what is in the wrapper where the result is in one.
     pub returns: String,
     /// The handler function.

@@ -1,8 +1,10 @@
 //! How bindings are to be generated.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use mcp_model::{PatternPlaces, Prefix, ServerConfig, Types, UnknownKeys, matches_glob};
+use mcp_model::{Config, PatternPlaces, Prefix, ServerConfig, Types, UnknownKeys, matches_glob};
+use mcp_schema::names::PrefixedNames;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use serde_json::Value;
@@ -37,6 +39,11 @@ pub struct Options {
     pub(crate) types: Types,
     pub(crate) unknown: UnknownKeys,
     pub(crate) rules: Rules,
+    /// The names of other servers, which those of this one are told apart from.
+    pub(crate) beside: Arc<PrefixedNames>,
+    pub(crate) beside_files: Vec<PathBuf>,
+    /// What the configuration alone selects, by `tools` and `exclude`.
+    configured: (Option<Vec<String>>, Vec<String>),
 }
 
 impl Options {
@@ -57,6 +64,9 @@ impl Options {
             types: Types::Native,
             unknown: UnknownKeys::Ignore,
             rules: Rules::default(),
+            beside: Arc::default(),
+            beside_files: Vec::new(),
+            configured: (None, Vec::new()),
         }
     }
 
@@ -66,6 +76,7 @@ impl Options {
         options.prefix = config.prefix.clone();
         options.tools.extend(config.tools.clone());
         options.exclude.clone_from(&config.exclude);
+        options.configured = (config.tools.clone(), config.exclude.clone());
         options.approve.clone_from(&config.approve);
         options.remote_use.clone_from(&config.remote_use);
         options.pattern_places = config.pattern_places.clone();
@@ -84,6 +95,14 @@ impl Options {
             options.folder = Some(in_manifest_dir(&relative(manifest_dir, folder)));
         }
         options
+    }
+
+    /// Tells the prefixed names of the tools apart from those of the other servers of a configuration. It reads the snapshots of
+    /// servers whose prefixes begin alike.
+    pub fn beside(mut self, config: &Config) -> Self {
+        let (names, files) = PrefixedNames::beside(config, &self.server);
+        (self.beside, self.beside_files) = (Arc::new(names), files);
+        self
     }
 
     /// The name of the generated module, as it is written; `r#` may stand before a keyword. What no module can be called
@@ -188,7 +207,13 @@ impl Options {
     /// The same for every tool that the server has.
     #[cfg(feature = "templates")]
     pub(crate) fn everything(&self) -> Self {
-        Self { tools: Vec::new(), exclude: Vec::new(), ..self.clone() }
+        Self { tools: Vec::new(), exclude: Vec::new(), configured: (None, Vec::new()), ..self.clone() }
+    }
+
+    /// Whether the configuration selects a tool, whatever macro or build script select of it: it has a name then.
+    pub(crate) fn is_named(&self, tool: &str) -> bool {
+        let (tools, exclude) = &self.configured;
+        tools.as_deref().is_none_or(|tools| matches(tools, tool)) && !matches(exclude, tool)
     }
 
     pub(crate) fn selects(&self, tool: &str) -> bool {

@@ -11,7 +11,7 @@ use crate::bindings::{OfferBinding, OverrideBinding, ToolBinding};
 use crate::format::format_for_readers;
 use crate::names::ident;
 use crate::options::Options;
-use crate::plan::Plan;
+use crate::plan::{Plan, SchemaPlan};
 use crate::typify::{Replaced, replace_types};
 
 /// The bindings of a server before they are written, for programs that tell of them. Translating a long list of tools
@@ -76,17 +76,23 @@ impl<'s> PlannedBindings<'s> {
             by_tool.entry(said.index).or_default().push(said.clone());
         }
         let mut tools = Vec::new();
-        for ((tool, prefixed), replaced) in plan.tools.iter().zip(plan.prefixed()).zip(&self.replaced) {
+        for (tool, replaced) in plan.tools.iter().zip(&self.replaced) {
             for index in std::iter::once(&tool.index).chain(&tool.repeats) {
                 tools.push(ToolBinding {
                     server: plan.server.clone(),
                     index: *index,
                     tool: tool.wire.to_owned(),
-                    prefixed: prefixed.to_owned(),
+                    prefixed: tool.idents.prefixed.clone(),
                     module: plan.module.to_string(),
                     client_type: ident(&plan.client_type).to_string(),
                     params_type: ident(&tool.idents.params).to_string(),
+                    params_inner_types: inner_types(&tool.input, replaced.input.is_some()),
                     output_type: tool.output.as_ref().map(|_| ident(&tool.idents.output).to_string()),
+                    output_inner_types: tool
+                        .output
+                        .as_ref()
+                        .map(|output| inner_types(output, replaced.output.is_some()))
+                        .unwrap_or_default(),
                     returns: tool.returned(replaced),
                     handler: ident(&tool.idents.handler).to_string(),
                     method: ident(&tool.idents.method).to_string(),
@@ -160,11 +166,11 @@ impl<'s> PlannedBindings<'s> {
     #[must_use]
     pub fn tool_sources(&self) -> Vec<(usize, String)> {
         let private = &self.options.private_path();
-        let tools = self.plan.tools.iter().zip(self.plan.prefixed()).zip(&self.replaced);
+        let tools = self.plan.tools.iter().zip(&self.replaced);
         let mut sources: Vec<(usize, String)> = Vec::new();
-        for ((tool, prefixed), replaced) in tools {
+        for (tool, replaced) in tools {
             let mut tokens = proc_macro2::TokenStream::new();
-            tool.items(prefixed, replaced, private, &mut tokens);
+            tool.items(replaced, private, &mut tokens);
             let source = format_for_readers(tokens).unwrap_or_default();
             sources.extend(tool.repeats.iter().map(|index| (*index, source.clone())));
             sources.push((tool.index, source));
@@ -172,4 +178,12 @@ impl<'s> PlannedBindings<'s> {
         sources.sort_by_key(|(index, _)| *index);
         sources
     }
+}
+
+/// The types inside of a schema's own, in the order in which they are written. typify's are in a module of its own.
+fn inner_types(schema: &SchemaPlan<'_>, is_replaced: bool) -> Vec<String> {
+    let root = schema.document.root;
+    let inner = schema.order.iter().filter(|id| !is_replaced && **id != root && schema.extern_type(**id).is_none());
+    let inner = inner.filter_map(|id| schema.name(*id));
+    inner.map(|name| ident(name).to_string()).collect()
 }

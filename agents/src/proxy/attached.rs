@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use mcp_model::{Prefix, printable};
+use mcp_model::printable;
 use mcp_runtime::{Client, ConnectError, ConnectErrorKind, ToolChanges};
 use rmcp::model::RequestId;
 use serde_json::Value;
@@ -147,15 +147,6 @@ impl Attached {
         news: Arc<watch::Sender<News>>,
     ) -> Self {
         Self { name, client, calls, open, is_shared, lists: Mutex::default(), news, watching: Mutex::default() }
-    }
-
-    /// What the names of its tools and prompts begin with.
-    pub(super) fn prefix(&self) -> &str {
-        match &self.client.config().prefix {
-            Prefix::ServerName => &self.name,
-            Prefix::Named(prefix) => prefix,
-            Prefix::None => "",
-        }
     }
 
     /// What is known of a list.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mcp_model::{Config, ServerConfig, is_server_name};
 use mcp_runtime::{CallTool, Client, ClientOptions};
+use mcp_schema::names::PrefixedNames;
 
 use super::approval::{ApprovalStore, MemoryApprovalStore, Signer};
 use super::error::{ProxyError, ProxyFault};
@@ -20,6 +21,7 @@ use crate::toolset::{NameStyle, PROGRAM, SECTIONS};
 pub struct ProxyBuilder {
     upstreams: Vec<Upstream>,
     style: NameStyle,
+    names: PrefixedNames,
     options: ClientOptions,
     store: Option<Arc<dyn ApprovalStore>>,
     key: Option<Key>,
@@ -125,12 +127,19 @@ impl ProxyBuilder {
         self
     }
 
-    /// How tools and prompts are called; [`NameStyle::ServerTool`] by default, with the `prefix` of configurations. As servers
-    /// may change what they have while they are served, those of one name are no error: each gets a suffix of its own. So does
-    /// what begins with the longer prefix of another server; and a name that was given is, as long as its client is
-    /// connected, no other tool's.
+    /// How tools and prompts are called; [`NameStyle::ServerTool`] by default, with the `prefix` of configurations. A name never
+    /// depends on which servers are up. A tool that begins with the longer prefix of another server has a suffix; where two
+    /// servers share a prefix, or have none, so have all their tools. [`names_from`](Self::names_from) leaves it to those that
+    /// need one. A name that was given is, as long as its client is connected, no other tool's.
     pub fn names(mut self, style: NameStyle) -> Self {
         self.style = style;
+        self
+    }
+
+    /// Names the tools as bindings of this configuration do: what a snapshot lists has the name that it has in bindings. It
+    /// reads the snapshots.
+    pub fn names_from(mut self, config: &Config) -> Self {
+        self.names = PrefixedNames::of_config(config);
         self
     }
 
@@ -190,7 +199,7 @@ impl ProxyBuilder {
         match signer {
             Some(signer) if faults.is_empty() => Ok(Proxy::of(Shared::new(
                 self.upstreams,
-                self.style,
+                (self.names, self.style),
                 self.options,
                 signer,
                 self.store.unwrap_or_else(|| Arc::new(MemoryApprovalStore::default())),

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use mcp_schema::names::{Given, PrefixedNames};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -12,7 +13,7 @@ use super::attached::{Attached, Kind, News};
 use super::catalog::Catalog;
 use super::routes;
 use crate::toolset::NameStyle;
-use crate::toolset::names::may_begin;
+use crate::toolset::names::add_server;
 
 const PATIENCE_FOR_DECLARATIONS: Duration = Duration::from_secs(1);
 
@@ -21,7 +22,7 @@ pub(super) struct Scope {
     pub(super) news: Arc<watch::Sender<News>>,
     /// Which messages of their logs servers are to send; none has been told where the client said nothing.
     pub(super) level: Arc<watch::Sender<Option<Value>>>,
-    style: NameStyle,
+    names: PrefixedNames,
     tools: Mutex<Catalog>,
     prompts: Mutex<Catalog>,
     /// What listens to servers and asks them; it ends with the scope.
@@ -33,14 +34,20 @@ impl Scope {
         upstreams: Vec<Arc<Attached>>,
         news: Arc<watch::Sender<News>>,
         level: Arc<watch::Sender<Option<Value>>>,
-        style: NameStyle,
+        (mut names, style): (PrefixedNames, NameStyle),
         listening: JoinSet<()>,
     ) -> Self {
+        for attached in &upstreams {
+            if !names.has(&attached.name) {
+                add_server(&mut names, &attached.name, Some(attached.client.config()));
+            }
+        }
+        let names = if style == NameStyle::ToolOnly { names.without_prefixes() } else { names };
         Self {
             upstreams,
             news,
             level,
-            style,
+            names,
             tools: Mutex::default(),
             prompts: Mutex::default(),
             tasks: Mutex::new(listening),
@@ -98,12 +105,8 @@ impl Scope {
         if let Some(found) = self.find_known(kind, public) {
             return Some(found);
         }
-        self.ask(kind, |attached| may_begin(self.prefix_of(attached), public)).await;
+        self.ask(kind, |attached| self.names.may_have(&attached.name, public)).await;
         self.find_known(kind, public)
-    }
-
-    fn prefix_of<'a>(&self, attached: &'a Attached) -> &'a str {
-        if self.style == NameStyle::ToolOnly { "" } else { attached.prefix() }
     }
 
     fn find_known(&self, kind: Kind, public: &str) -> Option<(Arc<Attached>, String)> {
@@ -120,7 +123,10 @@ impl Scope {
         let catalog = if kind == Kind::Tools { &self.tools } else { &self.prompts };
         let mut catalog = catalog.lock().unwrap_or_else(PoisonError::into_inner);
         let lists = self.upstreams.iter().map(|attached| of(attached, kind)).collect();
-        catalog.set(&self.upstreams, lists, |attached| self.prefix_of(attached));
+        catalog.set(&self.upstreams, lists, |server: &str, listed: &[&str], given: &Given| match kind {
+            Kind::Tools => self.names.tools_beside(server, listed, given),
+            _ => self.names.prompts_beside(server, listed, given),
+        });
         read(&catalog)
     }
 

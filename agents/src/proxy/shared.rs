@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use futures_util::future::join_all;
 use mcp_runtime::ClientOptions;
+use mcp_schema::names::PrefixedNames;
 use rmcp::model::{Implementation, ProtocolVersion, ServerCapabilities, ServerConfig};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::{OnceCell, watch};
@@ -23,7 +24,7 @@ use crate::toolset::NameStyle;
 #[derive(Debug)]
 pub(crate) struct Shared {
     upstreams: Vec<Upstream>,
-    style: NameStyle,
+    names: (PrefixedNames, NameStyle),
     options: ClientOptions,
     pub(super) signer: Signer,
     pub(super) store: Arc<dyn ApprovalStore>,
@@ -41,7 +42,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(super) fn new(
         upstreams: Vec<Upstream>,
-        style: NameStyle,
+        names: (PrefixedNames, NameStyle),
         options: ClientOptions,
         signer: Signer,
         store: Arc<dyn ApprovalStore>,
@@ -49,7 +50,7 @@ impl Shared {
     ) -> Self {
         Self {
             upstreams,
-            style,
+            names,
             options,
             signer,
             store,
@@ -153,7 +154,7 @@ impl Shared {
             attached
         };
         let upstreams = self.upstreams.iter().map(attach).collect();
-        let scope = Arc::new(Scope::new(upstreams, news, level, self.style, listening));
+        let scope = Arc::new(Scope::new(upstreams, news, level, self.names.clone(), listening));
         let mut scopes = self.scopes.lock().unwrap_or_else(PoisonError::into_inner);
         scopes.retain(|scope| scope.strong_count() > 0);
         scopes.push(Arc::downgrade(&scope));

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use mcp_runtime::Client;
 use minijinja::Environment;
 use serde_json::{Map, Value, json};
 
-use super::names::public_name;
 use super::params::Names;
 use super::plain;
+use super::render::Admitted;
 use super::server::{SectionServer, selects};
 use super::template;
 
@@ -21,9 +20,6 @@ pub(super) struct Inventory {
     pub(super) servers: Arc<[SectionServer]>,
     pub(super) template: Option<Arc<str>>,
 }
-
-/// Whether a tool of a server may be called at all, by their names: what policies refuse is not shown.
-pub(super) type Admits<'a> = &'a dyn Fn(&str, &str) -> bool;
 
 /// One tool as it is shown: nothing of it is markup any more.
 struct Line {
@@ -43,19 +39,19 @@ impl Inventory {
         &self,
         environment: &Environment<'_>,
         level: usize,
-        admits: Admits<'_>,
+        admitted: &Admitted,
     ) -> Result<String, String> {
         match &self.template {
-            Some(source) => template::render(environment, source, &self.variables(admits)),
-            None => Ok(self.listing(level, admits)),
+            Some(source) => template::render(environment, source, &self.variables(admitted)),
+            None => Ok(self.listing(level, admitted)),
         }
     }
 
-    fn listing(&self, level: usize, admits: Admits<'_>) -> String {
+    fn listing(&self, level: usize, admitted: &Admitted) -> String {
         let mut blocks = vec!["The following external tools are available via MCP:".to_owned()];
         for server in self.servers.iter() {
             blocks.push(format!("{} {}", "#".repeat(level), plain::name(server.name())));
-            blocks.push(match lines(server, admits) {
+            blocks.push(match lines(server, admitted) {
                 None => "Its tools are known once it is connected.".to_owned(),
                 Some(lines) if lines.is_empty() => "It offers no tools.".to_owned(),
                 Some(lines) => lines.iter().map(Line::bullet).collect::<Vec<_>>().join("\n"),
@@ -64,12 +60,12 @@ impl Inventory {
         blocks.join("\n\n")
     }
 
-    fn variables(&self, admits: Admits<'_>) -> Value {
+    fn variables(&self, admitted: &Admitted) -> Value {
         let by_server: Map<String, Value> = self
             .servers
             .iter()
             .map(|server| {
-                let tools = lines(server, admits).unwrap_or_default().into_iter();
+                let tools = lines(server, admitted).unwrap_or_default().into_iter();
                 let tools = tools.map(|line| json!({ "name": line.name, "description": line.sentence })).collect();
                 (plain::name(server.name()), Value::Array(tools))
             })
@@ -89,29 +85,26 @@ impl Line {
     }
 }
 
-/// The tools of a server that a model gets; `None` where nobody knows them yet.
-fn lines(server: &SectionServer, admits: Admits<'_>) -> Option<Vec<Line>> {
+/// The tools of a server that a model gets, by the names that it gets them by; `None` where nobody knows them yet. What
+/// policies refuse is not shown.
+fn lines(server: &SectionServer, admitted: &Admitted) -> Option<Vec<Line>> {
     let handle = server.handle();
-    let line = |name: &str, public: &str, description: Option<&str>| {
-        let is_offered = admits(server.name(), name) && handle.allows(name) && selects(server.selection(), name);
-        is_offered
-            .then(|| Line { name: plain::name(public), sentence: plain::sentence(description.unwrap_or_default()) })
-    };
-    let bound = |name: &str| handle.bound.and_then(|spec| spec.tools.iter().find(|tool| tool.name == name));
-    let Some(known) = handle.tools() else {
-        let tools = handle.bound?.tools.iter();
-        return Some(tools.filter_map(|tool| line(tool.name, tool.prefixed, tool.description)).collect());
-    };
-    let client = Client::behind(&handle.caller());
+    let bound = handle.bound.map(|spec| spec.tools).unwrap_or_default();
+    if handle.tools().is_none() && handle.bound.is_none() {
+        return None;
+    }
+    let listed = handle.listed();
     let text = |tool: &Value, key: &str| tool.get(key).and_then(Value::as_str).map(str::to_owned);
-    let of_tool = |tool: &Value| {
-        let name = text(tool, "name")?;
-        match bound(&name) {
-            Some(tool) => line(tool.name, tool.prefixed, tool.description),
-            None => {
-                line(&name, &public_name(server.name(), client.as_ref(), &name), text(tool, "description").as_deref())
-            }
-        }
+    let selected = listed.iter().filter_map(|tool| Some((tool, tool.get("name")?.as_str()?)));
+    let selected: Vec<(&Value, &str)> = selected.filter(|(_, name)| handle.allows(name)).collect();
+    let wires: Vec<&str> = selected.iter().map(|(_, name)| *name).collect();
+    let names = admitted.names().tools(server.name(), &wires);
+    let of_tool = |((tool, wire), name): (&(&Value, &str), String)| {
+        let is_offered = admitted.admits(server.name(), wire) && selects(server.selection(), wire);
+        let bound = bound.iter().find(|bound| bound.name == *wire);
+        let description = bound.map_or_else(|| text(tool, "description"), |bound| bound.description.map(str::to_owned));
+        let sentence = plain::sentence(description.as_deref().unwrap_or_default());
+        is_offered.then(|| Line { name: plain::name(&name), sentence })
     };
-    Some(known.iter().filter_map(of_tool).collect())
+    Some(selected.iter().zip(names).filter_map(of_tool).collect())
 }

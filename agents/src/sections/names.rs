@@ -1,17 +1,12 @@
-//! Names: which are taken, which are none, and what models call a server's tool.
-
-use std::collections::BTreeSet;
+//! Names: which are taken, and which are none.
 
 use mcp_model::{is_server_name, matches_glob, printable};
-use mcp_runtime::Client;
+use mcp_schema::names::{SET_CALLS, is_accepted};
 
-use crate::toolset::names::{Wanted, prefix, public_names};
 use crate::toolset::{PROGRAM, SECTIONS};
 
 pub(super) const OPEN_SECTIONS: &str = "open_sections";
 pub(super) const READ_SECTION: &str = "read_section";
-/// What tools for long lists of tools are called besides; a section's tool of such a name would take their place.
-const META_TOOLS: [&str; 4] = [OPEN_SECTIONS, READ_SECTION, "find_tools", "call_tool"];
 
 /// Names that servers and tools of sections may not have unless a prompt says otherwise: `wink`, under which the toolkit
 /// that this way of writing prompts comes from keeps a program's own tools, and `sections`, under which ours are that open
@@ -31,25 +26,12 @@ pub(super) fn server_name_problem(name: &str, reserved: &[String]) -> Option<Str
 
 /// Why a tool may not have a name.
 pub(super) fn tool_name_problem(name: &str, reserved: &[String]) -> Option<&'static str> {
-    if !is_tool_name(name) {
+    if !is_accepted(name) {
         return Some("no name that every provider takes: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`");
     }
-    (is_reserved(name, reserved) || META_TOOLS.contains(&name))
-        .then_some("a name that is reserved; give it another one")
+    (is_reserved(name, reserved) || SET_CALLS.contains(&name)).then_some("a name that is reserved; give it another one")
 }
 
 fn is_reserved(name: &str, reserved: &[String]) -> bool {
     reserved.iter().any(|glob| matches_glob(glob, name))
-}
-
-fn is_tool_name(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-}
-
-/// The name by which models call a tool of a server in a set where no other wants it.
-pub(super) fn public_name(server: &str, client: Option<&Client>, tool: &str) -> String {
-    let wanted = Wanted { identity: (server, tool), prefix: prefix(server, client), name: tool };
-    public_names(&[wanted], &BTreeSet::new()).pop().unwrap_or_default()
 }

@@ -198,7 +198,7 @@ impl Opener {
         // As it would be open: with what its policies deny left out.
         let admitted = render::admitted(&view, &seen).map_err(|error| error.to_string())?;
         let seen: Vec<Seen> = seen.into_iter().filter(of_it).collect();
-        text::text(&view, &seen, &|server, tool| admitted.admits(server, tool)).map_err(|error| error.to_string())
+        text::text(&view, &seen, &admitted).map_err(|error| error.to_string())
     }
 
     /// What the conversation has come to.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use mcp_runtime::middleware::Stack;
 use mcp_runtime::{CallTool, DynCallTool};
+use mcp_schema::names::PrefixedNames;
 use minijinja::Environment;
 
 use super::check::{self, Placed};
@@ -86,6 +87,17 @@ impl Inner {
             made.recent.iter().cloned().chain(earlier)
         });
         fixed.chain(of_parameters).filter(|handle| handle.config.is_some()).collect()
+    }
+
+    /// The names of the tools of all servers that sections declare, and of those that sections made of their parameters.
+    pub(super) fn names(&self, shown: impl Iterator<Item = Arc<Handle>>) -> PrefixedNames {
+        let mut names = PrefixedNames::default();
+        for handle in shown.chain(fixed(&self.nodes).map(SectionServer::handle)) {
+            if !names.has(&handle.name) {
+                handle.add_to(&mut names);
+            }
+        }
+        names
     }
 
     /// The parameters of each section.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use mcp_model::{ServerConfig, printable};
 use mcp_runtime::{CallTool, Client, ConnectError, DynCallTool, ToolReply};
+use mcp_schema::names::PrefixedNames;
 
 use super::check::Placed;
 use super::error::{PromptWarning, RenderError};
@@ -35,6 +36,8 @@ pub struct RenderedPrompt {
     pub(super) order: Vec<(usize, Offer)>,
     pub(super) warnings: Vec<PromptWarning>,
     pub(super) opener: Arc<Opener>,
+    /// What the names of its tools are told apart from: those of the whole prompt, also where sections are closed.
+    pub(super) names: PrefixedNames,
 }
 
 /// What is offered, in order.
@@ -197,37 +200,45 @@ pub(super) fn render(
     offered.refuse_what_would_not_hold(&view, &seen)?;
     let Offered { servers, tools, order, mut warnings } = offered;
     let servers: Vec<RenderedServer> = servers.into_iter().map(|chosen| chosen.rendered(inner)).collect();
-    let admitted = Admitted::of(&servers);
-    let text = text::text(&view, &seen, &|server, tool| admitted.admits(server, tool))?;
+    let admitted = Admitted::of(inner, &servers);
+    let text = text::text(&view, &seen, &admitted)?;
     warnings.splice(..0, unknown_sections(inner, state));
-    Ok(RenderedPrompt { text, servers, tools, order, warnings, opener })
+    Ok(RenderedPrompt { text, servers, tools, order, warnings, opener, names: admitted.names })
 }
 
 /// Which tools of servers may be called where these sections are shown.
 pub(super) fn admitted(view: &View<'_>, seen: &[Seen]) -> Result<Admitted, RenderError> {
     let Offered { servers, .. } = Offered::of(view, seen, Vec::new())?;
     let servers: Vec<RenderedServer> = servers.into_iter().map(|chosen| chosen.rendered(view.inner)).collect();
-    Ok(Admitted::of(&servers))
+    Ok(Admitted::of(view.inner, &servers))
 }
 
-/// What of each server may be called, as far as names decide.
-pub(super) struct Admitted(Vec<(String, Admits)>);
+/// What of each server may be called, as far as names decide, and by which names.
+pub(super) struct Admitted {
+    by_server: Vec<(String, Admits)>,
+    names: PrefixedNames,
+}
 
 type Admits = Box<dyn Fn(&str) -> bool>;
 
 impl Admitted {
-    fn of(servers: &[RenderedServer]) -> Self {
+    fn of(inner: &Inner, servers: &[RenderedServer]) -> Self {
         let of_server = |server: &RenderedServer| {
             let offer = server.caller.offer();
             let admits: Admits = Box::new(move |tool| offer.admits(tool));
             (server.name().to_owned(), admits)
         };
-        Self(servers.iter().map(of_server).collect())
+        let handles = servers.iter().map(|server| server.handle.clone());
+        Self { by_server: servers.iter().map(of_server).collect(), names: inner.names(handles) }
     }
 
     pub(super) fn admits(&self, server: &str, tool: &str) -> bool {
-        let of_it = self.0.iter().find(|(name, _)| name == server);
+        let of_it = self.by_server.iter().find(|(name, _)| name == server);
         of_it.is_none_or(|(_, admits)| admits(tool))
+    }
+
+    pub(super) fn names(&self) -> &PrefixedNames {
+        &self.names
     }
 }
 

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use mcp_model::{ServerConfig, Snapshot, Transport, matches_glob};
 use mcp_runtime::middleware::Stack;
 use mcp_runtime::{CallTool, Client, ConnectError, DynCallTool, ServerSpec};
+use mcp_schema::names::PrefixedNames;
 use serde_json::Value;
 
 use super::names::server_name_problem;
+use crate::toolset::names::{add_bound, add_server};
 
 /// A stack around a server of a section, whatever that is; see [`Section::layers`](super::Section::layers).
 pub type SectionStack = Stack<Arc<dyn DynCallTool>>;
@@ -283,8 +285,23 @@ impl Handle {
 
     /// Whether the configuration lets a tool be used.
     pub(super) fn allows(&self, tool: &str) -> bool {
-        let config = self.config.as_ref().or_else(|| self.client.as_ref().map(Client::config));
-        config.is_none_or(|config| config.selects(tool))
+        self.configured().is_none_or(|config| config.selects(tool))
+    }
+
+    fn configured(&self) -> Option<&ServerConfig> {
+        self.config.as_ref().or_else(|| self.client.as_ref().map(Client::config))
+    }
+
+    /// Adds what the names of its tools follow from: configuration, bindings and snapshot, and never what it lists now.
+    pub(super) fn add_to(&self, names: &mut PrefixedNames) {
+        let client = Client::behind(&self.caller);
+        add_server(names, &self.name, self.configured().or_else(|| client.as_ref().map(Client::config)));
+        if let Some(spec) = self.bound {
+            add_bound(names, spec);
+        }
+        let known = locked(&self.known).clone();
+        let tools = known.iter().flat_map(|known| &known.tools).filter_map(|tool| tool.get("name")?.as_str());
+        names.add_snapshot(&self.name, tools.filter(|tool| self.allows(tool)));
     }
 
     /// How the other differs, in words that show no secret; `None` where both are the same server.

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::RenderError;
 use super::check::Placed;
-use super::inventory::Admits;
 use super::names::{OPEN_SECTIONS, READ_SECTION};
+use super::render::Admitted;
 use super::section::Body;
 use super::state::Visibility;
 use super::template::{self, listed};
@@ -15,13 +15,13 @@ use super::view::{Seen, View};
 const DEEPEST_HEADING: usize = 6;
 
 /// The sections, joined by blank lines.
-pub(super) fn text(view: &View<'_>, seen: &[Seen], admits: Admits<'_>) -> Result<String, RenderError> {
+pub(super) fn text(view: &View<'_>, seen: &[Seen], admitted: &Admitted) -> Result<String, RenderError> {
     let mut blocks = Vec::new();
     for seen in seen {
         let Some(node) = view.inner.nodes.get(seen.index) else { continue };
         blocks.push(heading(node));
         let body = match seen.visibility {
-            Visibility::Full => body(view, seen.index, node, admits)?,
+            Visibility::Full => body(view, seen.index, node, admitted)?,
             Visibility::Summary => summary(view, *seen, node)?,
         };
         if !body.is_empty() {
@@ -36,13 +36,13 @@ fn heading(node: &Placed) -> String {
     format!("{} {}. {} ({})", "#".repeat(level), node.number, node.parts.title.trim(), node.path)
 }
 
-fn body(view: &View<'_>, index: usize, node: &Placed, admits: Admits<'_>) -> Result<String, RenderError> {
+fn body(view: &View<'_>, index: usize, node: &Placed, admitted: &Admitted) -> Result<String, RenderError> {
     match &node.parts.body {
         Body::Template(source) => rendered(view, index, node, "template", source),
         Body::Inventory(inventory) => {
             let level = (node.depth + 3).min(DEEPEST_HEADING);
             let wrong = |message| RenderError::Template { section: node.path.clone(), what: "template", message };
-            inventory.text(&view.inner.environment, level, admits).map_err(wrong)
+            inventory.text(&view.inner.environment, level, admitted).map_err(wrong)
         }
     }
 }

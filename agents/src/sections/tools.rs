@@ -149,7 +149,7 @@ impl RenderedPrompt {
 
 impl Handle {
     /// Its tools as they are known, those of bindings in the form of a list.
-    fn listed(&self) -> Vec<Value> {
+    pub(super) fn listed(&self) -> Vec<Value> {
         match (self.tools(), self.bound) {
             (Some(known), _) => known.to_vec(),
             (None, Some(spec)) => spec.tools.iter().map(|tool| json!({ "name": tool.name })).collect(),

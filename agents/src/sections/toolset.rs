@@ -6,7 +6,7 @@ use mcp_runtime::ConnectError;
 use serde_json::Value;
 
 use super::opening::{OPEN_SECTIONS, READ_SECTION};
-use super::render::RenderedPrompt;
+use super::render::{RenderedPrompt, RenderedServer};
 use super::tools::{Group, What};
 use crate::toolset::{PROGRAM, SECTIONS, Toolset, ToolsetBuilder, ToolsetError};
 
@@ -43,22 +43,30 @@ impl RenderedPrompt {
         let (groups, failed) = self.groups().await;
         let mut toolset = Toolset::builder().build()?;
         for round in groups.chunk_by(|one, other| one.since == other.since) {
-            toolset = round.iter().fold(toolset.extend(), with).build()?;
+            let named = self.servers.iter().fold(toolset.extend().names_around(self.names.clone()), listing);
+            toolset = round.iter().fold(named, with).build()?;
         }
         Ok((toolset, failed))
     }
 }
 
+/// The whole list of a server, whatever of it the sections offer.
+fn listing(builder: ToolsetBuilder, server: &RenderedServer) -> ToolsetBuilder {
+    let listed = server.handle.listed();
+    let names = listed.iter().filter_map(|tool| tool.get("name")?.as_str());
+    builder.listing(server.name(), names.filter(|name| server.handle.allows(name)))
+}
+
 fn with(builder: ToolsetBuilder, group: &Group) -> ToolsetBuilder {
     match &group.what {
-        What::Server { server, tools, bound: None, caller } => builder.server(server, tools, caller.clone()),
+        What::Server { server, tools, bound: None, caller } => builder.server_live(server, tools, caller.clone()),
         What::Server { server, tools, bound: Some(spec), caller } => {
             let name = |tool: &Value| tool.get("name").and_then(Value::as_str).map(str::to_owned);
             let names: BTreeSet<String> = tools.iter().filter_map(name).collect();
             let bound: Vec<_> = spec.tools.iter().filter(|tool| names.contains(tool.name)).collect();
             let is_bound = |tool: &Value| bound.iter().any(|bound| name(tool).as_deref() == Some(bound.name));
             let others: Vec<Value> = tools.iter().filter(|tool| !is_bound(tool)).cloned().collect();
-            builder.bound(spec, &bound, caller.clone()).server(server, &others, caller.clone())
+            builder.bound(spec, &bound, caller.clone()).server_live(server, &others, caller.clone())
         }
         What::Function(tool) => {
             // Those two have names that no other tool has.

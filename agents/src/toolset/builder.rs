@@ -5,10 +5,11 @@ use std::fmt::{self, Display};
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use mcp_model::{matches_glob, parse_leniently};
+use mcp_model::{Config, matches_glob, parse_leniently};
 use mcp_runtime::{
     Annotations, CallTool, Client, ConnectError, ConnectReport, DynCallTool, ServerSpec, Servers, ToolSpec,
 };
+use mcp_schema::names::PrefixedNames;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,7 +21,7 @@ use super::entry::{Entry, Function, Handler, opens_sections};
 use super::error::{DiagnosticKind, ToolDiagnostic, ToolsetError, ToolsetFault};
 use super::function::{Typed, schema_of};
 use super::functions::Functions;
-use super::names::{NameStyle, public_names};
+use super::names::{NameStyle, Naming};
 use super::rewrites::Rewrites;
 use super::{PROGRAM, Prepared, Toolset};
 
@@ -39,6 +40,7 @@ pub struct ToolsetBuilder {
     kept: Vec<Arc<Entry>>,
     entries: Vec<Entry>,
     style: NameStyle,
+    naming: Naming,
     group: Option<Arc<str>>,
     /// What calls the functions that are added from here on.
     layers: Option<Layers>,
@@ -56,6 +58,23 @@ impl ToolsetBuilder {
     /// How tools are called; [`NameStyle::ServerTool`] by default.
     pub fn names(mut self, style: NameStyle) -> Self {
         self.style = style;
+        self
+    }
+
+    /// Names the tools as bindings of this configuration do: apart from those of all its servers. It reads their snapshots.
+    /// Without it the set knows of no servers but its own.
+    pub fn names_from(self, config: &Config) -> Self {
+        self.names_around(PrefixedNames::of_config(config))
+    }
+
+    pub(crate) fn names_around(mut self, names: PrefixedNames) -> Self {
+        self.naming.around = names;
+        self
+    }
+
+    /// Says what else a server lists.
+    pub(crate) fn listing<'t>(mut self, server: &str, tools: impl IntoIterator<Item = &'t str>) -> Self {
+        self.naming.listed(server, tools);
         self
     }
 
@@ -99,6 +118,8 @@ impl ToolsetBuilder {
         client: impl CallTool + 'static,
     ) -> Self {
         let calls = Calls::through(client);
+        self.naming.server(server.name, calls.live.as_ref().map(Client::config));
+        self.naming.bound(server);
         for tool in tools.iter().filter(|tool| calls.admits(tool.name)) {
             let schema = match parse_leniently(tool.input_schema) {
                 Ok(read) => read.value,
@@ -143,6 +164,15 @@ impl ToolsetBuilder {
     /// # run(mcp_runtime::Client::new(mcp_model::ServerConfig::stdio("files", "x"))).unwrap();
     /// ```
     pub fn server(mut self, name: &str, tools: &[Value], client: impl CallTool + 'static) -> Self {
+        let calls = Calls::through(client);
+        self.naming.server(name, calls.live.as_ref().map(Client::config));
+        self.naming.known(name, calls.selected(tools));
+        self.add_listed(name, tools, &calls);
+        self
+    }
+
+    /// The same with a list that may be other than what was known before.
+    pub(crate) fn server_live(mut self, name: &str, tools: &[Value], client: impl CallTool + 'static) -> Self {
         self.add_listed(name, tools, &Calls::through(client));
         self
     }
@@ -193,6 +223,8 @@ impl ToolsetBuilder {
     }
 
     fn add_listed(&mut self, server: &str, tools: &[Value], calls: &Calls) {
+        self.naming.server(server, calls.live.as_ref().map(Client::config));
+        self.naming.listed(server, calls.selected(tools));
         let server: Arc<str> = server.into();
         let mut listed: BTreeMap<&str, &Value> = BTreeMap::new();
         for tool in tools {
@@ -382,8 +414,7 @@ impl ToolsetBuilder {
             return Err(ToolsetError::new(faults));
         }
         let taken = self.kept.iter().map(|entry| entry.public.as_str()).collect();
-        let wanted: Vec<_> = self.entries.iter().map(|entry| entry.wanted(self.style)).collect();
-        let names = public_names(&wanted, &taken);
+        let names = self.naming.names(&self.entries, self.style, &taken);
         let named = self.entries.into_iter().zip(names).map(|(entry, public)| Arc::new(Entry { public, ..entry }));
         Ok(Toolset::of(self.kept.into_iter().chain(named).collect(), self.style, self.left_out.into(), self.carried))
     }
@@ -416,6 +447,13 @@ impl Calls {
 
     fn admits(&self, tool: &str) -> bool {
         (self.admits)(tool)
+    }
+
+    /// The tools of a list that the configuration selects.
+    fn selected<'t>(&'t self, tools: &'t [Value]) -> impl Iterator<Item = &'t str> {
+        let config = self.live.as_ref().map(Client::config);
+        let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str());
+        names.filter(move |name| config.is_none_or(|config| config.selects(name)))
     }
 
     fn handler(&self, bound: Option<(&'static ServerSpec, &'static ToolSpec)>) -> Handler {

@@ -8,10 +8,9 @@ use futures_util::future::BoxFuture;
 use mcp_runtime::{Annotations, Client, DynCallTool, ServerSpec, ToolReply, ToolSpec};
 use serde_json::{Map, Value};
 
-use super::names::{RESERVED, SECTIONS, Wanted, prefix};
+use super::names::{SECTIONS, is_set_call};
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
-use super::{NameStyle, PROGRAM};
 use crate::provider::Arguments;
 
 /// One tool of a set, under the name that models know.
@@ -95,18 +94,6 @@ impl Entry {
         }
     }
 
-    /// What it is to be called.
-    pub(crate) fn wanted(&self, style: NameStyle) -> Wanted<'_> {
-        let (prefix, name): (&str, &str) = match (style, &self.handler) {
-            (NameStyle::ToolOnly, _) => ("", &self.tool),
-            (NameStyle::ServerTool, Handler::Server { bound: Some((_, spec)), .. }) => ("", spec.prefixed),
-            (NameStyle::ServerTool, Handler::Server { live, .. }) => (prefix(&self.server, live.as_ref()), &self.tool),
-            (NameStyle::ServerTool, _) if &*self.server == PROGRAM || self.opens_sections() => ("", &self.tool),
-            (NameStyle::ServerTool, _) => (&self.server, &self.tool),
-        };
-        Wanted { identity: (&self.server, &self.tool), prefix, name }
-    }
-
     /// Whether it is one of those by which models open and read sections.
     pub(crate) fn opens_sections(&self) -> bool {
         let is_function = matches!(self.handler, Handler::Function(_));
@@ -121,7 +108,7 @@ impl Entry {
 
 /// Whether a function is one of those by which models open and read sections.
 pub(super) fn opens_sections(group: &str, name: &str) -> bool {
-    group == SECTIONS && RESERVED.contains(&name)
+    group == SECTIONS && is_set_call(name)
 }
 
 impl<F: Fn(Map<String, Value>) -> Running<'static> + Send + Sync> Function for F {

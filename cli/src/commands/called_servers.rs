@@ -86,7 +86,7 @@ impl<'c> CalledServers<'c> {
                 Some(overrides) => apply_overrides(&snapshot, &overrides).map_err(source::misfits)?,
                 None => snapshot,
             };
-            (client, snapshot, project::options(self.config, name, None)?)
+            (client, snapshot, project::options(self.config, name, None)?.beside(self.config))
         } else {
             return Ok(());
         };

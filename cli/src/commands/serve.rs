@@ -169,7 +169,7 @@ impl States {
 
 /// Each server as `call` has it: with what its snapshot says, which `drift` is about.
 fn proxy(config: &Config, servers: Vec<ServerConfig>) -> Result<Proxy, Failure> {
-    let built = servers.into_iter().fold(Proxy::builder(), |builder, server| {
+    let built = servers.into_iter().fold(Proxy::builder().names_from(config), |builder, server| {
         let known = Snapshot::load(config.snapshot_path(&server.name)).ok();
         let (config, name) = (config.clone(), server.name.clone());
         let connect = move |options| Client::for_snapshot(&config, &server, known.as_ref(), options);

@@ -141,7 +141,7 @@ pub(super) fn of_server(config: &Config, server: &str, file: Option<&Path>) -> R
 
 /// The snapshot of a server, whatever its patterns do.
 pub(super) fn bound(config: &Config, server: &str, path: PathBuf, file: Option<&Path>) -> Result<Bound, Failure> {
-    let options = project::options(config, server, file)?;
+    let options = project::options(config, server, file)?.beside(config);
     let loaded = load(&path).map_err(|error| match error.help {
         None => error.with_help(format!("run `mcp-bindgen sync {server}` to take it anew")),
         Some(_) => error,

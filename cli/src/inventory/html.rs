@@ -210,7 +210,14 @@ impl Page {
             self.add(format!("<p>Answers {}</p>", name(answers)));
         }
         self.notes(tool.diagnostics.iter().map(|note| note.text.as_str()));
-        self.add(format!("<p class=\"faint\"><code>{}</code></p>", escaped(&tool.signature())));
+        self.add(format!(
+            "<p class=\"faint\">prefixed name <code>{}</code></p>\n<p class=\"faint\"><code>{}</code></p>",
+            escaped(&tool.binding.prefixed),
+            escaped(&tool.signature())
+        ));
+        for (part, types) in tool.inner_types() {
+            self.add(format!("<p class=\"faint\">types in {part}: <code>{}</code></p>", escaped(&types.join(", "))));
+        }
         self.add("<details><summary>Schema, Rust and an example call</summary>\n<div class=\"beside\"><div>");
         if let Some(code) = &tool.code {
             self.code("Parameters' schema", &format!("{:#}", code.input_schema));

@@ -26,6 +26,7 @@ fn of_tool(tool: &Tool, has_base: bool) -> Value {
         "module": binding.module,
         "params_type": binding.params_type,
         "output_type": binding.output_type,
+        "inner_types": { "params": binding.params_inner_types, "output": binding.output_inner_types },
         "returns": binding.returns,
         "handler": binding.handler,
         "method": binding.method,

@@ -57,7 +57,12 @@ fn of_tool(tool: &Tool, text: &mut String) {
     flags.extend(tool.answers.as_deref().map(|answers| format!("answers {}", code(answers))));
     flags.extend(tool.diagnostics.iter().map(|note| code(&note.text)));
     flags.extend(tool.changes.iter().map(|change| format!("{}: {}", change.class, code(&change.in_words()))));
+    flags.push(format!("prefixed name {}", code(&tool.binding.prefixed)));
     flags.push(code(&tool.signature()));
+    for (part, types) in tool.inner_types() {
+        let types: Vec<String> = types.iter().map(|name| code(name)).collect();
+        flags.push(format!("types in {part}: {}", types.join(", ")));
+    }
     list(flags.into_iter(), text);
     parameters(&tool.parameters, text);
 }

@@ -276,6 +276,12 @@ impl Tool {
         Some(format!("{} by override{}", parts.join(" and "), learned.unwrap_or_default()))
     }
 
+    /// The types inside of parameters and result, by what they are inside of.
+    pub(crate) fn inner_types(&self) -> impl Iterator<Item = (&'static str, &[String])> {
+        let inner = [("params", &self.binding.params_inner_types), ("result", &self.binding.output_inner_types)];
+        inner.into_iter().filter(|(_, types)| !types.is_empty()).map(|(part, types)| (part, types.as_slice()))
+    }
+
     /// `gh::gh_create_issue(GhCreateIssueParams) -> GhCreateIssueOutput`.
     pub(crate) fn signature(&self) -> String {
         let ToolBinding { module, handler, params_type, returns, .. } = &self.binding;

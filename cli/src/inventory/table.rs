@@ -69,6 +69,10 @@ impl Table {
         }
         lines.extend(self.said(&flags.join("; ")));
         lines.extend(tool.parameters.iter().flat_map(|parameter| self.parameter(parameter)));
+        lines.extend(self.said(&format!("prefixed name: {}", tool.binding.prefixed)));
+        for (part, types) in tool.inner_types() {
+            lines.extend(self.said(&format!("types in {part}: {}", types.join(", "))));
+        }
         lines.extend(tool.answers.iter().flat_map(|answers| self.said(&printable(&format!("-> {answers}")))));
         for change in &tool.changes {
             lines.extend(wrapped(

@@ -31,3 +31,4 @@ mod redaction;
 mod run;
 mod serve;
 mod shapes;
+mod tool_names;

@@ -47,6 +47,7 @@ fn list_names_the_bindings() {
             "module": "gh",
             "params_type": "GhCreateIssueParams",
             "output_type": "GhCreateIssueOutput",
+            "inner_types": {"params": [], "output": []},
             "returns": "GhCreateIssueOutput",
             "handler": "gh_create_issue",
             "method": "create_issue",

@@ -5,6 +5,7 @@
 use crate::common;
 
 use common::{Project, Run};
+use mcp_schema::names::PrefixedNames;
 use serde_json::json;
 
 const CONFIG: &str = "[servers.hub]\ncommand = \"SERVER\"\n";
@@ -79,9 +80,12 @@ fn values_that_a_template_has_no_use_for_are_refused() {
 
 #[test]
 fn what_is_checked_by_a_long_name_runs_by_it() {
-    // No provider takes a name of this length: models know the tool by another.
+    // No provider takes a name of this length: its end is a fingerprint.
     let server = "hub_".repeat(15) + "xx";
-    let project = project(&CONFIG.replace("hub", &server), &SUM.replace("hub", &server));
+    let mut names = PrefixedNames::default();
+    names.add_snapshot(&server, ["add"]);
+    let name = &names.tools(&server, &["add"])[0];
+    let project = project(&CONFIG.replace("hub", &server), &SUM.replace("hub_add", name));
     project.run(&["run", "prompts/sum.md", "--check"]).exits_with(0);
     let run = project.run(&["run", "prompts/sum.md", "--set", "a:=22"]).exits_with(0);
     assert_eq!(run.stdout, "The sum is 42.\n");

@@ -46,8 +46,8 @@ pub(crate) fn module(
     for path in plan.extern_types.used(&plan.tools) {
         items.extend(quote!(#private::__wire_through_serde!(#path);));
     }
-    for ((tool, prefixed), replaced) in plan.tools.iter().zip(plan.prefixed()).zip(replaced) {
-        tool.items(prefixed, replaced, private, &mut items);
+    for (tool, replaced) in plan.tools.iter().zip(replaced) {
+        tool.items(replaced, private, &mut items);
     }
     offers::items(plan, &through(plan), options, &mut items);
     let mut lints =

@@ -12,7 +12,7 @@ use mcp_schema::{Shape, Slot, wrapped_field};
 
 impl ToolPlan<'_> {
     /// Types, `impl Tool` and handler.
-    pub(crate) fn items(&self, prefixed: &str, replaced: &Replaced, private: &TokenStream, tokens: &mut TokenStream) {
+    pub(crate) fn items(&self, replaced: &Replaced, private: &TokenStream, tokens: &mut TokenStream) {
         let params = ident(&self.idents.params);
         let handler = ident(&self.idents.handler);
         TypeEmitter { schema: &self.input, replacement: replaced.input.as_ref(), private, root_doc: self.params_doc() }
@@ -22,7 +22,7 @@ impl ToolPlan<'_> {
             let root_doc = root_doc.and(&self.output_said().into_iter().collect::<Vec<_>>());
             TypeEmitter { schema, replacement: replaced.output.as_ref(), private, root_doc }.types(tokens);
         }
-        let spec = self.spec(prefixed);
+        let spec = self.spec();
         let (output, decoding) = self.decoding(replaced, private);
         let schemas = self.schema_impls(private);
         let doc = self.call_doc();
@@ -50,8 +50,8 @@ impl ToolPlan<'_> {
     }
 
     /// The specification of the tool.
-    pub(crate) fn spec(&self, prefixed: &str) -> TokenStream {
-        let wire = self.wire;
+    pub(crate) fn spec(&self) -> TokenStream {
+        let (wire, prefixed) = (self.wire, &self.idents.prefixed);
         let input = json_literal(self.input_schema);
         let prefixed = (prefixed != wire).then(|| quote!(.prefixed(#prefixed)));
         let title = self.title.map(|title| quote!(.title(#title)));

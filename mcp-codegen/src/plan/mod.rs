@@ -99,7 +99,8 @@ impl<'s> Plan<'s> {
         let keys: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
         let mut faults = Vec::new();
         let given = rules::tool_names(options, &keys, &mut faults);
-        let idents = ToolIdents::all(&keys, &given, prefix.as_deref());
+        let prefixed = tool_idents::prefixed(snapshot, options, &keys, &given);
+        let idents = ToolIdents::all(&keys, &given, prefix.as_deref(), prefixed);
         let (extern_types, shared) = rules::of_types(options);
         let extern_types = ExternTypes::new(extern_types, &mut faults);
         let entries: Vec<(Entry<'s>, ToolIdents)> = entries.into_iter().zip(idents).collect();
@@ -136,13 +137,6 @@ impl<'s> Plan<'s> {
             extern_types,
             faults,
         }
-    }
-
-    /// The name of each tool with the prefix; the wire name where that is another tool's wire name.
-    pub(crate) fn prefixed(&self) -> Vec<&str> {
-        let wires: HashSet<&str> = self.tools.iter().map(|tool| tool.wire).collect();
-        let handlers = self.tools.iter().map(|tool| (tool.wire, tool.idents.handler.as_str()));
-        handlers.map(|(wire, handler)| if wires.contains(handler) { wire } else { handler }).collect()
     }
 }
 

@@ -76,11 +76,11 @@ impl OwnNames {
 
 #[cfg(feature = "templates")]
 impl Options {
-    /// Whether the name of a handler begins as those of this server do.
-    pub(crate) fn leads(&self, handler: &str) -> bool {
-        OwnNames::new(self)
-            .prefix
-            .is_none_or(|prefix| handler.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.starts_with('_')))
+    /// Whether a tool of this server can have this prefixed name.
+    pub(crate) fn leads(&self, prefixed: &str) -> bool {
+        let mut names = mcp_schema::names::PrefixedNames::default();
+        names.add(&self.server, &self.prefix, []);
+        names.may_have(&self.server, prefixed)
     }
 }
 

@@ -1,4 +1,9 @@
+use mcp_model::Snapshot;
+use mcp_schema::names::PrefixedNames;
+
 use crate::names::{Style, ToolNames, tools as names_of_tools};
+use crate::options::Options;
+use crate::patterns::tool_names;
 
 /// What a tool is called in Rust.
 #[derive(Clone, Debug)]
@@ -7,8 +12,10 @@ pub(crate) struct ToolIdents {
     pub(crate) method: String,
     /// `CreateIssue`
     pub(crate) variant: String,
-    /// `github_create_issue`, also the name by which `parse` knows the tool.
+    /// `github_create_issue`
     pub(crate) handler: String,
+    /// `github_create_issue` as models know the tool; see [`mcp_schema::names::PrefixedNames`].
+    pub(crate) prefixed: String,
     /// `GithubCreateIssueParams`
     pub(crate) params: String,
     /// `GithubCreateIssueOutput`
@@ -19,7 +26,12 @@ pub(crate) struct ToolIdents {
 
 impl ToolIdents {
     /// The names of all tools; `given` has those that the user chose.
-    pub(crate) fn all(tools: &[&str], given: &[Option<String>], prefix: Option<&str>) -> Vec<Self> {
+    pub(crate) fn all(
+        tools: &[&str],
+        given: &[Option<String>],
+        prefix: Option<&str>,
+        prefixed: Vec<String>,
+    ) -> Vec<Self> {
         let names = names_of_tools(tools, given);
         let lead = prefix.map(|prefix| format!("{prefix}_")).unwrap_or_default();
         let type_lead = prefix.map(|prefix| Style::Pascal.apply(prefix)).unwrap_or_default();
@@ -27,12 +39,14 @@ impl ToolIdents {
             .iter()
             .zip(given)
             .zip(names)
-            .map(|((tool, given), ToolNames { method, variant })| {
+            .zip(prefixed)
+            .map(|(((tool, given), ToolNames { method, variant }), prefixed)| {
                 let base = format!("{type_lead}{variant}");
                 let base =
                     if base.starts_with(|first: char| first.is_ascii_digit()) { format!("N{base}") } else { base };
                 Self {
                     handler: format!("{lead}{method}"),
+                    prefixed,
                     params: format!("{base}Params"),
                     output: format!("{base}Output"),
                     renamed: given.is_none() && method != Style::Snake.apply(tool),
@@ -42,4 +56,14 @@ impl ToolIdents {
             })
             .collect()
     }
+}
+
+/// The prefixed name of each tool, by the keys that tell them apart. Tools that only macro or build script leave out count.
+pub(super) fn prefixed(snapshot: &Snapshot, options: &Options, keys: &[&str], given: &[Option<String>]) -> Vec<String> {
+    let mut names = PrefixedNames::clone(&options.beside);
+    let renames = keys.iter().zip(given).filter_map(|(key, given)| Some((*key, given.as_deref()?)));
+    names.add(&options.server, &options.prefix, renames);
+    let listed = tool_names(snapshot).into_iter().filter(|tool| options.is_named(tool));
+    names.add_snapshot(&options.server, keys.iter().copied().chain(listed));
+    names.tools(&options.server, keys)
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use mcp_model::FileError;
@@ -58,7 +59,8 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
         sources.iter().flat_map(|(server, source)| source.warnings.iter().map(|warning| warn(server.span(), warning)));
     let warnings = warnings.chain(of_sources);
     let files = project.config_path().into_iter().chain(sources.iter().flat_map(|(_, source)| source.files()));
-    let tracked = files.map(|path| track(&manifest_dir, path)).chain(track_variable(&project));
+    let files: BTreeSet<&Path> = files.collect();
+    let tracked = files.into_iter().map(|path| track(&manifest_dir, path)).chain(track_variable(&project));
     Ok(quote!(#(#tracked)* #(#warnings)* #(#modules)*))
 }
 

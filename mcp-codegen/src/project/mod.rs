@@ -157,6 +157,7 @@ impl Project {
         }
         let given = path.is_some();
         let options = self.options(server, given)?;
+        let options = self.config.iter().fold(options, Options::beside);
         let path = match (path, &self.config) {
             (Some(path), _) => self.manifest_dir.join(path),
             (None, Some(config)) => config.snapshot_path(server),
@@ -246,7 +247,8 @@ impl Source {
     /// The files that it was read from.
     pub fn files(&self) -> impl Iterator<Item = &Path> {
         let snapshot = (!self.is_live || self.path.is_file()).then_some(self.path.as_path());
-        snapshot.into_iter().chain(self.overrides.as_ref().and_then(Overrides::path))
+        let beside = self.options.beside_files.iter().map(PathBuf::as_path).filter(|path| path.is_file());
+        snapshot.into_iter().chain(self.overrides.as_ref().and_then(Overrides::path)).chain(beside)
     }
 
     /// The error of the first pattern of the configuration that does nothing, or rule of it that cannot hold.

@@ -1,6 +1,6 @@
 //! `mcp_template!`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use mcp_model::{FileError, nearest};
@@ -72,8 +72,9 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     let warnings: Vec<TokenStream> = warnings.into_iter().chain(of_sources).map(|text| warn(place, &text)).collect();
     let files = sources.read.values().flat_map(Source::files);
     let files = std::iter::once(file.path.as_path()).chain(project.config_path()).chain(files);
+    let files: BTreeSet<&Path> = files.collect();
     let tracked: Vec<TokenStream> =
-        files.map(|path| track(&manifest_dir, path)).chain(track_variable(&project)).collect();
+        files.into_iter().map(|path| track(&manifest_dir, path)).chain(track_variable(&project)).collect();
     Ok(quote!(#(#tracked)* #(#warnings)* #tokens))
 }
 

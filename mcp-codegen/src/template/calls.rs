@@ -32,18 +32,17 @@ impl<'s> KnownServer<'s> {
     /// Whether bindings have such a name for one of the tools.
     #[must_use]
     pub fn has(&self, prefixed: &str) -> bool {
-        self.plan.prefixed().contains(&prefixed)
+        self.plan.tools.iter().any(|tool| tool.idents.prefixed == prefixed)
     }
 
-    fn tool(&self, wire: &str) -> Option<(&ToolPlan<'s>, &str)> {
-        let named = self.plan.tools.iter().zip(self.plan.prefixed());
-        named.into_iter().find(|(tool, _)| tool.wire == wire)
+    fn tool(&self, wire: &str) -> Option<&ToolPlan<'s>> {
+        self.plan.tools.iter().find(|tool| tool.wire == wire)
     }
 
     fn add_to(&self, tools: &mut Tools) {
         tools.add_server(&self.options.server);
-        for (tool, prefixed) in self.plan.tools.iter().zip(self.plan.prefixed()) {
-            tools.add(&self.options.server, tool.wire, prefixed, tool.input_schema);
+        for tool in &self.plan.tools {
+            tools.add(&self.options.server, tool.wire, &tool.idents.prefixed, tool.input_schema);
         }
     }
 
@@ -58,8 +57,7 @@ impl<'s> KnownServer<'s> {
                 let everything = self.everything.get_or_init(|| {
                     let everything = self.options.everything();
                     let whole = Plan::new(self.snapshot, &everything);
-                    let names = whole.prefixed().into_iter().zip(&whole.tools).rev();
-                    names.map(|(name, tool)| (name.to_owned(), tool.wire.to_owned())).collect()
+                    whole.tools.iter().rev().map(|tool| (tool.idents.prefixed.clone(), tool.wire.to_owned())).collect()
                 });
                 everything.get(prefixed)?.clone()
             }
@@ -91,8 +89,8 @@ pub(super) struct UsedServer<'s> {
     pub(super) known: &'s KnownServer<'s>,
     pub(super) snapshot: &'s Snapshot,
     pub(super) options: &'s Options,
-    /// Each with its prefixed name, sorted by their names.
-    pub(super) tools: Vec<(&'s ToolPlan<'s>, &'s str)>,
+    /// Sorted by their names.
+    pub(super) tools: Vec<&'s ToolPlan<'s>>,
 }
 
 /// A variable that the template is given.
@@ -170,8 +168,8 @@ impl Script {
     pub fn called<'s>(&'s self, servers: &'s [KnownServer<'_>]) -> Vec<(&'s str, &'s str, Place)> {
         let mut named = BTreeMap::new();
         for known in servers {
-            for (tool, prefixed) in known.plan.tools.iter().zip(known.plan.prefixed()) {
-                named.entry(prefixed).or_insert((known.options.server.as_str(), tool.wire));
+            for tool in &known.plan.tools {
+                named.entry(tool.idents.prefixed.as_str()).or_insert((known.options.server.as_str(), tool.wire));
             }
         }
         let found = |target: &'s Target| match target {
@@ -195,7 +193,7 @@ impl Checked<'_> {
     /// The tools of a server that are called, by their wire names, sorted.
     pub fn tools<'c>(&'c self, server: &'c str) -> impl Iterator<Item = &'c str> {
         let used = self.servers.iter().filter(move |used| used.options.server == server);
-        used.flat_map(|used| used.tools.iter().map(|(tool, _)| tool.wire))
+        used.flat_map(|used| used.tools.iter().map(|tool| tool.wire))
     }
 
     /// What there is to say of the tools of a server that are called.
@@ -203,7 +201,7 @@ impl Checked<'_> {
         let Some(used) = self.servers.iter().find(|used| used.options.server == server) else {
             return Diagnostics::default();
         };
-        let is_called = |name: &str| used.tools.iter().any(|(tool, _)| tool.wire == name);
+        let is_called = |name: &str| used.tools.iter().any(|tool| tool.wire == name);
         let all = used.known.plan.diagnostics.iter();
         all.filter(|said| said.listed == Listed::Tool && is_called(&said.tool)).cloned().collect()
     }

@@ -79,7 +79,7 @@ impl Caller<'_> {
     fn spec(&self, krate: &TokenStream) -> TokenStream {
         let (constant, server) = (&self.constant, self.server);
         let spec = server_spec(server.snapshot, server.options);
-        let tools = server.tools.iter().map(|(tool, prefixed)| tool.spec(prefixed));
+        let tools = server.tools.iter().map(|tool| tool.spec());
         quote! {
             const #constant: &#krate::ServerSpec = {
                 #[allow(unused_imports)]

@@ -94,8 +94,8 @@ impl Annotations {
 pub struct ToolSpec {
     /// The wire name.
     pub name: &'static str,
-    /// The name with the server's prefix, by which the tool is told from those of other servers; the wire name where
-    /// there is no prefix.
+    /// The prefixed name, by which models, templates and the command line know the tool: no other tool of the configuration
+    /// has it.
     pub prefixed: &'static str,
     /// The title, for people.
     pub title: Option<&'static str>,
@@ -132,7 +132,7 @@ impl ToolSpec {
         }
     }
 
-    /// Sets the name with the server's prefix.
+    /// Sets the prefixed name.
     pub const fn prefixed(mut self, name: &'static str) -> Self {
         self.prefixed = name;
         self

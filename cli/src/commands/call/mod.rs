@@ -24,7 +24,7 @@ use crate::output::{Output, lines_printable};
 use crate::project;
 use progress::Shown;
 pub(super) use request::{check, object};
-use tool::Described;
+use tool::{Called, Described};
 
 pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Output) -> Result<Exit, Failure> {
     let words = texts(call.words)?;
@@ -38,11 +38,14 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
 
     let config = project::load(config_path, output)?;
     let mut server = config.server(&call.server)?.clone();
-    if !early.help {
-        tool::admit(&server, tool)?;
-    }
     let path = config.snapshot_path(&server.name);
     let known = known(&path, output);
+    let called = Called { config: &config, server: config.server(&call.server)?, known: known.as_ref(), name: tool };
+    let wire = called.wire(known.as_ref().map(|known| known.tools.as_slice()).unwrap_or_default());
+    let tool = wire.as_str();
+    if !early.help && !called.may_be_prefixed() {
+        tool::admit(&server, tool)?;
+    }
     let mut described = known.as_ref().and_then(|known| Described::of_snapshot(known, &path, tool, output));
 
     let asked = ClientOptions::new().on_approval(approval::approver(options.yes));
@@ -58,7 +61,7 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
                 return Err(tool::not_in(known, &server.name, tool));
             }
             (None, Some(known)) => {
-                Described::asked_for(&client, tool, &mut patience).await.map_err(|failure| match failure.exit {
+                Described::asked_for(&client, &called, &mut patience).await.map_err(|failure| match failure.exit {
                     Exit::NotConnected => {
                         let message =
                             format!("{}\nerror: {}", tool::not_in(known, &server.name, tool).message, failure.message);
@@ -67,8 +70,12 @@ pub(crate) async fn run(config: Option<&Path>, call: args::Call, output: &mut Ou
                     _ => failure,
                 })?
             }
-            (None, None) => Described::asked_for(&client, tool, &mut patience).await?,
+            (None, None) => Described::asked_for(&client, &called, &mut patience).await?,
         };
+        let tool = described.name();
+        if !early.help {
+            tool::admit(&server, tool)?;
+        }
         let flags = Flags::new(described.schema(), own);
         let split = flags.split(words);
         let late = behind::<args::CallOptions>("call", &split.own, output)?;

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use mcp_codegen::apply_overrides;
-use mcp_model::{Overrides, ServerConfig, Snapshot, matches_glob, nearest, printable};
+use mcp_model::{Config, Overrides, Prefix, ServerConfig, Snapshot, matches_glob, nearest, printable};
 use mcp_runtime::{CallError, Client};
+use mcp_schema::names::PrefixedNames;
 use serde_json::Value;
 
 use crate::exit::Failure;
@@ -36,9 +37,14 @@ impl Described {
     }
 
     /// As the server lists it now.
-    pub(super) async fn asked_for(client: &Client, tool: &str, patience: &mut Patience) -> Result<Self, Failure> {
+    pub(super) async fn asked_for(
+        client: &Client,
+        called: &Called<'_>,
+        patience: &mut Patience,
+    ) -> Result<Self, Failure> {
         let tools = patience.ask(client, client.list_tools_raw()).await?;
-        if let Some(tool) = entry(&tools, tool) {
+        let tool = called.name;
+        if let Some(tool) = entry(&tools, &called.wire(&tools)) {
             return Ok(Self { tool });
         }
         let mut failure = Failure::from(CallError::tool_not_found(client.name(), tool));
@@ -48,9 +54,47 @@ impl Described {
         Err(failure)
     }
 
+    /// The name that the server knows it by.
+    pub(super) fn name(&self) -> &str {
+        self.tool.get("name").and_then(Value::as_str).unwrap_or_default()
+    }
+
     /// Its `inputSchema`; `null` where there is none.
     pub(super) fn schema(&self) -> &Value {
         self.tool.get("inputSchema").unwrap_or(&Value::Null)
+    }
+}
+
+/// A tool as the command line names it: by its name, or by its prefixed name.
+pub(super) struct Called<'a> {
+    pub(super) config: &'a Config,
+    pub(super) server: &'a ServerConfig,
+    pub(super) known: Option<&'a Snapshot>,
+    pub(super) name: &'a str,
+}
+
+impl Called<'_> {
+    /// The name that the server knows it by, where one of these tools has this name.
+    pub(super) fn wire(&self, tools: &[Value]) -> String {
+        let Self { config, server, known, name } = self;
+        let listed: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
+        if listed.contains(name) {
+            return (*name).to_owned();
+        }
+        let selected: Vec<&str> = listed.into_iter().filter(|tool| server.selects(tool)).collect();
+        let (mut names, _) = PrefixedNames::beside(config, &server.name);
+        names.add_configured(server);
+        names.add_listed(server, known.map(|known| known.tools.as_slice()).unwrap_or_default());
+        let prefixed = names.tools(&server.name, &selected);
+        let found = selected.iter().zip(prefixed).find(|(_, prefixed)| prefixed == name);
+        found.map_or(*name, |(tool, _)| *tool).to_owned()
+    }
+
+    /// Whether only the server can tell which tool it is.
+    pub(super) fn may_be_prefixed(&self) -> bool {
+        let mut names = PrefixedNames::default();
+        names.add_configured(self.server);
+        self.known.is_none() && self.server.prefix != Prefix::None && names.may_have(&self.server.name, self.name)
     }
 }
 

@@ -1,0 +1,75 @@
+//! Prefixed names from a configuration and its snapshots.
+
+use std::path::PathBuf;
+
+use mcp_model::{Config, Prefix, ServerConfig, Snapshot};
+use serde_json::Value;
+
+use super::PrefixedNames;
+use super::prefixed::lead;
+
+impl PrefixedNames {
+    /// The names of all servers of a configuration, with every snapshot that can be read.
+    #[must_use]
+    pub fn of_config(config: &Config) -> Self {
+        let mut names = Self::default();
+        for server in config.servers.values() {
+            names.add_configured(server);
+            if let Ok(snapshot) = Snapshot::load(config.snapshot_path(&server.name)) {
+                names.add_listed(server, &snapshot.tools);
+            }
+        }
+        names
+    }
+
+    /// The servers of a configuration whose tools could have the names of this one's: the prefix of one begins with that of the
+    /// other. There are seldom any. Returns the snapshots that belong to them, too, whether they can be read or not.
+    #[must_use]
+    pub fn beside(config: &Config, server: &str) -> (Self, Vec<PathBuf>) {
+        let (mut names, mut files) = (Self::default(), Vec::new());
+        let Some(own) = config.servers.get(server) else { return (names, files) };
+        for other in config.servers.values().filter(|other| other.name != server && are_related(own, other)) {
+            let path = config.snapshot_path(&other.name);
+            names.add_configured(other);
+            if let Ok(snapshot) = Snapshot::load(&path) {
+                names.add_listed(other, &snapshot.tools);
+            }
+            files.push(path);
+        }
+        (names, files)
+    }
+
+    /// Adds a server as it is configured, or replaces it.
+    pub fn add_configured(&mut self, server: &ServerConfig) {
+        // The keys of places in a tool have a `/`; one in the tool's own name is escaped.
+        let renames = server.rust.rename.iter().filter(|rule| !rule.key.contains('/'));
+        let renames: Vec<(String, &str)> =
+            renames.map(|rule| (rule.key.replace("~1", "/").replace("~0", "~"), rule.value.as_str())).collect();
+        self.add(&server.name, &server.prefix, renames.iter().map(|(tool, name)| (tool.as_str(), *name)));
+    }
+
+    /// Adds those tools of a snapshot that the configuration selects.
+    pub fn add_listed(&mut self, server: &ServerConfig, tools: &[Value]) {
+        let names = tools.iter().filter_map(|tool| tool.get("name")?.as_str());
+        self.add_snapshot(&server.name, names.filter(|name| server.selects(name)));
+    }
+}
+
+/// Whether the prefix of one server begins with that of the other.
+fn are_related(one: &ServerConfig, other: &ServerConfig) -> bool {
+    // Reading words is slow, and there may be thousands of servers: most differ in their first letters.
+    let may_be = letters(one).zip(letters(other)).all(|(one, other)| one == other);
+    may_be && {
+        let [one, other] = [one, other].map(|server| lead(&server.name, &server.prefix));
+        one.starts_with(&other) || other.starts_with(&one)
+    }
+}
+
+fn letters(server: &ServerConfig) -> impl Iterator<Item = char> {
+    let prefix = match &server.prefix {
+        Prefix::ServerName => &server.name,
+        Prefix::Named(prefix) => prefix,
+        Prefix::None => "",
+    };
+    prefix.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase())
+}

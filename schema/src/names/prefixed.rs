@@ -1,0 +1,348 @@
+//! Prefixed names: what models, templates, the proxy and the command line call a tool. The one place that makes them.
+//!
+//! A name is `PREFIX_TOOL`: the prefix of the server and the tool's name, both as words of an identifier, so that `get-sum` of
+//! `everything` is `everything_get_sum`. It is the name of the tool's handler, and every provider accepts it. Where it
+//! exceeds 64 characters, its end is replaced by a fingerprint of the whole. Where it would be ambiguous, the mark of the
+//! server follows: `_` and eight hexadecimal digits made of the server's name. A name carries the mark
+//!
+//! - where a tool in the snapshot of another server has the same name;
+//! - where it is the wire name of another tool of the server, one of [`SET_CALLS`], or ends in the mark of a server;
+//! - for a tool of no snapshot also where it begins with the longer prefix of another server, or its server shares the prefix
+//!   with another one.
+//!
+//! So a name follows from the configuration, from snapshots and from the list of its own server. It never depends on an order
+//! or on which servers are connected, and no two servers can have one name, whatever they list.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use mcp_model::Prefix;
+
+use super::{METHODS, Style, fingerprint, given_or_made};
+
+/// The calls that sets of tools answer themselves.
+pub const SET_CALLS: [&str; 4] = ["find_tools", "call_tool", "open_sections", "read_section"];
+
+/// The most characters that every provider accepts.
+const LONGEST: usize = 64;
+/// An underscore and eight digits.
+const SUFFIX: usize = 9;
+/// A longer prefix is not whole in a name that is cut.
+const LONGEST_LEAD: usize = 40;
+
+/// The prefixed names of the tools of several servers.
+///
+/// ```
+/// use mcp_model::Prefix;
+/// use mcp_schema::names::PrefixedNames;
+///
+/// let mut names = PrefixedNames::default();
+/// names.add("everything", &Prefix::ServerName, []);
+/// assert_eq!(names.tools("everything", &["get-sum", "echo"]), ["everything_get_sum", "everything_echo"]);
+///
+/// // Both servers have a tool that would be `a_b_c`.
+/// for (server, tool) in [("a", "b_c"), ("a_b", "c")] {
+///     names.add(server, &Prefix::ServerName, []);
+///     names.add_snapshot(server, [tool]);
+/// }
+/// assert_eq!(names.tools("a", &["b_c"]), ["a_b_c_296230c0"]);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PrefixedNames {
+    servers: BTreeMap<String, Server>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Server {
+    /// `github_`, or nothing.
+    lead: String,
+    /// Whether tools keep their own names where every provider accepts them.
+    is_bare: bool,
+    /// Whether these are the names of prompts.
+    has_prompts: bool,
+    renames: BTreeMap<String, String>,
+    /// The tools of the snapshot.
+    known: BTreeSet<String>,
+    /// The unmarked names of these, whole.
+    plain: BTreeMap<String, String>,
+    /// The unmarked names of these, at most 64 characters long.
+    claims: HashSet<String>,
+    /// Names that bindings have.
+    bound: BTreeMap<String, String>,
+}
+
+/// Names that were given before, by tool.
+pub type Given = HashMap<String, String>;
+
+impl PrefixedNames {
+    /// Adds a server, or replaces it: its prefix, and the names that its configuration gives to tools.
+    pub fn add<'r>(&mut self, server: &str, prefix: &Prefix, renames: impl IntoIterator<Item = (&'r str, &'r str)>) {
+        let renames = renames.into_iter().map(|(tool, name)| (tool.to_owned(), renamed(name))).collect();
+        let added = Server { lead: lead(server, prefix), renames, ..Server::default() };
+        self.servers.insert(server.to_owned(), added);
+    }
+
+    /// Adds the tools that a server's snapshot lists.
+    pub fn add_snapshot<'t>(&mut self, server: &str, tools: impl IntoIterator<Item = &'t str>) {
+        let server = self.entry(server);
+        server.known.extend(tools.into_iter().map(str::to_owned));
+        server.plan();
+    }
+
+    /// Adds names that bindings have: they stay.
+    pub fn add_bound<'t>(&mut self, server: &str, names: impl IntoIterator<Item = (&'t str, &'t str)>) {
+        let server = self.entry(server);
+        for (tool, name) in names {
+            server.known.insert(tool.to_owned());
+            server.bound.insert(tool.to_owned(), name.to_owned());
+        }
+        server.plan();
+    }
+
+    /// Adds the servers of others, and what those know of the same servers.
+    pub fn merge(&mut self, others: &Self) {
+        for (name, other) in &others.servers {
+            let server = self.servers.entry(name.clone()).or_insert_with(|| other.clone());
+            server.known.extend(other.known.iter().cloned());
+            server.bound.extend(other.bound.iter().map(|(tool, name)| (tool.clone(), name.clone())));
+            server.plan();
+        }
+    }
+
+    /// Whether a server is among them.
+    #[must_use]
+    pub fn has(&self, server: &str) -> bool {
+        self.servers.contains_key(server)
+    }
+
+    /// The same servers where names have no prefix: a tool keeps its own name if every provider accepts it.
+    #[must_use]
+    pub fn without_prefixes(mut self) -> Self {
+        for server in self.servers.values_mut() {
+            *server = Server { lead: String::new(), is_bare: true, bound: BTreeMap::new(), ..std::mem::take(server) };
+            server.plan();
+        }
+        self
+    }
+
+    /// The names of a server's tools, in the order of the list. The list is all that the configuration selects.
+    #[must_use]
+    pub fn tools(&self, server: &str, listed: &[&str]) -> Vec<String> {
+        self.tools_beside(server, listed, &Given::new())
+    }
+
+    /// The same where some tools were given names before, which they keep.
+    #[must_use]
+    pub fn tools_beside(&self, server: &str, listed: &[&str], given: &Given) -> Vec<String> {
+        let missing;
+        let own = match self.servers.get(server) {
+            Some(own) => own,
+            None => {
+                missing = Server { lead: lead(server, &Prefix::ServerName), ..Server::default() };
+                &missing
+            }
+        };
+        let unknown: BTreeSet<&str> =
+            listed.iter().copied().filter(|tool| !own.known.contains(*tool) && !given.contains_key(*tool)).collect();
+        let unknown: Vec<&str> = unknown.into_iter().collect();
+        let plain = own.plain_names(&unknown);
+        let wires: HashSet<&str> = listed.iter().copied().chain(own.known.iter().map(String::as_str)).collect();
+        let mut names = Naming::new(server, given);
+        for (tool, whole) in &own.plain {
+            let name = match own.bound.get(tool) {
+                Some(bound) if is_accepted(bound) => bound.clone(),
+                _ => self.name(server, own, &mut names, (tool, whole), &wires, true),
+            };
+            names.made.insert(tool.clone(), name);
+        }
+        for (tool, whole) in unknown.iter().zip(plain) {
+            let name = self.name(server, own, &mut names, (tool, &whole), &wires, false);
+            names.made.insert((*tool).to_owned(), name);
+        }
+        listed.iter().map(|tool| names.of(tool)).collect()
+    }
+
+    /// The names of a server's prompts: those of tools of no snapshot.
+    #[must_use]
+    pub fn prompts_beside(&self, server: &str, listed: &[&str], given: &Given) -> Vec<String> {
+        let mut prompts = Self::default();
+        for (name, server) in &self.servers {
+            let (lead, is_bare) = (server.lead.clone(), server.is_bare);
+            prompts.servers.insert(name.clone(), Server { lead, is_bare, has_prompts: true, ..Server::default() });
+        }
+        prompts.tools_beside(server, listed, given)
+    }
+
+    /// Whether a tool of the server can have this name.
+    #[must_use]
+    pub fn may_have(&self, server: &str, name: &str) -> bool {
+        let made;
+        let lead = match self.servers.get(server) {
+            Some(server) => &server.lead,
+            None => {
+                made = lead(server, &Prefix::ServerName);
+                &made
+            }
+        };
+        name.starts_with(head(lead, LONGEST_LEAD))
+    }
+
+    fn entry(&mut self, server: &str) -> &mut Server {
+        let added = || Server { lead: lead(server, &Prefix::ServerName), ..Server::default() };
+        self.servers.entry(server.to_owned()).or_insert_with(added)
+    }
+
+    fn name(
+        &self,
+        server: &str,
+        own: &Server,
+        names: &mut Naming<'_>,
+        (tool, whole): (&str, &str),
+        wires: &HashSet<&str>,
+        is_known: bool,
+    ) -> String {
+        let plain = cut(whole, LONGEST);
+        let is_other_tool = plain != tool && wires.contains(plain.as_str());
+        let loses_lead = whole.len() > LONGEST && own.lead.len() > LONGEST_LEAD;
+        let is_marked = loses_lead
+            || is_other_tool
+            || SET_CALLS.contains(&plain.as_str())
+            || self.servers.keys().chain([&names.server]).any(|server| ends_in_mark(&plain, server))
+            || self.others(server).any(|other| other.claims.contains(&plain))
+            || (!is_known && self.others(server).any(|other| other.may_claim(&own.lead, &plain)));
+        names.settle(if is_marked { marked(whole, server) } else { plain }, whole)
+    }
+
+    fn others<'s>(&'s self, server: &'s str) -> impl Iterator<Item = &'s Server> {
+        self.servers.iter().filter(move |(name, _)| *name != server).map(|(_, other)| other)
+    }
+}
+
+impl Server {
+    /// Names the tools of the snapshot.
+    fn plan(&mut self) {
+        self.plain.clear();
+        let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
+        let names = self.plain_names(&known);
+        self.plain = self.known.iter().cloned().zip(names).collect();
+        let claim =
+            |(tool, whole): (&String, &String)| self.bound.get(tool).cloned().unwrap_or_else(|| cut(whole, LONGEST));
+        self.claims = self.plain.iter().map(claim).collect();
+    }
+
+    /// The names of tools before they are cut and marked, beside those of the snapshot.
+    fn plain_names(&self, tools: &[&str]) -> Vec<String> {
+        if self.is_bare && tools.iter().all(|tool| is_accepted(tool)) {
+            return tools.iter().map(|tool| (*tool).to_owned()).collect();
+        }
+        let renames: Vec<Option<String>> = tools.iter().map(|tool| self.renames.get(*tool).cloned()).collect();
+        let (methods, kind) = if self.has_prompts { (&[][..], "prompt") } else { (METHODS, "tool") };
+        let taken = self.plain.values().filter_map(|name| name.strip_prefix(&self.lead));
+        let reserved: Vec<&str> = methods.iter().copied().chain(taken).collect();
+        let methods = given_or_made(Style::Snake, tools, &renames, &reserved, kind);
+        methods.into_iter().map(|method| format!("{}{method}", self.lead)).collect()
+    }
+
+    /// Whether a tool of this server that is in no snapshot could have the unmarked name of another server's tool.
+    fn may_claim(&self, lead: &str, name: &str) -> bool {
+        self.lead == lead || (self.lead.len() > lead.len() && name.starts_with(head(&self.lead, LONGEST_LEAD)))
+    }
+}
+
+/// The names of one server's tools while they are made.
+struct Naming<'g> {
+    server: String,
+    given: &'g Given,
+    taken: HashSet<String>,
+    made: BTreeMap<String, String>,
+}
+
+impl<'g> Naming<'g> {
+    fn new(server: &str, given: &'g Given) -> Self {
+        Self { server: server.to_owned(), given, taken: given.values().cloned().collect(), made: BTreeMap::new() }
+    }
+
+    /// The name, or another one where fingerprints agree.
+    fn settle(&mut self, mut name: String, whole: &str) -> String {
+        let mut longer = whole.to_owned();
+        while !self.taken.insert(name.clone()) {
+            longer.push('x');
+            name = marked(&format!("{}_{}", head(whole, LONGEST - 2 * SUFFIX), fingerprint(&longer)), &self.server);
+        }
+        name
+    }
+
+    fn of(&self, tool: &str) -> String {
+        self.given.get(tool).or_else(|| self.made.get(tool)).cloned().unwrap_or_default()
+    }
+}
+
+/// Names in which no two are equal and none is taken: those that would be ambiguous carry the mark of their server. Each is
+/// given with its server and its tool.
+#[must_use]
+pub fn told_apart(wanted: &[(&str, &str, String)], is_taken: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    wanted.iter().for_each(|(.., name)| *count.entry(name).or_default() += 1);
+    let is_free = |name: &str| count.get(name) == Some(&1) && !is_taken(name);
+    let mut used: HashSet<String> = wanted.iter().map(|(.., name)| name.clone()).collect();
+    let mut open: Vec<(usize, &(&str, &str, String))> =
+        wanted.iter().enumerate().filter(|(_, (.., name))| !is_free(name)).collect();
+    open.sort_by_key(|(_, (server, tool, _))| (*server, *tool));
+    let mut names: Vec<String> = wanted.iter().map(|(.., name)| name.clone()).collect();
+    for (place, (server, tool, name)) in open {
+        let mut made = marked(name, server);
+        let mut longer = (*tool).to_owned();
+        while is_taken(&made) || !used.insert(made.clone()) {
+            longer.push('x');
+            made = marked(&format!("{}_{}", head(name, LONGEST - 2 * SUFFIX), fingerprint(&longer)), server);
+        }
+        if let Some(name) = names.get_mut(place) {
+            *name = made;
+        }
+    }
+    names
+}
+
+/// Whether every provider accepts a name: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`.
+#[must_use]
+pub fn is_accepted(name: &str) -> bool {
+    name.len() <= LONGEST
+        && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+}
+
+/// The name that a configuration gives to a tool.
+fn renamed(name: &str) -> String {
+    let name = name.strip_prefix("r#").unwrap_or(name);
+    if is_accepted(name) { name.to_owned() } else { Style::Snake.apply(name) }
+}
+
+/// What the names of a server's tools begin with.
+pub(super) fn lead(server: &str, prefix: &Prefix) -> String {
+    let prefix = match prefix {
+        Prefix::ServerName => server,
+        Prefix::Named(prefix) => prefix,
+        Prefix::None => return String::new(),
+    };
+    format!("{}_", Style::Snake.apply(prefix))
+}
+
+/// The name of at most so many bytes: its end gives way to a fingerprint of the whole.
+fn cut(whole: &str, room: usize) -> String {
+    if whole.len() <= room {
+        return whole.to_owned();
+    }
+    format!("{}_{}", head(whole, room - SUFFIX).trim_end_matches('_'), fingerprint(whole))
+}
+
+fn marked(whole: &str, server: &str) -> String {
+    format!("{}_{}", cut(whole, LONGEST - SUFFIX), fingerprint(server))
+}
+
+fn ends_in_mark(name: &str, server: &str) -> bool {
+    name.rsplit_once('_').is_some_and(|(_, end)| end.len() == SUFFIX - 1 && end == fingerprint(server))
+}
+
+/// At most so many bytes of a name, which is ASCII.
+fn head(text: &str, length: usize) -> &str {
+    text.get(..length.min(text.len())).unwrap_or(text)
+}
