@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use mcp_model::Prefix;
+use mcp_model::{Prefix, sha256};
 use mcp_runtime::Client;
-use sha2::{Digest, Sha256};
 
 /// What every provider takes: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`.
 pub(crate) const LONGEST_NAME: usize = 64;
@@ -197,16 +196,16 @@ fn suffixed(wanted: &Wanted<'_>, digits: usize) -> String {
 
 fn digest(wanted: &Wanted<'_>) -> String {
     let (server, tool) = wanted.identity;
-    let mut hasher = Sha256::new();
     // So that no end of one is the beginning of the other.
-    hasher.update(server.len().to_le_bytes().as_slice());
-    hasher.update(server.as_bytes());
-    hasher.update(tool.as_bytes());
-    hasher.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let length = server.len().to_le_bytes();
+    sha256(&[length.as_slice(), server.as_bytes(), tool.as_bytes()].concat()).iter().fold(
+        String::with_capacity(64),
+        |mut text, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(text, "{byte:02x}");
+            text
+        },
+    )
 }
 
 #[cfg(test)]
