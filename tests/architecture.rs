@@ -153,6 +153,19 @@ fn default_features_pull_in_no_tls() -> Fallible<()> {
     Ok(())
 }
 
+/// Cargo compiles a crate once for the macro and the program where its features are the same.
+#[test]
+fn macros_and_programs_share_what_they_can() -> Fallible<()> {
+    let arguments = ["tree", "--offline", "--edges", "normal,build", "--prefix", "none", "--format", "{p} [{f}]"];
+    let tree = cargo(&[&arguments[..], &["-p", "mcp-bindgen"]].concat())?;
+    for name in ["indexmap", "mcp-model", "memchr", "serde_core", "serde_json", "toml"] {
+        let lines = tree.lines().map(|line| line.trim_end_matches(" (*)"));
+        let kinds: BTreeSet<&str> = lines.filter(|line| line.split(' ').next() == Some(name)).collect();
+        assert_eq!(kinds.len(), 1, "{name} is compiled for each of {kinds:?}");
+    }
+    Ok(())
+}
+
 #[test]
 fn source_files_stay_short() -> Fallible<()> {
     let mut files = Vec::new();

@@ -56,10 +56,8 @@ fn opened(folder: &Path) -> io::Result<File> {
 /// What the lock is on: a file of the user's, for folders cannot be locked.
 #[cfg(not(unix))]
 fn opened(folder: &Path) -> io::Result<File> {
-    use sha2::{Digest, Sha256};
-
     let folder = fs::canonicalize(folder)?;
-    let digest = Sha256::digest(folder.as_os_str().as_encoded_bytes());
+    let digest = mcp_model::sha256(folder.as_os_str().as_encoded_bytes());
     let digest: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let path = std::env::temp_dir().join(format!("mcp-bindgen-{digest}.lock"));
     File::options().create(true).truncate(false).write(true).open(path)

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::sha256::sha256;
+
 /// The value as JSON with sorted keys and without spaces.
 ///
 /// ```
@@ -48,7 +50,6 @@ fn separate(index: usize, text: &mut String) {
 
 /// The digest of what a tool's bindings depend on: SHA-256, in hexadecimal, of the canonical JSON of its name,
 /// `inputSchema` and, where there is one, `outputSchema`.
-#[cfg(feature = "digest")]
 pub fn tool_digest(name: &str, input: &Value, output: Option<&Value>) -> String {
     let mut members = serde_json::Map::new();
     members.insert("name".to_owned(), name.into());
@@ -60,13 +61,10 @@ pub fn tool_digest(name: &str, input: &Value, output: Option<&Value>) -> String 
 }
 
 /// SHA-256, in hexadecimal, of the canonical JSON of a value.
-#[cfg(feature = "digest")]
 pub fn digest(value: &Value) -> String {
-    use sha2::{Digest, Sha256};
     use std::fmt::Write;
 
-    let digest = Sha256::digest(canonical_json(value));
-    digest.iter().fold(String::with_capacity(64), |mut text, byte| {
+    sha256(canonical_json(value).as_bytes()).iter().fold(String::with_capacity(64), |mut text, byte| {
         // Writing to a String cannot fail.
         let _ = write!(text, "{byte:02x}");
         text

@@ -17,15 +17,14 @@ mod overrides;
 mod placeholder;
 mod secrets;
 mod server;
+mod sha256;
 mod side_by_side;
 mod snapshot;
 
 mod text;
 mod uri_template;
 
-pub use canonical::canonical_json;
-#[cfg(feature = "digest")]
-pub use canonical::{digest, tool_digest};
+pub use canonical::{canonical_json, digest, tool_digest};
 pub use config::{Config, ConfigWarning, Defaults, DiagnosticLevels};
 #[doc(hidden)]
 pub use config::{config_keys, is_packaged};
@@ -43,6 +42,8 @@ pub use server::{
     ConfigPlace, Drift, Isolation, Live, PatternPlaces, Pin, Prefix, RustConfig, RustRule, ServerConfig, Transport,
     Types, UnknownKeys, is_server_name,
 };
+#[doc(hidden)]
+pub use sha256::sha256;
 pub use side_by_side::side_by_side;
 pub use snapshot::Snapshot;
 pub use text::{misleads, printable, read_text};

@@ -16,6 +16,7 @@ mod keyring;
 pub mod middleware;
 mod observe;
 mod session;
+mod task;
 mod testing;
 mod transport;
 #[cfg(feature = "validation")]

@@ -8,7 +8,6 @@ use base64::engine::general_purpose::STANDARD;
 use mcp_codegen::Listed;
 use mcp_schema::drift::Change;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::{Offer, Parameter, Server, Tool};
 use crate::output::lines_printable;
@@ -58,7 +57,7 @@ fn asset(text: &str) -> String {
 
 /// By it a browser knows an asset for ours.
 fn hash(text: &str) -> String {
-    format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
+    format!("'sha256-{}'", STANDARD.encode(mcp_model::sha256(text.as_bytes())))
 }
 
 /// A stranger's text in markup, between tags or in quotes: it begins and ends nothing, and hides nothing.

@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
+
+use crate::task::task;
 
 /// How long an answer may take where nothing else is said.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(300);
@@ -205,9 +208,12 @@ impl Handlers {
     async fn in_time<Q: Send + 'static, A: Send + 'static>(&self, answer: &Answerer<Q, A>, request: Q) -> Option<A> {
         let answer = answer.clone();
         // On a task of its own: a handler that panics, at once or later, takes neither the call nor the connection with it.
-        let mut task = JoinSet::new();
-        task.spawn(async move { answer(request).await });
-        tokio::time::timeout(self.longest_answer(), task.join_next()).await.ok()??.ok()
+        let mut tasks = JoinSet::new();
+        let (sender, answered) = oneshot::channel();
+        tasks.spawn(task(async move {
+            let _ = sender.send(answer(request).await);
+        }));
+        tokio::time::timeout(self.longest_answer(), answered).await.ok()?.ok()
     }
 }
 

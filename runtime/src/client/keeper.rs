@@ -18,6 +18,7 @@ use crate::catalog::drift::{self, Demand};
 use crate::catalog::{changes, notifications, subscriptions};
 use crate::session::deadline::Patience;
 use crate::session::eras::establish;
+use crate::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
 /// How long to wait before each try to open a lost connection again.
@@ -105,9 +106,9 @@ impl Keeper {
             self.status.observer.redact_with(opened.connection.link.notes.redactor());
             let Some(service) = opened.connection.take_service().await else { return };
             let hang_up = service.cancellation_token();
-            let mut serving = tokio::spawn(async move {
+            let mut serving = tokio::spawn(task(async move {
                 let _ = service.waiting().await;
-            });
+            }));
             if is_another {
                 // Whoever was started anew may offer other tools.
                 self.status.tools.note();

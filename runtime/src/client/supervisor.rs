@@ -15,6 +15,7 @@ use super::lease::Lease;
 use super::options::ClientOptions;
 use super::state::{ConnectionState, Status};
 use crate::observe::Observer;
+use crate::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
 /// Longer than a stubborn child process, or the goodbye to an HTTP server that does not answer, may take.
@@ -202,7 +203,7 @@ impl Supervisor {
             progress: seen,
             orders,
             is_closing: false,
-            task: runtime.spawn(keeper.run()).abort_handle(),
+            task: runtime.spawn(task(keeper.run())).abort_handle(),
         };
         Ok(slot.kept.insert(kept).clone())
     }

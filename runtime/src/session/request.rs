@@ -21,6 +21,7 @@ use crate::session::failure::Failure;
 use crate::session::ledger::Ledger;
 use crate::session::raw;
 use crate::session::ticket::{State, Ticket};
+use crate::task::task;
 
 /// Why a request has no result.
 #[derive(Clone, Debug)]
@@ -247,7 +248,9 @@ impl Pending<'_> {
             let cancelled = CancelledNotificationParam::new(Some(id.clone()), Some(why));
             let peer = self.peer.clone();
             // Without a runtime the connection is gone as well, and so is the server's interest.
-            runtime.spawn(async move { peer.notify_cancelled(cancelled).await });
+            runtime.spawn(task(async move {
+                let _ = peer.notify_cancelled(cancelled).await;
+            }));
         }
     }
 }

@@ -15,6 +15,7 @@ use super::deadline::{Deadline, Patience};
 use super::request::{RequestError, Terms, cancelled, request, request_directly};
 use crate::call::INPUT_REQUIRED;
 use crate::client::handlers::Unanswered;
+use crate::task::task;
 use crate::{CallOptions, Dispatched};
 
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -237,7 +238,9 @@ impl Drop for AbandonedTask<'_> {
             let cancel = ClientRequest::CancelTaskRequest(CancelTaskRequest::new(CancelTaskParams::new(id)));
             let patience = Patience::strictly(PATIENCE_FOR_CANCELLING);
             // A server that does not answer it keeps nothing alive here.
-            runtime.spawn(async move { request(&peer, &ledger, cancel, patience).await });
+            runtime.spawn(task(async move {
+                let _ = request(&peer, &ledger, cancel, patience).await;
+            }));
         }
     }
 }

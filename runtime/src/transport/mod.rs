@@ -1,5 +1,7 @@
 //! How bytes travel to a server and back.
 
+#[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
+mod any;
 #[cfg(feature = "cassette")]
 pub(crate) mod cassette;
 #[cfg(feature = "stdio")]

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use mcp_model::{ServerConfig, Transport};
 use rmcp::RoleClient;
-use rmcp::service::{ClientInitializeError, ClientLifecycleMode, ClientServiceExt, RunningService};
-use rmcp::transport::IntoTransport;
+#[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
+use rmcp::service::ClientServiceExt;
+use rmcp::service::{ClientInitializeError, ClientLifecycleMode, RunningService};
 
+#[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
+use super::any::AnyTransport;
 #[cfg(feature = "cassette")]
 use super::cassette::{Player, ReplayTransport};
 #[cfg(feature = "stdio")]
@@ -174,12 +177,13 @@ pub(crate) async fn open(
     }
 }
 
-async fn begin<T, E, A>(handler: Handler, transport: T, mode: ClientLifecycleMode) -> Result<Service, OpenError>
-where
-    T: IntoTransport<RoleClient, E, A>,
-    E: std::error::Error + Send + Sync + 'static,
-{
-    let begun = handler.serve_with_lifecycle(transport, mode).await;
+#[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
+async fn begin(
+    handler: Handler,
+    transport: impl rmcp::transport::Transport<RoleClient> + 'static,
+    mode: ClientLifecycleMode,
+) -> Result<Service, OpenError> {
+    let begun = handler.serve_with_lifecycle(AnyTransport::new(transport), mode).await;
     begun.map_err(|error| OpenError::Begin(Box::new(error)))
 }
 

@@ -5,7 +5,10 @@ use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
+#[cfg(unix)]
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, test_kill_process_group, waitpgid};
+#[cfg(unix)]
+use tokio::process::Child;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
@@ -44,9 +47,12 @@ pub(crate) struct Pipes {
 
 /// A running process and its descendants; dropping it kills them all.
 pub(crate) struct ProcessTree {
-    child: Box<dyn ChildWrapper>,
     #[cfg(unix)]
-    group: Option<u32>,
+    child: Child,
+    #[cfg(not(unix))]
+    child: Box<dyn process_wrap::tokio::ChildWrapper>,
+    #[cfg(unix)]
+    group: Option<Pid>,
     /// Whether the child is bubblewrap, which ends on a signal before what it started.
     is_isolated: bool,
     is_over: bool,
@@ -72,21 +78,15 @@ impl ProcessTree {
             command.current_dir(cwd);
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut wrap = CommandWrap::from(command);
-        wrap.wrap(KillOnDrop);
-        #[cfg(unix)]
-        wrap.wrap(process_wrap::tokio::ProcessGroup::leader());
-        #[cfg(windows)]
-        wrap.wrap(process_wrap::tokio::JobObject);
         #[cfg(unix)]
         let guard = program.guarded.then(super::guard::Guard::start).transpose()?;
         #[cfg(unix)]
-        let child = super::running::start(|| wrap.spawn(), |child| child.id())?;
+        let (child, group) = super::running::start(command)?;
         #[cfg(not(unix))]
-        let child = wrap.spawn()?;
+        let child = spawn(command)?;
         let mut tree = Self {
             #[cfg(unix)]
-            group: child.id(),
+            group,
             child,
             is_isolated: sandbox.is_some(),
             is_over: false,
@@ -94,10 +94,10 @@ impl ProcessTree {
             guard,
         };
         #[cfg(unix)]
-        if let (Some(guard), Some(group)) = (&mut tree.guard, tree.group) {
+        if let (Some(guard), Some(group)) = (&mut tree.guard, tree.child.id()) {
             guard.watch(group)?;
         }
-        let pipes = (tree.child.stdin().take(), tree.child.stdout().take(), tree.child.stderr().take());
+        let pipes = tree.take_pipes();
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(io::Error::other("the process was started without its pipes"));
         };
@@ -107,6 +107,16 @@ impl ProcessTree {
     /// Waits for the end of the process.
     pub(crate) async fn ended(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await
+    }
+
+    #[cfg(unix)]
+    fn take_pipes(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
+        (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take())
+    }
+
+    #[cfg(not(unix))]
+    fn take_pipes(&mut self) -> (Option<ChildStdin>, Option<ChildStdout>, Option<ChildStderr>) {
+        (self.child.stdin().take(), self.child.stdout().take(), self.child.stderr().take())
     }
 
     /// How the process ended, if it does so in time.
@@ -145,8 +155,8 @@ impl ProcessTree {
     /// Sends SIGTERM to the whole group, and says whether anything of it was there.
     #[cfg(unix)]
     fn ask_to_end(&self) -> bool {
-        const SIGTERM: i32 = 15;
-        self.child.signal(SIGTERM).is_ok()
+        self.reap();
+        self.group.is_some_and(|group| kill_process_group(group, Signal::TERM).is_ok())
     }
 
     #[cfg(not(unix))]
@@ -157,9 +167,7 @@ impl ProcessTree {
     /// Waits until nothing of the group is there.
     #[cfg(unix)]
     async fn group_is_gone(&self) {
-        use rustix::process::{Pid, test_kill_process_group};
-        let group = self.group.and_then(|group| Pid::from_raw(i32::try_from(group).ok()?));
-        while group.is_some_and(|group| test_kill_process_group(group).is_ok()) {
+        while self.group.is_some_and(|group| test_kill_process_group(group).is_ok()) {
             tokio::time::sleep(POLL).await;
         }
     }
@@ -167,10 +175,41 @@ impl ProcessTree {
     #[cfg(not(unix))]
     async fn group_is_gone(&self) {}
 
+    /// Reaps descendants that are children of this process: as the first process of a container it inherits them.
+    #[cfg(unix)]
+    fn reap(&self) {
+        // Before that the child itself would be reaped, for whose status others wait.
+        if self.child.id().is_none()
+            && let Some(group) = self.group
+        {
+            while let Ok(Some(_)) = waitpgid(group, WaitOptions::NOHANG) {}
+        }
+    }
+
+    /// Kills the whole group.
+    #[cfg(unix)]
+    fn kill(&mut self) {
+        // Nothing left to kill is what is wanted.
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+
+    #[cfg(not(unix))]
     fn kill(&mut self) {
         // Nothing left to kill is what is wanted.
         let _ = self.child.start_kill();
     }
+}
+
+/// Starts it in a job.
+#[cfg(not(unix))]
+fn spawn(command: Command) -> io::Result<Box<dyn process_wrap::tokio::ChildWrapper>> {
+    let mut command = process_wrap::tokio::CommandWrap::from(command);
+    command.wrap(process_wrap::tokio::KillOnDrop);
+    #[cfg(windows)]
+    command.wrap(process_wrap::tokio::JobObject);
+    command.spawn()
 }
 
 impl Drop for ProcessTree {
@@ -181,6 +220,8 @@ impl Drop for ProcessTree {
         // Nobody may be left to wait for it: the runtime may be gone. A killed process is there for a moment at most.
         for _ in 0..LOOKS_AFTER_KILL {
             if !matches!(self.child.try_wait(), Ok(None)) {
+                #[cfg(unix)]
+                self.reap();
                 return;
             }
             std::thread::sleep(Duration::from_millis(1));

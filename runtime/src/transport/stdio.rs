@@ -16,6 +16,7 @@ use super::program::Program;
 use super::writer::Writer;
 use crate::observe::notes::Notes;
 use crate::session::ledger::Ledger;
+use crate::task::task;
 
 const MAX_STDERR_LINE: u64 = 64 * 1024;
 const PATIENCE_FOR_EXIT_STATUS: Duration = Duration::from_millis(500);
@@ -39,7 +40,7 @@ impl StdioTransport {
     ) -> io::Result<Self> {
         let (process, Pipes { stdin, stdout, stderr }) = ProcessTree::start(program, sandbox)?;
         let writer = Writer::new(Sink::child(stdin)?, ledger.clone())?;
-        let stderr = Some(tokio::spawn(note_stderr(stderr, notes.clone())));
+        let stderr = Some(tokio::spawn(task(note_stderr(stderr, notes.clone()))));
         Ok(Self::new(Child { process, stderr }, stdout, writer, ledger, notes))
     }
 }

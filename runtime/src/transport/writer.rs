@@ -15,6 +15,7 @@ use super::pipe::Sink;
 use crate::session::direct::{Direct, Sending, Sent};
 use crate::session::failure::Failure;
 use crate::session::ledger::{Ledger, Outgoing};
+use crate::task::task;
 
 const BROKEN: &str = "the server does not read any more";
 const PATIENCE_WITH_WRITERS: Duration = Duration::from_millis(100);
@@ -140,10 +141,10 @@ impl Direct for Arc<Writer> {
                 match stream.write_at_once(&line) {
                     Ok(written) if written < line.len() => {
                         let writer = self.clone();
-                        self.runtime.spawn(async move {
+                        self.runtime.spawn(task(async move {
                             let rest = line.get(written..).unwrap_or_default();
-                            writer.finish(stream, rest, end, &outgoing).await
-                        });
+                            let _ = writer.finish(stream, rest, end, &outgoing).await;
+                        }));
                     }
                     written => {
                         // The ledger has it.
@@ -153,7 +154,9 @@ impl Direct for Arc<Writer> {
             }
         } else {
             let writer = self.clone();
-            self.runtime.spawn(async move { writer.write(&message, outgoing).await });
+            self.runtime.spawn(task(async move {
+                let _ = writer.write(&message, outgoing).await;
+            }));
         }
         Box::pin(std::future::ready(Sent::Yes))
     }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use regex::{Regex, RegexBuilder};
+use regex_automata::nfa::thompson::pikevm::{Cache, PikeVM};
+use regex_automata::nfa::thompson::{self, WhichCaptures};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// Compiled automata larger than this are not worth their memory.
@@ -11,15 +12,26 @@ const LONGEST_SAMPLE: usize = 512;
 
 /// Patterns that were compiled; `None` where this is no pattern that can be decided in linear time.
 #[derive(Default)]
-pub(super) struct Patterns(HashMap<String, Option<Regex>>);
+pub(super) struct Patterns(HashMap<String, Option<Automaton>>);
+
+struct Automaton {
+    regex: PikeVM,
+    cache: Cache,
+}
 
 impl Patterns {
     /// Whether a pattern is found in a text; `None` where that cannot be told.
     pub(super) fn matches(&mut self, pattern: &str, text: &str) -> Option<bool> {
-        let compile = || RegexBuilder::new(pattern).size_limit(LARGEST).build().ok();
-        let regex = self.0.entry(pattern.to_owned()).or_insert_with(compile);
-        regex.as_ref().map(|regex| regex.is_match(text))
+        let automaton = self.0.entry(pattern.to_owned()).or_insert_with(|| compile(pattern));
+        automaton.as_mut().map(|Automaton { regex, cache }| regex.is_match(cache, text))
     }
+}
+
+/// One way of matching, which is linear and small: what is matched are a few samples.
+fn compile(pattern: &str) -> Option<Automaton> {
+    let config = thompson::Config::new().nfa_size_limit(Some(LARGEST)).which_captures(WhichCaptures::None);
+    let regex = PikeVM::builder().thompson(config).build(pattern).ok()?;
+    Some(Automaton { cache: regex.create_cache(), regex })
 }
 
 /// A text in which the pattern is found.

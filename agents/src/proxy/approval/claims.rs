@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use mcp_model::canonical_json;
 use mcp_runtime::middleware::ApprovalRequest;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use super::signer::{Signer, Unsigned};
 
@@ -101,7 +100,7 @@ pub(in crate::proxy) fn digest_of(request: &ApprovalRequest) -> String {
 
 fn digest(server: &str, tool: &str, arguments: &Map<String, Value>) -> String {
     let call = canonical_json(&json!([server, tool, arguments]));
-    super::signer::base64(&Sha256::digest(call.as_bytes()))
+    super::signer::base64(&mcp_model::sha256(call.as_bytes()))
 }
 
 #[cfg(test)]

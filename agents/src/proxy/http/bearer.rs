@@ -4,7 +4,7 @@ use std::fmt;
 
 use hyper::HeaderMap;
 use hyper::header::{AUTHORIZATION, HeaderValue};
-use sha2::{Digest, Sha256};
+use mcp_model::sha256;
 use subtle::ConstantTimeEq;
 
 use crate::proxy::ServeError;
@@ -31,7 +31,7 @@ impl Bearer {
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(ServeError::option("bearer", "a token is visible ASCII without spaces, and not empty"));
         }
-        Ok(Self { digest: Sha256::digest(token).into() })
+        Ok(Self { digest: sha256(token.as_ref()) })
     }
 
     /// Takes as long for a token that is nearly right as for any other.
@@ -46,7 +46,7 @@ impl Bearer {
 
     fn is(&self, value: &HeaderValue) -> bool {
         let Some((scheme, token)) = value.as_bytes().split_at_checked("Bearer ".len()) else { return false };
-        let digest: [u8; 32] = Sha256::digest(token.trim_ascii()).into();
+        let digest = sha256(token.trim_ascii());
         scheme.eq_ignore_ascii_case(b"Bearer ") && bool::from(digest.ct_eq(&self.digest))
     }
 }
