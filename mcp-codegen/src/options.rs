@@ -174,6 +174,13 @@ impl Options {
         quote!(#krate::__private)
     }
 
+    /// The bound of `connect()`, where the configuration tells how the server is reached.
+    pub(crate) fn connect_bound(&self) -> Option<Ident> {
+        let config = self.config.as_ref()?;
+        let bounds = [("url", "OverHttp"), ("command", "OverStdio")];
+        bounds.into_iter().find(|(key, _)| config.get(key).is_some()).map(|(_, name)| ident(name))
+    }
+
     /// The identifier of the generated module.
     pub(crate) fn module_ident(&self) -> Ident {
         match self.module.as_deref().and_then(module_name) {

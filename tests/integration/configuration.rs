@@ -330,3 +330,16 @@ fn the_readme_names_every_key() {
     let known = |key: &&str| !key.starts_with('[') && !["mcp.toml"].contains(key);
     assert_eq!(documented.into_iter().filter(known).count(), keys, "the table has keys that there are not");
 }
+
+#[test]
+fn connect_asks_for_the_transport_of_its_server() {
+    let sse = "url = \"https://mcp.example.com/sse\"\ntransport = \"sse\"";
+    for (keys, bound) in
+        [("npm = \"x\"", "OverStdio"), ("url = \"https://mcp.example.com/mcp\"", "OverHttp"), (sse, "OverHttp")]
+    {
+        let bound =
+            format!("for < 'call > :: mcp_bindgen :: Client : :: mcp_bindgen :: __private :: {bound} < 'call >");
+        let expanded = Project::new(&format!("[servers.hub]\n{keys}\n")).binds(quote!("hub"));
+        assert!(expanded.matches("'call").count() == 2 && expanded.contains(&bound), "{keys}: {expanded}");
+    }
+}

@@ -13,7 +13,7 @@ mod unions;
 
 pub(crate) use module::module;
 #[cfg(feature = "templates")]
-pub(crate) use module::server_spec;
+pub(crate) use module::{connect_bounds, server_spec};
 
 use proc_macro2::TokenStream;
 
