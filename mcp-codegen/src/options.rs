@@ -189,8 +189,15 @@ impl Options {
         }
     }
 
+    /// The tools that the options name in full.
+    pub(crate) fn named_tools(&self) -> impl Iterator<Item = &str> {
+        let patterns = self.tools.iter().flatten().chain(&self.approve).chain(&self.remote_use);
+        let renamed = self.rules.rename.iter().filter(|rule| !rule.key.contains('/'));
+        let renamed = renamed.flat_map(|rule| [&rule.key, &rule.value]);
+        patterns.chain(renamed).map(String::as_str).filter(|name| !name.contains(['*', '?']))
+    }
+
     /// The same for every tool that the server has.
-    #[cfg(feature = "templates")]
     pub(crate) fn everything(&self) -> Self {
         Self { tools: Vec::new(), exclude: Vec::new(), ..self.clone() }
     }

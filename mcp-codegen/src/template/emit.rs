@@ -58,6 +58,17 @@ pub(crate) fn module(module: &Module<'_>) -> TokenStream {
     }
 }
 
+/// The names that the module of every template has.
+pub(crate) fn names() -> TokenStream {
+    quote! {
+        pub const TEMPLATE: &str = "";
+        pub struct Vars;
+        pub struct Clients;
+        pub async fn run() {}
+        pub fn prepare() {}
+    }
+}
+
 fn callers<'c>(servers: &'c [UsedServer<'c>]) -> Vec<Caller<'c>> {
     let names: Vec<&str> = servers.iter().map(|server| server.options.server.as_str()).collect();
     let fields = identifiers(Style::Snake, &names, &[], "client");
