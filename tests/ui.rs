@@ -22,6 +22,11 @@ github = { command = "server" }
 small = { command = "server" }
 narrow = { command = "server", tools = ["create_issue", "delete_everything"] }
 unsynced = { command = "server" }
+planned = { command = "server", tools = ["create_issue"] }
+cut = { command = "server" }
+merged = { command = "server" }
+mended = { command = "server" }
+remote = { url = "https://mcp.example.com/mcp" }
 truncated = { command = "server" }
 newer = { command = "server" }
 dangling = { command = "server" }
@@ -42,6 +47,15 @@ command = "server"
 rust = { derive = ["crate::Traced"] }
 "##;
 
+const MENDED: &str = r#"{
+  "format": 1,
+  "tools": {
+    "gone": { "outputSchema": { "type": "object" } },
+    "read_graph": { "outputSchema": { "type": "object", "properties": { "entities": { "type": "integer" } } } }
+  }
+}
+"#;
+
 #[test]
 #[ignore = "builds the library for a crate outside the workspace; a suite of its own: .ci/run compiled"]
 fn mistakes_are_explained() {
@@ -49,6 +63,8 @@ fn mistakes_are_explained() {
     let small = only(&github, "create_issue");
     let older = include_str!("ui/checked_in/format_2.rs");
     let newer = newer_bindings(&small);
+    let (cut, _) = github.split_at(github.find("get_file_contents").expect("a tool") + 900);
+    let merged = conflict(&small, &only(&github, "get_me"));
     let files = [
         ("checked_in/older.rs", older),
         ("checked_in/newer.rs", &newer),
@@ -56,6 +72,11 @@ fn mistakes_are_explained() {
         ("mcp/github.json", &github),
         ("mcp/small.json", &small),
         ("mcp/narrow.json", &small),
+        ("mcp/cut.json", cut),
+        ("mcp/merged.json", &merged),
+        ("mcp/mended.json", &fixture("lists/memory.json")),
+        ("mcp/mended.overrides.json", MENDED),
+        ("mcp/remote.json", &small),
         ("mcp/renamed.json", &small),
         ("mcp/traced.json", &small),
         ("mcp/truncated.json", &fixture("broken/truncated.json")),
@@ -67,7 +88,7 @@ fn mistakes_are_explained() {
         ("mcp/misplaced.json", &fixture("lists/shop.json")),
     ];
     let count = explains("mistaken", "tests/ui", &files);
-    assert!(count > 43, "{count} cases");
+    assert!(count > 48, "{count} cases");
 }
 
 #[test]
@@ -75,6 +96,16 @@ fn mistakes_are_explained() {
 fn a_crate_without_configuration_learns_what_it_lacks() {
     let count = explains("unconfigured", "tests/ui/unconfigured", &[]);
     assert!(count > 2, "{count} cases");
+}
+
+#[test]
+#[ignore = "builds the library for a crate outside the workspace; a suite of its own: .ci/run compiled"]
+fn broken_configuration_is_one_error() {
+    let github = fixture("snapshots/github.json");
+    let config = "[servers]\ngithub = { command = \"server\" }\nsmall = { comand = \"server\" }\n";
+    let files =
+        [("mcp.toml", config), ("mcp/github.json", &github), ("mcp/small.json", &only(&github, "create_issue"))];
+    assert_eq!(explains("misconfigured", "tests/ui/misconfigured", &files), 1);
 }
 
 /// What is wrong with the overrides of a server of that name, whose snapshot is that of `create_issue`.
@@ -187,7 +218,9 @@ fn templates_that_do_not_fit_are_explained() {
 #[test]
 fn no_message_shows_where_the_crate_is() {
     let mut count = 0;
-    for folder in ["tests/ui", "tests/ui/unconfigured", "tests/ui/overrides", "tests/ui/templates"] {
+    for folder in
+        ["tests/ui", "tests/ui/unconfigured", "tests/ui/misconfigured", "tests/ui/overrides", "tests/ui/templates"]
+    {
         for path in files_of(folder, "stderr") {
             let text = fs::read_to_string(&path).expect("the message can be read");
             for place in [env!("CARGO_MANIFEST_DIR"), "/target/", "/tmp/", "/home/"] {
@@ -263,8 +296,18 @@ fn newer_bindings(list: &str) -> String {
     let snapshot = mcp_model::Snapshot::parse(list).expect("the list can be read");
     let (tokens, _) = mcp_codegen::Bindings::generate(&snapshot, &mcp_codegen::Options::new("github"));
     let text = mcp_codegen::format(tokens).expect("the bindings can be formatted");
-    let (before, after) = text.split_once("__format!(3)").expect("the bindings begin with their format");
-    format!("{before}__format!(4){after}")
+    let (before, after) = text.split_once("__format!(4)").expect("the bindings begin with their format");
+    format!("{before}__format!(5){after}")
+}
+
+/// Two tool lists as git leaves them where they conflict.
+fn conflict(ours: &str, theirs: &str) -> String {
+    let tool = |list: &str| {
+        let list: Value = serde_json::from_str(list).expect("the list is JSON");
+        list["tools"][0].to_string()
+    };
+    let (ours, theirs) = (tool(ours), tool(theirs));
+    format!("{{\"tools\": [\n<<<<<<< HEAD\n{ours}\n=======\n{theirs}\n>>>>>>> next\n]}}\n")
 }
 
 /// A tool list with one of its tools.

@@ -68,6 +68,8 @@ pub enum BuildError {
     Denied(Vec<String>),
     /// Generated code could not be formatted.
     Format(String),
+    /// Several servers are at fault; the bindings of the others were written.
+    Several(Vec<BuildError>),
 }
 
 impl fmt::Display for BuildError {
@@ -77,6 +79,10 @@ impl fmt::Display for BuildError {
             Self::Usage(message) => formatter.write_str(message),
             Self::File(error) => error.fmt(formatter),
             Self::Denied(diagnostics) => formatter.write_str(&diagnostics.join("\n")),
+            Self::Several(errors) => {
+                let errors: Vec<String> = errors.iter().map(Self::to_string).collect();
+                formatter.write_str(&errors.join("\n"))
+            }
             Self::Format(error) => write!(formatter, "generated code is not Rust, please report it: {error}"),
         }
     }
@@ -223,8 +229,15 @@ impl Builder {
             say(as_warning(&warning))?;
         }
         let mut sources = Vec::new();
+        let mut faults: Vec<BuildError> = Vec::new();
         for (name, settings) in &servers {
-            let mut source = project.read(name, settings.path.as_deref())?;
+            let mut source = match project.read(name, settings.path.as_deref()) {
+                Ok(source) => source,
+                Err(error) => {
+                    faults.push(error.into());
+                    continue;
+                }
+            };
             for line in source.warnings.iter().flat_map(|warning| warning.lines()) {
                 say(as_warning(line))?;
             }
@@ -236,28 +249,39 @@ impl Builder {
             {
                 say(rerun_if_changed(&watch))?;
             }
-            source.check_configured(&project)?;
-            source.options = settings.without_tools(source.options)?;
-            sources.push(source);
+            let configured = source.check_configured(&project).map_err(BuildError::from);
+            match configured.and_then(|()| settings.without_tools(source.options.clone())) {
+                Ok(options) => source.options = options,
+                Err(error) => {
+                    faults.push(error);
+                    continue;
+                }
+            }
+            sources.push((name, settings, source));
         }
-        self.check_patterns(&sources)?;
-        for ((_, settings), source) in servers.iter().zip(&mut sources) {
+        // A pattern that does nothing may be about a server that cannot be read.
+        if faults.is_empty() {
+            self.check_patterns(&sources.iter().map(|(_, _, source)| source).collect::<Vec<_>>())?;
+        }
+        for (name, settings, source) in &mut sources {
             if let Some(tools) = &settings.tools {
                 source.options = source.options.clone().tools(tools.clone());
             }
-            if let Some(fault) = source.faults().into_iter().next() {
-                return Err(fault.error.into());
+            match generate(&project, source) {
+                Ok((text, warnings)) => {
+                    for warning in warnings {
+                        say(as_warning(&warning))?;
+                    }
+                    let file = out_dir.join("mcp_bindgen").join(format!("{name}.rs"));
+                    write_if_changed(&file, text.as_bytes())?;
+                }
+                Err(error) => faults.push(error),
             }
         }
-        for ((name, _), source) in servers.iter().zip(&sources) {
-            let (text, warnings) = generate(&project, source)?;
-            for warning in warnings {
-                say(as_warning(&warning))?;
-            }
-            let file = out_dir.join("mcp_bindgen").join(format!("{name}.rs"));
-            write_if_changed(&file, text.as_bytes())?;
+        match faults.len() {
+            0 | 1 => faults.pop().map_or(Ok(()), Err),
+            _ => Err(BuildError::Several(faults)),
         }
-        Ok(())
     }
 
     /// The servers to bind, each with all that is set for it.
@@ -297,21 +321,21 @@ impl Builder {
     }
 
     /// A pattern for every server has to match in one of them, a pattern for one server there.
-    fn check_patterns(&self, sources: &[Source]) -> Result<(), FileError> {
+    fn check_patterns(&self, sources: &[&Source]) -> Result<(), FileError> {
         let own = |place: usize| self.servers.get(place).and_then(|(_, settings)| settings.tools.as_ref());
         for pattern in self.every.tools.iter().flatten() {
             let sharing = sources.iter().enumerate().filter(|(place, _)| own(*place).is_none());
-            check_pattern(pattern, sharing.map(|(_, source)| source))?;
+            check_pattern(pattern, sharing.map(|(_, source)| *source))?;
         }
         for pattern in &self.every.exclude {
-            check_excluded(pattern, sources)?;
+            check_excluded(pattern, sources.iter().copied())?;
         }
         for (place, source) in sources.iter().enumerate() {
             for pattern in own(place).into_iter().flatten() {
-                check_pattern(pattern, [source])?;
+                check_pattern(pattern, [*source])?;
             }
             for pattern in self.servers.get(place).iter().flat_map(|(_, settings)| &settings.exclude) {
-                check_excluded(pattern, [source])?;
+                check_excluded(pattern, [*source])?;
             }
         }
         Ok(())
@@ -373,6 +397,9 @@ fn module_path(path: &str) -> Result<TokenStream, BuildError> {
 
 /// The source text, and the warnings.
 fn generate(project: &Project, source: &Source) -> Result<(String, Vec<String>), BuildError> {
+    if let Some(fault) = source.faults().into_iter().next() {
+        return Err(fault.error.into());
+    }
     let (tokens, diagnostics) = Bindings::generate(&source.snapshot, &source.options);
     let denied = source.denied(project, &diagnostics);
     if !denied.is_empty() {

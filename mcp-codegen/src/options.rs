@@ -196,6 +196,13 @@ impl Options {
         quote!(#krate::__private)
     }
 
+    /// The bound of `connect()`, where the configuration tells how the server is reached.
+    pub(crate) fn connect_bound(&self) -> Option<Ident> {
+        let config = self.config.as_ref()?;
+        let bounds = [("url", "OverHttp"), ("command", "OverStdio")];
+        bounds.into_iter().find(|(key, _)| config.get(key).is_some()).map(|(_, name)| ident(name))
+    }
+
     /// The identifier of the generated module.
     pub(crate) fn module_ident(&self) -> Ident {
         match self.module.as_deref().and_then(module_name) {
@@ -204,8 +211,15 @@ impl Options {
         }
     }
 
+    /// The tools that the options name in full.
+    pub(crate) fn named_tools(&self) -> impl Iterator<Item = &str> {
+        let patterns = self.tools.iter().flatten().chain(&self.approve).chain(&self.remote_use);
+        let renamed = self.rules.rename.iter().filter(|rule| !rule.key.contains('/'));
+        let renamed = renamed.flat_map(|rule| [&rule.key, &rule.value]);
+        patterns.chain(renamed).map(String::as_str).filter(|name| !name.contains(['*', '?']))
+    }
+
     /// The same for every tool that the server has.
-    #[cfg(feature = "templates")]
     pub(crate) fn everything(&self) -> Self {
         Self { tools: Vec::new(), exclude: Vec::new(), configured: (None, Vec::new()), ..self.clone() }
     }

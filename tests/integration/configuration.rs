@@ -59,7 +59,6 @@ impl Project {
     fn refuses(&self, input: TokenStream, expected: &str) {
         let expanded = self.expand(input);
         assert!(expanded.contains("compile_error") && expanded.contains(expected), "not said: {expected}\n{expanded}");
-        assert!(!expanded.contains("pub mod"), "bindings beside an error: {expanded}");
     }
 
     /// What a build script says to cargo.
@@ -331,4 +330,26 @@ fn the_readme_names_every_key() {
     assert!(keys > 20, "{keys} keys");
     let known = |key: &&str| !key.starts_with('[') && !["mcp.toml"].contains(key);
     assert_eq!(documented.into_iter().filter(known).count(), keys, "the table has keys that there are not");
+}
+
+#[test]
+fn connect_asks_for_the_transport_of_its_server() {
+    let sse = "url = \"https://mcp.example.com/sse\"\ntransport = \"sse\"";
+    for (keys, bound) in
+        [("npm = \"x\"", "OverStdio"), ("url = \"https://mcp.example.com/mcp\"", "OverHttp"), (sse, "OverHttp")]
+    {
+        let bound =
+            format!("for < 'call > :: mcp_bindgen :: Client : :: mcp_bindgen :: __private :: {bound} < 'call >");
+        let expanded = Project::new(&format!("[servers.hub]\n{keys}\n")).binds(quote!("hub"));
+        assert!(expanded.matches("'call").count() == 2 && expanded.contains(&bound), "{keys}: {expanded}");
+    }
+}
+
+#[test]
+fn build_script_reports_every_broken_server_and_writes_the_others() {
+    let project = Project::new("[servers.hub]\nnpm = \"x\"\n[servers.gone]\nnpm = \"x\"\n[servers.cut]\nnpm = \"x\"\n");
+    project.write("mcp/cut.json", "{");
+    let error = project.build(Builder::new()).expect_err("two servers are broken").to_string();
+    assert!(error.contains("server `gone`") && error.contains("mcp/cut.json:1"), "{error}");
+    assert!(project.built("hub").contains("HubListIssuesParams"));
 }

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use mcp_codegen::project::expand_macro;
-use mcp_model::write_if_changed;
+use mcp_codegen::{Bindings, Options};
+use mcp_model::{Snapshot, write_if_changed};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -20,7 +21,6 @@ fn error(files: &[(&str, &str)], input: TokenStream) -> String {
     }
     let expanded = expand_macro(input, Some(folder.path().to_owned())).to_string();
     assert!(expanded.contains("compile_error"), "no error: {expanded}");
-    assert!(!expanded.contains("pub mod"), "bindings beside an error");
     let machine = folder.path().to_str().expect("the path is text");
     assert!(!expanded.contains(machine), "{expanded}");
     expanded
@@ -100,6 +100,82 @@ fn a_module_that_cannot_be_called_so_is_refused() {
         let said = error(&[list], input);
         assert!(said.contains(&format!("no module can be called `{name}`")), "{said}");
     }
+}
+
+/// The names that a module has in what the macro expands to, and how many errors there are.
+fn names(files: &[(&str, &str)], input: TokenStream, module: &str) -> (String, usize) {
+    let expanded = error(files, input);
+    let (_, items) = expanded.split_once(&format!("pub mod {module} {{")).unwrap_or_else(|| panic!("{expanded}"));
+    let items = items.split("pub mod").next().expect("the module").to_owned();
+    (items, expanded.matches("compile_error").count())
+}
+
+#[test]
+fn broken_server_keeps_its_names_and_the_other_modules() {
+    let tools = r#"{"tools": [{"name": "ping", "inputSchema": {"type": "object", "properties": {"to": {"type": "object",
+        "properties": {"host": {}}}}}}, {"name": "pong", "inputSchema": {"type": "object", "proper"#;
+    let files = [("mcp/demo.json", LIST), ("mcp/fs.json", tools), ("mcp/memory.json", LIST)];
+    let expanded = error(&files, quote!("demo", "fs", "memory"));
+    for module in ["demo", "memory"] {
+        let bindings = Bindings::generate(&Snapshot::parse(LIST).expect("a list"), &Options::new(module)).0;
+        assert!(expanded.contains(&bindings.to_string()), "{module} is not as it would be alone: {expanded}");
+    }
+    let (items, errors) = names(&files, quote!("demo", "fs", "memory"), "fs");
+    assert_eq!(errors, 1, "{items}");
+    for name in ["Fs <", "FsCall", "FsPingParams", "FsPingParamsTo", "FsPongParams", "fs_ping", "fs_pong", "SERVER"] {
+        let found = ["type", "const"].iter().any(|kind| items.contains(&format!("pub {kind} {name}")));
+        assert!(found, "{name} is missing: {items}");
+    }
+}
+
+#[test]
+fn faults_of_a_server_leave_its_names() {
+    let list = ("mcp/demo.json", LIST);
+    let config = |keys: &str| format!("[servers.demo]\ncommand = \"x\"\n{keys}\n");
+    let conflict = format!("<<<<<<< ours\n{LIST}\n=======\n{LIST}\n>>>>>>> theirs");
+    let newer = LIST.replacen('{', r#"{"format": 99, "#, 1);
+    let overrides = ("mcp/demo.overrides.json", r#"{"tools": {"gone": {"outputSchema": {}}}}"#);
+    let tools = config(r#"tools = ["ping"]"#);
+    let (pattern, rename, derive) =
+        (config(r#"tools = ["pin", "p*"]"#), config(r#"rust = { rename = { pin = "x" } }"#), config("derrive = []"));
+    let cases: &[(&str, &[(&str, &str)])] = &[
+        ("no snapshot", &[("mcp.toml", &tools)]),
+        ("conflict", &[("mcp/demo.json", &conflict)]),
+        ("newer format", &[("mcp/demo.json", &newer)]),
+        ("overrides", &[list, overrides]),
+        ("broken overrides", &[list, ("mcp/demo.overrides.json", "{")]),
+        ("pattern", &[("mcp.toml", &pattern), list]),
+        ("rename", &[("mcp.toml", &rename), list]),
+        ("configuration", &[("mcp.toml", &derive), list]),
+    ];
+    for (case, files) in cases {
+        let (items, errors) = names(files, quote!("demo"), "demo");
+        assert_eq!(errors, 1, "{case}: {items}");
+        assert!(items.contains("pub type DemoPingParams") && items.contains("pub const demo_ping"), "{case}: {items}");
+    }
+    let (items, _) = names(&[list], quote!("demo", tools = ["pin"], mod = gh, prefix = "gh"), "gh");
+    assert!(items.contains("pub type GhPingParams") && items.contains("pub type Gh <"), "{items}");
+}
+
+#[test]
+fn error_of_several_servers_stands_once() {
+    let files = [("mcp/demo.json", LIST), ("mcp/fs.json", LIST)];
+    for (config, input) in [
+        ("[servers.demo]\ncomand = \"x\"\n", quote!("demo", "fs")),
+        ("[servers.demo]\ncomand = \"x\"\n", quote!()),
+        ("[servers]\ndemo = { command = \"x\" }\nfs = { command = \"x\" }\n", quote!("demo", "fs", tools = ["pin"])),
+    ] {
+        let (items, _) = names(&[files[0], files[1], ("mcp.toml", config)], input, "fs");
+        assert!(items.contains("super :: demo :: __Fault") && items.contains("FsPingParams"), "{items}");
+        assert!(!items.contains("compile_error"), "{items}");
+    }
+}
+
+#[test]
+fn pattern_may_be_about_a_broken_server() {
+    let files = [("mcp/demo.json", LIST), ("mcp/fs.json", "{")];
+    let said = error(&files, quote!("demo", "fs", tools = ["ping", "read_file"]));
+    assert!(said.matches("compile_error").count() == 1 && said.contains("mcp/fs.json:1"), "{said}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod enums;
 mod module;
 mod offers;
 mod replaced;
+mod stand_in;
 mod structs;
 mod tool;
 mod types;
@@ -13,7 +14,8 @@ mod unions;
 
 pub(crate) use module::module;
 #[cfg(feature = "templates")]
-pub(crate) use module::server_spec;
+pub(crate) use module::{connect_bounds, server_spec};
+pub(crate) use stand_in::{fault, fault_of, stand_in};
 
 use proc_macro2::TokenStream;
 

@@ -1,5 +1,7 @@
 //! The module of a server.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Delimiter, Group, Ident, Literal, TokenStream};
 use quote::{TokenStreamExt, quote};
 
@@ -10,7 +12,7 @@ use crate::plan::Plan;
 use crate::typify::Replaced;
 
 /// The version of what generated code asks of the library: `__format!` in the runtime knows it.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 pub(crate) fn module(
     plan: &Plan<'_>,
@@ -26,7 +28,7 @@ pub(crate) fn module(
     let params: Vec<_> = plan.tools.iter().map(|tool| ident(&tool.idents.params)).collect();
     let mended = if snapshot.overridden.is_empty() { "" } else { " and overrides mend it" };
     let tools_doc = docs::lines(vec![format!("Every bound tool, as the server declared it{mended}.")]);
-    let client = client(plan, krate);
+    let client = client(plan, options);
     let call = call(plan, krate, private);
     let format = Literal::u32_unsuffixed(FORMAT);
     let mut items = quote! {
@@ -81,6 +83,15 @@ pub(crate) fn server_spec(snapshot: &mcp_model::Snapshot, options: &Options) -> 
     quote!(ServerSpec::new(#name) #config #folder #version #capabilities .tools(TOOLS))
 }
 
+/// What `connect()` asks of the library: the transports of its servers.
+pub(crate) fn connect_bounds<'o>(
+    servers: impl IntoIterator<Item = &'o Options>,
+    krate: &TokenStream,
+) -> Option<TokenStream> {
+    let bounds: BTreeSet<Ident> = servers.into_iter().filter_map(Options::connect_bound).collect();
+    (!bounds.is_empty()).then(|| quote!(where #(for<'call> #krate::Client: #krate::__private::#bounds<'call>),*))
+}
+
 /// The type parameter of the client type, unless that has the name itself.
 const THROUGH: &str = "C";
 
@@ -88,11 +99,13 @@ fn through(plan: &Plan<'_>) -> Ident {
     ident(if plan.client_type == THROUGH { "Through" } else { THROUGH })
 }
 
-fn client(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
+fn client(plan: &Plan<'_>, options: &Options) -> TokenStream {
+    let krate = &options.crate_path;
     let client = ident(&plan.client_type);
     let through = through(plan);
     let doc = docs::lines(vec![format!("A connection to {}, with a method for every tool.", docs::code(&plan.server))]);
     let methods: TokenStream = plan.tools.iter().map(|tool| tool.method(&through, krate)).collect();
+    let bounds = connect_bounds([options], krate);
     quote! {
         #doc
         #[derive(Clone, Debug)]
@@ -106,7 +119,7 @@ fn client(plan: &Plan<'_>, krate: &TokenStream) -> TokenStream {
             ///
             /// # Errors
             /// Where no connection can be made.
-            pub async fn connect() -> Result<Self, ConnectError> {
+            pub async fn connect() -> Result<Self, ConnectError> #bounds {
                 let client = Client::for_spec(&SERVER)?;
                 client.connect().await?;
                 Ok(Self { client })

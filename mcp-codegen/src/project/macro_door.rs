@@ -1,4 +1,5 @@
-use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use mcp_model::FileError;
@@ -9,13 +10,15 @@ use syn::LitStr;
 use super::macro_input::MacroInput;
 use super::{Project, Source, check_backend, check_excluded, check_pattern};
 use crate::bindings::Bindings;
+use crate::emit::{fault, fault_of};
 use crate::live::{Door, VARIABLE};
+use crate::options::Options;
 use crate::paths::{in_manifest_dir, relative};
 
 /// Expands `mcp_tools!`: the whole of the proc macro.
 ///
 /// `manifest_dir` is `CARGO_MANIFEST_DIR` of the crate that is being compiled. Every error is a `compile_error!`, at the
-/// literal that it is about.
+/// literal that it is about. It is in the module of its server, which has the usual names, so that no other error follows.
 #[must_use]
 pub fn expand_macro(input: TokenStream, manifest_dir: Option<PathBuf>) -> TokenStream {
     expand(input, manifest_dir).unwrap_or_else(|error| error.to_compile_error())
@@ -30,31 +33,31 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
             "CARGO_MANIFEST_DIR is not set: mcp_tools! reads the files of a cargo package",
         ));
     };
-    let at = |span: Span, error: FileError| syn::Error::new(span, error);
     let first = input.servers.first().map_or(here, LitStr::span);
-    let project = Project::open_in_build(&manifest_dir, Door::Macro).map_err(|error| at(first, error))?;
+    let project = match Project::open_in_build(&manifest_dir, Door::Macro) {
+        Ok(project) => project,
+        Err(error) => return without_config(&manifest_dir, &input, syn::Error::new(first, error)),
+    };
     let servers = if input.servers.is_empty() { every_server(&project)? } else { input.servers.clone() };
-    let sources = each(&servers, |server| source(&project, server, &input))?;
-    let mut sources: Vec<(&LitStr, Source)> = servers.iter().zip(sources).collect();
-    each(&input.tools, |pattern| {
-        let sources = sources.iter().map(|(_, source)| source);
-        check_pattern(&pattern.value(), sources).map_err(|error| at(pattern.span(), error))
-    })?;
-    each(&input.exclude, |pattern| {
-        let sources = sources.iter().map(|(_, source)| source);
-        check_excluded(&pattern.value(), sources).map_err(|error| at(pattern.span(), error))
-    })?;
-    check_modules(&sources)?;
-    if !input.tools.is_empty() {
-        for (_, source) in &mut sources {
-            source.options = source.options.clone().tools(input.tools.iter().map(LitStr::value));
+    let mut sources: Vec<_> = servers.iter().map(|server| source(&project, server, &input)).collect();
+    narrow(&mut sources, &input);
+    let mut reported = Reported::new();
+    let modules = servers.iter().zip(&sources).zip(clashes(&servers)).map(|((server, source), clash)| {
+        if let Some(error) = clash {
+            return error.to_compile_error();
         }
-    }
-    each(&sources, |(server, source)| check_rules(source, server.span()))?;
-    let modules = each(&sources, |(server, source)| module(&project, server, source))?;
+        let module = match source {
+            Ok(source) => check_rules(source, server.span()).and_then(|()| module(&project, server, source)),
+            Err(error) => Err(error.clone()),
+        };
+        module.unwrap_or_else(|error| stand_in(&project, server, &input, &error, &mut reported))
+    });
+    let modules: Vec<TokenStream> = modules.collect();
     let names: Vec<String> = servers.iter().map(LitStr::value).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let warnings = project.warnings(&names).into_iter().map(|warning| warn(first, &warning));
+    let sources: Vec<(&LitStr, &Source)> =
+        servers.iter().zip(&sources).filter_map(|(server, source)| Some((server, source.as_ref().ok()?))).collect();
     let of_sources =
         sources.iter().flat_map(|(server, source)| source.warnings.iter().map(|warning| warn(server.span(), warning)));
     let warnings = warnings.chain(of_sources);
@@ -62,6 +65,67 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     let files: BTreeSet<&Path> = files.collect();
     let tracked = files.into_iter().map(|path| track(&manifest_dir, path)).chain(track_variable(&project));
     Ok(quote!(#(#tracked)* #(#warnings)* #(#modules)*))
+}
+
+/// The modules of servers whose configuration cannot be read.
+fn without_config(manifest_dir: &Path, input: &MacroInput, error: syn::Error) -> syn::Result<TokenStream> {
+    let project = Project::without_config(manifest_dir);
+    let servers = match &*input.servers {
+        [] => project.possible_servers().iter().map(|server| LitStr::new(server, Span::call_site())).collect(),
+        servers => servers.to_owned(),
+    };
+    if servers.is_empty() {
+        return Err(error);
+    }
+    let modules = servers.iter().zip(clashes(&servers)).filter(|(_, clash)| clash.is_none());
+    let mut reported = Reported::new();
+    Ok(modules.map(|(server, _)| stand_in(&project, server, input, &error, &mut reported)).collect())
+}
+
+/// The modules that report errors, by the errors: one may be the fault of several servers.
+type Reported = HashMap<String, Ident>;
+
+/// The module of a server at fault.
+fn stand_in(
+    project: &Project,
+    server: &LitStr,
+    input: &MacroInput,
+    error: &syn::Error,
+    reported: &mut Reported,
+) -> TokenStream {
+    let options = with_options(project.salvaged_options(&server.value()), server, input);
+    let options = options.tools(input.tools.iter().map(LitStr::value));
+    let fault = match reported.entry(error.to_compile_error().to_string()) {
+        Entry::Occupied(entry) => fault_of(entry.get()),
+        Entry::Vacant(entry) => {
+            entry.insert(options.module_ident());
+            fault(error)
+        }
+    };
+    project.stand_in(input.path.as_ref().map(LitStr::value).as_deref(), &options, &fault)
+}
+
+/// Leaves the tools that the patterns of the macro ask for. A pattern that does nothing is a fault of every server, unless
+/// one cannot be read: it may be about that one.
+fn narrow(sources: &mut [syn::Result<Source>], input: &MacroInput) {
+    if sources.iter().all(Result::is_ok)
+        && let Err(error) = check_patterns(sources, input)
+    {
+        sources.fill_with(|| Err(error.clone()));
+    }
+    if !input.tools.is_empty() {
+        for source in sources.iter_mut().flatten() {
+            source.options = source.options.clone().tools(input.tools.iter().map(LitStr::value));
+        }
+    }
+}
+
+fn check_patterns(sources: &[syn::Result<Source>], input: &MacroInput) -> syn::Result<()> {
+    let at = |pattern: &LitStr, error: FileError| syn::Error::new(pattern.span(), error);
+    let sources = || sources.iter().flatten();
+    each(&input.tools, |pattern| check_pattern(&pattern.value(), sources()).map_err(|error| at(pattern, error)))?;
+    each(&input.exclude, |pattern| check_excluded(&pattern.value(), sources()).map_err(|error| at(pattern, error)))?;
+    Ok(())
 }
 
 /// What comes of every item, or all the errors in one.
@@ -96,26 +160,30 @@ fn source(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result
     let place = input.path.as_ref().unwrap_or(server).span();
     let mut source = project.read(&server.value(), path.as_deref()).map_err(|error| syn::Error::new(place, error))?;
     source.check_configured(project).map_err(|error| syn::Error::new(server.span(), error))?;
-    if let Some(module) = &input.module {
-        source.options = source.options.module(module.to_string());
-    }
-    if let Some(prefix) = &input.prefix {
-        source.options = source.options.prefix(prefix.clone());
-    }
-    if let Some(path) = &input.crate_path {
-        source.options = source.options.crate_path(path.clone());
-    }
     if let Some((types, span)) = input.types {
         check_backend(types, &source.options.server).map_err(|error| syn::Error::new(span, error))?;
         source.options = source.options.types(types);
     }
-    if let Some(unknown) = input.unknown {
-        source.options = source.options.unknown(unknown);
-    }
-    source.options.rules.configured_at(server.span());
-    let exclude = input.exclude.iter().map(LitStr::value);
-    source.options = source.options.exclude(exclude).rules(input.rules.clone());
+    source.options = with_options(source.options, server, input);
     Ok(source)
+}
+
+/// What the macro asks for, but for the backend and the tools.
+fn with_options(mut options: Options, server: &LitStr, input: &MacroInput) -> Options {
+    if let Some(module) = &input.module {
+        options = options.module(module.to_string());
+    }
+    if let Some(prefix) = &input.prefix {
+        options = options.prefix(prefix.clone());
+    }
+    if let Some(path) = &input.crate_path {
+        options = options.crate_path(path.clone());
+    }
+    if let Some(unknown) = input.unknown {
+        options = options.unknown(unknown);
+    }
+    options.rules.configured_at(server.span());
+    options.exclude(input.exclude.iter().map(LitStr::value)).rules(input.rules.clone())
 }
 
 /// The errors of rules that cannot hold, each at its literal.
@@ -124,18 +192,22 @@ fn check_rules(source: &Source, server: Span) -> syn::Result<()> {
     each(&faults, |fault| Err::<(), _>(syn::Error::new(fault.span.unwrap_or(server), &fault.error))).map(drop)
 }
 
-/// The error of a server whose module another one of the macro has.
-fn check_modules(sources: &[(&LitStr, Source)]) -> syn::Result<()> {
-    for (place, (server, source)) in sources.iter().enumerate() {
-        let module = source.options.module_ident();
-        if let Some((other, _)) = sources.iter().take(place).find(|(_, other)| other.options.module_ident() == module) {
-            let (server, other, place) = (server.value(), other.value(), server.span());
+/// The errors of servers whose module another one before them has.
+fn clashes(servers: &[LitStr]) -> Vec<Option<syn::Error>> {
+    let mut modules: HashMap<Ident, String> = HashMap::new();
+    let clash = |server: &LitStr| match modules.entry(Options::new(server.value()).module_ident()) {
+        Entry::Vacant(entry) => {
+            entry.insert(server.value());
+            None
+        }
+        Entry::Occupied(entry) => {
+            let (server, module, other, place) = (server.value(), entry.key(), entry.get(), server.span());
             let message = format!("servers `{other}` and `{server}` would both be the module `{module}`");
             let help = "bind one of them in a `mcp_tools!` of its own, with `mod = ..`";
-            return Err(syn::Error::new(place, FileError::new(message).with_help(help)));
+            Some(syn::Error::new(place, FileError::new(message).with_help(help)))
         }
-    }
-    Ok(())
+    };
+    servers.iter().map(clash).collect()
 }
 
 fn module(project: &Project, server: &LitStr, source: &Source) -> syn::Result<TokenStream> {

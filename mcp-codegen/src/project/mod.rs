@@ -5,6 +5,7 @@
 mod live_source;
 mod macro_door;
 mod macro_input;
+mod salvage;
 #[cfg(feature = "templates")]
 mod template_door;
 #[cfg(feature = "templates")]
@@ -119,7 +120,6 @@ impl Project {
     }
 
     /// The names of the servers that may be bound: without a configuration, of those that have a snapshot.
-    #[cfg(feature = "templates")]
     fn possible_servers(&self) -> Vec<String> {
         if self.config.is_some() {
             return self.servers().map(str::to_owned).collect();
@@ -158,11 +158,7 @@ impl Project {
         let given = path.is_some();
         let options = self.options(server, given)?;
         let options = self.config.iter().fold(options, Options::beside);
-        let path = match (path, &self.config) {
-            (Some(path), _) => self.manifest_dir.join(path),
-            (None, Some(config)) => config.snapshot_path(server),
-            (None, None) => self.manifest_dir.join("mcp").join(format!("{server}.json")),
-        };
+        let path = self.snapshot_path(server, path);
         #[cfg(feature = "live")]
         if !given && let Some(outcome) = self.ask(server, &path) {
             return self.read_live(server, path, options, outcome);
@@ -172,6 +168,15 @@ impl Project {
             return Err(if given { no_file(&shown) } else { self.missing(server, &shown) });
         }
         self.read_file(server, path, options)
+    }
+
+    /// Where the snapshot of a server is, or would be.
+    fn snapshot_path(&self, server: &str, given: Option<&str>) -> PathBuf {
+        match (given, &self.config) {
+            (Some(path), _) => self.manifest_dir.join(path),
+            (None, Some(config)) => config.snapshot_path(server),
+            (None, None) => self.manifest_dir.join("mcp").join(format!("{server}.json")),
+        }
     }
 
     fn read_file(&self, server: &str, path: PathBuf, options: Options) -> Result<Source, FileError> {

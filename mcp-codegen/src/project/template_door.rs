@@ -12,10 +12,11 @@ use syn::LitStr;
 use super::macro_door::{each, track, track_variable, warn};
 use super::template_input::TemplateInput;
 use super::{Project, Source};
+use crate::emit::{fault, stand_in};
 use crate::live::Door;
 use crate::names::{Style, ident};
 use crate::paths::relative;
-use crate::template::{Checked, KnownServer, Module, Script, located, module};
+use crate::template::{Checked, KnownServer, Module, Script, located, module, names};
 
 /// Expands `mcp_template!`: the whole of the proc macro.
 ///
@@ -23,11 +24,16 @@ use crate::template::{Checked, KnownServer, Module, Script, located, module};
 /// literal that it is about, and names the place in the template.
 #[must_use]
 pub fn expand_template(input: TokenStream, manifest_dir: Option<PathBuf>) -> TokenStream {
-    expand(input, manifest_dir).unwrap_or_else(|error| error.to_compile_error())
+    match syn::parse2::<TemplateInput>(input) {
+        Ok(input) => {
+            let module = input.module.clone().unwrap_or_else(|| module_of(Path::new(&input.path.value())));
+            expand(input, manifest_dir).unwrap_or_else(|error| stand_in(&module, names(), &fault(&error)))
+        }
+        Err(error) => error.to_compile_error(),
+    }
 }
 
-fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<TokenStream> {
-    let input: TemplateInput = syn::parse2(input)?;
+fn expand(input: TemplateInput, manifest_dir: Option<PathBuf>) -> syn::Result<TokenStream> {
     let place = input.path.span();
     let Some(manifest_dir) = manifest_dir else {
         let message = "CARGO_MANIFEST_DIR is not set: mcp_template! reads the files of a cargo package";
@@ -56,7 +62,7 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
         }
     };
     sources.check_denied(&project, &checked, place)?;
-    let name = input.module.unwrap_or_else(|| file.module());
+    let name = input.module.unwrap_or_else(|| module_of(&file.path));
     let crate_path = input.crate_path.unwrap_or_else(|| quote!(::mcp_bindgen));
     let tokens = module(&Module {
         ident: name,
@@ -76,6 +82,12 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
     let tracked: Vec<TokenStream> =
         files.into_iter().map(|path| track(&manifest_dir, path)).chain(track_variable(&project)).collect();
     Ok(quote!(#(#tracked)* #(#warnings)* #tokens))
+}
+
+/// The module of a template, after the name of its file.
+fn module_of(path: &Path) -> Ident {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    ident(&Style::Snake.apply(&stem))
 }
 
 /// The template's file.
@@ -100,12 +112,6 @@ impl TemplateFile {
         let parts: Vec<_> = shown.components().map(|part| part.as_os_str().to_string_lossy()).collect();
         let shown = if shown.is_absolute() { shown.display().to_string() } else { parts.join("/") };
         Ok(Self { literal: literal.span(), path, shown, text })
-    }
-
-    /// The module that it is, after its name.
-    fn module(&self) -> Ident {
-        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
-        ident(&Style::Snake.apply(&stem))
     }
 
     /// All of them, at the literal.

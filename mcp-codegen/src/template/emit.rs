@@ -5,7 +5,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::calls::{Checked, Field, UsedServer};
-use crate::emit::{docs, server_spec};
+use crate::emit::{connect_bounds, docs, server_spec};
 use crate::names::{Style, ident, identifiers};
 
 /// What the module of a template is made of.
@@ -55,6 +55,17 @@ pub(crate) fn module(module: &Module<'_>) -> TokenStream {
             #clients
             #run
         }
+    }
+}
+
+/// The names that the module of every template has.
+pub(crate) fn names() -> TokenStream {
+    quote! {
+        pub const TEMPLATE: &str = "";
+        pub struct Vars;
+        pub struct Clients;
+        pub async fn run() {}
+        pub fn prepare() {}
     }
 }
 
@@ -137,6 +148,7 @@ fn clients(callers: &[Caller<'_>], krate: &TokenStream, private: &TokenStream) -
     });
     let generics = (!types.is_empty()).then(|| quote!(<#(#types = #krate::Client),*>));
     let derive_default = types.is_empty().then(|| quote!(#[derive(#private::Default)]));
+    let bounds = connect_bounds(callers.iter().map(|caller| caller.server.options), krate);
     let connect = (!types.is_empty()).then(|| {
         quote! {
             impl Clients {
@@ -145,7 +157,7 @@ fn clients(callers: &[Caller<'_>], krate: &TokenStream, private: &TokenStream) -
                 ///
                 /// # Errors
                 /// Where a connection cannot be made.
-                pub async fn connect() -> #private::Result<Self, #krate::ConnectError> {
+                pub async fn connect() -> #private::Result<Self, #krate::ConnectError> #bounds {
                     let clients = Self { #(#fields: #krate::Client::for_spec(#constants)?,)* };
                     #private::connected([#(&clients.#fields),*]).await?;
                     #private::Ok(clients)

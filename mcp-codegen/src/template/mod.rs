@@ -29,7 +29,7 @@ mod syntax;
 use std::collections::BTreeMap;
 
 pub use calls::{Checked, KnownServer};
-pub(crate) use emit::{Module, module};
+pub(crate) use emit::{Module, module, names};
 use mcp_schema::template::{Action, SlotKind, Target, Template, Wanted};
 pub use mcp_schema::template::{Fault, MOST_FAULTS, Place};
 pub use shown::located;

@@ -3,7 +3,7 @@
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __format {
-    (3) => {};
+    (4) => {};
     (0) => {
         $crate::__format!(@older 0);
     };
@@ -13,18 +13,21 @@ macro_rules! __format {
     (2) => {
         $crate::__format!(@older 2);
     };
+    (3) => {
+        $crate::__format!(@older 3);
+    };
     (@older $format:literal) => {
         ::core::compile_error!(::core::concat!(
             "these bindings are of an older mcp-bindgen (format ",
             $format,
-            ", this one takes 3): generate them again with `mcp-bindgen expand`",
+            ", this one takes 4): generate them again with `mcp-bindgen expand`",
         ));
     };
     ($format:literal) => {
         ::core::compile_error!(::core::concat!(
             "these bindings are of a newer mcp-bindgen (format ",
             $format,
-            ", this one takes 3): update `mcp-bindgen` in Cargo.toml, or generate them again with the command line of its \
+            ", this one takes 4): update `mcp-bindgen` in Cargo.toml, or generate them again with the command line of its \
              version",
         ));
     };

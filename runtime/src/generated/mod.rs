@@ -2,6 +2,7 @@
 //! nothing else that is not public, apart from [`__format!`](crate::__format), where bindings of every version look for it.
 
 mod call_value;
+mod connect;
 mod conversions;
 mod format;
 pub mod json_schema;
@@ -9,6 +10,7 @@ mod offers;
 pub mod prelude;
 
 pub use call_value::{deserialize_call, serialize_call};
+pub use connect::{OverHttp, OverStdio};
 pub use offers::{fill_in, get_prompt, read_resource};
 
 pub use crate::call::{

@@ -29,10 +29,10 @@ use crate::session::server_requests::{Answers, Handler};
 use crate::transport::download::Download;
 #[cfg(feature = "stdio")]
 use crate::transport::duplex::Streams;
-#[cfg(feature = "http")]
-use crate::transport::http::refusals::HttpError;
 #[cfg(feature = "stdio")]
 use crate::transport::environment::missed;
+#[cfg(feature = "http")]
+use crate::transport::http::refusals::HttpError;
 #[cfg(feature = "stdio")]
 use crate::transport::open::SPENT;
 use crate::transport::open::{Link, OpenError, open};

@@ -189,7 +189,7 @@ mod tests {
     fn server_errors_have_an_unknown_outcome() {
         let status = |code| {
             let status = StatusCode::from_u16(code).expect("a status");
-            refusal(status, &HeaderMap::new(), "", false)
+            refusal(status, &HeaderMap::new(), "", None)
         };
         let text = String::new;
         let without_effect = [HttpError::NotSent(text()), HttpError::Unauthorized(text()), HttpError::Refused(text())];

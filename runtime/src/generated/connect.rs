@@ -1,0 +1,36 @@
+//! Bounds of `connect()` in bindings: they hold where this build has the transport of the server, so that a call without
+//! it does not compile. Their lifetime makes rustc check them at the call and not at the definition.
+
+use std::convert::Infallible;
+
+#[cfg(any(feature = "http", feature = "stdio"))]
+use crate::Client;
+
+/// A client that reaches servers over HTTP.
+#[diagnostic::on_unimplemented(
+    message = "this server is reached over HTTP, which needs feature `http` of mcp-bindgen",
+    label = "feature `http` is off",
+    note = "run `cargo add mcp-bindgen --features http`"
+)]
+pub trait OverHttp<'call> {}
+
+/// A client that starts servers as child processes.
+#[diagnostic::on_unimplemented(
+    message = "this server is a child process, which needs feature `stdio` of mcp-bindgen",
+    label = "feature `stdio` is off",
+    note = "run `cargo add mcp-bindgen --features stdio`"
+)]
+pub trait OverStdio<'call> {}
+
+#[cfg(feature = "http")]
+impl OverHttp<'_> for Client {}
+
+#[cfg(feature = "stdio")]
+impl OverStdio<'_> for Client {}
+
+// Of a trait without implementations rustc says that one should be added.
+#[diagnostic::do_not_recommend]
+impl OverHttp<'_> for Infallible {}
+
+#[diagnostic::do_not_recommend]
+impl OverStdio<'_> for Infallible {}
