@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::exit::Failure;
+use crate::exit::{EXIT_CODES, Failure};
 
 pub(crate) use colour::Colour;
 pub(crate) use edits::{Remove, Rename, Set};
@@ -59,15 +59,6 @@ pub(crate) struct Arguments {
 }
 
 const OF_EVERY_COMMAND: &str = "Options of every command";
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  done
-  1  failed
-  2  wrong usage
-  3  the tool answered with an error
-  4  out of date, or different
-  5  could not connect";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {

@@ -6,6 +6,16 @@ use std::process::ExitCode;
 use mcp_model::FileError;
 use mcp_runtime::{CallError, ConnectError, ConnectErrorKind, Dispatched};
 
+/// The exit codes, for the help text.
+pub(crate) const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  failed
+  2  wrong usage
+  3  the tool answered with an error
+  4  out of date, or different
+  5  could not connect";
+
 /// The exit codes. 2 is for wrong usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {

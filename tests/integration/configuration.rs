@@ -91,7 +91,7 @@ fn patterns_that_match_no_tool_are_errors_wherever_they_stand() {
         let said = format!("in `{key}` of server `hub` in the configuration: no tool matches `{pattern}`");
         project.refuses(quote!("hub"), &said);
         project.refuses(quote!("hub"), &format!("did you mean `{near}`"));
-        project.refuses(quote!("hub"), "\n --> mcp.toml:3:");
+        project.refuses(quote!("hub"), " --> mcp.toml:3:");
         project.build_refuses(Builder::new().server("hub"), &said);
         project.build_refuses(Builder::new().server("hub"), "\n --> mcp.toml:3:");
     }

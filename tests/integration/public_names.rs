@@ -34,6 +34,7 @@ const RUNTIME: &[&str] = &[
     "DynCallTool",
     "ElicitationAnswer",
     "ElicitationRequest",
+    "Evidence",
     "Fake",
     "FileTokenStore",
     "GetPrompt",

@@ -261,7 +261,9 @@ fn inherited(given: &[String]) -> Result<Array, Failure> {
             return Err(Failure::usage(message));
         }
         check_variable(name, "`--inherit-env` wants `NAME`")?;
-        not_secret("--inherit-env ", ("inherit_env", name))?;
+        if not_secret("--inherit-env ", ("inherit_env", name)).is_err() {
+            return Err(secret("the value of `--inherit-env`", "write the name of the variable"));
+        }
         if !known.insert(name) {
             return Err(Failure::usage(format!("`{}` is given twice", printable(name))));
         }

@@ -188,7 +188,7 @@ fn nothing_is_added_that_would_not_be_obeyed() {
         (&["add", "x", "--npm", "a", "--inherit-env", "API_KEY=hunter2"], "write `--env API_KEY=VALUE`"),
         (
             &["add", "x", "--npm", "a", "--inherit-env", "ghp_0123456789abcdefghijABCDEFGHIJ012345"],
-            "in `inherit_env` looks like a secret",
+            "the value of `--inherit-env` looks like a secret",
         ),
         (&["add", "x", "--npm", "a", "--inherit-env", "A", "--inherit-env", "A"], "`A` is given twice"),
         (&["add", "x", "--url", "http://b", "--inherit-env", "A"], "`--header` is for it"),

@@ -29,7 +29,7 @@ fn check_reports_what_would_not_build() {
     let check = project
         .run(&["check"])
         .exits_with(1)
-        .says("error: server `gh` has no tool that `ad` in `exclude` matches\n --> mcp/gh.json\n  = help: did you mean `add`")
+        .says("error: server `gh` has no tool that `ad` in `exclude` matches\n --> mcp.toml:4:12\n  = help: did you mean `add`")
         .says("error: servers `g-h` and `g_h` would both be the module `g_h`\n --> mcp.toml\n")
         .says("Up to date mcp/gh.json");
     assert!(!check.stderr.contains("MCP0006"), "{}", check.stderr);

@@ -62,6 +62,7 @@ fn what_is_described_is_what_handlers_have() {
 
 #[cfg(feature = "typify")]
 #[test]
+#[ignore = "takes seconds: .ci/run compiled"]
 fn with_types_by_typify_too() {
     let (handlers, wrapped) = check(Types::Typify);
     assert!(handlers > 200 && wrapped > 1, "{handlers} handlers, {wrapped} of them unwrap");

@@ -128,6 +128,8 @@ fn the_names_are_those_of_the_default_backend() {
     // What is in a wrapper is of a type that typify makes.
     assert_eq!((&*native[0].returns, &*typify[0].returns), (NATIVE, TYPIFY));
     native[0].returns = TYPIFY.to_owned();
+    native[0].params_inner_types.clear();
+    native[0].output_inner_types.clear();
     assert_eq!(typify, native);
 }
 
@@ -206,6 +208,7 @@ fn one_side_falls_back_alone() {
 }
 
 #[test]
+#[ignore = "takes seconds: .ci/run compiled"]
 fn hostile_lists_generate_as_rust_with_every_tool() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/hostile");
     let (mut lists, mut by_typify, mut fell_back) = (0, 0, 0);

@@ -82,6 +82,11 @@ impl Machine {
             .output()
             .expect("the test runs");
         assert!(output.status.success(), "{output:?}");
+        // A killed process may be there for a moment.
+        let patience = Instant::now() + Duration::from_secs(10);
+        while !self.mark.processes().is_empty() && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(10));
+        }
         assert_eq!(self.mark.processes(), Vec::<u32>::new());
         let said = String::from_utf8(output.stdout).expect("text");
         assert!(!said.contains("hunter2"), "{said}");
