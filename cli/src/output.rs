@@ -189,12 +189,15 @@ impl Output {
         self.end_transient();
         let rest = self.commanding_nobody(rest).into_owned();
         let line = if self.colours { format!("{colour}{head}{PLAIN}{rest}") } else { format!("{head}{rest}") };
-        let remarks = &mut self.remarks;
+        self.clear_bars();
         // A remark that nobody can read is not worth failing for.
-        let mut write = || drop(writeln!(remarks, "{line}"));
-        match &self.bars {
-            Some(bars) => bars.suspend(write),
-            None => write(),
+        let _ = writeln!(self.remarks, "{line}");
+    }
+
+    /// Takes the bars off the terminal; the next tick draws them again. Not `suspend`, which panics where the terminal is gone.
+    fn clear_bars(&self) {
+        if let Some(bars) = &self.bars {
+            let _ = bars.clear();
         }
     }
 
@@ -229,13 +232,8 @@ impl Output {
 
     fn written(&mut self, text: &str) -> io::Result<()> {
         self.has_data = true;
-        let data = &mut self.data;
-        let mut write = || writeln!(data, "{text}").and_then(|()| data.flush());
-        let written = match &self.bars {
-            Some(bars) => bars.suspend(write),
-            None => write(),
-        };
-        match written {
+        self.clear_bars();
+        match writeln!(self.data, "{text}").and_then(|()| self.data.flush()) {
             // Whoever read it has seen enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written,
