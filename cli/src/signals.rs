@@ -18,7 +18,7 @@ impl Signals {
     /// Listens from now on. `drain` is what the command needs before it closes what it opened.
     ///
     /// # Errors
-    /// Where the system gives no handler or no thread.
+    /// Fails if the system refuses a handler or a thread.
     pub(crate) fn listen(drain: Duration) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let mut handlers = {

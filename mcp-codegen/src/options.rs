@@ -42,7 +42,7 @@ pub struct Options {
     /// The names of other servers, which those of this one are told apart from.
     pub(crate) beside: Arc<PrefixedNames>,
     pub(crate) beside_files: Vec<PathBuf>,
-    /// What the configuration alone selects, by `tools` and `exclude`.
+    /// The patterns `tools` and `exclude` of the configuration alone.
     configured: (Option<Vec<String>>, Vec<String>),
 }
 

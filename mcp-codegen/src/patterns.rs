@@ -16,7 +16,7 @@ pub struct IdlePattern {
     pub key: &'static str,
     /// The pattern.
     pub pattern: String,
-    /// Where in the configuration it stands; empty where it is in none.
+    /// The place in the configuration; empty if the pattern is in none.
     pub place: ConfigPlace,
     /// Why it does nothing.
     pub reason: Idle,

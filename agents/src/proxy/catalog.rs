@@ -42,7 +42,7 @@ fn name_of(item: &Value) -> &str {
     item.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Who has what by which name: made anew when one of the lists is another. A name that was given stays with its tool.
+/// The tools by the names that clients see, built again when a list changes. A tool keeps its name.
 #[derive(Default)]
 pub(super) struct Catalog {
     lists: Vec<List>,

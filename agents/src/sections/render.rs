@@ -36,7 +36,7 @@ pub struct RenderedPrompt {
     pub(super) order: Vec<(usize, Offer)>,
     pub(super) warnings: Vec<PromptWarning>,
     pub(super) opener: Arc<Opener>,
-    /// What the names of its tools are told apart from: those of the whole prompt, also where sections are closed.
+    /// The names of the whole prompt, closed sections included: its tools get names beside these.
     pub(super) names: PrefixedNames,
 }
 
@@ -213,7 +213,7 @@ pub(super) fn admitted(view: &View<'_>, seen: &[Seen]) -> Result<Admitted, Rende
     Ok(Admitted::of(view.inner, &servers))
 }
 
-/// What of each server may be called, as far as names decide, and by which names.
+/// The tools of each server that names allow, and their prefixed names.
 pub(super) struct Admitted {
     by_server: Vec<(String, Admits)>,
     names: PrefixedNames,

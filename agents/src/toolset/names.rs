@@ -23,7 +23,7 @@ pub enum NameStyle {
     ToolOnly,
 }
 
-/// What the names of a set follow from, beside the tools themselves.
+/// The inputs of a set's names, beside the tools themselves.
 #[derive(Debug, Default)]
 pub(super) struct Naming {
     /// Of a configuration or a prompt.

@@ -10,7 +10,7 @@ use crate::project;
 /// Finds the `mcp.toml` to change.
 ///
 /// # Errors
-/// Where there is none, or a file of other programs in its place.
+/// Fails if there is no `mcp.toml`, or only a `.mcp.json`.
 pub(super) fn target(explicit: Option<&Path>) -> Result<PathBuf, Failure> {
     let path = super::add::file(explicit)?;
     match explicit {

@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::project;
 
-/// What is to be set and removed.
+/// The keys to set and to remove.
 #[derive(Clone)]
 struct Edits<'w> {
     server: &'w str,
@@ -78,7 +78,7 @@ impl<'w> Edits<'w> {
     /// Reads numbers, dates and booleans as text where their keys take text: `env.PORT=8080`.
     ///
     /// # Errors
-    /// Where something is invalid either way.
+    /// Fails if the value is invalid both as TOML and as text.
     fn with_texts(mut self, path: &Path) -> Result<Self, Failure> {
         let tried = |edits: &Self| edits.applied(ConfigFile::open(path)?);
         while let Err(failure) = tried(&self) {
@@ -101,7 +101,7 @@ impl<'w> Edits<'w> {
     }
 }
 
-/// What a failure is about: "`timeout` of server `github`".
+/// The subject of a failure: "`timeout` of server `github`".
 fn subject(failure: &Failure) -> &str {
     failure.message.split(" must be ").next().unwrap_or_default()
 }
@@ -109,7 +109,7 @@ fn subject(failure: &Failure) -> &str {
 /// Reads `KEY=VALUE`.
 fn assignment(text: &str) -> Result<(Vec<Key>, Value), Failure> {
     let mut cuts = text.match_indices('=').filter_map(|(at, _)| Some((text.get(..at)?, text.get(at + 1..)?)));
-    // What stands there may be a secret.
+    // The value may be a secret.
     let (path, value) = cuts.find_map(|(key, value)| Some((Key::parse(key).ok()?, value))).ok_or_else(|| {
         Failure::usage("expected `KEY=VALUE`\n  = help: `timeout=60s`, `'tools=[\"list_*\"]'`, `'env.TOKEN=${TOKEN}'`")
     })?;

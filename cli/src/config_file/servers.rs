@@ -10,7 +10,7 @@ impl ConfigFile {
     /// Returns the table of a server.
     ///
     /// # Errors
-    /// Where there is none: the nearest name.
+    /// Fails if there is no such server, and names the nearest.
     pub(crate) fn server(&mut self, name: &str) -> Result<&mut dyn TableLike, Failure> {
         if self.servers().is_none_or(|servers| !servers.contains_key(name)) {
             self.checked()?.server(name)?;
@@ -23,14 +23,14 @@ impl ConfigFile {
     /// Removes the table of a server, with the comments right above it.
     ///
     /// # Errors
-    /// Where there is none.
+    /// Fails if there is no such server.
     pub(crate) fn remove_server(&mut self, name: &str) -> Result<(), Failure> {
         self.server(name)?;
         let removed = self.servers().and_then(|servers| servers.remove(name));
         let Some((position, comments)) = removed.as_ref().and_then(Item::as_table).and_then(first_header) else {
             return Ok(());
         };
-        // What an empty line separates from the table introduces the file, or a part of it.
+        // A comment above an empty line introduces the file, or a part of it.
         let introduction = comments.rfind("\n\n").and_then(|end| comments.get(..=end)).unwrap_or_default();
         let has_gap = self.document.to_string().starts_with('\n') && !self.text.starts_with('\n');
         self.edit_below(position, |below| match below.trim_start_matches('\n') {
@@ -66,7 +66,7 @@ impl ConfigFile {
     /// Gives a server another name; its table and its comments stay where they are.
     ///
     /// # Errors
-    /// Where there is no such server, or there is one of the new name already.
+    /// Fails if there is no such server, or the new name is taken.
     pub(crate) fn rename_server(&mut self, old: &str, new: &str) -> Result<(), Failure> {
         self.server(old)?;
         let path = self.path.clone();
@@ -88,7 +88,7 @@ impl ConfigFile {
     /// Returns what the file will say.
     ///
     /// # Errors
-    /// Where that is invalid: nothing is written then, and only what is in the file already has a line in it.
+    /// Fails if the result is invalid. Nothing is written then, and only what is in the file already has a line.
     pub(crate) fn checked(&self) -> Result<Config, Failure> {
         let error = match self.config() {
             Ok(config) => return Ok(config),
@@ -104,7 +104,7 @@ impl ConfigFile {
     /// Returns what the file says without the changes.
     ///
     /// # Errors
-    /// Where that is invalid.
+    /// Fails if the result is invalid.
     pub(crate) fn before(&self) -> Result<Config, FileError> {
         Config::parse_toml(&self.text, &self.path)
     }
@@ -117,7 +117,7 @@ impl ConfigFile {
 /// Sets a key of a table, and makes the tables on the way. Comments behind the old value stay.
 ///
 /// # Errors
-/// Where something else is in the place of a table.
+/// Fails if a value is found where a table is expected.
 pub(crate) fn set(table: &mut dyn TableLike, path: &[Key], mut value: Value) -> Result<(), Failure> {
     let Some((last, table)) = inner(table, path, true)? else { return Ok(()) };
     value.decor_mut().clear();

@@ -10,7 +10,7 @@ use super::Finding;
 use crate::exit::in_our_words;
 use crate::report::counted;
 
-/// What npm, Node.js, uv, Python and rustls print where a certificate is not trusted, in lower case.
+/// Texts of npm, Node.js, uv, Python and rustls for an untrusted certificate, in lower case.
 const UNTRUSTED: [&str; 7] = [
     "unknownissuer",
     "unable to get local issuer certificate",
@@ -20,7 +20,7 @@ const UNTRUSTED: [&str; 7] = [
     "self signed certificate",
     "certificate_verify_failed",
 ];
-/// What npm and uv print where the registry has no such package, or no such version of it.
+/// Texts of npm and uv for a package or version that the registry does not have.
 const NO_PACKAGE: [&str; 6] = [
     "npm error code e404",
     "npm err! code e404",
@@ -29,13 +29,13 @@ const NO_PACKAGE: [&str; 6] = [
     "not found in the package registry",
     "because there is no version of",
 ];
-/// What npm and uv print where the registry cannot be reached.
+/// Texts of npm and uv for a registry that cannot be reached.
 const NO_REGISTRY: [&str; 6] =
     ["enotfound", "eai_again", "econnrefused", "etimedout", "failed to fetch", "failed to lookup address"];
 /// Words beside the name of a variable in a message that asks for it.
 const ASKING: [&str; 7] = ["environment", "missing", "must be", "not set", "please set", "required", "undefined"];
 
-/// What explains a failure.
+/// The cause of a failure, and the next step.
 struct Diagnosis {
     /// The cause, where more is known than the error tells.
     cause: Option<String>,
@@ -88,7 +88,7 @@ fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &Con
     let evidence = error.evidence();
     let program = Path::new(command).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if matches!(program, "npx" | "uvx") {
-        // What follows another option may be anything, an address with a password included.
+        // The value of another option may be anything, an address with a password included.
         let package =
             args.iter().find(|arg| !matches!(arg.as_str(), "-y" | "--yes")).filter(|arg| !arg.starts_with('-'));
         let package = package.map(|package| printable(package));

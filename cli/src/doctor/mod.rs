@@ -16,7 +16,7 @@ use mcp_runtime::ConnectError;
 
 use crate::plan;
 
-/// What servers answered that were connected to, by their names.
+/// The answers of the servers that were connected to, by name.
 pub(crate) type Live = BTreeMap<String, Result<Snapshot, ConnectError>>;
 
 /// How serious something is.

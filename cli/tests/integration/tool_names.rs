@@ -116,7 +116,7 @@ async fn serve(far: DuplexStream, tools: Vec<Value>) {
     }
 }
 
-/// What a proxy of those servers serves that are up.
+/// The tools that a proxy serves of the servers that are up.
 async fn proxied(config: &Config, servers: &[&Listed]) -> BTreeSet<String> {
     let builder = config.servers.keys().fold(Proxy::builder().names_from(config), |builder, server| {
         let tools = servers.iter().find(|listed| listed.name == *server).map(|listed| listed.tools.clone());

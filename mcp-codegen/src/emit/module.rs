@@ -83,7 +83,7 @@ pub(crate) fn server_spec(snapshot: &mcp_model::Snapshot, options: &Options) -> 
     quote!(ServerSpec::new(#name) #config #folder #version #capabilities .tools(TOOLS))
 }
 
-/// What `connect()` asks of the library: the transports of its servers.
+/// The transports that `connect()` needs from the library.
 pub(crate) fn connect_bounds<'o>(
     servers: impl IntoIterator<Item = &'o Options>,
     krate: &TokenStream,

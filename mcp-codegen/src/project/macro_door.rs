@@ -168,7 +168,7 @@ fn source(project: &Project, server: &LitStr, input: &MacroInput) -> syn::Result
     Ok(source)
 }
 
-/// What the macro asks for, but for the backend and the tools.
+/// Returns the options with those of the macro, except the backend and the tools.
 fn with_options(mut options: Options, server: &LitStr, input: &MacroInput) -> Options {
     if let Some(module) = &input.module {
         options = options.module(module.to_string());

@@ -170,7 +170,7 @@ impl Project {
         self.read_file(server, path, options)
     }
 
-    /// Where the snapshot of a server is, or would be.
+    /// Returns the path of a server's snapshot, which may not exist.
     fn snapshot_path(&self, server: &str, given: Option<&str>) -> PathBuf {
         match (given, &self.config) {
             (Some(path), _) => self.manifest_dir.join(path),

@@ -18,7 +18,7 @@ impl Project {
         Self { manifest_dir: manifest_dir.to_owned(), config: None, live: crate::live::Live::never() }
     }
 
-    /// What the configuration asks for, as far as it can be read.
+    /// Returns the options of the configuration, as far as it can be read.
     pub(super) fn salvaged_options(&self, server: &str) -> Options {
         let config = self.config.as_ref().and_then(|config| config.server_with_defaults(server).ok());
         config.map_or_else(|| Options::new(server), |server| Options::for_crate(&server, &self.manifest_dir))

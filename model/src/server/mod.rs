@@ -229,7 +229,7 @@ pub struct ServerConfig {
     /// The folder that a relative `command`, `cwd` and folders of `isolation` are relative to: that of the file which
     /// names the server.
     pub folder: Option<PathBuf>,
-    /// Where the patterns above stand in the configuration.
+    /// The places of the patterns above in the configuration.
     pub pattern_places: PatternPlaces,
     /// What was there before the placeholders were replaced: all that may be shown of it afterwards.
     as_written: Option<Box<ServerConfig>>,

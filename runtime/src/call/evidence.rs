@@ -1,7 +1,8 @@
-//! What a server left behind that could not be connected to.
+//! The evidence of a failed connection.
 
-/// What a server left behind that could not be connected to, without secrets. [`ConnectError::message`] tells all of it;
-/// this is for a program that looks for the cause.
+/// The evidence that a server left when it could not be connected to, without secrets.
+///
+/// [`ConnectError::message`] holds all of it as text; this is for a program that looks for the cause.
 ///
 /// [`ConnectError::message`]: crate::ConnectError::message
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -101,7 +101,7 @@ impl Notes {
         text
     }
 
-    /// What was noted of the server, without secrets.
+    /// Returns the notes about the server, without secrets.
     pub(crate) fn evidence(&self) -> Evidence {
         let inner = self.lock();
         Evidence {

@@ -50,7 +50,7 @@ impl<'c> Download<'c> {
     /// Downloads the package, and returns how its server is started. Dropping the future ends all that was started.
     ///
     /// # Errors
-    /// Where the package manager cannot be started or fails; `notes` has what it wrote to stderr.
+    /// If the package manager cannot be started or fails; `notes` has its stderr.
     pub(crate) async fn run(&self, guarded: bool, notes: &Notes) -> Result<ServerConfig, (Kind, String)> {
         let Transport::Stdio { command, cwd, .. } = &self.config.transport else { return Ok(self.config.clone()) };
         let (args, inherit_env) = (self.step(), [&*self.config.inherit_env, &*self.variables].concat());

@@ -16,7 +16,7 @@ fn groups() -> MutexGuard<'static, Option<Vec<Pid>>> {
 /// Starts a server as the leader of a process group, and notes the group.
 ///
 /// # Errors
-/// Where it does not start, and after [`kill_all`].
+/// If the server does not start, and after [`kill_all`].
 pub(super) fn start(mut command: Command) -> io::Result<(Child, Option<Pid>)> {
     let mut groups = groups();
     let Some(known) = groups.as_mut() else { return Err(io::Error::other("the program is ending")) };

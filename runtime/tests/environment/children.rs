@@ -66,7 +66,7 @@ impl Machine {
         text.lines().map(str::to_owned).collect()
     }
 
-    /// What the program prints that connects to a server with these variables.
+    /// Runs the program that connects to a server with these variables, and returns its output.
     fn connects(&self, server: &Value, variables: &[(&str, &str)]) -> String {
         let mut server = server.clone();
         server["env"]["FIXTURE_MARK"] = self.mark.value().into();

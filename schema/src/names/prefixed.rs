@@ -316,7 +316,7 @@ fn renamed(name: &str) -> String {
     if is_accepted(name) { name.to_owned() } else { Style::Snake.apply(name) }
 }
 
-/// What the names of a server's tools begin with.
+/// The beginning of the names of a server's tools.
 pub(super) fn lead(server: &str, prefix: &Prefix) -> String {
     let prefix = match prefix {
         Prefix::ServerName => server,

@@ -52,7 +52,7 @@ async fn without_prefixes_names_are_those_of_the_servers_and_no_two_are_one() {
         .expect("it is sound");
     let client = legacy(&proxy);
     let listed = names(&client).await;
-    // What the other server has nobody knows before it is up.
+    // The tools of the other server are unknown before it is up.
     assert!(listed.len() == 3 && !listed.iter().any(|name| name == "first" || name == "same"), "{listed:?}");
     let same: Vec<&String> = listed.iter().filter(|name| name.starts_with("same_")).collect();
     assert_eq!(same.len(), 2, "{listed:?}");
