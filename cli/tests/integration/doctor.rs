@@ -266,7 +266,7 @@ fn server_that_answers_is_sent_to_sync() {
     );
     project.run(&["sync"]).exits_with(0);
     project.run(&["doctor", "--connect"]).exits_with(0);
-    // What was found before is not found a second time by connecting.
+    // Connecting does not report the same finding again.
     let gone = Project::new("[servers.gone]\ncommand = \"./gone\"\n");
     let said = gone.run(&["doctor", "--connect"]).exits_with(1).stderr;
     assert_eq!(said.matches("error: ").count(), 2, "{said}");

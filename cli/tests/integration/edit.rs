@@ -71,7 +71,7 @@ fn remove_takes_a_server_whose_table_is_invalid() {
     project.run(&["list"]).exits_with(1);
     project.run(&["remove", "bad", "--yes"]).exits_with(0);
     project.run(&["list"]).exits_with(1).says("mcp-bindgen sync");
-    // What is wrong elsewhere is shown at its line.
+    // A fault elsewhere in the file is shown at its line.
     let project = Project::new(&format!("{CONFIG}\n[servers.bad]\ncomand = \"x\"\n"));
     fails(&project, &["remove", "desk", "--yes"], 1).says(" --> mcp.toml:14:1\n").says("nothing was written");
 }

@@ -84,7 +84,7 @@ fn fewer_than_three_results_require_nothing_unless_asked() {
     );
     assert!(first.stdout.contains("    pub home: Option<String>,\n"), "{}", first.stdout);
     assert_eq!(required(learn(&["--format", "json"])), (Value::Null, json!(2)));
-    // What was learned before counts, and none of it is forgotten.
+    // Earlier results count, and none is lost.
     assert_eq!(required(learn(&["--from-file", "other.json", "--format", "json"])), (json!(["HOME"]), json!(4)));
     let run = learn(&["--dry-run"]);
     assert!(run.stdout.contains("    pub home: String,\n    ///") && !run.stderr.contains("optional"), "{run:?}");

@@ -28,7 +28,7 @@ fn hostile(required: &[&str]) -> String {
 
 fn begin(project: &Project, arguments: &[&str]) -> Child {
     let mut command = Command::new("env");
-    // Whoever runs the tests may have signals ignored.
+    // The parent of the tests may have set signals to be ignored.
     command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_mcp-bindgen")]).args(arguments);
     command.current_dir(project.path("")).env_remove("MCP_SERVERS").stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()

@@ -117,7 +117,7 @@ async fn certificates_are_shown_and_no_home_that_a_variable_names() {
         server.to("read", other.file()).await.expect_err("the home is not shown");
         server.ended().await;
     }
-    // What the server can write to decides nothing.
+    // A folder that the server can write to decides nothing.
     let server = Tried::with(Isolation::new().write([text(Path::new(&link).parent().unwrap())]));
     assert_eq!(server.to("read", &certificate).await.as_deref(), Ok("secret"));
     server.to("read", &link).await.expect_err("the server could have made the link");

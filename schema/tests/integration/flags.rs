@@ -206,13 +206,13 @@ fn one_json_array_is_the_whole_array_where_each_element_fits() {
     gives(&flags, &["--labels", r#"["a","b"]"#, "--kinds", "[\"x\"]"], json!({"labels": ["a", "b"], "kinds": ["x"]}));
     gives(&flags, &["--pair", "[\"1\",2]", "--free", "[[1],2]"], json!({"pair": ["1", 2], "free": [[1], 2]}));
     gives(&flags, &["--edits", "[]", "--ids", "[]", "--labels", "[]"], json!({"edits": [], "ids": [], "labels": []}));
-    // What no element of it fits is a text where a text may stand.
+    // An array whose elements do not fit is a text, if a text is allowed.
     gives(&flags, &["--labels", "[1]"], json!({"labels": ["[1]"]}));
     gives(&flags, &["--labels", "[a]"], json!({"labels": ["[a]"]}));
     // Of several each is an element.
     gives(&flags, &["--labels", "[\"a\"]", "--labels", "b"], json!({"labels": ["[\"a\"]", "b"]}));
     gives(&flags, &["--labels:=[\"[\\\"a\\\"]\"]"], json!({"labels": ["[\"a\"]"]}));
-    // Where elements are arrays, the schema of elements decides.
+    // The schema of elements decides if elements are arrays.
     gives(&flags, &["--rows", "[1,2]"], json!({"rows": [[1, 2]]}));
     gives(&flags, &["--rows", "[1,2]", "--rows", "[]"], json!({"rows": [[1, 2], []]}));
     gives(&flags, &["--rows", "[[1,2],[3]]"], json!({"rows": [[1, 2], [3]]}));

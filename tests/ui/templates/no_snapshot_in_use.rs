@@ -1,4 +1,4 @@
-// What calls the template has no errors of its own.
+// The call of the template has no errors of its own.
 mcp_bindgen::mcp_template!("prompts/no_snapshot.md");
 
 async fn run() -> Result<(), Box<dyn std::error::Error>> {
