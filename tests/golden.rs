@@ -39,7 +39,7 @@ fn every_golden_file_has_a_list_and_is_compiled() {
     assert_eq!(golden, compiled, "golden files, and those that golden_compiled.rs includes");
 }
 
-/// `shared_types.rs` compiles and runs the same.
+/// `integration/shared_types.rs` compiles and runs the same.
 #[test]
 fn shared_and_extern_types_generate_their_golden_files() {
     let memory = Options::new("memory")

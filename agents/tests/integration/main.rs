@@ -8,6 +8,7 @@ mod opening;
 mod section_servers;
 mod sections;
 mod support;
+mod template;
 mod toolset;
 mod toolset_corpus;
 mod toolset_layers;

@@ -96,7 +96,7 @@ fn names_of_all_lists_at_once() {
 
 #[test]
 fn some_lists_less_rename_nothing() {
-    a_list_less_renames_nothing(60);
+    a_list_less_renames_nothing(160);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod add;
 mod at_once;
+mod bad_input;
 mod base;
 mod call_flags;
 mod check;
@@ -12,6 +13,7 @@ mod checked_in;
 mod common;
 mod completions;
 mod configuration;
+mod demands;
 mod diff;
 mod doctor;
 mod doors;

@@ -41,6 +41,8 @@ mod reading;
 #[cfg(feature = "stdio")]
 mod secret_sources;
 #[cfg(feature = "stdio")]
+mod spans;
+#[cfg(feature = "stdio")]
 mod stdio;
 #[cfg(feature = "stdio")]
 mod time;

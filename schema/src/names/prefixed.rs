@@ -206,8 +206,9 @@ impl PrefixedNames {
         let is_marked = loses_lead
             || is_other_tool
             || SET_CALLS.contains(&plain.as_str())
-            || self.servers.keys().chain([&names.server]).any(|server| ends_in_mark(&plain, server))
-            || self.others(server).any(|other| other.claims.contains(&plain))
+            || end_of_mark(&plain)
+                .is_some_and(|end| self.servers.keys().chain([&names.server]).any(|server| end == fingerprint(server)))
+            || self.others(server).any(|other| other.claims(&plain))
             || (!is_known && self.others(server).any(|other| other.may_claim(&own.lead, &plain)));
         names.settle(if is_marked { marked(whole, server) } else { plain }, whole)
     }
@@ -240,6 +241,12 @@ impl Server {
         let reserved: Vec<&str> = methods.iter().copied().chain(taken).collect();
         let methods = given_or_made(Style::Snake, tools, &renames, &reserved, kind);
         methods.into_iter().map(|method| format!("{}{method}", self.lead)).collect()
+    }
+
+    /// Whether a tool of the snapshot has this unmarked name.
+    fn claims(&self, name: &str) -> bool {
+        // Asked for each pair of a tool and a server: comparing the prefix is cheaper than hashing the name.
+        (name.starts_with(head(&self.lead, LONGEST_LEAD)) || !self.bound.is_empty()) && self.claims.contains(name)
     }
 
     /// Whether a tool of this server that is in no snapshot could have the unmarked name of another server's tool.
@@ -338,8 +345,11 @@ fn marked(whole: &str, server: &str) -> String {
     format!("{}_{}", cut(whole, LONGEST - SUFFIX), fingerprint(server))
 }
 
-fn ends_in_mark(name: &str, server: &str) -> bool {
-    name.rsplit_once('_').is_some_and(|(_, end)| end.len() == SUFFIX - 1 && end == fingerprint(server))
+/// The digits at the end of a name that may be the mark of a server.
+fn end_of_mark(name: &str) -> Option<&str> {
+    let (_, end) = name.rsplit_once('_')?;
+    let is_digit = |c: u8| c.is_ascii_digit() || (b'a'..=b'f').contains(&c);
+    (end.len() == SUFFIX - 1 && end.bytes().all(is_digit)).then_some(end)
 }
 
 /// At most so many bytes of a name, which is ASCII.

@@ -7,5 +7,7 @@ mod drift;
 mod drift_interface;
 mod flags;
 mod infer;
+mod limits;
 mod opaque;
 mod provider;
+mod template;

@@ -2,7 +2,6 @@
 //! parameters and results.
 
 #![deny(warnings)]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 use mcp_bindgen::__private::{Wire, from_value, to_value};
 use serde::{Deserialize, Serialize};
@@ -23,7 +22,7 @@ mod documented {
     mcp_bindgen::mcp_tools!(
         "shop",
         path = "fixtures/lists/shop.json",
-        extern = { "#/$defs/Money" = "crate::Money", "#/$defs/Sku" = "crate::numbers::Sku" }
+        extern = { "#/$defs/Money" = "crate::shared_types::Money", "#/$defs/Sku" = "crate::shared_types::numbers::Sku" }
     );
 }
 

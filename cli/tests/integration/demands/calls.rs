@@ -7,8 +7,8 @@ use mcp_runtime::middleware::ApprovalAnswer;
 use mcp_runtime::{CallError, CallOptions, CallTool, ClientOptions, ConnectErrorKind, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
+use super::{refusal, with_client};
 use crate::common::Project;
-use crate::{refusal, with_client};
 
 const SERVER: &str = "[servers.hub]\ncommand = \"SERVER\"\n";
 
@@ -104,7 +104,7 @@ fn add_as_known(config: &str, tool: &Value) -> Result<ToolResult, CallError> {
 /// As the server has it, and as it has it not.
 fn known_add(description: Option<&str>, is_retyped: bool) -> Value {
     let snapshot: Value =
-        serde_json::from_str(include_str!("../../../fixtures/snapshots/fixture.json")).expect("the snapshot");
+        serde_json::from_str(include_str!("../../../../fixtures/snapshots/fixture.json")).expect("the snapshot");
     let mut tool = snapshot["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "add").unwrap().clone();
     if is_retyped {
         tool["inputSchema"]["properties"]["b"] = json!({ "type": "string" });

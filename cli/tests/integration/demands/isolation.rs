@@ -1,8 +1,8 @@
 //! The table `isolation`. Without bubblewrap nothing runs; where there is one, it is told what is demanded. That it keeps
 //! servers to that is for the suite of the runtime: `.ci/run isolation`.
 
+use super::{program, refusal};
 use crate::common::{Project, Run};
-use crate::{program, refusal};
 
 const CALL: [&str; 5] = ["call", "hub", "add", "--args", r#"{"a":20,"b":22}"#];
 

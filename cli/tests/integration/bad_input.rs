@@ -1,14 +1,10 @@
 //! What goes wrong outside of the program: files that are none, that are broken, that nobody can write, and servers that
 //! say odd things. Each is a clear message, with its place and what to do next, or a sane result; and nothing is half done.
 
-#![allow(clippy::disallowed_methods, clippy::indexing_slicing, clippy::unwrap_used)]
-
-mod common;
-
 use std::fs;
 use std::process::Command;
 
-use common::{Project, Run};
+use crate::common::{Project, Run, fixture_server};
 use serde_json::{Value, json};
 
 const SERVER: &str = "[servers.s]\ncommand = \"SERVER\"\n";
@@ -178,7 +174,7 @@ fn a_file_in_the_place_of_the_folder_is_named() {
     for command in [&["check"][..], &["sync"], &["check", "--offline"], &["list"], &["expand", "s"]] {
         project.run(command).exits_with(1).says(cannot);
     }
-    let add = project.run(&["add", "x", "--command", common::fixture_server().to_str().unwrap()]).exits_with(1);
+    let add = project.run(&["add", "x", "--command", fixture_server().to_str().unwrap()]).exits_with(1);
     assert!(
         add.stderr.contains("`mcp` is a file, and has to be a folder\n --> mcp/x.json\n  = help: move it away"),
         "{}",
@@ -218,7 +214,7 @@ fn folders_that_cannot_be_written_to_are_said() {
 
     let project = Project::new(SERVER);
     project.run(&["sync"]).exits_with(0);
-    let server = common::fixture_server().display();
+    let server = fixture_server().display();
     let mode = |mode| {
         ["", "mcp"].map(|folder| fs::set_permissions(project.path(folder), fs::Permissions::from_mode(mode)).unwrap())
     };
@@ -261,7 +257,7 @@ fn a_write_that_fails_in_the_middle_leaves_what_was_there() {
     let before = files(&project);
     limited("sync").exits_with(1).says("cannot write the file: File too large");
     limited("list --format html -o page.html").exits_with(1).says("\n --> page.html\n");
-    let server = common::fixture_server().display();
+    let server = fixture_server().display();
     limited(&format!("add x --command {server}")).exits_with(1).says("\n --> mcp/x.json\n");
     assert_eq!(files(&project), before);
     project.run(&["sync"]).exits_with(0).says("Updated mcp/s.json");

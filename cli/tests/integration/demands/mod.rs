@@ -1,12 +1,9 @@
 //! Every key of `mcp.toml`, set and left out: what it changes, or why it is refused. A key without a row fails.
 
 #![cfg(unix)]
-#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod bindings;
 mod calls;
-#[path = "../common/mod.rs"]
-mod common;
 mod isolation;
 mod reach;
 
@@ -16,7 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::panic::catch_unwind;
 use std::thread;
 
-use common::Project;
+use crate::common::{Project, fixture_server};
 use mcp_model::{Config, config_keys};
 use mcp_runtime::{Client, ClientOptions, Servers};
 
@@ -81,7 +78,7 @@ fn every_key_has_a_row() {
 
 #[test]
 fn every_key_is_obeyed_or_refused() {
-    let _ = common::fixture_server();
+    let _ = fixture_server();
     // Most of the time they wait for processes.
     let failed: Vec<&str> = thread::scope(|scope| {
         let rows = ROWS.iter().map(|(key, shows)| (key, scope.spawn(move || catch_unwind(shows).is_err())));

@@ -1,16 +1,12 @@
 //! Calls as spans: the names that OpenTelemetry has for what they are, and nothing that nobody asked for.
 
-#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
-
-mod common;
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::http::HttpFixture;
-use common::{Mark, good, object};
+use crate::common::http::HttpFixture;
+use crate::common::{Mark, good, object};
 use mcp_model::ServerConfig;
 use mcp_runtime::middleware::{Policy, Stack, Verdict};
 use mcp_runtime::{CallOptions, CallTool, Client, ClientOptions, ToolCall};

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use mcp_model::Config;
 
+use super::refusal;
 use crate::common::{Project, Run};
-use crate::refusal;
 
 const LIST: &str = r##"{"tools": [
     {"name": "add", "inputSchema": {"type": "object", "properties": {"odd": {"type": "text"}}}},
@@ -90,7 +90,7 @@ pub(crate) fn live() {
         let project = project(config);
         let out = project.path("out");
         let built = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_build", "--ignored"])
+            .args(["--exact", "demands::a_build", "--ignored"])
             .env("DEMANDS_FOLDER", project.path(""))
             .env("DEMANDS_OUT", &out)
             .env("MCP_BINDGEN_LIVE", "hub")

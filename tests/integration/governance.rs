@@ -2,7 +2,6 @@
 //! refused never reaches the server, which writes down every call that it is sent.
 
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,8 +1,6 @@
 //! No schema of a stranger takes long to read, or much memory: each of these once did, or was meant to.
 //!
-//! `cargo test -p mcp-bindgen-schema --release --test limits -- --nocapture` prints what each takes.
-
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
+//! `cargo test -p mcp-bindgen-schema --release --test integration limits:: -- --nocapture` prints what each takes.
 
 use std::fmt::Write;
 use std::sync::mpsc;

@@ -12,8 +12,8 @@ use mcp_model::Config;
 use mcp_runtime::{CallError, ClientOptions, LocalSecrets};
 use serde_json::json;
 
+use super::{program, refusal, with_client};
 use crate::common::{Project, fixture_server};
-use crate::{program, refusal, with_client};
 
 const SERVER: &str = "[servers.hub]\ncommand = \"SERVER\"\n";
 

@@ -1,8 +1,6 @@
 //! `drift` and `pin` with bindings as they are generated: those of the fixture server as it is, and of one that it may have
 //! been before.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
-
 use mcp_bindgen::model::{Drift, Pin, ServerConfig};
 use mcp_bindgen::{CallError, Dispatched, Servers};
 use mcp_fixture_server::program;
