@@ -46,4 +46,3 @@ mod spans;
 mod stdio;
 #[cfg(feature = "stdio")]
 mod time;
-mod unread_events;

@@ -10,7 +10,7 @@
     clippy::unwrap_used
 )]
 
-use crate::common;
+mod common;
 
 use std::time::{Duration, Instant};
 
