@@ -1,6 +1,6 @@
 //! One program for all that needs no process of its own: each program more costs a build of its own.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
 
 #[path = "../common/mod.rs"]
 mod common;
