@@ -213,7 +213,7 @@ impl Builder {
     /// # Errors
     /// As [`compile`](Self::compile).
     pub fn compile_in(self, manifest_dir: &Path, out_dir: &Path, cargo: &mut dyn Write) -> Result<(), BuildError> {
-        let project = Project::open_in_build(manifest_dir, Door::BuildScript(out_dir.to_owned()))?;
+        let mut project = Project::open_in_build(manifest_dir, Door::BuildScript(out_dir.to_owned()))?;
         let mut say = |line: String| {
             writeln!(cargo, "{line}").map_err(|error| FileError::new(format!("cannot talk to cargo: {error}")))
         };
@@ -224,6 +224,9 @@ impl Builder {
             say(format!("cargo::rerun-if-env-changed={VARIABLE}"))?;
         }
         let servers = self.resolved(&project)?;
+        for (name, settings) in &servers {
+            settings.prefix.iter().for_each(|prefix| project.set_prefix(name, prefix));
+        }
         let names: Vec<&str> = servers.iter().map(|(name, _)| name.as_str()).collect();
         for warning in project.warnings(&names) {
             say(as_warning(&warning))?;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use mcp_codegen::build_script::{BuildError, Builder};
 use mcp_codegen::project::expand_macro;
-use mcp_model::write_if_changed;
+use mcp_model::{Prefix, write_if_changed};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -95,6 +95,16 @@ fn patterns_that_match_no_tool_are_errors_wherever_they_stand() {
         project.build_refuses(Builder::new().server("hub"), &said);
         project.build_refuses(Builder::new().server("hub"), "\n --> mcp.toml:3:");
     }
+}
+
+#[test]
+fn prefix_of_the_build_tells_names_of_servers_apart() {
+    let project = Project::new("[servers.hub]\nnpm = \"x\"\n[servers.git]\nnpm = \"y\"\n");
+    project.write("mcp/git.json", LIST);
+    let marked = |code: &str| code.contains("\"gh_list_issues_") && !code.contains("\"gh_list_issues\"");
+    assert!(marked(&project.binds(quote!("hub", "git", prefix = "gh"))));
+    project.build(Builder::new().prefix(Prefix::named("gh").expect("a word")).server("hub").server("git")).expect("it builds");
+    assert!(marked(&project.built("hub")) && marked(&project.built("git")));
 }
 
 #[test]

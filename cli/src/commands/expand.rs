@@ -32,7 +32,7 @@ pub(crate) fn run(config: Option<&Path>, arguments: &args::Expand, output: &mut 
     let into = arguments.output.as_deref().map(|output| if is_named { output.to_owned() } else { output.join("x.rs") });
     let mut exits = Vec::new();
     let mut servers = Vec::new();
-    for bound in source::read(config, &arguments.source, into.as_deref(), output)? {
+    for bound in source::read(config, &arguments.source, prefix.as_ref(), into.as_deref(), output)? {
         let bound = bound.and_then(|mut bound| {
             if !arguments.tools.is_empty() {
                 bound.options = bound.options.tools(&arguments.tools);

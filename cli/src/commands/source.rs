@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use mcp_codegen::{Bindings, Idle, IdlePattern, Options, apply_overrides};
-use mcp_model::{Config, DiagnosticLevels, FileError, Overrides, Snapshot, is_server_name, printable, read_text};
+use mcp_model::{Config, DiagnosticLevels, FileError, Overrides, Prefix, Snapshot, is_server_name, printable, read_text};
 
 use crate::args::{List, Selection};
 use crate::diagnostics::SnapshotText;
@@ -49,17 +49,24 @@ pub(super) fn misfits(faults: Vec<FileError>) -> Failure {
     Failure::new(faults.join("\nerror: "))
 }
 
-/// The snapshot of one server or of all, each as it could be read. `file` is where the bindings are to go.
+/// The snapshot of one server or of all, each as it could be read. `file` is where the bindings are to go, `prefix` replaces
+/// the configured one.
 pub(crate) fn read(
     config: Option<&Path>,
     source: &Selection,
+    prefix: Option<&Prefix>,
     file: Option<&Path>,
     output: &mut Output,
 ) -> Result<Vec<Result<Bound, Failure>>, Failure> {
     match &source.snapshot {
         Some(path) => without(config).map(|()| vec![of_file(path, source.name.as_deref())]),
         None => {
-            let config = project::load(config, output)?;
+            let mut config = project::load(config, output)?;
+            if let Some(prefix) = prefix {
+                let is_read = |name: &str| source.server.as_deref().is_none_or(|server| server == name);
+                let read = config.servers.values_mut().filter(|server| is_read(&server.name));
+                read.for_each(|server| server.prefix = prefix.clone());
+            }
             of_servers(&config, source.server.as_slice(), file)
         }
     }

@@ -231,6 +231,19 @@ fn names_without_snapshots_do_not_depend_on_the_servers_that_are_up() {
 }
 
 #[test]
+fn names_of_servers_that_begin_with_a_digit_are_marked_alike_everywhere() {
+    same_everywhere(&[server("2fa", "", &["x"]), server("n2fa", "", &["x", "y"])]);
+}
+
+#[test]
+fn a_prefix_of_the_command_line_is_told_apart_from_other_servers() {
+    let project = project(&[server("gh-one", "", &["x"]), server("foo", "", &["one_x"])]);
+    let expanded = |arguments: &[&str]| project.run(&[&["expand"], arguments].concat()).exits_with(0).stdout;
+    assert!(expanded(&["gh-one"]).contains("\"gh_one_x\""));
+    assert!(!expanded(&["foo", "--prefix", "gh"]).contains("\"gh_one_x\""));
+}
+
+#[test]
 fn a_call_accepts_the_prefixed_name() {
     let project = project(&[server("everything", "", &["get-sum"])]);
     let params = |tool: &str| -> Value {

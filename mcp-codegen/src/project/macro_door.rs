@@ -34,11 +34,14 @@ fn expand(input: TokenStream, manifest_dir: Option<PathBuf>) -> syn::Result<Toke
         ));
     };
     let first = input.servers.first().map_or(here, LitStr::span);
-    let project = match Project::open_in_build(&manifest_dir, Door::Macro) {
+    let mut project = match Project::open_in_build(&manifest_dir, Door::Macro) {
         Ok(project) => project,
         Err(error) => return without_config(&manifest_dir, &input, syn::Error::new(first, error)),
     };
     let servers = if input.servers.is_empty() { every_server(&project)? } else { input.servers.clone() };
+    if let Some(prefix) = &input.prefix {
+        servers.iter().for_each(|server| project.set_prefix(&server.value(), prefix));
+    }
     let mut sources: Vec<_> = servers.iter().map(|server| source(&project, server, &input)).collect();
     narrow(&mut sources, &input);
     let mut reported = Reported::new();

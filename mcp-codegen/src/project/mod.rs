@@ -13,7 +13,7 @@ mod template_input;
 
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, ConfigWarning, FileError, Overrides, Snapshot, Types};
+use mcp_model::{Config, ConfigWarning, FileError, Overrides, Prefix, Snapshot, Types};
 
 use crate::paths::relative;
 pub use macro_door::expand_macro;
@@ -112,6 +112,14 @@ impl Project {
     #[must_use]
     pub fn config_path(&self) -> Option<&Path> {
         self.config.as_ref()?.path.as_deref()
+    }
+
+    /// Overrides the prefix of a configured server. Its prefixed names are then told apart from those of other servers, and
+    /// theirs from its.
+    pub fn set_prefix(&mut self, server: &str, prefix: &Prefix) {
+        if let Some(server) = self.config.as_mut().and_then(|config| config.servers.get_mut(server)) {
+            server.prefix = prefix.clone();
+        }
     }
 
     /// The names of the configured servers.

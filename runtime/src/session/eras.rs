@@ -85,7 +85,7 @@ pub(crate) async fn establish(
     let time = (deadline, patience);
     #[cfg(feature = "stdio")]
     let config = if options.streams().is_none() && !options.replays() {
-        downloaded(config, options.is_guarded(), &redactor, time).await?
+        downloaded(config, &redactor, time).await?
     } else {
         config
     };
@@ -101,14 +101,15 @@ pub(crate) async fn establish(
 #[cfg(feature = "stdio")]
 async fn downloaded(
     config: ServerConfig,
-    guarded: bool,
     redactor: &Redactor,
     (deadline, patience): (Deadline, Duration),
 ) -> Result<ServerConfig, ConnectError> {
     let Some(download) = Download::before(&config) else { return Ok(config) };
     let notes = Notes::new(&config.name, redactor.clone());
-    let failed = |kind, message: &str| ConnectError::new(&config.name, kind, notes.explain(message));
-    match deadline.bound(Box::pin(download.run(guarded, &notes))).await {
+    let failed = |kind, message: &str| {
+        ConnectError::new(&config.name, kind, notes.explain(message)).with_evidence(notes.evidence())
+    };
+    match deadline.bound(Box::pin(download.run(&notes))).await {
         Some(outcome) => outcome.map_err(|(kind, message)| failed(kind, &message)),
         None => Err(failed(Kind::Timeout, &download.failed(&format!("was not complete within {patience:?}")))),
     }

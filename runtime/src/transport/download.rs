@@ -50,8 +50,9 @@ impl<'c> Download<'c> {
     /// Downloads the package, and returns how its server is started. Dropping the future ends all that was started.
     ///
     /// # Errors
-    /// If the package manager cannot be started or fails; `notes` has its stderr.
-    pub(crate) async fn run(&self, guarded: bool, notes: &Notes) -> Result<ServerConfig, (Kind, String)> {
+    /// If the package manager cannot be started or fails; `notes` has its stderr. If the server's program is
+    /// not found and cannot be started without the variables either.
+    pub(crate) async fn run(&self, notes: &Notes) -> Result<ServerConfig, (Kind, String)> {
         let Transport::Stdio { command, cwd, .. } = &self.config.transport else { return Ok(self.config.clone()) };
         let (args, inherit_env) = (self.step(), [&*self.config.inherit_env, &*self.variables].concat());
         let program = Program {
@@ -60,7 +61,8 @@ impl<'c> Download<'c> {
             cwd: cwd.as_deref(),
             env: &self.config.env,
             inherit_env: &inherit_env,
-            guarded,
+            // It does not read its stdin, so nothing else ends it with this process.
+            guarded: true,
         };
         let sandbox = self.config.isolation.as_ref().map(|isolation| Sandbox::new(isolation, &program)).transpose()?;
         let started = ProcessTree::start(&program, sandbox.as_ref());
@@ -88,7 +90,7 @@ impl<'c> Download<'c> {
             return Err(refusal);
         }
         match status {
-            Ok(status) if status.success() => Ok(self.started_as(&String::from_utf8_lossy(&printed))),
+            Ok(status) if status.success() => self.started_as(&String::from_utf8_lossy(&printed)),
             Ok(status) => Err((Kind::Spawn, self.failed(&format!("failed ({status})")))),
             Err(error) => Err((Kind::Spawn, self.failed(&format!("failed: {error}")))),
         }
@@ -121,8 +123,9 @@ impl<'c> Download<'c> {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
-    /// Starts the server's own program if it is found; else the package manager, which then takes what is in its cache.
-    fn started_as(&self, printed: &str) -> ServerConfig {
+    /// Starts the server's own program if it is found; else the package manager, which then takes what is in its cache. The
+    /// cache of another index is found only by the variables that name the index.
+    fn started_as(&self, printed: &str) -> Result<ServerConfig, (Kind, String)> {
         let mut config = self.config.clone();
         let path = printed.lines().next_back().unwrap_or_default().trim();
         let programs = std::env::split_paths(path).next();
@@ -142,11 +145,31 @@ impl<'c> Download<'c> {
                     config.env.retain(|name, _| !is_path(name));
                     config.env.insert("PATH".to_owned(), path.to_owned());
                 }
-                None => args.insert(0, "--offline".to_owned()),
+                None => {
+                    let indexes: Vec<String> =
+                        self.variables.iter().filter(|name| names_an_index(name)).map(|name| format!("\"{name}\"")).collect();
+                    if !indexes.is_empty() {
+                        let message = format!(
+                            "cannot find the program of `{}` after its download; to start it with `{}`, write \
+                             `inherit_env = [{}]` in its configuration",
+                            self.package,
+                            self.command(),
+                            indexes.join(", ")
+                        );
+                        return Err((Kind::Config, message));
+                    }
+                    args.insert(0, "--offline".to_owned());
+                }
             }
         }
-        config
+        Ok(config)
     }
+}
+
+/// Returns `true` for a variable that says where packages come from.
+fn names_an_index(variable: &str) -> bool {
+    let variable = variable.to_ascii_lowercase();
+    ["index", "registry", "find_links"].iter().any(|part| variable.contains(part))
 }
 
 /// Returns `true` if a package that is downloaded within these bounds is gone when the server starts, or cannot be downloaded.

@@ -215,10 +215,17 @@ fn mentions(text: &str, name: &str) -> bool {
         })
 }
 
-/// Returns the variables of a download that may hold a secret.
+/// Returns the variables of a download that may hold a secret. The login of a registry, which is in base64, is given as in an
+/// `Authorization` header.
 pub(crate) fn secrets_of_download(config: &ServerConfig) -> Vec<(String, String)> {
     let Some((manager, ..)) = Manager::of(config) else { return Vec::new() };
-    let is_secret = |name: &str, value: &str| value.contains(['@', '/']) || mcp_model::is_secret_key(name);
+    let is_of_registry = |name: &str| name.to_ascii_lowercase().starts_with("npm_config_//");
+    let is_secret =
+        |name: &str, value: &str| value.contains(['@', '/']) || is_of_registry(name) || mcp_model::is_secret_key(name);
+    let as_header = |(name, value): (String, String)| {
+        let value = if is_of_registry(&name) && name.ends_with(":_auth") { format!("Basic {value}") } else { value };
+        (name, value)
+    };
     let withheld = manager.withheld(config);
-    variables().filter(|(name, value)| withheld.contains(name) && is_secret(name, value)).collect()
+    variables().filter(|(name, value)| withheld.contains(name) && is_secret(name, value)).map(as_header).collect()
 }

@@ -193,6 +193,26 @@ fn package_whose_program_is_unknown_is_started_offline() {
 }
 
 #[test]
+fn unknown_program_of_another_index_is_an_error_that_names_the_variable() {
+    let machine = Machine::new();
+    machine.has_package_managers();
+    let said = machine.connects(&json!({ "uvx": "git+https://example.test/time-server" }), &[INDEX]);
+    let next = format!("write `inherit_env = [\"{}\"]` in its configuration", INDEX.0);
+    assert!(said.contains("Config: ") && said.contains(&next), "{said}");
+    assert_eq!(machine.noted("uvx").iter().filter(|line| line.contains("/bin/uvx ")).count(), 1);
+}
+
+#[test]
+fn login_of_a_registry_is_hidden() {
+    let machine = Machine::new();
+    machine.installs("bin/npx", "env >&2; exit 3");
+    // `user:hunter2-hunter2`
+    let login = ("npm_config_//registry.test/:_auth", "dXNlcjpodW50ZXIyLWh1bnRlcjI=");
+    let said = machine.connects(&json!({ "npm": "memory" }), &[login]);
+    assert!(said.contains("registry.test/:_auth=") && !said.contains(login.1), "{said}");
+}
+
+#[test]
 fn failed_download_is_explained_without_passwords() {
     let machine = Machine::new();
     machine.installs("bin/uvx", "echo \"error: no route through $HTTPS_PROXY\" >&2; exit 2");

@@ -71,5 +71,8 @@ fn letters(server: &ServerConfig) -> impl Iterator<Item = char> {
         Prefix::Named(prefix) => prefix,
         Prefix::None => "",
     };
-    prefix.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase())
+    let mut letters = prefix.chars().filter(char::is_ascii_alphanumeric).peekable();
+    // An identifier cannot begin with a digit.
+    let first = letters.peek().is_some_and(char::is_ascii_digit).then_some('n');
+    first.into_iter().chain(letters).map(|letter| letter.to_ascii_lowercase())
 }

@@ -6,9 +6,9 @@
 //! server follows: `_` and eight hexadecimal digits made of the server's name. A name carries the mark
 //!
 //! - where a tool in the snapshot of another server has the same name;
-//! - where it is the wire name of another tool of the server, one of [`SET_CALLS`], or ends in the mark of a server;
-//! - for a tool of no snapshot also where it begins with the longer prefix of another server, or its server shares the prefix
-//!   with another one.
+//! - where it is the wire name of another tool of the snapshot, one of [`SET_CALLS`], or ends in the mark of a server;
+//! - for a tool of no snapshot also where it is the wire name of any other tool of the server, where it begins with the longer
+//!   prefix of another server, or where its server shares the prefix with another one.
 //!
 //! So a name follows from the configuration, from snapshots and from the list of its own server. It never depends on an order
 //! or on which servers are connected, and no two servers can have one name, whatever they list.
@@ -145,15 +145,21 @@ impl PrefixedNames {
             listed.iter().copied().filter(|tool| !own.known.contains(*tool) && !given.contains_key(*tool)).collect();
         let unknown: Vec<&str> = unknown.into_iter().collect();
         let plain = own.plain_names(&unknown);
-        let wires: HashSet<&str> = listed.iter().copied().chain(own.known.iter().map(String::as_str)).collect();
         let mut names = Naming::new(server, given);
-        for (tool, whole) in &own.plain {
-            let name = match own.bound.get(tool) {
-                Some(bound) if is_accepted(bound) => bound.clone(),
-                _ => self.name(server, own, &mut names, (tool, whole), &wires, true),
-            };
-            names.made.insert(tool.clone(), name);
+        let bound = own.bound.iter().filter(|(_, name)| is_accepted(name));
+        for (tool, name) in bound {
+            names.taken.insert(name.clone());
+            names.made.insert(tool.clone(), name.clone());
         }
+        // What the server lists besides changes no name of the snapshot.
+        let mut wires: HashSet<&str> = own.known.iter().map(String::as_str).collect();
+        for (tool, whole) in &own.plain {
+            if !names.made.contains_key(tool) {
+                let name = self.name(server, own, &mut names, (tool, whole), &wires, true);
+                names.made.insert(tool.clone(), name);
+            }
+        }
+        wires.extend(listed);
         for (tool, whole) in unknown.iter().zip(plain) {
             let name = self.name(server, own, &mut names, (tool, &whole), &wires, false);
             names.made.insert((*tool).to_owned(), name);

@@ -65,6 +65,22 @@ fn a_tool_that_a_snapshot_does_not_have_renames_none_that_it_has() {
 }
 
 #[test]
+fn a_live_tool_renames_no_tool_of_the_snapshot() {
+    let mut names = PrefixedNames::default();
+    names.add_snapshot("s", ["get"]);
+    assert_eq!(names.tools("s", &["get", "s_get", "Get-Sum"]), ["s_get", "s_s_get", "s_get_sum"]);
+}
+
+#[test]
+fn a_bound_name_is_given_to_no_other_tool() {
+    let mut names = PrefixedNames::default();
+    names.add_bound("s", [("get-sum", "s_sum")]);
+    let named = names.tools("s", &["sum", "get-sum"]);
+    assert_eq!(named[1], "s_sum");
+    assert_ne!(named[0], "s_sum");
+}
+
+#[test]
 fn no_list_gets_the_name_of_another_servers_tool() {
     let (of_a, of_bare) = (forged("a", "c"), forged("bare", "a_b_c"));
     let (of_a, of_bare) = (of_a.as_str(), of_bare.as_str());
