@@ -4,9 +4,9 @@
 
 #![no_main]
 
-#[path = "../../schema/tests/template/harness.rs"]
+#[path = "../../schema/tests/integration/template/harness.rs"]
 mod harness;
-#[path = "../../schema/tests/template/printed.rs"]
+#[path = "../../schema/tests/integration/template/printed.rs"]
 mod printed;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {

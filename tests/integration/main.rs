@@ -22,5 +22,6 @@ mod public_names;
 mod reading;
 mod readme;
 mod rust_options;
+mod secrets;
 mod shared_types;
 mod unions;

@@ -1,8 +1,6 @@
 //! Whatever secret a configuration spells out, in whatever form and place: nothing shows it. It is planted, and looked for
 //! in warnings, errors, `Debug`, embedded JSON, generated code and what cargo is told.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::disallowed_methods)]
-
 mod plant;
 
 use std::cell::RefCell;
