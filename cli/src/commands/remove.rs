@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::edit;
 use crate::args;
-use crate::changes::Changes;
+use crate::changes::{self, Changes};
 use crate::config_file::ConfigFile;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -21,13 +21,13 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Remove, output: &mut Out
     let mut names = wanted.servers.clone();
     names.sort();
     names.dedup();
-    let (_, files) = without(ConfigFile::open(&path)?, &names)?;
+    let (_, files, _) = without(ConfigFile::open(&path)?, &names)?;
     if !wanted.yes {
         let files: String = files.iter().map(|file| format!(", {}", shown(file))).collect();
         ask(&format!("Remove {} from {}{files}?", quoted(&names), shown(&path)))?;
     }
     // Whatever was done to the file meanwhile stays.
-    let (file, files) = without(ConfigFile::locked(&path)?, &names)?;
+    let (file, files, others) = without(ConfigFile::locked(&path)?, &names)?;
     let mut changes = Changes::default();
     // First the configuration: files that it does not name can be removed by hand.
     changes.write(file.path(), file.to_text());
@@ -37,6 +37,9 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Remove, output: &mut Out
     output.status("Removed", &format!("{} from {}", names.join(", "), shown(&path)));
     for file in &files {
         output.status("Deleted", &shown(file));
+    }
+    for (file, name) in &others {
+        edit::tell_kept(&shown(file), name, output);
     }
     output.status("Next", &format!("remove {} from `mcp_tools!` and templates", quoted(&names)));
     if output.json() {
@@ -48,13 +51,22 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Remove, output: &mut Out
     Ok(Exit::Done)
 }
 
-/// The file without the servers, and the files of theirs.
-fn without(mut file: ConfigFile, names: &[String]) -> Result<(ConfigFile, Vec<PathBuf>), Failure> {
+/// A file that is not of the server in whose place it lies.
+type Other = (PathBuf, String);
+
+/// The file without the servers, the files of theirs, and others in the places of those.
+fn without(mut file: ConfigFile, names: &[String]) -> Result<(ConfigFile, Vec<PathBuf>, Vec<Other>), Failure> {
     names.iter().try_for_each(|name| file.remove_server(name))?;
     let config = file.checked()?;
-    let files = names.iter().flat_map(|name| edit::files(&config, name));
-    let files = files.filter(|file| file.symlink_metadata().is_ok()).collect();
-    Ok((file, files))
+    let (mut own, mut others) = (Vec::new(), Vec::new());
+    for (name, path) in names.iter().flat_map(|name| edit::files(&config, name).map(|path| (name, path))) {
+        match changes::read(&path)? {
+            Some(contents) if edit::is_of(&contents, name) => own.push(path),
+            Some(_) => others.push((path, name.clone())),
+            None => {}
+        }
+    }
+    Ok((file, own, others))
 }
 
 fn ask(question: &str) -> Result<(), Failure> {

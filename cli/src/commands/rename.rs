@@ -34,12 +34,15 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Rename, output: &mut Out
     if let Some(error) = shared_module(&config, &[new]) {
         return Err(error.into());
     }
-    let [snapshot, overrides] = edit::files(&config, old);
-    let [new_snapshot, new_overrides] = edit::files(&config, new);
     let mut changes = Changes::default();
     let mut moved: Vec<(PathBuf, PathBuf)> = Vec::new();
-    for (from, to) in [(snapshot, new_snapshot), (overrides, new_overrides)] {
-        let contents = changes::read(&from)?.map(|contents| of_server(contents, new));
+    let mut others: Vec<PathBuf> = Vec::new();
+    for (from, to) in edit::files(&config, old).into_iter().zip(edit::files(&config, new)) {
+        let mut contents = changes::read(&from)?;
+        if contents.take_if(|contents| !edit::is_of(contents, old)).is_some() {
+            others.push(from.clone());
+        }
+        let contents = contents.map(|contents| of_server(contents, new));
         let known = changes::read(&to)?;
         // Equal contents are those of a run that was interrupted.
         if known.is_some() && known != contents {
@@ -59,6 +62,9 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Rename, output: &mut Out
     output.status("Renamed", &format!("{old} to {new} in {}", shown(&path)));
     for (from, to) in &moved {
         output.status("Moved", &format!("{} to {}", shown(from), shown(to)));
+    }
+    for other in &others {
+        edit::tell_kept(&shown(other), old, output);
     }
     output.status(
         "Next",

@@ -112,6 +112,21 @@ fn rename_overwrites_nothing() {
 }
 
 #[test]
+fn remove_and_rename_keep_files_that_are_no_snapshots() {
+    let project =
+        Project::new("[defaults]\nsnapshots = \".\"\n[servers.package]\nnpm = \"x\"\n[servers.old]\nnpm = \"y\"\n");
+    let others = ["package.json", "package.overrides.json", "old.json"];
+    // The last is the snapshot of another server.
+    let texts = ["{\"name\": \"app\"}", "{\"compilerOptions\": {}}", "{\"server\": \"package\", \"tools\": []}"];
+    others.iter().zip(texts).for_each(|(name, text)| project.write(name, text));
+    let said = "package.json: not a snapshot of package";
+    project.run(&["remove", "package", "--yes"]).exits_with(0).says(said).says("package.overrides.json: not");
+    project.run(&["rename", "old", "new"]).exits_with(0).says("old.json: not a snapshot of old");
+    assert_eq!(others.map(|name| project.read(name)), texts);
+    assert!(!project.path("new.json").exists());
+}
+
+#[test]
 fn a_failed_change_of_one_file_undoes_the_others() {
     let project = project();
     std::fs::remove_file(project.path("mcp/desk.overrides.json")).unwrap();
