@@ -55,9 +55,11 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut 
     let shown = project::seen_from(&path, &here).display().to_string();
     let (_, config) = with_server(ConfigFile::open(&path)?, name, &table)?;
     let server = config.server(name)?.clone();
-    without_secret(&server)?;
-    for said in filled_in(wanted) {
-        output.warning(&said);
+    without_secret(&server, None)?;
+    let env = wanted.env.iter().filter_map(|given| given.split_once('='));
+    let headers = wanted.header.iter().filter_map(|given| given.split_once([':', '=']));
+    for (key, text) in env.chain(headers).map(|(key, text)| (key.trim(), text.trim())) {
+        warn_of_filled_in(key, key, text, output);
     }
     for warning in config.warnings.iter().filter(|warning| warning.server.as_deref() == Some(name)) {
         output.warning(&warning.to_string());
@@ -335,47 +337,51 @@ fn not_secret(option: &str, (key, text): (&str, &str)) -> Result<(), Failure> {
     Err(secret(&format!("the value of `{}`", printable(key)), &why))
 }
 
-/// Refuses what only the whole configuration shows to be a secret, as an argument by the one before it.
-fn without_secret(server: &ServerConfig) -> Result<(), Failure> {
-    let mut found = None;
-    let _ = server.replace_secrets(|field, _, secret| {
-        found.get_or_insert_with(|| (field.label(), secret.key.clone()));
-        String::new()
-    });
-    let Some((place, key)) = found else { return Ok(()) };
+/// Refuses what only the whole configuration shows to be a secret, as an argument by the one before it. Secrets that the
+/// server had before are let through.
+pub(super) fn without_secret(server: &ServerConfig, before: Option<&ServerConfig>) -> Result<(), Failure> {
+    let before = before.map(secrets).unwrap_or_default();
+    let Some((place, key, _)) = secrets(server).into_iter().find(|secret| !before.contains(secret)) else {
+        return Ok(());
+    };
     let variable = variable(&key);
     let why = format!("write a placeholder, `'${{{variable}}}'`, in its place, and set the variable `{variable}`");
     Err(secret(&format!("what is given to `{}` in {place}", printable(&key)), &why))
 }
 
+/// The secrets that are written out: the place, the key and the value of each.
+fn secrets(server: &ServerConfig) -> Vec<(String, String, String)> {
+    let mut found = Vec::new();
+    let _ = server.replace_secrets(|field, text, secret| {
+        let value = text.get(secret.range.clone()).unwrap_or_default();
+        found.push((field.label(), secret.key.clone(), value.to_owned()));
+        String::new()
+    });
+    found
+}
+
 fn secret(what: &str, why: &str) -> Failure {
     Failure::usage(format!(
-        "{what} looks like a secret, and secrets do not go into mcp.toml\n  = help: {why}\n  = note: what was typed is in the \
-         history of your shell now"
+        "{what} looks like a secret, and secrets do not go into mcp.toml\n  = help: {why}\n  = note: nothing was written; what \
+         was typed is in the history of your shell now"
     ))
 }
 
-/// What a shell seems to have made of placeholders that nobody quoted, where no secret is in the way.
-fn filled_in(wanted: &args::Add) -> Vec<String> {
-    let mut said = Vec::new();
-    let env = wanted.env.iter().filter_map(|given| given.split_once('='));
-    let headers = wanted.header.iter().filter_map(|given| given.split_once([':', '=']));
-    for (name, text) in env.chain(headers).map(|(name, text)| (name.trim(), text.trim())) {
-        let shown = printable(name);
-        if text.is_empty() && is_secret_key(name) {
-            let variable = variable(name);
-            said.push(format!(
-                "`{shown}` is given without a value, as by a shell that does not know the variable\n  = help: quote the \
-                 placeholder: `'..${{{variable}}}'`"
-            ));
-        } else if let Some(variable) = variable_of(text) {
-            said.push(format!(
-                "`{shown}` is what `{variable}` is set to here, and is written out\n  = help: for a placeholder quote it: \
-                 `'{shown}=${{{variable}}}'`"
-            ));
-        }
+/// Warns of what a shell seems to have made of a placeholder that nobody quoted, where no secret is in the way.
+pub(super) fn warn_of_filled_in(name: &str, key: &str, text: &str, output: &mut Output) {
+    let shown = printable(name);
+    if text.is_empty() && is_secret_key(key) {
+        let variable = variable(key);
+        output.warning(&format!(
+            "`{shown}` is given without a value, as by a shell that does not know the variable\n  = help: quote the \
+             placeholder: `'..${{{variable}}}'`"
+        ));
+    } else if let Some(variable) = variable_of(text) {
+        output.warning(&format!(
+            "`{shown}` is what `{variable}` is set to here, and is written out\n  = help: for a placeholder quote it: \
+             `'{shown}=${{{variable}}}'`"
+        ));
     }
-    said
 }
 
 /// The variable that this long text is the value of.

@@ -7,6 +7,7 @@ use mcp_model::Config;
 use serde_json::json;
 use toml_edit::{Key, Value};
 
+use super::add::{warn_of_filled_in, without_secret};
 use super::edit;
 use crate::args;
 use crate::config_file::{ConfigFile, set, unset};
@@ -29,7 +30,14 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Set, output: &mut Output
     let edits = Edits::read(wanted)?.with_texts(&path)?;
     let (file, config) = edits.applied(ConfigFile::locked(&path)?)?;
     let known = file.before().unwrap_or_default();
-    without_new_secrets(&known, &config, server)?;
+    without_secret(config.server(server)?, known.servers.get(server))?;
+    for (path, value) in &edits.set {
+        if let ([table, key], Some(text)) = (path.as_slice(), value.as_str())
+            && ["env", "headers"].contains(&table.get())
+        {
+            warn_of_filled_in(&name(path), key.get(), text, output);
+        }
+    }
     let status = if file.save()? { "changed" } else { "unchanged" };
     drop(file);
     let names = |paths: Vec<&Vec<Key>>| paths.into_iter().map(|path| name(path)).collect::<Vec<_>>();
@@ -119,20 +127,4 @@ fn assignment(text: &str) -> Result<(Vec<Key>, Value), Failure> {
 
 fn name(path: &[Key]) -> String {
     path.iter().map(|key| key.display_repr()).collect::<Vec<_>>().join(".")
-}
-
-/// Refuses secrets that are written out.
-fn without_new_secrets(known: &Config, config: &Config, server: &str) -> Result<(), Failure> {
-    let is_known = |message: &str| known.warnings.iter().any(|warning| warning.error.message == message);
-    let of_server = |warning: &&mcp_model::ConfigWarning| warning.server.as_deref() == Some(server);
-    match config.warnings.iter().filter(of_server).find(|warning| !is_known(&warning.error.message)) {
-        Some(warning) => {
-            let help = warning.error.help.as_deref().unwrap_or_default();
-            Err(Failure::usage(format!(
-                "{}\n  = help: {help}\n  = note: nothing was written; what was typed is in the history of your shell now",
-                warning.error.message
-            )))
-        }
-        None => Ok(()),
-    }
 }

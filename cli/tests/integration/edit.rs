@@ -194,6 +194,23 @@ fn set_writes_nothing_that_is_invalid() {
 }
 
 #[test]
+fn set_refuses_another_secret_in_the_place_of_one() {
+    let project = Project::new("[servers.a]\nnpm = \"x\"\nenv = { API_TOKEN = \"supersecretvalue1\" }\n");
+    fails(&project, &["set", "a", "env.API_TOKEN=anothersecretvalue2"], 2).says("looks like a secret");
+    // Other keys can be set as long as it is there.
+    project.run(&["set", "a", "timeout=60s"]).exits_with(0);
+}
+
+#[test]
+fn set_warns_of_values_that_a_shell_filled_in() {
+    let project = Project::new("[servers.a]\nnpm = \"x\"\n");
+    let mut command = project.command();
+    command.args(["set", "a", "env.FOO=abcdefghijkl"]).env("MYVAR", "abcdefghijkl");
+    let run = Run::of(&command.output().unwrap()).exits_with(0);
+    run.says("warning: `env.FOO` is what `MYVAR` is set to here").says("`'env.FOO=${MYVAR}'`");
+}
+
+#[test]
 fn files_of_other_programs_are_never_written() {
     for (file, code, said) in [(Some(".mcp.json"), 1, "is read and never written"), (None, 1, "there is no mcp.toml")] {
         let project = Project::empty();
