@@ -17,8 +17,8 @@ use crate::report::counted;
 const MOST_NAMED: usize = 8;
 
 pub(crate) async fn run(config: Option<&Path>, arguments: &args::Doctor, output: &mut Output) -> Result<Exit, Failure> {
-    let config = project::load(config, output)?;
     let names = &arguments.servers.servers;
+    let config = project::load_for(config, names, output)?;
     let is_empty = config.servers.is_empty() && names.is_empty();
     let servers = if is_empty { Vec::new() } else { project::servers(&config, names)? };
     let mut live = Live::new();

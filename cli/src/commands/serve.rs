@@ -25,10 +25,11 @@ const LAST: Duration = Duration::from_millis(100);
 
 /// Runs until stdin ends, or, over HTTP, until the program is told to end.
 pub(crate) fn run(config: Option<&Path>, arguments: &args::Serve, output: &mut Output) -> Result<Exit, Failure> {
-    let config = project::load(config, output)?;
+    let config = project::load_for(config, &arguments.servers.servers, output)?;
     let servers = project::servers(&config, &arguments.servers.servers)?;
     let options = arguments.http.map(|address| http_options(address, arguments)).transpose()?;
-    let states = States { told: tell_incomplete(&servers, output), ..States::default() };
+    let servers = complete(servers, output)?;
+    let states = States::default();
     let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
     let proxy = proxy(&config, servers)?;
     let events = proxy.events();
@@ -95,20 +96,27 @@ async fn over_http(
     Ok(exit)
 }
 
-/// Warns of servers that need a variable which is not set, and returns their names: connecting to them cannot succeed.
-fn tell_incomplete(servers: &[ServerConfig], output: &mut Output) -> BTreeSet<String> {
+/// Warns of servers that need a variable which is not set, and leaves them out: connecting to them cannot succeed.
+///
+/// # Errors
+/// Fails if no server is left.
+fn complete(mut servers: Vec<ServerConfig>, output: &mut Output) -> Result<Vec<ServerConfig>, Failure> {
     let value = |secret: &SecretRef| match secret {
         SecretRef::Variable(name) => env::var(name).ok(),
         // A keyring may have to ask somebody: it is read when a connection is opened.
         _ => Some(String::new()),
     };
-    let incomplete = servers.iter().filter_map(|server| Some((server, server.expand_with(value).err()?)));
-    incomplete
-        .map(|(server, error)| {
+    servers.retain(|server| match server.expand_with(value) {
+        Ok(_) => true,
+        Err(error) => {
             output.warning(&format!("server `{}` is not served: {error}", server.name));
-            server.name.clone()
-        })
-        .collect()
+            false
+        }
+    });
+    if servers.is_empty() {
+        return Err(Failure::new("no server is left to serve\n  = help: `mcp-bindgen doctor` shows what is not set"));
+    }
+    Ok(servers)
 }
 
 /// Tells of each call on stderr, and of servers that cannot be reached, until the proxy is gone.

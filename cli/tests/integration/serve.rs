@@ -197,6 +197,21 @@ fn missing_variable_is_told_at_start_and_once() {
     assert_eq!((code, said.matches("SERVE_UNSET` is not set").count()), (Some(0), 1), "{said}");
     assert!(said.find("`SERVE_UNSET` is not set") < said.find("Serving"), "{said}");
     assert!(said.contains("  = help: set `SERVE_UNSET`"), "{said}");
+    assert!(said.contains("Serving desk on"), "{said}");
+    let run = project.run(&["serve", "dead"]).exits_with(1).says("error: no server is left to serve");
+    assert!(!run.stderr.contains("Serving"), "{}", run.stderr);
+}
+
+#[test]
+fn warnings_of_other_servers_are_not_shown() {
+    let project = Project::new(
+        "[servers.desk]\ncommand = \"SERVER\"\n[servers.other]\nnpm = \"x\"\nenv = { API_KEY = \"hunter2-hunter2\" }\n",
+    );
+    for arguments in [&["serve", "desk"][..], &["doctor", "desk"]] {
+        let run = project.run(arguments);
+        assert!(!run.stderr.contains("API_KEY"), "{arguments:?}: {}", run.stderr);
+    }
+    project.run(&["doctor"]).says("API_KEY");
 }
 
 #[test]
