@@ -170,10 +170,12 @@ fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<O
             "Skipped",
             "the dependency: this is a workspace; run `mcp-bindgen init` in the crate that calls tools",
         );
+        warn_of_path(wanted, output);
         return Ok(None);
     }
     if let Some(name) = depended(&document, "mcp-bindgen") {
         output.status("Kept", &format!("the dependency `{}`", printable(name)));
+        warn_of_path(wanted, output);
         return Ok(None);
     }
     let is_quiet = output.is_quiet();
@@ -197,6 +199,14 @@ fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<O
         return Err(cargo_failed(wanted, String::from_utf8_lossy(&tried.stderr).trim()));
     }
     Ok(Some(add(false)))
+}
+
+/// Warns that `--path` changed nothing.
+fn warn_of_path(wanted: &args::Init, output: &mut Output) {
+    if let Some(path) = &wanted.path {
+        let help = format!("in the crate that calls tools, `cargo add mcp-bindgen --path {}`", path.display());
+        output.warning(&format!("`--path` was not used\n  = help: {help}"));
+    }
 }
 
 /// Whether there is a crate without the runtime that programs of the README run on.

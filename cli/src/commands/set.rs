@@ -1,5 +1,6 @@
 //! `set`: keys of a server in `mcp.toml`.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use serde_json::json;
 use toml_edit::{Key, Value};
 
 use super::add::{warn_of_filled_in, without_secret};
-use super::edit;
+use super::{edit, source};
 use crate::args;
 use crate::config_file::{ConfigFile, set, unset};
 use crate::exit::{Exit, Failure};
@@ -48,6 +49,10 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Set, output: &mut Output
     if known.servers.contains_key(server) && transport(&known) != transport(&config) {
         output.status("Next", &format!("mcp-bindgen sync {server}"));
     }
+    // What cannot be read is told by `check`.
+    if let Ok(bound) = source::bound(&config, server, config.snapshot_path(server), None) {
+        source::unusable(&bound, server).iter().for_each(|error| output.warning(&error.to_string()));
+    }
     if output.json() {
         output.data_json(&json!({
             "format": 1, "server": server, "config": shown, "status": status, "set": set, "unset": unset,
@@ -58,13 +63,20 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Set, output: &mut Output
 
 impl<'w> Edits<'w> {
     fn read(wanted: &'w args::Set) -> Result<Self, Failure> {
-        let set = wanted.keys.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?;
+        let set: Vec<_> = wanted.keys.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?;
         let unset = wanted.unset.iter().map(|text| {
             Key::parse(text).map_err(|_| {
                 Failure::usage("invalid key for `--unset`\n  = help: `--unset timeout`, `--unset env.TOKEN`")
             })
         });
-        Ok(Self { server: &wanted.server, set, unset: unset.collect::<Result<_, _>>()? })
+        let unset: Vec<_> = unset.collect::<Result<_, _>>()?;
+        let mut known = BTreeSet::new();
+        for path in set.iter().map(|(path, _)| path).chain(&unset) {
+            if !known.insert(path.iter().map(Key::get).collect::<Vec<_>>()) {
+                return Err(Failure::usage(format!("`{}` is given twice", name(path))));
+            }
+        }
+        Ok(Self { server: &wanted.server, set, unset })
     }
 
     fn applied(&self, mut file: ConfigFile) -> Result<(ConfigFile, Config), Failure> {

@@ -55,7 +55,7 @@ fn an_empty_folder_becomes_a_project() {
     project.write("Cargo.toml", &manifest.replacen("mcp-bindgen =", "tokio = \"1\"\nmcp-bindgen =", 1));
     let again = project.run(&["init", "--path", library]).exits_with(0);
     let again = again.says("Kept mcp.toml").says("Kept the dependency");
-    assert!(!again.stderr.contains("cargo add"), "{}", again.stderr);
+    assert!(!again.stderr.contains("Running cargo add"), "{}", again.stderr);
     project.write("Cargo.toml", &manifest);
     assert_eq!(project.read("mcp.toml"), "# ours\n");
     project.write("mcp.toml", &written);
@@ -192,6 +192,7 @@ fn nothing_is_added_that_would_not_be_obeyed() {
         ),
         (&["add", "x", "--npm", "a", "--inherit-env", "A", "--inherit-env", "A"], "`A` is given twice"),
         (&["add", "x", "--url", "http://b", "--inherit-env", "A"], "`--header` is for it"),
+        (&["add", "x", "--npm", "a", "--env", "A=1", "--inherit-env", "A"], "with `--env` and with `--inherit-env`"),
         (&["add", "x", "--npm", "a", "--tools", ""], "wants names of tools"),
         (&["add", "x", "--npm", "a", "--tools", "b,"], "wants names of tools"),
         (&["add", "x", "--url", "http://b", "--header", ": x"], "cannot be the name of a header"),

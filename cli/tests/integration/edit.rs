@@ -181,6 +181,8 @@ fn set_writes_nothing_that_is_invalid() {
         (&["--unset", "command"], 1, "does not say how it is reached"),
         (&["command.x=1"], 1, "`command` is not a table"),
         (&["hunter2"], 2, "expected `KEY=VALUE`"),
+        (&["env.A=1", "env.\"A\"=2"], 2, "is given twice"),
+        (&["timeout=60s", "--unset", "timeout"], 2, "`timeout` is given twice"),
         (&["--unset", "a b"], 2, "invalid key for `--unset`"),
         (&[], 2, "<KEY=VALUE>..."),
     ] {
@@ -191,6 +193,13 @@ fn set_writes_nothing_that_is_invalid() {
         let run = fails(&project, &["set", "desk", secret], 2).says("looks like a secret");
         assert!(!run.stderr.contains("hunter2"), "{}", run.stderr);
     }
+}
+
+#[test]
+fn set_warns_of_patterns_that_match_no_tool() {
+    let project = project();
+    let run = project.run(&["set", "desk", "tools=[\"nope_*\"]"]).exits_with(0).says("Changed desk");
+    run.says("warning: server `desk` has no tool that `nope_*` in `tools` matches");
 }
 
 #[test]

@@ -75,7 +75,8 @@ fn what_is_asked_for_is_done_or_refused() {
     project.write("Cargo.toml", &manifest.replace("mcp-bindgen = { ", "mcp = { package = \"mcp-bindgen\", "));
     let renamed = project.read("Cargo.toml");
     assert_ne!(renamed, manifest);
-    project.run(&["init", "--path", library]).exits_with(0).says("Kept the dependency `mcp`");
+    let kept = project.run(&["init", "--path", library]).exits_with(0).says("Kept the dependency `mcp`");
+    kept.says(&format!("warning: `--path` was not used\n  = help: in the crate that calls tools, `cargo add mcp-bindgen --path {library}`"));
     assert_eq!(project.read("Cargo.toml"), renamed);
 }
 
