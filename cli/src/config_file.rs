@@ -14,7 +14,7 @@ use crate::exit::Failure;
 use crate::lock::Lock;
 use crate::project;
 
-pub(crate) use servers::{set, unset};
+pub(crate) use servers::set;
 
 const BOM: char = '\u{feff}';
 

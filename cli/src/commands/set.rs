@@ -11,7 +11,7 @@ use toml_edit::{Key, Value};
 use super::add::{warn_of_filled_in, without_secret};
 use super::{edit, source};
 use crate::args;
-use crate::config_file::{ConfigFile, set, unset};
+use crate::config_file::{ConfigFile, set};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::project;
@@ -80,9 +80,8 @@ impl<'w> Edits<'w> {
     }
 
     fn applied(&self, mut file: ConfigFile) -> Result<(ConfigFile, Config), Failure> {
-        let table = file.server(self.server)?;
         for path in &self.unset {
-            if !unset(table, path)? {
+            if !file.unset(self.server, path)? {
                 return Err(Failure::new(format!(
                     "server `{}` has no `{}`\n  = note: nothing was written",
                     self.server,
@@ -90,6 +89,7 @@ impl<'w> Edits<'w> {
                 )));
             }
         }
+        let table = file.server(self.server)?;
         self.set.iter().try_for_each(|(path, value)| set(table, path, value.clone()))?;
         let config = file.checked()?;
         Ok((file, config))

@@ -1,7 +1,10 @@
 //! Changes of servers that the file has.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use mcp_model::{Config, FileError};
-use toml_edit::{InlineTable, Item, Key, Table, TableLike, Value};
+use toml_edit::{Document, InlineTable, Item, Key, Table, TableLike, Value};
 
 use super::ConfigFile;
 use crate::exit::Failure;
@@ -20,47 +23,38 @@ impl ConfigFile {
         Ok(table.ok_or_else(|| FileError::new(format!("server `{name}` is not a table")).in_file(path))?)
     }
 
-    /// Removes the table of a server, with the comments right above it.
+    /// Removes the table of a server, with the comments right above it and right below it.
     ///
     /// # Errors
     /// Fails if there is no such server.
     pub(crate) fn remove_server(&mut self, name: &str) -> Result<(), Failure> {
         self.server(name)?;
-        let removed = self.servers().and_then(|servers| servers.remove(name));
-        let Some((position, comments)) = removed.as_ref().and_then(Item::as_table).and_then(first_header) else {
-            return Ok(());
-        };
-        // A comment above an empty line introduces the file, or a part of it.
-        let introduction = comments.rfind("\n\n").and_then(|end| comments.get(..=end)).unwrap_or_default();
-        let has_gap = self.document.to_string().starts_with('\n') && !self.text.starts_with('\n');
-        self.edit_below(position, |below| match below.trim_start_matches('\n') {
-            rest if introduction.contains('#') => format!("{introduction}\n{rest}"),
-            rest if has_gap => rest.to_owned(),
-            _ => below.to_owned(),
-        });
-        Ok(())
+        self.remove(&[Key::new("servers"), Key::new(name)])
     }
 
-    /// Edits the text above the first header behind a position, or at the end of the file.
-    fn edit_below(&mut self, position: isize, edit: impl Fn(&str) -> String) {
-        let is_header = |table: &Table| !table.is_implicit() && table.position().is_some_and(|at| at > position);
-        let mut next: Option<isize> = None;
-        each_table(self.document.as_table_mut(), &mut |table| {
-            next = next.into_iter().chain(table.position().filter(|_| is_header(table))).min();
-        });
-        if next.is_none() {
-            let mut below = edit(self.document.trailing().as_str().unwrap_or_default());
-            if below.ends_with("\n\n") {
-                below.pop();
-            }
-            self.document.set_trailing(below);
+    /// Removes a key of a server, with the comments right above it, and says whether it was there.
+    ///
+    /// # Errors
+    /// As [`set`].
+    pub(crate) fn unset(&mut self, server: &str, path: &[Key]) -> Result<bool, Failure> {
+        let Some((last, table)) = inner(self.server(server)?, path, false)? else { return Ok(false) };
+        if table.is_dotted() && table.len() == 1 {
+            // Without a line of its own the table would be gone.
+            return Ok(table.remove(last).is_some());
         }
-        each_table(self.document.as_table_mut(), &mut |table| {
-            if is_header(table) && table.position() == next {
-                let below = edit(&prefix(table));
-                table.decor_mut().set_prefix(below);
-            }
-        });
+        if !table.contains_key(last) {
+            return Ok(false);
+        }
+        let path: Vec<Key> = ["servers", server].map(Key::new).into_iter().chain(path.iter().cloned()).collect();
+        self.remove(&path).map(|()| true)
+    }
+
+    fn remove(&mut self, path: &[Key]) -> Result<(), Failure> {
+        match without(&self.document.to_string(), path).and_then(|text| text.parse().ok()) {
+            Some(document) => self.document = document,
+            None => drop(inner(self.document.as_table_mut(), path, false)?.map(|(last, table)| table.remove(last))),
+        }
+        Ok(())
     }
 
     /// Gives a server another name; its table and its comments stay where they are.
@@ -141,14 +135,6 @@ pub(crate) fn set(table: &mut dyn TableLike, path: &[Key], mut value: Value) -> 
     Ok(())
 }
 
-/// Removes a key of a table, and says whether it was there.
-///
-/// # Errors
-/// As [`set`].
-pub(crate) fn unset(table: &mut dyn TableLike, path: &[Key]) -> Result<bool, Failure> {
-    Ok(inner(table, path, false)?.is_some_and(|(last, table)| table.remove(last).is_some()))
-}
-
 /// The table that the last of the keys is in; None where one on the way is not there and none is made.
 fn inner<'t, 'k>(
     mut table: &'t mut dyn TableLike,
@@ -170,32 +156,66 @@ fn inner<'t, 'k>(
     Ok(Some((last.get(), table)))
 }
 
-/// Returns the position of the first header of a table, and the text above it.
-fn first_header(table: &Table) -> Option<(isize, String)> {
-    let own = table.position().filter(|_| !table.is_implicit() && !table.is_dotted()).map(|at| (at, prefix(table)));
-    let inner = table.iter().filter_map(|(_, item)| first_header(item.as_table()?));
-    own.into_iter().chain(inner).min()
-}
-
-fn prefix(table: &Table) -> String {
-    table.decor().prefix().and_then(|prefix| prefix.as_str()).unwrap_or_default().replace('\r', "")
-}
-
-fn each_table(table: &mut Table, visit: &mut impl FnMut(&mut Table)) {
-    for (_, item) in table.iter_mut() {
-        match item {
-            Item::Table(inner) => {
-                visit(inner);
-                each_table(inner, visit);
-            }
-            Item::ArrayOfTables(tables) => {
-                for inner in tables.iter_mut() {
-                    visit(inner);
-                    each_table(inner, visit);
-                }
-            }
-            _ => {}
+/// Returns a text without the lines of what a path leads to; None where that is a part of a value.
+///
+/// Comments right above it are about it, and those right below a table belong to that table. What is above an empty line
+/// introduces the file or a part of it, and stays.
+fn without(text: &str, path: &[Key]) -> Option<String> {
+    let document = Document::parse(text).ok()?;
+    let (last, outer) = path.split_last()?;
+    let table = outer.iter().try_fold(document.as_table(), |table, key| table.get(key.get())?.as_table())?;
+    let removed = table.get(last.get())?;
+    let has_header = removed.as_table().is_some_and(|table| !table.is_dotted());
+    let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+    let lines = |item: &Item| -> BTreeSet<usize> {
+        let line = |at: usize| ends.partition_point(|end| *end < at);
+        let places = places(item).into_iter().filter(|place| !place.is_empty());
+        places.flat_map(|place| line(place.start)..=line(place.end - 1)).collect()
+    };
+    let (all, own) = (lines(document.as_item()), lines(removed));
+    let is_empty = |line: &&str| line.trim().is_empty();
+    let mut kept = String::new();
+    let mut was_own = false;
+    // Comments and empty lines since the last line that is something else.
+    let mut between: Vec<&str> = Vec::new();
+    for (number, line) in text.split_inclusive('\n').map(Some).chain([None]).enumerate() {
+        if let Some(line) = line.filter(|_| !all.contains(&number)) {
+            between.push(line);
+            continue;
         }
+        let is_own = own.contains(&number);
+        let (mut start, mut end) = (0, between.len());
+        // Without an empty line they are about what follows.
+        if was_own && has_header && (line.is_none() || between.iter().any(is_empty)) {
+            start = between.iter().position(is_empty).unwrap_or(end);
+        }
+        if is_own {
+            let is_inside = was_own && line.is_some_and(|line| !line.trim_start().starts_with('['));
+            end = between.iter().rposition(is_empty).filter(|_| !is_inside).map_or(0, |last| last + 1);
+        }
+        if was_own && (kept.is_empty() || kept.ends_with("\n\n")) {
+            start += between.iter().skip(start).take_while(|line| is_empty(line)).count();
+        }
+        kept.extend(between.get(start..end).unwrap_or_default().iter().copied());
+        kept.extend(line.filter(|_| !is_own));
+        while was_own && line.is_none() && kept.ends_with("\n\n") {
+            kept.pop();
+        }
+        between.clear();
+        was_own = is_own;
+    }
+    Some(kept)
+}
+
+/// Returns the places of headers and values.
+fn places(item: &Item) -> Vec<Range<usize>> {
+    let of_table =
+        |table: &Table| table.iter().flat_map(|(_, item)| places(item)).chain(table.span()).collect::<Vec<_>>();
+    match item {
+        Item::Table(table) => of_table(table),
+        Item::ArrayOfTables(tables) => tables.iter().flat_map(of_table).collect(),
+        Item::Value(value) => value.span().into_iter().collect(),
+        Item::None => Vec::new(),
     }
 }
 
@@ -233,7 +253,7 @@ mod tests {
         let b = "# about b\n[servers.b]\nnpm = 'y'\n# at the end\n";
         let both = format!("# ours\n[defaults]\n\n{a}\n{b}");
         assert_eq!(removed(&both, "a").unwrap(), format!("# ours\n[defaults]\n\n{b}"));
-        assert_eq!(removed(&both, "b").unwrap(), format!("# ours\n[defaults]\n\n{a}# at the end\n"));
+        assert_eq!(removed(&both, "b").unwrap(), format!("# ours\n[defaults]\n\n{a}"));
         for (text, rest) in [
             ("[servers.a]\nnpm = 'x'\n\n[servers.b]\nnpm = 'y'\n", "[servers.b]\nnpm = 'y'\n"),
             (
@@ -253,6 +273,39 @@ mod tests {
         ] {
             assert_eq!(removed(text, "a").unwrap(), rest, "{text}");
         }
+    }
+
+    #[test]
+    fn comments_above_an_empty_line_stay() {
+        for (text, rest) in [
+            (
+                "[servers]\n# Ours.\n\n# about a\na = { npm = 'x' }\n# b\nb = {}\n",
+                "[servers]\n# Ours.\n\n# b\nb = {}\n",
+            ),
+            (
+                "# Ours.\n\n# about a\nservers.a.npm = 'x'\nservers.a.args = []\n\nservers.b.npm = 'y'\n",
+                "# Ours.\n\nservers.b.npm = 'y'\n",
+            ),
+            (
+                "[servers.a]\nnpm = 'x'\n# in a\n\ncwd = 'y'\n\n# == Two ==\n\n# rust\n[servers.a.rust]\n\n[servers.b]\n",
+                "# == Two ==\n\n[servers.b]\n",
+            ),
+        ] {
+            assert_eq!(removed(text, "a").unwrap(), rest, "{text}");
+        }
+        let text = "[servers.a]\nnpm = 'x'\n\n# limits\n\n# slow\ntimeout = '9s'\n# tools = []\n\n[servers.b]\n";
+        let rest = "[servers.a]\nnpm = 'x'\n\n# limits\n\n# tools = []\n\n[servers.b]\n";
+        assert_eq!(edited(text, |file| file.unset("a", &[Key::new("timeout")]).map(drop)).unwrap(), rest);
+    }
+
+    #[test]
+    fn comments_below_a_removed_table_go_with_it() {
+        let a = "[servers.a]\nnpm = 'x'\n";
+        let text = format!("{a}\n# about b\n[servers.b]\nnpm = 'y'\n# approve = []\n\n# about c\n[servers.c]\n");
+        assert_eq!(removed(&text, "b").unwrap(), format!("{a}\n# about c\n[servers.c]\n"));
+        // Those right above another header are about that.
+        let text = "[servers.b]\nnpm = \"\"\"\n# text\"\"\"\n# about c\n[servers.c]\n";
+        assert_eq!(removed(text, "b").unwrap(), "# about c\n[servers.c]\n");
     }
 
     #[test]
@@ -299,8 +352,8 @@ mod tests {
         }
         assert!(changed("[servers.a]\nenv = 5\n", "env.A", "'x'").unwrap_err().contains("`env` is not a table"));
         let without = edited("[servers.a]\nnpm = 'x'\nenv = { A = 'x' }\n", |file| {
-            assert!(unset(file.server("a")?, &Key::parse("env.A").unwrap())?);
-            assert!(!unset(file.server("a")?, &Key::parse("cwd.A").unwrap())?);
+            assert!(file.unset("a", &Key::parse("env.A").unwrap())?);
+            assert!(!file.unset("a", &Key::parse("cwd.A").unwrap())?);
             Ok(())
         });
         assert_eq!(without.unwrap(), "[servers.a]\nnpm = 'x'\nenv = {}\n");
