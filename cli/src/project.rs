@@ -4,11 +4,13 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use mcp_codegen::{CODES, Options};
-use mcp_model::{Config, FileError, ServerConfig, nearest, printable};
+use mcp_model::{Config, FileError, ServerConfig, is_server_name, nearest, printable};
 
 use crate::exit::Failure;
 use crate::output::Output;
 
+/// What may be the name of a server.
+pub(crate) const NAME_RULE: &str = "it begins with a small letter or a digit, and has those, `-` and `_`, 64 at most";
 const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 /// What configures servers, the first that is there.
 pub(crate) const CONFIGURATIONS: [&str; 2] = ["mcp.toml", ".mcp.json"];
@@ -121,6 +123,15 @@ pub(crate) fn leads_nowhere(path: &Path) -> FileError {
     FileError::new("this is a link to a file that is not there")
         .in_file(path)
         .with_help("make the file that it names, or remove the link")
+}
+
+/// Refuses what cannot be the name of a server.
+pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
+    if is_server_name(name) {
+        return Ok(());
+    }
+    let name = printable(name);
+    Err(Failure::usage(format!("`{name}` cannot be the name of a server\n  = help: {NAME_RULE}")))
 }
 
 /// The path as somebody in this folder would write it.

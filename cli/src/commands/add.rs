@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use mcp_codegen::{Bindings, ToolBinding};
-use mcp_model::{Config, FileError, ServerConfig, Snapshot, is_secret_key, is_server_name, printable, without_secrets};
+use mcp_model::{Config, FileError, ServerConfig, Snapshot, is_secret_key, printable, without_secrets};
 use serde_json::json;
 use toml_edit::{Array, InlineTable, Table, value};
 
@@ -42,13 +42,7 @@ const SHORTEST_SECRET: usize = 8;
 
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Add, output: &mut Output) -> Result<Exit, Failure> {
     let name = wanted.name.as_str();
-    if !is_server_name(name) {
-        let message = format!(
-            "`{}` cannot be the name of a server\n  = help: it begins with a small letter or a digit, and has those, `-` and `_`",
-            printable(name)
-        );
-        return Err(Failure::usage(message));
-    }
+    project::check_name(name)?;
     let path = file(config)?;
     let here = env::current_dir()?;
     let table = table(wanted, &here, &path)?;

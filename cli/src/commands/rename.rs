@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
-use mcp_model::{FileError, is_server_name, printable};
+use mcp_model::FileError;
 use serde_json::json;
 
 use super::edit;
@@ -19,12 +19,7 @@ use crate::project;
 
 pub(crate) fn run(config: Option<&Path>, wanted: &args::Rename, output: &mut Output) -> Result<Exit, Failure> {
     let (old, new) = (wanted.old.as_str(), wanted.name.as_str());
-    if !is_server_name(new) {
-        return Err(Failure::usage(format!(
-            "invalid server name `{}`: use lower-case letters, digits, `-` and `_`",
-            printable(new)
-        )));
-    }
+    project::check_name(new)?;
     let path = edit::target(config)?;
     let here = env::current_dir()?;
     let shown = |path: &Path| project::seen_from(path, &here).display().to_string();

@@ -65,6 +65,9 @@ impl ConfigFile {
         self.server(old)?;
         let path = self.path.clone();
         let Some(servers) = self.servers() else { return Ok(()) };
+        if old == new {
+            return Err(FileError::new(format!("server `{new}` has this name already")).in_file(path).into());
+        }
         if servers.contains_key(new) {
             let error = FileError::new(format!("server `{new}` already exists")).in_file(path);
             return Err(error.with_help(format!("use another name, or `mcp-bindgen remove {new}` first")).into());

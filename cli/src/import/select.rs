@@ -10,6 +10,7 @@ use super::host::Host;
 use super::variable::{server_name, shown};
 use crate::exit::Failure;
 use crate::flags::command_line;
+use crate::project::NAME_RULE;
 
 /// How many names a message lists.
 const LISTED: usize = 20;
@@ -55,7 +56,7 @@ fn one(entries: &[Entry], text: &str) -> Result<Choice, Failure> {
         _ => match text.rsplit_once('=') {
             Some((text, name)) if !is_server_name(name) => {
                 return Err(Failure::usage(format!(
-                    "`{}` cannot be the name of a server\n  = help: it begins with a small letter or a digit, and has those, `-` and `_`, 64 at most; `{}` is what it would be of",
+                    "`{}` cannot be the name of a server\n  = help: {NAME_RULE}; `{}` is what it would be of",
                     printable(name),
                     printable(text)
                 )));

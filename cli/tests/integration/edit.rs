@@ -98,7 +98,13 @@ fn rename_moves_the_table_the_snapshot_and_the_overrides() {
 fn rename_overwrites_nothing() {
     let project = project();
     fails(&project, &["rename", "desk", "hub"], 1).says("server `hub` already exists");
-    fails(&project, &["rename", "desk", "Hub"], 2).says("invalid server name `Hub`");
+    let same = fails(&project, &["rename", "desk", "desk"], 1).says("server `desk` has this name already");
+    assert!(!same.stderr.contains("help"), "{}", same.stderr);
+    for name in ["Hub", "-x", &"x".repeat(65)] {
+        fails(&project, &["rename", "desk", "--", name], 2)
+            .says("begins with a small letter or a digit")
+            .says("64 at most");
+    }
     fails(&project, &["rename", "dsk", "office"], 1).says("did you mean `desk`?");
     project.write("mcp/office.overrides.json", "{}");
     fails(&project, &["rename", "desk", "office"], 1).says(" --> mcp/office.overrides.json\n");
