@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use mcp_model::{SecretRef, ServerConfig, Snapshot, Transport, printable};
+use mcp_model::{SecretRef, ServerConfig, Snapshot, Transport, is_secret_key, printable};
 use mcp_runtime::{ConnectError, ConnectErrorKind as Kind};
 
 use super::Finding;
 use crate::exit::in_our_words;
+use crate::import::variable;
 use crate::report::counted;
 
 /// Texts of npm, Node.js, uv, Python and rustls for an untrusted certificate, in lower case.
@@ -140,16 +141,23 @@ fn of_address(server: &ServerConfig, headers: &BTreeMap<String, String>, error: 
     let status = error.evidence().http_status;
     match (error.kind, status) {
         (Kind::Auth, _) => {
-            if !headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
-                let variable = server.name.to_ascii_uppercase().replace('-', "_");
-                let header = format!("headers = {{ Authorization = \"Bearer ${{{variable}_TOKEN}}\" }}");
+            let named = |is_it: &dyn Fn(&str) -> bool| headers.iter().find(|(name, _)| is_it(name));
+            let authorization = named(&|name| name.eq_ignore_ascii_case("authorization"));
+            let Some((name, value)) = authorization.or_else(|| named(&is_secret_key)) else {
+                let header = format!("Authorization = \"Bearer ${{{}}}\"", variable(&server.name, "TOKEN"));
+                let header = format!("headers = {{ {header} }}");
                 return Diagnosis::new(format!("set a token for server `{}`: `{header}`", server.name));
-            }
-            let secrets = server.placeholders().iter().map(SecretRef::to_string).collect::<Vec<_>>().join(", ");
+            };
+            // A command may have placeholders, too.
+            let secrets = ServerConfig::stdio("", value.as_str()).placeholders();
+            let secrets = secrets.iter().map(SecretRef::to_string).collect::<Vec<_>>().join(", ");
             let value = if secrets.is_empty() { "its value".to_owned() } else { format!("`{secrets}`") };
-            Diagnosis::new(format!("check that {value} is a valid token with the rights that the server demands"))
+            // The error names that one.
+            let cause = authorization.is_none().then(|| format!("the server refuses the header `{}`", printable(name)));
+            let next_step = format!("check that {value} is a valid token with the rights that the server demands");
+            Diagnosis { cause, next_step }
         }
-        (_, Some(status @ (404 | 405 | 410))) => Diagnosis::of(
+        (_, Some(status @ (404 | 405 | 410 | 501))) => Diagnosis::of(
             format!("no MCP server answers at the path of `url` (HTTP {status})"),
             "correct the path: often `/mcp`, for HTTP+SSE `/sse` with `transport = \"sse\"`",
         ),

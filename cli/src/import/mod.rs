@@ -20,7 +20,7 @@ use self::entry::Source;
 pub(crate) use self::entry::{Entry, Origin, relative};
 use self::host::{Folders, Host};
 pub(crate) use self::table::{reach, table};
-pub(crate) use self::variable::{Variable, server_name, settled, shown};
+pub(crate) use self::variable::{Variable, server_name, settled, shown, variable};
 
 /// What was found.
 #[derive(Default)]

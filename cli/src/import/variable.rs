@@ -13,7 +13,7 @@ pub(crate) struct Variable {
 }
 
 /// The name of a variable for what a server has under a key.
-pub(super) fn variable(server: &str, key: &str) -> String {
+pub(crate) fn variable(server: &str, key: &str) -> String {
     let (server, key) = (in_capitals(server), in_capitals(key));
     let is_named = key.strip_prefix(&server).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
     let name = if is_named { key } else { format!("{server}_{key}") };

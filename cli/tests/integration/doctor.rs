@@ -83,14 +83,14 @@ fn what_is_in_the_way_is_told_with_what_mends_it() {
 }
 
 /// A listener that answers whoever connects, in plain HTTP.
-fn answering() -> std::net::SocketAddr {
+fn answering(status: &'static str) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             let _ = stream.read(&mut [0; 4096]);
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+            let _ = write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
         }
     });
     address
@@ -118,7 +118,7 @@ fn says(said: &str, lines: &[&str]) {
 
 #[test]
 fn addresses_are_tried_as_a_client_would() {
-    let open = answering();
+    let open = answering("200 OK");
     let shut = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let project = Project::new(&format!(
         r#"
@@ -251,6 +251,36 @@ fn what_a_file_of_other_programs_says_and_nobody_obeys_is_told() {
     }
     assert_eq!(told.len(), expected.len(), "{told:#?}");
     assert!(!report.to_string().contains("planted"), "{report}");
+}
+
+#[test]
+fn refused_tokens_are_told_by_their_headers() {
+    let (refused, missing) = (answering("401 Unauthorized"), answering("501 Not Implemented"));
+    let project = Project::new(&format!(
+        r#"
+        [servers.9x]
+        url = "http://{refused}/mcp"
+        [servers.key]
+        url = "http://{refused}/mcp"
+        headers = {{ X-Api-Key = "${{DOCTOR_KEY:-k}}" }}
+        [servers.both]
+        url = "http://{refused}/mcp"
+        headers = {{ Authorization = "Bearer ${{DOCTOR_TOKEN:-t}}", X-Other = "${{DOCTOR_OTHER:-q}}" }}
+        [servers.path]
+        url = "http://{missing}/mcp"
+        "#
+    ));
+    let said = project.run(&["doctor", "--connect"]).exits_with(1).stderr;
+    says(
+        &said,
+        &[
+            "headers = { Authorization = \"Bearer ${_9X_TOKEN}\" }",
+            "key: connection: the server refuses the header `X-Api-Key`\n",
+            "check that `${DOCTOR_KEY}` is a valid token",
+            "check that `${DOCTOR_TOKEN}` is a valid token",
+            "no MCP server answers at the path of `url` (HTTP 501)",
+        ],
+    );
 }
 
 #[test]
