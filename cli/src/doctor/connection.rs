@@ -1,6 +1,7 @@
 //! Whether a server answers, and what explains that it does not.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::path::Path;
 
 use mcp_model::{SecretRef, ServerConfig, Snapshot, Transport, is_secret_key, printable};
@@ -108,10 +109,12 @@ fn of_program(server: &ServerConfig, command: &str, args: &[String], error: &Con
         }
     }
     if let Some(name) = evidence.stderr.iter().find_map(|line| variable_asked_for(server, line)) {
-        return Diagnosis::of(
-            format!("the server asks for the environment variable `{name}`, which it does not get"),
-            format!("set it for server `{}`: `env = {{ {name} = \"${{{name}}}\" }}`", server.name),
-        );
+        let cause = format!("the server asks for the environment variable `{name}`, which it does not get");
+        if server.inherit_env.iter().any(|passed| passed == name) {
+            return Diagnosis::of(cause, format!("set it: `export {name}=..`"));
+        }
+        let env = format!("`env = {{ {name} = \"${{{name}}}\" }}`");
+        return Diagnosis::of(cause, format!("set it for server `{}`: {env}", server.name));
     }
     let is_silent = evidence.stderr.is_empty() && evidence.stray_output.is_empty();
     match (error.kind, &evidence.exit_status) {
@@ -189,8 +192,9 @@ fn variable_asked_for<'l>(server: &ServerConfig, line: &'l str) -> Option<&'l st
         // Node.js has codes of this form.
         is_shouted && word.trim_matches('_').contains('_') && !word.starts_with("ERR_") && !word.starts_with("MODULE_")
     };
-    let is_passed =
-        |word: &str| server.env.contains_key(word) || server.inherit_env.iter().any(|passed| passed == word);
+    let is_inherited =
+        |word: &str| server.inherit_env.iter().any(|passed| passed == word) && env::var_os(word).is_some();
+    let is_passed = |word: &str| server.env.contains_key(word) || is_inherited(word);
     let words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     words.into_iter().find(|word| is_variable(word) && !is_passed(word))
 }

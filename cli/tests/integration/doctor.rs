@@ -284,6 +284,23 @@ fn refused_tokens_are_told_by_their_headers() {
 }
 
 #[test]
+fn inherited_variable_that_is_not_set_is_told() {
+    let script = "echo 'Error: DOCTOR_UNSET environment variable is required' >&2; exit 1";
+    let project = Project::new(&format!(
+        "[servers.a]\ncommand = \"sh\"\nargs = [\"-c\", \"{script}\"]\ninherit_env = [\"DOCTOR_UNSET\"]\n"
+    ));
+    let said = project.run(&["doctor", "--connect"]).exits_with(1).stderr;
+    says(
+        &said,
+        &[
+            "warning: a: variables: `DOCTOR_UNSET` of `inherit_env` is not set\n  = help: `export DOCTOR_UNSET=..`",
+            "the server asks for the environment variable `DOCTOR_UNSET`, which it does not get\n",
+            "= help: set it: `export DOCTOR_UNSET=..`",
+        ],
+    );
+}
+
+#[test]
 fn server_that_answers_is_sent_to_sync() {
     let project = Project::new("[servers.desk]\ncommand = \"SERVER\"\n");
     let said = project.run(&["doctor", "--connect"]).exits_with(1).stderr;
