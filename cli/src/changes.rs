@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use mcp_model::{FileError, write_if_changed};
 
+use crate::project;
+
 /// Changes of several files, in the order in which they are made.
 #[derive(Default)]
 pub(crate) struct Changes(Vec<Change>);
@@ -47,7 +49,8 @@ impl Changes {
 pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, FileError> {
     match fs::read(path) {
         Ok(contents) => Ok(Some(contents)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(project::leads_nowhere(path)),
         Err(error) => Err(FileError::new(format!("failed to read the file: {error}")).in_file(path)),
     }
 }

@@ -34,6 +34,10 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Rename, output: &mut Out
     let mut others: Vec<PathBuf> = Vec::new();
     for (from, to) in edit::files(&config, old).into_iter().zip(edit::files(&config, new)) {
         let mut contents = changes::read(&from)?;
+        if from.is_symlink() {
+            let error = FileError::new("this is a symbolic link, which is not moved").in_file(shown(&from));
+            return Err(error.with_help("put the file that it names in its place, and rename then").into());
+        }
         if contents.take_if(|contents| !edit::is_of(contents, old)).is_some() {
             others.push(from.clone());
         }

@@ -132,6 +132,22 @@ fn remove_and_rename_keep_files_that_are_no_snapshots() {
     assert!(!project.path("new.json").exists());
 }
 
+#[cfg(unix)]
+#[test]
+fn rename_moves_no_links() {
+    let project = project();
+    std::fs::rename(project.path("mcp/desk.json"), project.path("desk.json")).unwrap();
+    for (target, said) in [("../desk.json", "this is a symbolic link"), ("../gone.json", "to a file that is not there")]
+    {
+        std::os::unix::fs::symlink(target, project.path("mcp/desk.json")).unwrap();
+        let config = project.read("mcp.toml");
+        project.run(&["rename", "desk", "office"]).exits_with(1).says(said).says(" --> mcp/desk.json");
+        assert_eq!(project.read("mcp.toml"), config);
+        assert!(project.path("mcp/desk.json").is_symlink() && !project.path("mcp/office.json").exists());
+        std::fs::remove_file(project.path("mcp/desk.json")).unwrap();
+    }
+}
+
 #[test]
 fn a_failed_change_of_one_file_undoes_the_others() {
     let project = project();
