@@ -18,7 +18,7 @@ use crate::project;
 const CONFIG: &str = include_str!("init.toml");
 
 /// Makes what is not there, and never touches what is.
-pub(crate) fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Output) -> Result<Exit, Failure> {
+pub(crate) async fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Output) -> Result<Exit, Failure> {
     let here = env::current_dir()?;
     let path = target(config, &here)?;
     let shown = project::seen_from(&path, &here).display().to_string();
@@ -42,8 +42,8 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Init, output: &mut Outpu
         files.map(|(path, text)| current(&project::seen_from(&path, &here)).map(|current| (path, text, current)));
     let files: Vec<(PathBuf, &str, Option<String>)> = files.collect::<Result<_, _>>()?;
     // Nothing else is written where the dependency cannot be.
-    if let Some(mut add) = dependency(&here, wanted, output)? {
-        let status = add.status().map_err(|error| cargo_failed(wanted, &error.to_string()))?;
+    if let Some(mut add) = dependency(&here, wanted, output).await? {
+        let status = add.status().await.map_err(|error| cargo_failed(wanted, &error.to_string()))?;
         if !status.success() {
             return Err(cargo_failed(wanted, "it said so above"));
         }
@@ -143,7 +143,11 @@ fn root(here: &Path) -> PathBuf {
 
 /// The command that adds the library to the crate, after cargo has said that it can and what it would do. None where
 /// it is there already, where there is no crate, and where nobody wants it.
-fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<Option<Command>, Failure> {
+async fn dependency(
+    here: &Path,
+    wanted: &args::Init,
+    output: &mut Output,
+) -> Result<Option<tokio::process::Command>, Failure> {
     if wanted.no_dependency {
         return Ok(None);
     }
@@ -190,11 +194,14 @@ fn dependency(here: &Path, wanted: &args::Init, output: &mut Output) -> Result<O
         } else if is_quiet {
             add.arg("--quiet");
         }
+        let mut add = tokio::process::Command::from(add);
+        // A signal ends it with this program.
+        add.kill_on_drop(true);
         add
     };
     let path = wanted.path.as_ref().map(|path| format!(" --path {}", path.display())).unwrap_or_default();
     output.status("Running", &format!("cargo add mcp-bindgen{path}"));
-    let tried = add(true).output().map_err(|error| cargo_failed(wanted, &error.to_string()))?;
+    let tried = add(true).output().await.map_err(|error| cargo_failed(wanted, &error.to_string()))?;
     if !tried.status.success() {
         return Err(cargo_failed(wanted, String::from_utf8_lossy(&tried.stderr).trim()));
     }

@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     let config = arguments.config.as_deref();
     arguments.command.takes(output.format)?;
     match arguments.command {
-        Command::Init(init) => init::run(config, &init, output),
+        Command::Init(init) => until_interrupted(init::run(config, &init, output)),
         Command::Add(add) => until_interrupted(add::run(config, &add, output)),
         Command::Remove(remove) => remove::run(config, &remove, output),
         Command::Rename(rename) => rename::run(config, &rename, output),
@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: Arguments, output: &mut Output) -> Result<Exit, Fai
     }
 }
 
-/// Runs a command that may talk to servers. A signal drops it, and with it the servers that it started.
+/// Runs a command that may start servers or programs. A signal drops it, and with it what it started.
 fn until_interrupted(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
     let mut signals = Signals::listen(Duration::ZERO)?;
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {

@@ -80,19 +80,52 @@ fn what_is_asked_for_is_done_or_refused() {
     assert_eq!(project.read("Cargo.toml"), renamed);
 }
 
+/// Puts a script in the place of cargo.
+#[cfg(unix)]
+fn write_cargo(project: &Project, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+
+    project.write("cargo", &format!("#!/bin/sh\n{script}"));
+    fs::set_permissions(project.path("cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+#[cfg(unix)]
+fn signals_end_cargo_with_init() {
+    use std::process::{Command, Stdio};
+    use std::thread::sleep;
+    use std::time::{Duration, Instant};
+
+    let project = Project::empty();
+    let manifest = "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n";
+    project.write("app/Cargo.toml", manifest);
+    let waits = "touch ../started\nsleep 1\necho '# added' >> Cargo.toml";
+    write_cargo(&project, &format!("case \"$*\" in *--dry-run*) ;; add*)\n{waits};; esac\n"));
+    let mut command = project.command();
+    command.current_dir(project.path("app")).env("CARGO", project.path("cargo")).arg("init").stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let begun = Instant::now();
+    while !project.path("started").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "cargo was not run");
+        sleep(Duration::from_millis(10));
+    }
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    sleep(Duration::from_millis(1500));
+    assert_eq!(project.read("app/Cargo.toml"), manifest);
+    assert!(!project.path("app/mcp.toml").exists());
+}
+
 /// A cargo that cannot add anything, at the first try or at the second.
 #[test]
 #[cfg(unix)]
 fn a_library_that_no_registry_has_is_taken_by_path_and_nothing_is_half_written() {
-    use std::os::unix::fs::PermissionsExt;
-
     for says in ["exit 101", "case \"$*\" in *--dry-run*) exit 0;; *) exit 101;; esac"] {
         let project = Project::empty();
         let manifest = "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n";
         project.write("app/Cargo.toml", manifest);
         let said = "error: the crate `mcp-bindgen` could not be found in registry index.";
-        project.write("cargo", &format!("#!/bin/sh\necho '{said}' >&2\n{says}\n"));
-        fs::set_permissions(project.path("cargo"), fs::Permissions::from_mode(0o755)).unwrap();
+        write_cargo(&project, &format!("echo '{said}' >&2\n{says}\n"));
         let mut command = project.command();
         command.current_dir(project.path("app")).env("CARGO", project.path("cargo")).arg("init");
         let run = Run::of(&command.output().unwrap()).exits_with(1);
