@@ -125,6 +125,19 @@ pub(crate) fn leads_nowhere(path: &Path) -> FileError {
         .with_help("make the file that it names, or remove the link")
 }
 
+/// Refuses to write files of a server that somebody has renamed or removed meanwhile.
+pub(crate) fn still_has(config: &Config, server: &str) -> Result<(), Failure> {
+    // Servers of the variable need not be in the file.
+    let path = config.path.as_ref().filter(|_| env::var_os(SERVERS_VARIABLE).is_none());
+    match path.map(|path| (path, Config::load(path))) {
+        Some((path, Ok(now))) if !now.servers.contains_key(server) => Err(Failure::new(format!(
+            "server `{server}` is no longer in {}\n  = note: nothing was written",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Refuses what cannot be the name of a server.
 pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
     if is_server_name(name) {

@@ -55,6 +55,9 @@ fn save(config: &mcp_model::Config, found: Found) -> Result<(Plan, Vec<Fault>), 
     let live = found.live.map_err(|error| live::failure(error, &found.server))?;
     let misfits = faults::of_live(config, &found.server.name, &live);
     let plan = Plan::new(&found.server.name, &SnapshotFile::read(config, &found.server.name)?, live)?;
+    if !matches!(plan.step, Step::Keep) {
+        project::still_has(config, &plan.server)?;
+    }
     plan.apply()?;
     Ok((plan, misfits))
 }

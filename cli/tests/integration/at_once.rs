@@ -132,6 +132,30 @@ fn overrides_that_are_written_while_a_tool_is_called_stay() {
     assert_eq!(project.read(OVERRIDES), by_hand);
 }
 
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_for_a_server_that_was_renamed_meanwhile() {
+    let project = Project::empty();
+    let slow = slow_server(&project);
+    let config = format!("[servers.a]\ncommand = \"sh\"\nargs = [\"{slow}\", \"--github\"]\n");
+    let snapshot = fs::read_to_string(fixtures().join("overrides/github.json")).unwrap();
+    project.write("mcp/a.json", &snapshot);
+    let learn = ["learn", "a", "list_issues", "--args", r#"{ "owner": "o", "repo": "r" }"#];
+    for command in [&learn[..], &["sync", "a"]] {
+        project.write("mcp.toml", &config);
+        let running = begun(&project, command);
+        wait_for(|| project.path("started").exists());
+        project.run(&["rename", "a", "b"]).exits_with(0);
+        project.write("go", "");
+        ended(running).exits_with(1).says("server `a` is no longer in mcp.toml\n  = note: nothing was written");
+        assert_eq!(
+            (project.read("mcp/a.json"), project.path("mcp/a.overrides.json").exists()),
+            (snapshot.clone(), false)
+        );
+        ["started", "go"].iter().for_each(|name| fs::remove_file(project.path(name)).unwrap());
+    }
+}
+
 #[test]
 fn what_is_learned_at_once_is_all_there() {
     let project = Project::empty();

@@ -236,9 +236,10 @@ async fn learned(plan: Plan, mut results: Vec<ToolResult>, output: &mut Output) 
 
 /// Writes what was learned, and shows what it gives. What others wrote while the tool was called stays.
 fn put(plan: Plan, results: &[ToolResult], secrets: &KnownSecrets, output: &mut Output) -> Result<Exit, Failure> {
-    let Plan { mut bound, arguments, declared, server, .. } = plan;
+    let Plan { config, mut bound, arguments, declared, server, .. } = plan;
     let path = Overrides::beside(&bound.path);
     let lock = if arguments.dry_run { None } else { Some(Lock::of(&bound.path)?) };
+    project::still_has(&config, &server.name)?;
     let mut overrides = Overrides::load_beside(&bound.path)?.unwrap_or_default();
     let tool = Tool { server: &server, name: &arguments.tool, path: &bound.path };
     let mut sample = tool.known(Some(&overrides), tool.find(&declared)?, arguments.replace)?;
