@@ -190,18 +190,20 @@ async fn all(
                 return Err(error.with_retry_after(failure.retry_after));
             }
         };
-        match page.get_mut(key).map(Value::take) {
-            Some(Value::Array(items)) => found.extend(items),
-            _ => {
-                return Err(wrong(Kind::Protocol, format!("the answer to `{method}` has no array `{key}`")));
-            }
+        let Some(Value::Array(items)) = page.get_mut(key).map(Value::take) else {
+            return Err(wrong(Kind::Protocol, format!("the answer to `{method}` has no array `{key}`")));
+        };
+        let next = page.get("nextCursor").and_then(Value::as_str);
+        let repeats = next.is_some_and(|next| !cursors.insert(next.to_owned()));
+        // Some servers always send a cursor; their list ends where it leads to nothing new.
+        if repeats && items.iter().all(|item| found.contains(item)) {
+            tracing::warn!(server, "`{method}` repeats a cursor that leads to no new item; the list ends there");
+            return Ok(found);
         }
-        let Some(next) = page.get("nextCursor").and_then(Value::as_str) else {
+        found.extend(items);
+        let Some(next) = next else {
             return Ok(found);
         };
-        if !cursors.insert(next.to_owned()) {
-            return Err(wrong(Kind::Protocol, format!("`{method}` goes round in circles: a cursor came twice")));
-        }
         cursor = Some(next.to_owned());
     }
     Err(wrong(Kind::Protocol, format!("`{method}` has no end: more than {MAX_PAGES} pages")))

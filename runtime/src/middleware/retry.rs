@@ -11,6 +11,7 @@ use tower::util::rng::HasherRng;
 use super::layer::{Around, Below, layers_of_tower};
 use super::tools::{Globs, annotations};
 use crate::call::Place;
+use crate::session::failure::is_final;
 use crate::session::request::cancelled;
 use crate::{CallError, CallOptions, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult};
 
@@ -23,7 +24,7 @@ const JITTER: f64 = 0.5;
 /// Tries a call again that failed on its way, with pauses that double: where nothing of it has reached the tool, and where
 /// that is not known but the tool says that it is read-only or idempotent. What the server answered is never tried again, nor
 /// is what no try could change: a call that is denied or cancelled, arguments that do not fit, a configuration that is
-/// wrong.
+/// wrong, HTTP 400, 401, 403, 405, 413, 415, and redirects.
 ///
 /// A time that was given with the call bounds all tries together. What is returned in the end knows of every try: where one of
 /// them may have reached the tool, [`CallError::dispatched`] is not [`No`](Dispatched::No).
@@ -176,7 +177,10 @@ impl Tries {
 /// Whether it may be different the next time.
 fn may_pass(error: &CallError) -> bool {
     match error {
-        CallError::Transport { .. } | CallError::OutcomeUnknown { .. } | CallError::Timeout { .. } => true,
+        CallError::Transport { source, .. } | CallError::OutcomeUnknown { source, .. } => {
+            !source.as_ref().is_some_and(is_final)
+        }
+        CallError::Timeout { .. } => true,
         CallError::NotConnected { source, .. } => {
             let why = source.as_ref().and_then(|source| source.downcast_ref::<ConnectError>()).map(|error| error.kind);
             matches!(why, None | Some(ConnectErrorKind::Transport | ConnectErrorKind::Timeout))

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::time::Duration;
 
+#[cfg(feature = "http")]
+use crate::transport::http::refusals::HttpError;
 use crate::{Cause, Dispatched};
 
 /// What a transport says of a request, or of its connection, that failed.
@@ -39,4 +41,13 @@ impl Failure {
         self.source = Some(Cause::new(source));
         self
     }
+}
+
+/// Returns `true` if another attempt of what failed for this cause would end alike.
+#[cfg_attr(not(feature = "http"), expect(unused_variables, reason = "only HTTP tells"))]
+pub(crate) fn is_final(cause: &Cause) -> bool {
+    #[cfg(feature = "http")]
+    return cause.downcast_ref::<HttpError>().is_some_and(HttpError::is_final);
+    #[cfg(not(feature = "http"))]
+    return false;
 }

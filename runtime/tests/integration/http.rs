@@ -12,6 +12,7 @@ use common::http::HttpFixture;
 use common::scripted::{discovered, json_response, response, result, scripted, usual};
 use common::{impatient, object};
 use mcp_model::ServerConfig;
+use mcp_runtime::middleware::{Retry, Stack};
 use mcp_runtime::{
     CallError, CallOptions, CallTool, Client, ClientOptions, ConnectErrorKind as Kind, Dispatched, ElicitationAnswer,
     ElicitationRequest, ToolCall, ToolSpec,
@@ -229,17 +230,20 @@ async fn a_redirect_elsewhere_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_session_that_was_lost_is_renewed_though_the_status_is_wrong() {
-    let sessions = Arc::new(AtomicUsize::new(0));
+async fn status_400_that_may_mean_a_lost_session_fails_one_call_and_drops_the_session() {
+    let (sessions, calls) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counted = calls.clone();
     let url = scripted(move |received| {
-        let current = format!("session-{}", sessions.load(Ordering::Relaxed));
         Some(match received.method() {
             "initialize" => {
                 let session = sessions.fetch_add(1, Ordering::Relaxed) + 1;
                 usual(received).replacen("\r\n", &format!("\r\nmcp-session-id: session-{session}\r\n"), 1)
             }
-            // The first session is forgotten as soon as it is there.
-            "tools/call" if current == "session-1" || !received.head.contains(&current) => {
+            "tools/call" => {
+                counted.fetch_add(1, Ordering::Relaxed);
+                if received.head.contains("session-2") {
+                    return Some(usual(received));
+                }
                 let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": "Bad Request: No valid session ID provided"}});
                 response("400 Bad Request", "application/json", &error.to_string())
             }
@@ -248,9 +252,64 @@ async fn a_session_that_was_lost_is_renewed_though_the_status_is_wrong() {
     })
     .await;
     let client = Client::new(ServerConfig::http("remote", url));
-    let found = client.call("t", Map::new()).await.expect("the call");
-    assert_eq!(found.text(), "done");
+    let error = client.call("t", Map::new()).await.expect_err("the call");
+    assert_eq!((error.dispatched(), calls.load(Ordering::Relaxed)), (Dispatched::Unknown, 1), "{error}");
+    let found = client.call("t", Map::new()).await.expect("a call in another session");
+    assert_eq!((found.text(), calls.load(Ordering::Relaxed)), ("done", 2));
     client.close().await;
+}
+
+/// A status, what became of the call, and how often it is sent without and with a hint that it can be repeated.
+const STATUSES: [(u16, Dispatched, usize, usize); 22] = [
+    (301, Dispatched::Unknown, 1, 1),
+    (302, Dispatched::Unknown, 1, 1),
+    (303, Dispatched::Unknown, 1, 1),
+    (307, Dispatched::Unknown, 1, 1),
+    (400, Dispatched::Unknown, 1, 1),
+    (401, Dispatched::No, 1, 1),
+    (403, Dispatched::No, 1, 1),
+    (404, Dispatched::No, 3, 3),
+    (405, Dispatched::No, 1, 1),
+    (408, Dispatched::Unknown, 1, 3),
+    (409, Dispatched::Unknown, 1, 3),
+    (410, Dispatched::Unknown, 1, 1),
+    (413, Dispatched::No, 1, 1),
+    (415, Dispatched::No, 1, 1),
+    (418, Dispatched::Unknown, 1, 1),
+    (422, Dispatched::Unknown, 1, 1),
+    (425, Dispatched::Unknown, 1, 3),
+    (429, Dispatched::No, 3, 3),
+    (500, Dispatched::Unknown, 1, 3),
+    (502, Dispatched::Unknown, 1, 3),
+    (503, Dispatched::Unknown, 1, 3),
+    (504, Dispatched::Unknown, 1, 3),
+];
+
+#[tokio::test]
+async fn status_decides_what_became_of_a_call_and_whether_it_is_sent_again() {
+    for (status, dispatched, without, with) in STATUSES {
+        for (repeatable, expected) in [(None, without), (Some("t"), with)] {
+            let calls = Arc::new(AtomicUsize::new(0));
+            let counted = calls.clone();
+            let url = scripted(move |received| {
+                if received.method() != "tools/call" {
+                    return Some(usual(received));
+                }
+                counted.fetch_add(1, Ordering::Relaxed);
+                Some(format!(
+                    "HTTP/1.1 {status} It\r\nlocation: http://localhost:9/\r\ncontent-type: text/plain\r\ncontent-length: 2\r\n\r\nno"
+                ))
+            })
+            .await;
+            let client = Client::new(ServerConfig::http("remote", url));
+            let retry = Retry::new().pauses(Duration::from_millis(1), Duration::from_millis(2)).repeatable(repeatable);
+            let stack = Stack::new(client.clone()).retry(retry);
+            let error = stack.call_tool(ToolCall::new("remote", "t", Map::new())).await.expect_err("a refusal");
+            let sent = calls.load(Ordering::Relaxed);
+            assert_eq!((error.dispatched(), sent), (dispatched, expected), "{status} {repeatable:?}: {error}");
+            client.close().await;
+        }
+    }
 }
 
 #[tokio::test]

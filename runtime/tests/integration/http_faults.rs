@@ -46,12 +46,12 @@ const AUTH: Ends = Failed(Kind::Auth, Dispatched::No);
 /// The fault, what it comes to, and what its message says.
 const FAULTS: &[(&str, Ends, &str)] = &[
     ("good", Well, ""),
-    ("302", REFUSED, "with HTTP 302, which turns a POST into a GET"),
+    ("302", UNKNOWN, "with HTTP 302, which turns a POST into a GET"),
     ("307", Well, ""),
-    ("307-elsewhere", REFUSED, "to another origin, http://localhost:9"),
+    ("307-elsewhere", UNKNOWN, "to another origin, http://localhost:9"),
     ("400", Answered, "no such tenant"),
     ("400-without-id", Answered, "no such tenant"),
-    ("400-text", REFUSED, "HTTP 400 Bad Request: bad\\u{1b}[31m request"),
+    ("400-text", UNKNOWN, "HTTP 400 Bad Request: bad\\u{1b}[31m request"),
     ("401", AUTH, "asks for authorization"),
     ("403", AUTH, "HTTP 403 Forbidden: go away"),
     ("404", REFUSED, ""),
@@ -81,7 +81,7 @@ const FAULTS: &[(&str, Ends, &str)] = &[
     ("sse-resume", Well, ""),
     ("sse-resume-refused", UNKNOWN, "refused to send the rest"),
     ("forgets-404", Well, ""),
-    ("forgets-400", Well, ""),
+    ("forgets-400", UNKNOWN, "HTTP 400"),
     ("forgets-always", REFUSED, ""),
 ];
 

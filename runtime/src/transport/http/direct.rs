@@ -66,7 +66,7 @@ impl Direct for Calls {
                     outgoing.returned();
                     return Sent::Returned;
                 }
-                Err(StreamableHttpError::Client(error)) => outgoing.failed(error.failure()),
+                Err(StreamableHttpError::Client(error)) => self.requests.failed(&outgoing, &error),
                 Err(error) => outgoing.failed(Failure::lost(error.to_string())),
             }
             Sent::Yes

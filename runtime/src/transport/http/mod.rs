@@ -9,6 +9,7 @@ pub(crate) mod param_headers;
 pub(crate) mod reach;
 pub(crate) mod refusals;
 mod sessions;
+mod statuses;
 pub(crate) mod streamable;
 
 use std::future::Future;

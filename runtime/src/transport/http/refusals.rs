@@ -8,6 +8,7 @@ use http::{HeaderMap, StatusCode};
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde_json::Value;
 
+use super::statuses::meaning;
 use crate::Dispatched;
 use crate::session::failure::Failure;
 
@@ -26,6 +27,12 @@ pub(crate) enum HttpError {
     /// What became of it is not known.
     #[error("{0}")]
     Lost(String),
+    /// The same, and another attempt would end alike.
+    #[error("{0}")]
+    Redirected(String),
+    /// The server may have forgotten the session, or may have refused the request for another reason.
+    #[error("{message}")]
+    SessionLost { status: StatusCode, message: String },
     /// The server answered with a status that is no success.
     #[error("{message}")]
     Status { status: StatusCode, message: String, retry_after: Option<Duration> },
@@ -48,6 +55,8 @@ impl HttpError {
             Self::Unauthorized(message) => Self::Unauthorized(redact(&message)),
             Self::Refused(message) => Self::Refused(redact(&message)),
             Self::Lost(message) => Self::Lost(redact(&message)),
+            Self::Redirected(message) => Self::Redirected(redact(&message)),
+            Self::SessionLost { status, message } => Self::SessionLost { status, message: redact(&message) },
             Self::Status { status, message, retry_after } => {
                 Self::Status { status, message: redact(&message), retry_after }
             }
@@ -57,7 +66,7 @@ impl HttpError {
     /// The status that the server refused it with.
     pub(crate) fn status(&self) -> Option<u16> {
         match self {
-            Self::Status { status, .. } => Some(status.as_u16()),
+            Self::Status { status, .. } | Self::SessionLost { status, .. } => Some(status.as_u16()),
             _ => None,
         }
     }
@@ -78,14 +87,21 @@ impl HttpError {
         )
     }
 
+    /// Returns `true` if another attempt would end alike.
+    pub(crate) fn is_final(&self) -> bool {
+        match self {
+            Self::Status { status, .. } => !meaning(*status).1,
+            Self::Redirected(_) | Self::SessionLost { .. } => true,
+            _ => false,
+        }
+    }
+
     /// What it means for the request.
     pub(crate) fn failure(&self) -> Failure {
         let dispatched = match self {
             Self::NotSent(_) | Self::Unauthorized(_) | Self::Refused(_) => Dispatched::No,
-            // A server that fails may have done the work before.
-            Self::Status { status, .. } if status.is_server_error() => Dispatched::Unknown,
-            Self::Status { .. } => Dispatched::No,
-            Self::Lost(_) => Dispatched::Unknown,
+            Self::Status { status, .. } => meaning(*status).0,
+            Self::Lost(_) | Self::Redirected(_) | Self::SessionLost { .. } => Dispatched::Unknown,
         };
         let failure = Failure::new(dispatched, self.to_string()).with_source(self.clone());
         Failure { wants_authorization: self.is_auth(), retry_after: self.retry_after(), ..failure }
@@ -97,7 +113,7 @@ impl From<reqwest::Error> for HttpError {
         if error.is_connect() || error.is_builder() {
             Self::NotSent(describe(&error))
         } else if error.is_redirect() {
-            Self::Refused(describe(&error))
+            Self::Redirected(describe(&error))
         } else {
             Self::Lost(describe(&error))
         }
@@ -186,17 +202,18 @@ mod tests {
 
     /// A call that is not dispatched may be sent again, and then runs twice where the server had begun.
     #[test]
-    fn server_errors_have_an_unknown_outcome() {
+    fn outcome_is_known_only_where_nothing_can_have_run() {
         let status = |code| {
             let status = StatusCode::from_u16(code).expect("a status");
             refusal(status, &HeaderMap::new(), "", None)
         };
         let text = String::new;
         let without_effect = [HttpError::NotSent(text()), HttpError::Unauthorized(text()), HttpError::Refused(text())];
-        for error in without_effect.into_iter().chain([302, 400, 401, 403, 404, 405, 409, 429].map(status)) {
+        for error in without_effect.into_iter().chain([401, 403, 404, 405, 413, 415, 429].map(status)) {
             assert_eq!(error.failure().dispatched, Dispatched::No, "{error:?}");
         }
-        for error in [HttpError::Lost(text())].into_iter().chain([500, 501, 502, 503, 504, 529].map(status)) {
+        let unknown = [301, 302, 303, 400, 402, 406, 408, 409, 418, 422, 425, 500, 501, 502, 503, 504, 529];
+        for error in [HttpError::Lost(text())].into_iter().chain(unknown.map(status)) {
             assert_eq!(error.failure().dispatched, Dispatched::Unknown, "{error:?}");
         }
     }

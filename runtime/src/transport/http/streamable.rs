@@ -19,6 +19,7 @@ use rmcp::transport::{StreamableHttpClientTransport, Transport};
 use serde_json::Value;
 use sse_stream::Sse;
 use tokio::sync::{Semaphore, mpsc, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::direct::Calls;
 use super::events::{Event, Reader};
@@ -27,7 +28,7 @@ use super::refusals::{HttpError, RmcpError, is_lost_session};
 use super::sessions::{SESSION, Sessions};
 use super::{CLOSED, EVENT_STREAM, HttpClient, JSON, Life, bodies, content_type};
 use crate::session::failure::Failure;
-use crate::session::ledger::Ledger;
+use crate::session::ledger::{Ledger, Outgoing};
 use crate::session::raw;
 use crate::session::ticket::Ticket;
 
@@ -49,6 +50,7 @@ pub(crate) struct StreamableTransport {
     calls: Calls,
     /// What came to calls and is rmcp's.
     from_calls: mpsc::Receiver<ServerJsonRpcMessage>,
+    ended: CancellationToken,
     life: Option<Life>,
 }
 
@@ -67,11 +69,12 @@ impl StreamableTransport {
         let ledger = http.ledger.clone();
         let slots = Arc::new(Semaphore::new(settings.max_concurrent_requests.min(Semaphore::MAX_PERMITS)));
         let (sessions, latest) = (Sessions::default(), Arc::default());
-        let requests = Requests { http, url, param_headers, sessions, latest, slots };
+        let ended = CancellationToken::new();
+        let requests = Requests { http, url, param_headers, sessions, latest, slots, ended: ended.clone() };
         let (to_rmcp, from_calls) = mpsc::channel(MESSAGES_UNDER_WAY);
         let calls = Calls::new(requests.clone(), to_rmcp);
         let inner = StreamableHttpClientTransport::with_client(requests, settings);
-        Self { inner, ledger, calls, from_calls, life: Some(life) }
+        Self { inner, ledger, calls, from_calls, ended, life: Some(life) }
     }
 
     pub(crate) fn direct(&self) -> Calls {
@@ -93,6 +96,7 @@ impl Transport<RoleClient> for StreamableTransport {
         let message = tokio::select! {
             message = self.inner.receive() => message,
             Some(message) = self.from_calls.recv() => return Some(message),
+            () = self.ended.cancelled() => None,
         };
         if message.is_none() {
             self.ledger.close(&Failure::lost(CLOSED), None);
@@ -118,6 +122,8 @@ pub(crate) struct Requests {
     latest: Arc<watch::Sender<Conversation>>,
     /// One for each request that may wait for the head of its answer, whoever sends it.
     pub(super) slots: Arc<Semaphore>,
+    /// Cancelled when the session is lost.
+    ended: CancellationToken,
 }
 
 /// What each request says of the conversation that it belongs to.
@@ -360,7 +366,8 @@ impl Requests {
         }
         let body = bodies::beginning(response).await;
         if had_session && status == StatusCode::BAD_REQUEST && is_lost_session(&body) {
-            return Err(StreamableHttpError::SessionExpired);
+            let message = self.http.refusal(status, &headers, &body).to_string();
+            return Err(RmcpError::Client(self.http.fail(HttpError::SessionLost { status, message })));
         }
         let is_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if let ClientJsonRpcMessage::Request(request) = sent
@@ -389,6 +396,14 @@ impl Requests {
             }
             other => other,
         })))
+    }
+
+    /// Ends a request that failed, and the connection if its session is lost: the next call begins another one.
+    pub(super) fn failed(&self, outgoing: &Outgoing, error: &HttpError) {
+        outgoing.failed(error.failure());
+        if matches!(error, HttpError::SessionLost { .. }) {
+            self.ended.cancel();
+        }
     }
 
     pub(super) fn lost(&self, problem: String) -> RmcpError {
@@ -429,7 +444,7 @@ impl StreamableHttpClient for Requests {
         match &outcome {
             Ok(_) => outgoing.written(),
             Err(StreamableHttpError::SessionExpired) => outgoing.returned(),
-            Err(StreamableHttpError::Client(error)) => outgoing.failed(error.failure()),
+            Err(StreamableHttpError::Client(error)) => self.failed(&outgoing, error),
             Err(error) => outgoing.failed(Failure::lost(error.to_string())),
         }
         outcome
