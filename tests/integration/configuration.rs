@@ -103,7 +103,9 @@ fn prefix_of_the_build_tells_names_of_servers_apart() {
     project.write("mcp/git.json", LIST);
     let marked = |code: &str| code.contains("\"gh_list_issues_") && !code.contains("\"gh_list_issues\"");
     assert!(marked(&project.binds(quote!("hub", "git", prefix = "gh"))));
-    project.build(Builder::new().prefix(Prefix::named("gh").expect("a word")).server("hub").server("git")).expect("it builds");
+    project
+        .build(Builder::new().prefix(Prefix::named("gh").expect("a word")).server("hub").server("git"))
+        .expect("it builds");
     assert!(marked(&project.built("hub")) && marked(&project.built("git")));
 }
 

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use mcp_codegen::{Bindings, Idle, IdlePattern, Options, apply_overrides};
-use mcp_model::{Config, DiagnosticLevels, FileError, Overrides, Prefix, Snapshot, is_server_name, printable, read_text};
+use mcp_model::{
+    Config, DiagnosticLevels, FileError, Overrides, Prefix, Snapshot, is_server_name, printable, read_text,
+};
 
 use crate::args::{List, Selection};
 use crate::diagnostics::SnapshotText;
@@ -62,12 +64,17 @@ pub(crate) fn read(
         Some(path) => without(config).map(|()| vec![of_file(path, source.name.as_deref())]),
         None => {
             let mut config = project::load(config, output)?;
+            let mut read = of_servers(&config, source.server.as_slice(), file)?;
             if let Some(prefix) = prefix {
-                let is_read = |name: &str| source.server.as_deref().is_none_or(|server| server == name);
-                let read = config.servers.values_mut().filter(|server| is_read(&server.name));
-                read.for_each(|server| server.prefix = prefix.clone());
+                for bound in read.iter().flatten() {
+                    let server = config.servers.entry(bound.options.server_name().to_owned());
+                    server.and_modify(|server| server.prefix = prefix.clone());
+                }
+                for bound in read.iter_mut().flatten() {
+                    bound.options = bound.options.clone().beside(&config);
+                }
             }
-            of_servers(&config, source.server.as_slice(), file)
+            Ok(read)
         }
     }
 }

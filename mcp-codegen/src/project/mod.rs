@@ -34,6 +34,8 @@ pub struct Project {
     /// Its folder.
     manifest_dir: PathBuf,
     config: Option<Config>,
+    /// The same with the prefixes that a build sets, if it sets any.
+    named: Option<Config>,
     live: Live,
 }
 
@@ -75,7 +77,7 @@ impl Project {
         };
         let config = Config::find(&manifest_dir).map(load).transpose();
         let config = config.map_err(|error| shown_from(&manifest_dir, error))?;
-        Ok(Self { manifest_dir, config, live: Live::never() })
+        Ok(Self { manifest_dir, config, named: None, live: Live::never() })
     }
 
     /// The same, for a build: it may ask servers where somebody wants that.
@@ -114,12 +116,13 @@ impl Project {
         self.config.as_ref()?.path.as_deref()
     }
 
-    /// Overrides the prefix of a configured server. Its prefixed names are then told apart from those of other servers, and
-    /// theirs from its.
-    pub fn set_prefix(&mut self, server: &str, prefix: &Prefix) {
-        if let Some(server) = self.config.as_mut().and_then(|config| config.servers.get_mut(server)) {
-            server.prefix = prefix.clone();
-        }
+    /// Sets the prefix of a server, from which its names and those of other servers are told apart.
+    pub(crate) fn set_prefix(&mut self, server: &str, prefix: &Prefix) {
+        let named = self.named.take().or_else(|| self.config.clone());
+        self.named = named.map(|mut config| {
+            config.servers.entry(server.to_owned()).and_modify(|server| server.prefix = prefix.clone());
+            config
+        });
     }
 
     /// The names of the configured servers.
@@ -165,7 +168,7 @@ impl Project {
         }
         let given = path.is_some();
         let options = self.options(server, given)?;
-        let options = self.config.iter().fold(options, Options::beside);
+        let options = self.named.iter().chain(&self.config).take(1).fold(options, Options::beside);
         let path = self.snapshot_path(server, path);
         #[cfg(feature = "live")]
         if !given && let Some(outcome) = self.ask(server, &path) {

@@ -15,7 +15,7 @@ use crate::options::Options;
 impl Project {
     /// A project whose configuration cannot be read.
     pub(super) fn without_config(manifest_dir: &Path) -> Self {
-        Self { manifest_dir: manifest_dir.to_owned(), config: None, live: crate::live::Live::never() }
+        Self { manifest_dir: manifest_dir.to_owned(), config: None, named: None, live: crate::live::Live::never() }
     }
 
     /// Returns the options of the configuration, as far as it can be read.
