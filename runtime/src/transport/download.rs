@@ -146,8 +146,12 @@ impl<'c> Download<'c> {
                     config.env.insert("PATH".to_owned(), path.to_owned());
                 }
                 None => {
-                    let indexes: Vec<String> =
-                        self.variables.iter().filter(|name| names_an_index(name)).map(|name| format!("\"{name}\"")).collect();
+                    let indexes: Vec<String> = self
+                        .variables
+                        .iter()
+                        .filter(|name| names_an_index(name))
+                        .map(|name| format!("\"{name}\""))
+                        .collect();
                     if !indexes.is_empty() {
                         let message = format!(
                             "cannot find the program of `{}` after its download; to start it with `{}`, write \

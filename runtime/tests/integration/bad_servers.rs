@@ -242,7 +242,7 @@ async fn one_malformed_tool_does_not_cost_the_others() {
 }
 
 #[tokio::test]
-async fn lists_that_are_none_or_have_no_end() {
+async fn list_without_tools_is_an_error_and_one_without_end_ends() {
     let mark = Mark::new();
     let client = Client::new(bad("no-tools-array", &mark));
     let error = client.list_tools_raw().await.expect_err("no list");
@@ -250,8 +250,7 @@ async fn lists_that_are_none_or_have_no_end() {
     client.close().await;
 
     let client = Client::new(bad("circular-cursor", &mark));
-    let error = client.list_tools_raw().await.expect_err("no end");
-    assert!(error.to_string().contains("a cursor came twice"), "{error}");
+    assert_eq!(client.list_tools_raw().await.expect("a list that ends at the repeated cursor").len(), 1);
     client.close().await;
     assert!(mark.processes().is_empty());
 }

@@ -255,7 +255,7 @@ async fn status_400_that_may_mean_a_lost_session_fails_one_call_and_drops_the_se
     let error = client.call("t", Map::new()).await.expect_err("the call");
     assert_eq!((error.dispatched(), calls.load(Ordering::Relaxed)), (Dispatched::Unknown, 1), "{error}");
     let found = client.call("t", Map::new()).await.expect("a call in another session");
-    assert_eq!((found.text(), calls.load(Ordering::Relaxed)), ("done", 2));
+    assert_eq!((found.text().as_str(), calls.load(Ordering::Relaxed)), ("done", 2));
     client.close().await;
 }
 

@@ -402,6 +402,7 @@ impl Requests {
     pub(super) fn failed(&self, outgoing: &Outgoing, error: &HttpError) {
         outgoing.failed(error.failure());
         if matches!(error, HttpError::SessionLost { .. }) {
+            self.http.ledger.stop(&Failure::not_sent(error.to_string()));
             self.ended.cancel();
         }
     }
