@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::panic::catch_unwind;
+use std::process::Command;
 use std::thread;
 
 use crate::common::{Project, fixture_server};
@@ -130,6 +131,11 @@ fn refusal(config: &str) -> String {
 }
 
 fn program(project: &Project, name: &str, script: &str) {
-    project.write(name, &format!("#!/bin/sh\n{script}\n"));
+    let text = format!("{name}.text");
+    project.write(&text, &format!("#!/bin/sh\n{script}\n"));
+    // A process of its own writes the program: one that another test starts meanwhile would hold a file of ours open for
+    // writing, and such a file cannot be run.
+    let copied = Command::new("cp").args([project.path(&text), project.path(name)]).status();
+    assert!(copied.is_ok_and(|status| status.success()), "cp {name}");
     fs::set_permissions(project.path(name), fs::Permissions::from_mode(0o755)).expect("its mode");
 }
