@@ -39,8 +39,13 @@ impl Machine {
         let note = path.file_name().and_then(|name| name.to_str()).expect("a name");
         let note = self.at(&format!("{note}.ran"));
         let script = format!("#!/bin/sh\n{{ echo \"$0 $*\"; env; }} >>'{}'\n{script}\n", note.display());
-        fs::write(&path, script).expect("a script");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("permissions");
+        // Copied by a process of its own: one that another test starts meanwhile would hold a file of ours open for writing,
+        // and such a file cannot be run.
+        let text = path.with_extension("text");
+        fs::write(&text, script).expect("a script");
+        fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).expect("permissions");
+        let copied = Command::new("cp").args([&text, &path]).status().expect("cp runs");
+        assert!(copied.success(), "cp {}", path.display());
     }
 
     /// Package managers whose packages are a server that runs.
