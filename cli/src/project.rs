@@ -9,7 +9,7 @@ use mcp_model::{Config, FileError, ServerConfig, is_server_name, nearest, printa
 use crate::exit::Failure;
 use crate::output::Output;
 
-/// What may be the name of a server.
+/// The rule for names of servers, as messages give it.
 pub(crate) const NAME_RULE: &str = "it begins with a small letter or a digit, and has those, `-` and `_`, 64 at most";
 const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 /// What configures servers, the first that is there.

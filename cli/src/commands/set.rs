@@ -49,7 +49,7 @@ pub(crate) fn run(config: Option<&Path>, wanted: &args::Set, output: &mut Output
     if known.servers.contains_key(server) && transport(&known) != transport(&config) {
         output.status("Next", &format!("mcp-bindgen sync {server}"));
     }
-    // What cannot be read is told by `check`.
+    // `check` reports a snapshot that cannot be read.
     if let Ok(bound) = source::bound(&config, server, config.snapshot_path(server), None) {
         source::unusable(&bound, server).iter().for_each(|error| output.warning(&error.to_string()));
     }

@@ -32,7 +32,7 @@ pub(super) fn variables(server: &ServerConfig) -> Vec<Finding> {
             found.push(Finding::fine(SUBJECT, format!("`{name}` is not set, and has a default")));
         }
     }
-    // What is often needed is often not set, and then not missed.
+    // Proxies and the like are often not set, and the server does not need them then.
     let is_unset = |name: &&String| !OFTEN_NEEDED.contains(&name.as_str()) && env::var_os(name.as_str()).is_none();
     found.extend(server.inherit_env.iter().filter(is_unset).map(|name| {
         let text = format!("`{name}` of `inherit_env` is not set");

@@ -34,7 +34,7 @@ pub struct Project {
     /// Its folder.
     manifest_dir: PathBuf,
     config: Option<Config>,
-    /// The same with the prefixes that a build sets, if it sets any.
+    /// The configuration with the prefixes that a build sets, if it sets any.
     named: Option<Config>,
     live: Live,
 }
@@ -168,7 +168,7 @@ impl Project {
         }
         let given = path.is_some();
         let options = self.options(server, given)?;
-        let options = self.named.iter().chain(&self.config).take(1).fold(options, Options::beside);
+        let options = self.named.as_ref().or(self.config.as_ref()).into_iter().fold(options, Options::beside);
         let path = self.snapshot_path(server, path);
         #[cfg(feature = "live")]
         if !given && let Some(outcome) = self.ask(server, &path) {

@@ -151,7 +151,7 @@ impl PrefixedNames {
             names.taken.insert(name.clone());
             names.made.insert(tool.clone(), name.clone());
         }
-        // What the server lists besides changes no name of the snapshot.
+        // Live tools change no name of the snapshot.
         let mut wires: HashSet<&str> = own.known.iter().map(String::as_str).collect();
         for (tool, whole) in &own.plain {
             if !names.made.contains_key(tool) {
