@@ -201,7 +201,10 @@ fn table(wanted: &args::Add, here: &Path, file: &Path) -> Result<Table, Failure>
     }
     if let Some(pairs) = pairs(wanted.env.iter().map(|given| variable_of_environment(given)), |name| name)? {
         if let Some(name) = wanted.inherit_env.iter().find(|name| pairs.contains_key(name)) {
-            let message = format!("`{}` is given with `--env` and with `--inherit-env`", printable(name));
+            let message = format!(
+                "`{}` is given with `--env` and with `--inherit-env`\n  = help: leave one of them out",
+                printable(name)
+            );
             return Err(Failure::usage(message));
         }
         table.insert("env", value(pairs));
