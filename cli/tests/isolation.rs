@@ -6,7 +6,6 @@
 mod common;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use common::Project;
@@ -20,11 +19,6 @@ fn leaves_a_trace(project: &Project, isolation: &str) -> std::path::PathBuf {
     );
     project.write("mcp.toml", &config);
     trace
-}
-
-fn program(project: &Project, name: &str, script: &str) {
-    project.write(name, script);
-    fs::set_permissions(project.path(name), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 fn said(project: &Project, path: &Path, arguments: &[&str]) -> String {
@@ -57,7 +51,7 @@ fn without_bubblewrap_nothing_runs_and_what_to_install_is_said() {
 fn where_bubblewrap_fails_nothing_runs_and_what_to_change_is_said() {
     let project = Project::empty();
     let trace = leaves_a_trace(&project, "{ network = \"none\" }");
-    let fails = |with: &str| program(&project, "bin/bwrap", &format!("#!/bin/sh\necho 'bwrap: {with}' >&2\nexit 1\n"));
+    let fails = |with: &str| project.write_program("bin/bwrap", &format!("echo 'bwrap: {with}' >&2\nexit 1"));
     fails("setting up uid map: Permission denied");
     let forbidden = said(&project, &project.path("bin"), &["sync"]);
     assert!(forbidden.contains("cannot be enforced here: bwrap: setting up uid map: Permission denied"), "{forbidden}");

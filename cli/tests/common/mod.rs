@@ -46,6 +46,22 @@ impl Project {
         mcp_model::write_if_changed(&self.path(file), text.as_bytes()).expect("the file can be written");
     }
 
+    /// A shell script that can be run.
+    #[cfg(unix)]
+    pub(crate) fn write_program(&self, file: &str, script: &str) {
+        let text = format!("{file}.text");
+        self.write(&text, &format!("#!/bin/sh\n{script}\n"));
+        self.install(&self.path(&text), file);
+    }
+
+    /// Copies a program in a process of its own: a process that another test starts meanwhile would hold a file of ours open
+    /// for writing, and such a file cannot be run.
+    #[cfg(unix)]
+    pub(crate) fn install(&self, program: &Path, file: &str) {
+        let installed = Command::new("install").args(["-m", "755"]).arg(program).arg(self.path(file)).status();
+        assert!(installed.is_ok_and(|status| status.success()), "install {file}");
+    }
+
     pub(crate) fn read(&self, file: &str) -> String {
         fs::read_to_string(self.path(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
     }

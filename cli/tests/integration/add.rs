@@ -247,7 +247,7 @@ fn a_program_is_found_from_where_it_was_typed() {
     let project = Project::empty();
     project.write("mcp.toml", "[defaults]\n");
     project.write("sub/x", "");
-    fs::copy(fixture_server(), project.path("sub/srv")).unwrap();
+    project.install(fixture_server(), "sub/srv");
     let mut add = project.command();
     add.current_dir(project.path("sub")).args(["add", "s", "--command", "./srv"]);
     common::Run::of(&add.output().unwrap()).exits_with(0);

@@ -80,15 +80,6 @@ fn what_is_asked_for_is_done_or_refused() {
     assert_eq!(project.read("Cargo.toml"), renamed);
 }
 
-/// Puts a script in the place of cargo.
-#[cfg(unix)]
-fn write_cargo(project: &Project, script: &str) {
-    use std::os::unix::fs::PermissionsExt;
-
-    project.write("cargo", &format!("#!/bin/sh\n{script}"));
-    fs::set_permissions(project.path("cargo"), fs::Permissions::from_mode(0o755)).unwrap();
-}
-
 #[test]
 #[cfg(unix)]
 fn signals_end_cargo_with_init() {
@@ -100,7 +91,7 @@ fn signals_end_cargo_with_init() {
     let manifest = "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n";
     project.write("app/Cargo.toml", manifest);
     let waits = "touch ../started\nsleep 1\necho '# added' >> Cargo.toml";
-    write_cargo(&project, &format!("case \"$*\" in *--dry-run*) ;; add*)\n{waits};; esac\n"));
+    project.write_program("cargo", &format!("case \"$*\" in *--dry-run*) ;; add*)\n{waits};; esac\n"));
     let mut command = project.command();
     command.current_dir(project.path("app")).env("CARGO", project.path("cargo")).arg("init").stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
@@ -125,7 +116,7 @@ fn a_library_that_no_registry_has_is_taken_by_path_and_nothing_is_half_written()
         let manifest = "[package]\nname = \"app\"\nedition = \"2024\"\n\n[workspace]\n";
         project.write("app/Cargo.toml", manifest);
         let said = "error: the crate `mcp-bindgen` could not be found in registry index.";
-        write_cargo(&project, &format!("echo '{said}' >&2\n{says}\n"));
+        project.write_program("cargo", &format!("echo '{said}' >&2\n{says}\n"));
         let mut command = project.command();
         command.current_dir(project.path("app")).env("CARGO", project.path("cargo")).arg("init");
         let run = Run::of(&command.output().unwrap()).exits_with(1);

@@ -15,6 +15,21 @@ use mcp_model::ServerConfig;
 use mcp_runtime::{Client, ClientOptions};
 use serde_json::{Map, Value};
 
+/// Writes a program in a process of its own: a process that another test starts meanwhile would hold a file of ours open for
+/// writing, and such a file cannot be run.
+#[cfg(unix)]
+pub(crate) fn write_program(path: &std::path::Path, text: &[u8]) {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", r#"cat > "$1" && chmod 755 "$1""#, "sh"]).arg(path).stdin(Stdio::piped());
+    let mut shell = shell.spawn().expect("sh runs");
+    shell.stdin.take().expect("its input").write_all(text).expect("it reads");
+    assert!(shell.wait().is_ok_and(|status| status.success()), "{} was not written", path.display());
+}
+
 /// A text that only the processes of one test have in their environment.
 pub(crate) struct Mark(String);
 

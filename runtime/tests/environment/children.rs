@@ -1,7 +1,6 @@
 //! The variables that children get: servers, and the downloads before them.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -10,7 +9,7 @@ use mcp_runtime::Servers;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::common::{Mark, fixture_server};
+use crate::common::{Mark, fixture_server, write_program};
 
 const PASSWORD: &str = "hunter2-of-the-proxy";
 const PROXY: (&str, &str) = ("HTTPS_PROXY", "http://somebody:hunter2-of-the-proxy@proxy.test:3128");
@@ -35,17 +34,10 @@ impl Machine {
     /// A shell script that first notes its arguments and its environment.
     fn installs(&self, name: &str, script: &str) {
         let path = self.at(name);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         let note = path.file_name().and_then(|name| name.to_str()).expect("a name");
         let note = self.at(&format!("{note}.ran"));
         let script = format!("#!/bin/sh\n{{ echo \"$0 $*\"; env; }} >>'{}'\n{script}\n", note.display());
-        // Copied by a process of its own: one that another test starts meanwhile would hold a file of ours open for writing,
-        // and such a file cannot be run.
-        let text = path.with_extension("text");
-        fs::write(&text, script).expect("a script");
-        fs::set_permissions(&text, fs::Permissions::from_mode(0o755)).expect("permissions");
-        let copied = Command::new("cp").args([&text, &path]).status().expect("cp runs");
-        assert!(copied.success(), "cp {}", path.display());
+        write_program(&path, script.as_bytes());
     }
 
     /// Package managers whose packages are a server that runs.

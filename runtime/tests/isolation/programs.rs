@@ -1,22 +1,19 @@
 //! What a program needs is shown to it wherever it lies, and nothing else.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
 use mcp_model::{Isolation, ServerConfig};
 use mcp_runtime::Client;
 
-use crate::common::{Mark, fixture_server, impatient};
+use crate::common::{Mark, fixture_server, impatient, write_program};
 use crate::{InHome, Tried, home, text};
 
 impl InHome {
     /// A program in it.
     fn installs(&self, path: &str, text: &[u8]) {
-        let path = self.path().join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, text).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&self.path().join(path), text);
     }
 }
 

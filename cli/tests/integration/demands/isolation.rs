@@ -1,7 +1,7 @@
 //! The table `isolation`. Without bubblewrap nothing runs; where there is one, it is told what is demanded. That it keeps
 //! servers to that is for the suite of the runtime: `.ci/run isolation`.
 
-use super::{program, refusal};
+use super::refusal;
 use crate::common::{Project, Run};
 
 const CALL: [&str; 5] = ["call", "hub", "add", "--args", r#"{"a":20,"b":22}"#];
@@ -28,7 +28,7 @@ fn told(isolation: &str) -> String {
     let told = project.path("told");
     let script =
         format!("echo \"$@\" > '{}'\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"", told.display());
-    program(&project, "bin/bwrap", &script);
+    project.write_program("bin/bwrap", &script);
     let called = call(&project).exits_with(0);
     assert!(called.stdout.contains("42"), "{}", called.stdout);
     let folder = project.path("").canonicalize().unwrap();

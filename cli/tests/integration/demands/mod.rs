@@ -9,9 +9,7 @@ mod reach;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::panic::catch_unwind;
-use std::process::Command;
 use std::thread;
 
 use crate::common::{Project, fixture_server};
@@ -128,14 +126,4 @@ fn with_client<T>(project: &Project, options: ClientOptions, use_it: impl AsyncF
 /// Why a configuration cannot be read.
 fn refusal(config: &str) -> String {
     Config::parse_toml(config, "mcp.toml".as_ref()).expect_err(config).to_string()
-}
-
-fn program(project: &Project, name: &str, script: &str) {
-    let text = format!("{name}.text");
-    project.write(&text, &format!("#!/bin/sh\n{script}\n"));
-    // A process of its own writes the program: one that another test starts meanwhile would hold a file of ours open for
-    // writing, and such a file cannot be run.
-    let copied = Command::new("cp").args([project.path(&text), project.path(name)]).status();
-    assert!(copied.is_ok_and(|status| status.success()), "cp {name}");
-    fs::set_permissions(project.path(name), fs::Permissions::from_mode(0o755)).expect("its mode");
 }

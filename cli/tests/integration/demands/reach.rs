@@ -12,7 +12,7 @@ use mcp_model::Config;
 use mcp_runtime::{CallError, ClientOptions, LocalSecrets};
 use serde_json::json;
 
-use super::{program, refusal, with_client};
+use super::{refusal, with_client};
 use crate::common::{Project, fixture_server};
 
 const SERVER: &str = "[servers.hub]\ncommand = \"SERVER\"\n";
@@ -55,8 +55,7 @@ pub(crate) fn cwd() {
 fn package(key: &str, runner: &str, expected: &str) {
     let project = Project::empty();
     let server = fixture_server().display();
-    program(
-        &project,
+    project.write_program(
         &format!("bin/{runner}"),
         &format!("echo \"$@\" > '{}'\nexec {server}", project.path("asked").display()),
     );
