@@ -3,7 +3,7 @@
 #![allow(dead_code, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -89,7 +89,10 @@ impl Project {
         let mut command = self.command();
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
-        child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("the program reads");
+        // A program that refuses the command ends without reading.
+        if let Err(error) = child.stdin.take().expect("a pipe").write_all(input.as_bytes()) {
+            assert_eq!(error.kind(), ErrorKind::BrokenPipe, "{error}");
+        }
         Run::of(&child.wait_with_output().expect("the program ends"))
     }
 }
