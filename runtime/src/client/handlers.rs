@@ -1,19 +1,24 @@
 //! What a server may ask of the program and its user, and who answers.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::task::task;
 
 /// How long an answer may take where nothing else is said.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(300);
+/// How often within a minute a server is answered where nothing else is said.
+const DEFAULT_PER_MINUTE: usize = 60;
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// A question that a server puts to the user in the middle of a call (`elicitation/create`).
 #[derive(Clone, Debug, PartialEq)]
@@ -102,6 +107,9 @@ pub(crate) struct Handlers {
     sampling: Option<Answerer<SamplingRequest, SamplingAnswer>>,
     roots: Option<Answerer<(), Vec<Root>>>,
     patience: Option<Duration>,
+    per_minute: Option<usize>,
+    /// When the server last asked for each of `elicitation/create` and `sampling/createMessage`, over all connections.
+    asked: Arc<Mutex<[VecDeque<Instant>; 2]>>,
 }
 
 /// What cannot be answered.
@@ -111,6 +119,8 @@ pub(crate) enum Unanswered {
     Unknown,
     /// The program declined.
     Declined,
+    /// The server has asked too often.
+    TooMany,
 }
 
 impl Handlers {
@@ -147,6 +157,25 @@ impl Handlers {
         self.patience = Some(patience);
     }
 
+    pub(crate) fn per_minute(&mut self, requests: usize) {
+        self.per_minute = Some(requests);
+    }
+
+    /// Counts a request that costs somebody something.
+    fn admit(&self, method: &str) -> Result<(), Unanswered> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let [elicitations, samplings] = &mut *asked;
+        let asked = if method == "elicitation/create" { elicitations } else { samplings };
+        while asked.front().is_some_and(|first| first.elapsed() >= MINUTE) {
+            asked.pop_front();
+        }
+        if asked.len() >= self.per_minute.unwrap_or(DEFAULT_PER_MINUTE) {
+            return Err(Unanswered::TooMany);
+        }
+        asked.push_back(Instant::now());
+        Ok(())
+    }
+
     /// How long one answer may take.
     pub(crate) fn longest_answer(&self) -> Duration {
         self.patience.unwrap_or(DEFAULT_PATIENCE)
@@ -168,14 +197,18 @@ impl Handlers {
     /// declined.
     pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, Unanswered> {
         match method {
-            "elicitation/create" => Ok(self.elicit(params).await),
-            "sampling/createMessage" => match &self.sampling {
-                Some(answer) => match self.in_time(answer, SamplingRequest { params }).await {
+            "elicitation/create" => {
+                self.admit(method)?;
+                Ok(self.elicit(params).await)
+            }
+            "sampling/createMessage" => {
+                let Some(answer) = &self.sampling else { return Err(Unanswered::Unknown) };
+                self.admit(method)?;
+                match self.in_time(answer, SamplingRequest { params }).await {
                     Some(SamplingAnswer::Message(message)) => Ok(Value::Object(message)),
                     Some(SamplingAnswer::Decline) | None => Err(Unanswered::Declined),
-                },
-                None => Err(Unanswered::Unknown),
-            },
+                }
+            }
             "roots/list" => match &self.roots {
                 Some(answer) => match self.in_time(answer, ()).await {
                     Some(roots) => Ok(json!({ "roots": listed(&roots) })),
@@ -232,6 +265,7 @@ impl fmt::Debug for Handlers {
             .field("on_sampling", &self.sampling.is_some())
             .field("roots", &self.roots.is_some())
             .field("answer_timeout", &self.patience)
+            .field("answers_per_minute", &self.per_minute)
             .finish()
     }
 }

@@ -177,6 +177,23 @@ impl ClientOptions {
         self
     }
 
+    /// How often within a minute the server is answered at most that asks the user something, and how often one that asks the
+    /// program's model; 60 by default. Each further request is refused. Roots are not counted.
+    ///
+    /// ```
+    /// use mcp_runtime::{ClientOptions, SamplingAnswer};
+    ///
+    /// let options = ClientOptions::new()
+    ///     .on_sampling(async |_| SamplingAnswer::text("my-model", "an answer that costs something"))
+    ///     .answers_per_minute(5);
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn answers_per_minute(mut self, answers: usize) -> Self {
+        self.handlers.per_minute(answers);
+        self
+    }
+
     /// Has child processes ended even where this process is killed: builds are, and leave nothing behind.
     #[doc(hidden)]
     #[must_use]

@@ -10,17 +10,8 @@ use rmcp::model::ClientJsonRpcMessage;
 
 use super::ledger::Outgoing;
 
-/// What came of sending a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sent {
-    /// The ledger knows.
-    Yes,
-    /// Nothing was done, and rmcp has to send it: it begins the next conversation, and has the connection's own runtime.
-    #[cfg_attr(not(feature = "http"), allow(dead_code))]
-    Returned,
-}
-
-pub(crate) type Sending<'d> = Pin<Box<dyn Future<Output = Sent> + Send + 'd>>;
+/// Sends a request; the ledger has what became of it.
+pub(crate) type Sending<'d> = Pin<Box<dyn Future<Output = ()> + Send + 'd>>;
 
 /// A transport that takes requests from callers.
 pub(crate) trait Direct: Send + Sync {

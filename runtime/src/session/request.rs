@@ -16,7 +16,7 @@ use crate::call::Listener;
 use crate::observe::note_request;
 use crate::session::clock::{Questions, run_out};
 use crate::session::deadline::Patience;
-use crate::session::direct::{Direct, Sent};
+use crate::session::direct::Direct;
 use crate::session::failure::Failure;
 use crate::session::ledger::Ledger;
 use crate::session::raw;
@@ -110,20 +110,17 @@ pub(crate) async fn request(
     outcome
 }
 
-/// Like [`request`], but straight to the transport and back. None where it was not sent, and has to be by way of rmcp.
+/// Like [`request`], but straight to the transport and back.
 pub(crate) async fn request_directly(
     direct: &dyn Direct,
     peer: &Peer<RoleClient>,
     ledger: &Arc<Ledger>,
     mut request: ClientRequest,
     terms: Terms,
-) -> Option<Result<Value, RequestError>> {
+) -> Result<Value, RequestError> {
     // What it says is in the request already.
     let Terms { patience, listener, cancellation, questions, session, stamp: _ } = terms;
-    let ticket = match ledger.admit(size_of(&request), patience.first, listener) {
-        Ok(ticket) => ticket,
-        Err(failure) => return Some(Err(RequestError::Failed(failure))),
-    };
+    let ticket = ledger.admit(size_of(&request), patience.first, listener).map_err(RequestError::Failed)?;
     ticket.is_for(session);
     let id = ticket.direct_id();
     note_request(Some(&id));
@@ -137,17 +134,17 @@ pub(crate) async fn request_directly(
     let answer = async {
         tokio::select! {
             biased;
-            sent = &mut sending => if sent == Sent::Returned { return None },
+            () = &mut sending => {}
             () = ticket.settled() => {}
         }
         ticket.settled().await;
-        Some(pending.settled())
+        pending.settled()
     };
     tokio::select! {
         biased;
-        () = cancelled(cancellation.as_ref()) => Some(Err(RequestError::Cancelled(pending.give_up()))),
+        () = cancelled(cancellation.as_ref()) => Err(RequestError::Cancelled(pending.give_up())),
         answer = answer => answer,
-        () = run_out(&ticket, patience, questions) => Some(Err(pending.late())),
+        () = run_out(&ticket, patience, questions) => Err(pending.late()),
     }
 }
 

@@ -52,7 +52,7 @@ impl Connection {
         let mut time = Time { patience, for_answers: self.answers.longest_in_all() };
         for round in 0..MAX_INPUT_ROUNDS {
             let mut result = self
-                .within(|| ask.request(), options, time.patience, ask.session())
+                .within(ask.request(), options, time.patience, ask.session())
                 .await
                 .map_err(|error| if round == 0 { error } else { error.after_a_round() })?;
             if !result.is_object() {
@@ -72,16 +72,14 @@ impl Connection {
         Err(RequestError::invalid(format!("the server asked for input {MAX_INPUT_ROUNDS} times without an end")))
     }
 
-    /// Makes a request and sends it; makes it once more where it came back unsent.
     async fn within(
         &self,
-        make: impl Fn() -> ClientRequest,
+        mut request: ClientRequest,
         options: &CallOptions,
         patience: Patience,
         session: Option<u64>,
     ) -> Result<Value, RequestError> {
-        let mut request = make();
-        let terms = || Terms {
+        let terms = Terms {
             patience,
             listener: options.listener().cloned(),
             cancellation: options.cancellation().cloned(),
@@ -95,14 +93,10 @@ impl Connection {
             if let Some(own) = self.own_stamp(options) {
                 request.get_meta_mut().extend(own);
             }
-            let answer = request_directly(direct.as_ref(), &self.peer, &self.link.ledger, request, terms()).await;
-            if let Some(answer) = answer {
-                return answer;
-            }
-            request = make();
+            return request_directly(direct.as_ref(), &self.peer, &self.link.ledger, request, terms).await;
         }
         // What seldom happens lies elsewhere, or the futures of all calls are several times as long.
-        Box::pin(self::request(&self.peer, &self.link.ledger, request, terms())).await
+        Box::pin(self::request(&self.peer, &self.link.ledger, request, terms)).await
     }
 
     /// What a request says of whom it is made for, where that is not this client.
@@ -145,6 +139,7 @@ impl Connection {
                 let what = match reason {
                     Unanswered::Unknown => "which this client does not answer",
                     Unanswered::Declined => "which was declined",
+                    Unanswered::TooMany => "too often within a minute",
                 };
                 RequestError::invalid(format!("the server asks for `{method}`, {what}"))
             })?;
@@ -179,7 +174,7 @@ impl Connection {
                             && let Some(answers) = self.answers_to(asked, options, &mut time).await?
                         {
                             let update = UpdateTaskRequest::new(UpdateTaskParams::new(id.clone(), answers));
-                            let update = || ClientRequest::UpdateTaskRequest(update.clone());
+                            let update = ClientRequest::UpdateTaskRequest(update);
                             self.within(update, options, time.patience.renewed(), None).await?;
                         }
                     }
@@ -187,7 +182,7 @@ impl Connection {
                 }
                 pause(&task, options, time.patience).await?;
                 let poll = GetTaskRequest::new(GetTaskParams::new(id.clone()));
-                let poll = || ClientRequest::GetTaskRequest(poll.clone());
+                let poll = ClientRequest::GetTaskRequest(poll);
                 task = self.within(poll, options, time.patience.renewed(), None).await?;
             }
         };

@@ -5,15 +5,9 @@ use std::time::Duration;
 
 use rmcp::ClientHandler;
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ErrorCode, ErrorData, Implementation,
-    ProtocolVersion, ResourceUpdatedNotificationParam,
+    ClientCapabilities, ClientConfig, Implementation, ProtocolVersion, ResourceUpdatedNotificationParam,
 };
-// Deprecated by the protocol, and asked by servers all the same.
-#[allow(deprecated)]
-use rmcp::model::{CreateMessageRequestParams, CreateMessageResult, ListRootsResult};
-use rmcp::service::{NotificationContext, RequestContext, RoleClient};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use rmcp::service::{NotificationContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -23,10 +17,8 @@ use crate::session::subscriptions::Subscriptions;
 
 /// How many answers that take as long as they may one call waits for.
 const ANSWERS_IN_ALL: u32 = 10;
-/// The user rejected the request, in the words of the protocol.
-const REJECTED: i32 = -1;
 
-/// Whoever answers the requests of one connection's server.
+/// Our side of one connection, as rmcp asks for it.
 pub(crate) struct Handler {
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) protocol_version: ProtocolVersion,
@@ -61,18 +53,6 @@ impl Answers {
         let _open = Asked::new(&self.open);
         self.handlers.answer(method, params).await
     }
-
-    async fn typed<Q: Serialize, A: DeserializeOwned>(&self, method: &str, request: Q) -> Result<A, ErrorData> {
-        let internal = |error: serde_json::Error| ErrorData::internal_error(error.to_string(), None);
-        let params = serde_json::to_value(request).map_err(internal)?;
-        match self.answer(method, params).await {
-            Ok(answer) => serde_json::from_value(answer).map_err(internal),
-            Err(Unanswered::Unknown) => {
-                Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("this client does not answer {method}"), None))
-            }
-            Err(Unanswered::Declined) => Err(ErrorData::new(ErrorCode(REJECTED), "the user declined", None)),
-        }
-    }
 }
 
 /// A question until it is answered, or given up.
@@ -99,28 +79,6 @@ impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         ClientConfig::new(self.capabilities.clone(), Implementation::new("mcp-bindgen", env!("CARGO_PKG_VERSION")))
             .with_protocol_version(self.protocol_version.clone())
-    }
-
-    async fn create_elicitation(
-        &self,
-        request: ElicitRequestParams,
-        _context: RequestContext<RoleClient>,
-    ) -> Result<ElicitResult, ErrorData> {
-        self.answers.typed("elicitation/create", request).await
-    }
-
-    #[allow(deprecated)]
-    async fn create_message(
-        &self,
-        request: CreateMessageRequestParams,
-        _context: RequestContext<RoleClient>,
-    ) -> Result<CreateMessageResult, ErrorData> {
-        self.answers.typed("sampling/createMessage", request).await
-    }
-
-    #[allow(deprecated)]
-    async fn list_roots(&self, _context: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
-        self.answers.typed("roots/list", Value::Null).await
     }
 
     async fn on_resource_updated(

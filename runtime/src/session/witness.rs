@@ -8,9 +8,6 @@ pub(crate) trait Witness: Send + Sync {
     /// A message was handed to the transport.
     fn sent(&self, message: &ClientJsonRpcMessage);
 
-    /// The server has refused a request unseen; it will be sent once more, or not.
-    fn returned(&self, id: &RequestId);
-
     /// A request was answered: with `result` or `error` among the fields.
     fn answered(&self, id: &RequestId, fields: &Map<String, Value>);
 

@@ -4,36 +4,70 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use rmcp::RoleClient;
+use rmcp::model::ServerJsonRpcMessage;
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
-use rmcp::transport::Transport;
+
+use super::questions::{Question, Questions};
+use crate::session::failure::Failure;
+use crate::session::ledger::Ledger;
+use crate::session::server_requests::Answers;
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A transport of any kind.
-pub(super) struct AnyTransport(Box<dyn Kind>);
+const UNREAD: &str = "the server asks on and does not read the answers";
+
+/// A message that has arrived.
+pub(crate) enum Incoming {
+    /// An answer to a request of rmcp's, or a notification.
+    Message(ServerJsonRpcMessage),
+    Question(Question),
+}
+
+/// A connection to a server. Its futures lose nothing when they are dropped.
+pub(crate) trait Transport: Send {
+    type Error: Error + Send + Sync + 'static;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static;
+
+    /// The next message; none at the end.
+    fn receive(&mut self) -> impl Future<Output = Option<Incoming>> + Send;
+
+    fn close(&mut self) -> impl Future<Output = Result<(), Self::Error>> + Send;
+}
+
+/// A transport of any kind, which answers what the server asks.
+pub(super) struct AnyTransport {
+    kind: Box<dyn Kind>,
+    questions: Questions,
+    ledger: Arc<Ledger>,
+}
 
 impl AnyTransport {
-    pub(super) fn new(transport: impl Transport<RoleClient> + 'static) -> Self {
-        Self(Box::new(transport))
+    pub(super) fn new(transport: impl Transport + 'static, answers: Arc<Answers>, ledger: Arc<Ledger>) -> Self {
+        Self { kind: Box::new(transport), questions: Questions::new(answers), ledger }
     }
 }
 
 /// [`Transport`] with boxed futures.
 trait Kind: Send {
     fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> Boxed<'static, Result<(), AnyError>>;
-    fn receive(&mut self) -> Boxed<'_, Option<RxJsonRpcMessage<RoleClient>>>;
+    fn receive(&mut self) -> Boxed<'_, Option<Incoming>>;
     fn close(&mut self) -> Boxed<'_, Result<(), AnyError>>;
 }
 
-impl<T: Transport<RoleClient>> Kind for T {
+impl<T: Transport> Kind for T {
     fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> Boxed<'static, Result<(), AnyError>> {
         let sending = Transport::send(self, message);
         Box::pin(async move { sending.await.map_err(AnyError::new) })
     }
 
-    fn receive(&mut self) -> Boxed<'_, Option<RxJsonRpcMessage<RoleClient>>> {
+    fn receive(&mut self) -> Boxed<'_, Option<Incoming>> {
         Box::pin(Transport::receive(self))
     }
 
@@ -42,7 +76,7 @@ impl<T: Transport<RoleClient>> Kind for T {
     }
 }
 
-impl Transport<RoleClient> for AnyTransport {
+impl rmcp::transport::Transport<RoleClient> for AnyTransport {
     type Error = AnyError;
 
     fn name() -> Cow<'static, str> {
@@ -53,15 +87,40 @@ impl Transport<RoleClient> for AnyTransport {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), AnyError>> + Send + 'static {
-        self.0.send(message)
+        self.kind.send(message)
     }
 
-    fn receive(&mut self) -> impl Future<Output = Option<RxJsonRpcMessage<RoleClient>>> + Send {
-        self.0.receive()
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let has_room = self.questions.has_room();
+            let arrived = async {
+                match has_room {
+                    true => self.kind.receive().await,
+                    false => std::future::pending().await,
+                }
+            };
+            let stuck = self.questions.stuck();
+            tokio::select! {
+                biased;
+                (answer, size) = self.questions.next() => {
+                    let sending = self.kind.send(answer);
+                    // The ledger and the notes have what failed.
+                    self.questions.send(size, async move { let _ = sending.await; });
+                }
+                incoming = arrived => match incoming? {
+                    Incoming::Message(message) => return Some(message),
+                    Incoming::Question(question) => self.questions.ask(question),
+                },
+                () = stuck => {
+                    self.ledger.close(&Failure::lost(UNREAD), None);
+                    return None;
+                }
+            }
+        }
     }
 
     fn close(&mut self) -> impl Future<Output = Result<(), AnyError>> + Send {
-        self.0.close()
+        self.kind.close()
     }
 }
 

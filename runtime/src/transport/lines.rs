@@ -7,13 +7,12 @@ use std::io;
 use std::sync::Arc;
 
 use rmcp::RoleClient;
-use rmcp::model::ServerJsonRpcMessage;
-use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
-use rmcp::transport::Transport;
+use rmcp::service::TxJsonRpcMessage;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 use super::framing::{Frame, Framer};
 use super::writer::Writer;
+use super::{Incoming, Transport};
 use crate::observe::notes::Notes;
 use crate::session::failure::Failure;
 use crate::session::ledger::Ledger;
@@ -41,7 +40,7 @@ pub(crate) struct LineTransport<E, R> {
     writer: Arc<Writer>,
     reader: BufReader<R>,
     framer: Framer,
-    arrived: VecDeque<ServerJsonRpcMessage>,
+    arrived: VecDeque<Incoming>,
     has_spoken: bool,
     ledger: Arc<Ledger>,
     notes: Notes,
@@ -99,7 +98,7 @@ impl<E: FarEnd, R: AsyncRead + Unpin> LineTransport<E, R> {
     }
 }
 
-impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for LineTransport<E, R> {
+impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport for LineTransport<E, R> {
     type Error = io::Error;
 
     fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = io::Result<()>> + Send + 'static {
@@ -115,7 +114,7 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport<RoleClient> for
         }
     }
 
-    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+    async fn receive(&mut self) -> Option<Incoming> {
         loop {
             if let Some(message) = self.arrived.pop_front() {
                 return Some(message);

@@ -1,6 +1,5 @@
 //! How bytes travel to a server and back.
 
-#[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
 mod any;
 #[cfg(feature = "cassette")]
 pub(crate) mod cassette;
@@ -29,6 +28,7 @@ mod pipe;
 pub(crate) mod process;
 #[cfg(feature = "stdio")]
 mod program;
+mod questions;
 #[cfg(all(feature = "stdio", unix))]
 mod running;
 #[cfg(feature = "http")]
@@ -37,3 +37,6 @@ mod sse;
 pub(crate) mod stdio;
 #[cfg(feature = "stdio")]
 mod writer;
+
+pub(crate) use any::{Incoming, Transport};
+pub(crate) use questions::Question;

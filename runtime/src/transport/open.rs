@@ -111,13 +111,13 @@ pub(crate) async fn open(
     #[cfg(feature = "cassette")]
     if let Some(player) = &link.player {
         let transport = ReplayTransport::new(player.clone(), link.ledger.clone(), link.notes.redactor().clone());
-        return begin(handler, transport, mode).await;
+        return begin(handler, transport, link, mode).await;
     }
     #[cfg(feature = "stdio")]
     if let Some(streams) = &link.streams {
         let transport = DuplexTransport::over(streams, link.ledger.clone(), link.notes.clone());
         let transport = transport.ok_or_else(|| OpenError::Start(Kind::Transport, SPENT.to_owned()))?;
-        return begin(handler, transport, mode).await;
+        return begin(handler, transport, link, mode).await;
     }
     match &config.transport {
         #[cfg(feature = "stdio")]
@@ -140,7 +140,7 @@ pub(crate) async fn open(
             )
             .map_err(|error| OpenError::Start(Kind::Spawn, cannot_start(command, cwd.as_deref(), &error)))?;
             let _ = link.direct.set(Box::new(transport.direct()));
-            let begun = begin(handler, transport, mode).await;
+            let begun = begin(handler, transport, link, mode).await;
             if let (Err(_), Some(sandbox)) = (&begun, &sandbox)
                 && let Some((kind, message)) = sandbox.refusal().await
             {
@@ -157,7 +157,7 @@ pub(crate) async fn open(
                 .map_err(|error| OpenError::Start(Kind::Config, format!("`url` is not a URL: {error}")))?;
             let transport = StreamableTransport::new(url, client, param_headers, link.max_concurrent_requests, life);
             let _ = link.direct.set(Box::new(transport.direct()));
-            begin(handler, transport, mode).await
+            begin(handler, transport, link, mode).await
         }
         #[cfg(feature = "http")]
         Transport::Sse { url, headers } => {
@@ -165,7 +165,7 @@ pub(crate) async fn open(
             let client = http_client(url, headers, link, until)?;
             let transport = SseTransport::connect(url, client, life).await;
             let transport = transport.map_err(|error| OpenError::Below(Box::new(error.failure())))?;
-            begin(handler, transport, mode).await
+            begin(handler, transport, link, mode).await
         }
         #[cfg(not(all(feature = "stdio", feature = "http")))]
         _ => {
@@ -180,10 +180,12 @@ pub(crate) async fn open(
 #[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
 async fn begin(
     handler: Handler,
-    transport: impl rmcp::transport::Transport<RoleClient> + 'static,
+    transport: impl super::Transport + 'static,
+    link: &Link,
     mode: ClientLifecycleMode,
 ) -> Result<Service, OpenError> {
-    let begun = handler.serve_with_lifecycle(AnyTransport::new(transport), mode).await;
+    let transport = AnyTransport::new(transport, handler.answers.clone(), link.ledger.clone());
+    let begun = handler.serve_with_lifecycle(transport, mode).await;
     begun.map_err(|error| OpenError::Begin(Box::new(error)))
 }
 

@@ -7,18 +7,17 @@ use std::collections::VecDeque;
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
+use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::Url;
 use rmcp::RoleClient;
-use rmcp::model::ServerJsonRpcMessage;
-use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
-use rmcp::transport::Transport;
+use rmcp::service::TxJsonRpcMessage;
 use serde_json::Value;
-use sse_stream::Sse;
 
-use super::http::events::{Event, Parser};
+use super::http::events::{Event, Parser, Sse};
 use super::http::refusals::{HttpError, describe};
 use super::http::{CLOSED, EVENT_STREAM, HttpClient, JSON, Life, bodies, content_type};
+use super::{Incoming, Transport};
 use crate::session::failure::Failure;
 use crate::session::raw;
 
@@ -27,14 +26,14 @@ pub(crate) struct SseTransport {
     http: HttpClient,
     endpoint: Url,
     events: Events,
-    arrived: VecDeque<ServerJsonRpcMessage>,
+    arrived: VecDeque<Incoming>,
     life: Option<Life>,
 }
 
 impl SseTransport {
     /// Opens the stream and waits for the endpoint.
     pub(crate) async fn connect(url: &str, http: HttpClient, life: Life) -> Result<Self, HttpError> {
-        let response = http.send(http.client.get(url).header(ACCEPT, EVENT_STREAM), None).await?;
+        let response = http.send(http.client.get(url).header(ACCEPT, EVENT_STREAM), HeaderMap::new()).await?;
         let status = response.status();
         if !status.is_success() {
             return Err(http.refused(response).await);
@@ -83,7 +82,7 @@ impl SseTransport {
     }
 }
 
-impl Transport<RoleClient> for SseTransport {
+impl Transport for SseTransport {
     type Error = HttpError;
 
     fn send(
@@ -96,7 +95,7 @@ impl Transport<RoleClient> for SseTransport {
             let body = serde_json::to_vec(&message).map_err(|error| HttpError::NotSent(error.to_string()))?;
             let request = http.client.post(endpoint).header(CONTENT_TYPE, JSON).body(body);
             let sending = async {
-                let response = http.send(request, None).await?;
+                let response = http.send(request, HeaderMap::new()).await?;
                 if !response.status().is_success() {
                     return Err(http.refused(response).await);
                 }
@@ -120,7 +119,7 @@ impl Transport<RoleClient> for SseTransport {
         }
     }
 
-    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+    async fn receive(&mut self) -> Option<Incoming> {
         loop {
             if let Some(message) = self.arrived.pop_front() {
                 return Some(message);

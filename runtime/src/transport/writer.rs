@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::pipe::Sink;
-use crate::session::direct::{Direct, Sending, Sent};
+use crate::session::direct::{Direct, Sending};
 use crate::session::failure::Failure;
 use crate::session::ledger::{Ledger, Outgoing};
 use crate::task::task;
@@ -158,7 +158,7 @@ impl Direct for Arc<Writer> {
                 let _ = writer.write(&message, outgoing).await;
             }));
         }
-        Box::pin(std::future::ready(Sent::Yes))
+        Box::pin(std::future::ready(()))
     }
 }
 

@@ -28,8 +28,11 @@ use crate::session::raw::{self, UNREADABLE};
 use crate::session::silence::{Silence, TIMEOUTS_WITHOUT_A_SIGN};
 use crate::session::ticket::{State, Ticket};
 use crate::session::witness::Witness;
+use crate::transport::{Incoming, Question};
 
 const PROGRESS: &str = "notifications/progress";
+/// JSON-RPC's parse error and invalid request: the errors of a message whose id could not be read.
+const NAMELESS_ERRORS: [i64; 2] = [-32700, -32600];
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Awaited {
@@ -44,6 +47,8 @@ enum Awaited {
 
 struct Entry {
     awaited: Awaited,
+    /// How many messages were handed to the transport before it.
+    place: u64,
     progress_token: Option<ProgressToken>,
     ticket: Ticket,
 }
@@ -72,6 +77,10 @@ struct Book {
     by_progress_token: HashMap<ProgressToken, RequestId>,
     /// Whether a response may come for which nobody waits any more.
     owes_answers: bool,
+    /// How many messages were handed to the transport.
+    messages: u64,
+    /// The place of the last notification or answer, until the server has answered a request after it.
+    last_notification: Option<u64>,
     ended: Option<Failure>,
     handshake: Option<Value>,
     last_failure: Option<Failure>,
@@ -134,6 +143,9 @@ impl Ledger {
             witness.sent(message);
         }
         let ClientJsonRpcMessage::Request(request) = message else {
+            let mut book = self.book();
+            book.messages += 1;
+            book.last_notification = Some(book.messages);
             return Outgoing { ledger: self.clone(), request: None };
         };
         let awaited = match &request.request {
@@ -184,6 +196,15 @@ impl Ledger {
         dispatched
     }
 
+    /// The same of the request with this id.
+    #[cfg(feature = "http")]
+    pub(crate) fn abandon(&self, id: &RequestId) {
+        let ticket = self.book().under_way.get(id).map(|entry| entry.ticket.clone());
+        if let Some(ticket) = ticket {
+            self.give_up(&ticket);
+        }
+    }
+
     /// Nothing more can be sent: what has not left fails now, and new requests are refused. What has left may still be
     /// answered.
     pub(crate) fn stop(&self, failure: &Failure) {
@@ -225,9 +246,18 @@ impl Ledger {
         self.book().handshake.clone()
     }
 
-    /// Makes of a message that arrived what rmcp may see of it. `answers` is the request that it came in answer to,
-    /// where the transport knows.
-    pub(crate) fn received(&self, message: Value, answers: Option<&RequestId>) -> Option<ServerJsonRpcMessage> {
+    /// Notes that a change of the server's list of tools may go unheard from now on, where it tells of changes.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_deaf(&self) {
+        let handshake = self.handshake().unwrap_or_default();
+        if handshake.pointer("/capabilities/tools/listChanged") == Some(&Value::Bool(true)) {
+            self.list_news.note();
+        }
+    }
+
+    /// Notes a message that arrived, and returns what others have to see of it. `answers` is the request that it came in answer
+    /// to, where the transport knows.
+    pub(crate) fn received(&self, message: Value, answers: Option<&RequestId>) -> Option<Incoming> {
         let Value::Object(mut fields) = message else {
             tracing::debug!("ignoring a message that is not a JSON object");
             return None;
@@ -235,7 +265,6 @@ impl Ledger {
         let mut book = self.book();
         book.silence = Silence::default();
         if fields.contains_key("method") {
-            let is_question = fields.contains_key("id") && book.handshake.is_some();
             let params = fields.get("params").filter(|_| fields.get("method") == Some(&PROGRESS.into()));
             let listener = params.and_then(|params| book.note_progress(params));
             drop(book);
@@ -250,7 +279,10 @@ impl Ledger {
             if let (Some(listener), Some(progress)) = (listener, params.and_then(Progress::from_params)) {
                 progress.tell(&listener);
             }
-            return self.asked(fields, is_question);
+            return match fields.remove("id") {
+                Some(id) => question(id, fields).map(Incoming::Question),
+                None => self.notified(fields).map(Incoming::Message),
+            };
         }
         let id = fields.remove("id").and_then(|id| serde_json::from_value::<RequestId>(id).ok());
         let is_response = ["result", "error", UNREADABLE].iter().any(|key| fields.contains_key(*key));
@@ -258,7 +290,8 @@ impl Ledger {
             id.as_ref()?;
             fields.insert(UNREADABLE.to_owned(), "the answer has neither `result` nor `error`".into());
         }
-        let Some((id, awaited, ticket)) = book.answered(id.as_ref(), answers) else {
+        let code = fields.get("error").and_then(|error| error.get("code")?.as_i64());
+        let Some((id, awaited, ticket)) = book.answered(id.as_ref(), answers, code) else {
             let id = id.map(|id| id.to_string()).unwrap_or_default();
             let id = self.redactor.shown_line(&id, LONGEST_MESSAGE);
             tracing::debug!(id, "ignoring a response to no request that is under way");
@@ -270,7 +303,8 @@ impl Ledger {
             if awaited == Awaited::Direct {
                 return None;
             }
-            return Some(ServerJsonRpcMessage::error(raw::error_data(&Value::String(message.to_owned())), Some(id)));
+            let error = raw::error_data(&Value::String(message.to_owned()));
+            return Some(Incoming::Message(ServerJsonRpcMessage::error(error, Some(id))));
         }
         if let Some(witness) = self.witness.get() {
             witness.answered(&id, &fields);
@@ -290,34 +324,34 @@ impl Ledger {
                 Awaited::Initialize => raw::plain_initialize,
                 Awaited::Discover => raw::plain_discover,
                 Awaited::Result | Awaited::Direct | Awaited::Subscription => {
-                    return Some(ServerJsonRpcMessage::response(raw::wrap(result), id));
+                    return Some(Incoming::Message(ServerJsonRpcMessage::response(raw::wrap(result), id)));
                 }
             };
             book.handshake = Some(result.clone());
             let mut shown = result;
             self.redactor.value(&mut shown);
             let plain: Option<ServerResult> = plain(&shown);
-            return Some(ServerJsonRpcMessage::response(plain.unwrap_or_else(|| raw::wrap(shown)), id));
+            let plain = plain.unwrap_or_else(|| raw::wrap(shown));
+            return Some(Incoming::Message(ServerJsonRpcMessage::response(plain, id)));
         }
         let mut error = fields.remove("error")?;
         self.redactor.value(&mut error);
-        Some(ServerJsonRpcMessage::error(raw::error_data(&error), Some(id)))
+        Some(Incoming::Message(ServerJsonRpcMessage::error(raw::error_data(&error), Some(id))))
     }
 
-    /// What rmcp may see of a request or notification of the server.
-    fn asked(&self, mut fields: Map<String, Value>, is_question: bool) -> Option<ServerJsonRpcMessage> {
-        // These cannot be changed, and rmcp logs them.
-        let tells = |key: &str| fields.get(key).and_then(Value::as_str).is_some_and(|text| self.redactor.knows(text));
-        if tells("id") || tells("method") {
-            tracing::debug!("ignoring a request or notification whose name or id holds a secret");
+    /// What rmcp may see of a notification.
+    fn notified(&self, mut fields: Map<String, Value>) -> Option<ServerJsonRpcMessage> {
+        // It cannot be changed, and rmcp logs it.
+        if fields.get("method").and_then(Value::as_str).is_some_and(|method| self.redactor.knows(method)) {
+            tracing::debug!("ignoring a notification whose name holds a secret");
             return None;
         }
-        if let Some(params) = fields.get_mut("params").filter(|_| !is_question) {
+        if let Some(params) = fields.get_mut("params") {
             self.redactor.value(params);
         }
         let malformed = |error: &serde_json::Error| {
             let error = self.redactor.shown_line(&error.to_string(), LONGEST_MESSAGE);
-            tracing::debug!("ignoring a malformed request or notification: {error}");
+            tracing::debug!("ignoring a malformed notification: {error}");
         };
         serde_json::from_value(Value::Object(fields)).inspect_err(malformed).ok()
     }
@@ -342,7 +376,9 @@ impl Book {
         if let Some(token) = &token {
             self.by_progress_token.insert(token.clone(), id.clone());
         }
-        self.under_way.insert(id.clone(), Entry { awaited, progress_token: token, ticket: ticket.clone() });
+        self.messages += 1;
+        let entry = Entry { awaited, place: self.messages, progress_token: token, ticket: ticket.clone() };
+        self.under_way.insert(id.clone(), entry);
         if awaited != Awaited::Subscription {
             self.silence.begins();
         }
@@ -387,9 +423,31 @@ impl Book {
         }
     }
 
-    /// The request that a response with this id answers. A server that could not read a request answers without its
-    /// id; where only one request can be meant, it is that one.
-    fn answered(&self, id: Option<&RequestId>, answers: Option<&RequestId>) -> Option<(RequestId, Awaited, Ticket)> {
+    /// The request that a response with this id answers. A server that could not read a message answers without its id, with
+    /// one of [`NAMELESS_ERRORS`]; where only one request can be meant, and no notification, it is that one. An error of any
+    /// code that comes when only one message was ever sent is about that.
+    fn answered(
+        &mut self,
+        id: Option<&RequestId>,
+        answers: Option<&RequestId>,
+        code: Option<i64>,
+    ) -> Option<(RequestId, Awaited, Ticket)> {
+        let found = self.find_answered(id, answers, code)?;
+        // The server reads in order.
+        if let Some(entry) = self.under_way.get(&found.0)
+            && self.last_notification.is_some_and(|place| place < entry.place)
+        {
+            self.last_notification = None;
+        }
+        Some(found)
+    }
+
+    fn find_answered(
+        &self,
+        id: Option<&RequestId>,
+        answers: Option<&RequestId>,
+        code: Option<i64>,
+    ) -> Option<(RequestId, Awaited, Ticket)> {
         let find = |id: &RequestId| {
             let entry = self.under_way.get(id)?;
             let has_left = !matches!(entry.ticket.state(), State::Queued);
@@ -405,9 +463,14 @@ impl Book {
             None => match answers {
                 Some(answers) => find(answers),
                 None => {
+                    let is_nameless = code.is_some_and(|code| NAMELESS_ERRORS.contains(&code));
+                    let is_first = self.messages == 1;
+                    if !(is_nameless || is_first) || self.owes_answers || self.last_notification.is_some() {
+                        return None;
+                    }
                     let found = self.under_way.keys().filter_map(find);
                     let mut found = found.filter(|(_, awaited, _)| *awaited != Awaited::Subscription);
-                    found.next().filter(|_| found.next().is_none() && !self.owes_answers)
+                    found.next().filter(|_| found.next().is_none())
                 }
             },
         }
@@ -420,6 +483,16 @@ impl Book {
         entry.ticket.progressed();
         entry.ticket.listener()
     }
+}
+
+/// A request of the server, where it has an id that can be answered.
+fn question(id: Value, mut fields: Map<String, Value>) -> Option<Question> {
+    let id = serde_json::from_value(id).ok();
+    let Some((id, Value::String(method))) = id.zip(fields.remove("method")) else {
+        tracing::debug!("ignoring a request without an id or a method that is text");
+        return None;
+    };
+    Some(Question { id, method, params: fields.remove("params").unwrap_or_default() })
 }
 
 #[cfg(test)]

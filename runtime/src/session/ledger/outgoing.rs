@@ -43,16 +43,12 @@ impl Outgoing {
         }
     }
 
-    /// The server has refused it unseen; it will be handed over once more, or fail.
+    /// The server has refused it unseen; it will be written once more, or fail.
     #[cfg(feature = "http")]
-    pub(crate) fn returned(mut self) {
-        let Some((id, ticket)) = &self.request.take() else { return };
-        if let Some(witness) = self.ledger.witness.get() {
-            witness.returned(id);
-        }
+    pub(crate) fn returned(&self) {
+        let Some((_, ticket)) = &self.request else { return };
         let mut book = self.ledger.book();
         if matches!(ticket.state(), State::Writing { .. } | State::Written { .. }) {
-            book.forget(ticket);
             book.wait(ticket);
             ticket.becomes(State::Queued);
         }

@@ -19,6 +19,10 @@ fn message(ticket: Option<&Ticket>, id: i64) -> ClientJsonRpcMessage {
     ClientJsonRpcMessage::request(request, RequestId::Number(id))
 }
 
+fn notification() -> ClientJsonRpcMessage {
+    serde_json::from_value(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).expect("a notification")
+}
+
 /// A request of which nothing has left.
 fn queued(ledger: &Arc<Ledger>, id: i64) -> (Ticket, Outgoing) {
     let ticket = ledger.admit(100, Deadline::NEVER, None).expect("there is room");
@@ -40,8 +44,15 @@ fn awaiting(id: i64) -> Arc<Ledger> {
     ledger
 }
 
-fn result_of(message: Option<ServerJsonRpcMessage>) -> Value {
-    let (result, _) = message.expect("a message").into_response().expect("a response");
+fn message_of(incoming: Option<Incoming>) -> ServerJsonRpcMessage {
+    match incoming {
+        Some(Incoming::Message(message)) => message,
+        Some(Incoming::Question(_)) | None => panic!("a message is expected"),
+    }
+}
+
+fn result_of(incoming: Option<Incoming>) -> Value {
+    let (result, _) = message_of(incoming).into_response().expect("a response");
     raw::unwrap(result).expect("it is wrapped")
 }
 
@@ -308,9 +319,9 @@ fn texts_that_are_no_unicode_cost_no_result() {
 fn a_wrapped_result_survives_being_printed_and_parsed() {
     let sent = json!({"content": [], "structuredContent": {"n": 1}});
     let message = awaiting(7).received(json!({"id": "7", "result": sent}), None);
-    let text = serde_json::to_string(&message.expect("a message")).expect("prints");
+    let text = serde_json::to_string(&message_of(message)).expect("prints");
     let again: ServerJsonRpcMessage = serde_json::from_str(&text).expect("parses");
-    assert_eq!(result_of(Some(again)), sent);
+    assert_eq!(result_of(Some(Incoming::Message(again))), sent);
 }
 
 #[test]
@@ -325,7 +336,7 @@ fn a_result_that_the_ledger_has_not_seen_is_none() {
 fn an_error_without_an_id_belongs_to_the_only_request() {
     let error = json!({"id": null, "error": {"code": -32700, "message": "parse"}});
     let ledger = awaiting(3);
-    let Some(ServerJsonRpcMessage::Error(found)) = ledger.received(error.clone(), None) else {
+    let ServerJsonRpcMessage::Error(found) = message_of(ledger.received(error.clone(), None)) else {
         panic!("an error is expected");
     };
     assert_eq!(found.id, Some(RequestId::Number(3)));
@@ -333,6 +344,31 @@ fn an_error_without_an_id_belongs_to_the_only_request() {
     let ledger = awaiting(1);
     written(&ledger, 2);
     assert!(ledger.received(error, None).is_none(), "it may belong to either");
+}
+
+#[test]
+fn an_error_without_an_id_that_may_answer_a_notification_ends_no_request() {
+    let nameless = |code: i64| json!({"id": null, "error": {"code": code, "message": "whose?"}});
+    for code in [-32601, -32603, -32000, 1] {
+        let ledger = awaiting(1);
+        assert!(ledger.received(answer(1), None).is_some());
+        written(&ledger, 2);
+        assert!(ledger.received(nameless(code), None).is_none(), "{code} is about a message that was read");
+        assert!(awaiting(1).received(nameless(code), None).is_some(), "nothing else was sent");
+    }
+    let ledger = awaiting(1);
+    ledger.queued(&notification());
+    let ticket = written(&ledger, 2);
+    assert!(ledger.received(answer(1), None).is_some());
+    assert!(ledger.received(nameless(-32600), None).is_none(), "the notification may be meant");
+    assert!(matches!(ticket.state(), State::Written { .. }));
+    // Whoever has answered this has read the notification.
+    assert!(ledger.received(answer(2), None).is_some());
+    written(&ledger, 3);
+    assert!(ledger.received(nameless(-32600), None).is_some());
+    let ledger = awaiting(1);
+    ledger.queued(&notification());
+    assert!(ledger.received(nameless(-32601), Some(&RequestId::Number(1))).is_some(), "it comes with the answer");
 }
 
 #[test]
@@ -344,7 +380,7 @@ fn a_response_to_nothing_is_ignored() {
 
 #[test]
 fn an_answer_with_neither_result_nor_error_ends_its_request() {
-    let Some(ServerJsonRpcMessage::Error(found)) = awaiting(1).received(json!({"id": 1}), None) else {
+    let ServerJsonRpcMessage::Error(found) = message_of(awaiting(1).received(json!({"id": 1}), None)) else {
         panic!("an error is expected");
     };
     assert!(found.error.message.contains("neither"), "{found:?}");

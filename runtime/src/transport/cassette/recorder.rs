@@ -91,15 +91,6 @@ impl Witness for Recorder {
         }
     }
 
-    fn returned(&self, id: &RequestId) {
-        let id = serde_json::to_value(id).unwrap_or_default();
-        let mut under_way = self.under_way();
-        if let Some(at) = under_way.requests.iter().position(|pending| pending.id == id) {
-            let heard = under_way.requests.remove(at).heard;
-            under_way.loose.extend(heard);
-        }
-    }
-
     fn answered(&self, id: &RequestId, fields: &Map<String, Value>) {
         let id = serde_json::to_value(id).unwrap_or_default();
         let mut under_way = self.under_way();

@@ -6,8 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use rmcp::RoleClient;
-use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
-use rmcp::transport::Transport;
+use rmcp::service::TxJsonRpcMessage;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -19,6 +18,7 @@ use super::recorder::SUBSCRIPTION;
 use crate::observe::redact::Redactor;
 use crate::session::failure::Failure;
 use crate::session::ledger::{Ledger, Outgoing};
+use crate::transport::{Incoming, Transport};
 
 const CLOSED: &str = "the connection was closed";
 
@@ -147,14 +147,14 @@ fn refused(outgoing: &Outgoing, failure: Failure, error: CassetteError) -> io::E
     io::Error::other(message)
 }
 
-impl Transport<RoleClient> for ReplayTransport {
+impl Transport for ReplayTransport {
     type Error = io::Error;
 
     fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = io::Result<()>> + Send + 'static {
         ready(self.take(&message))
     }
 
-    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+    async fn receive(&mut self) -> Option<Incoming> {
         loop {
             let message = self.arrived.recv().await?;
             if let Some(message) = self.ledger.received(message, None) {

@@ -3,12 +3,20 @@
 use std::collections::VecDeque;
 use std::io;
 
-use sse_stream::Sse;
-
 use super::Until;
 use super::refusals::describe;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// The fields of an event that were there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Sse {
+    pub(crate) event: Option<String>,
+    pub(crate) data: Option<String>,
+    pub(crate) id: Option<String>,
+    /// Milliseconds.
+    pub(crate) retry: Option<u64>,
+}
 
 /// An event, or that one was beyond the limit.
 #[derive(Debug, PartialEq)]
@@ -158,13 +166,16 @@ mod tests {
     }
 
     fn message(data: &str) -> Event {
-        Event::Whole(Sse::default().data(data))
+        Event::Whole(Sse { data: Some(data.to_owned()), ..Sse::default() })
     }
 
     #[test]
     fn lines_end_as_they_like_and_what_is_unknown_is_ignored() {
         let text = "\u{feff}data: a\r\ndata:b\rdata\n\n:comment\n\n\r\nid: 7\nretry: 20\nretry: x\nevent: e\nnew: 1\nodd\n\ndata: cut";
-        let expected = [message("a\nb\n"), Event::Whole(Sse::default().id("7").retry(20).event("e"))];
+        let expected = [
+            message("a\nb\n"),
+            Event::Whole(Sse { id: Some("7".to_owned()), retry: Some(20), event: Some("e".to_owned()), data: None }),
+        ];
         assert_eq!(events(100, &[text.as_bytes()]), expected);
     }
 

@@ -3,12 +3,13 @@
 pub(crate) mod authorization;
 pub(crate) mod bodies;
 pub(crate) mod client;
-mod direct;
 pub(crate) mod events;
+mod exchange;
+mod listening;
 pub(crate) mod param_headers;
 pub(crate) mod reach;
 pub(crate) mod refusals;
-mod sessions;
+mod requests;
 mod statuses;
 pub(crate) mod streamable;
 
@@ -16,7 +17,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::watch;
 
 use self::authorization::Authorizer;
@@ -29,6 +30,7 @@ pub(crate) const JSON: &str = "application/json";
 /// How much of a text of strangers a message shows.
 const PREVIEW: usize = 300;
 pub(crate) const CLOSED: &str = "the connection was closed";
+const NO_ANSWER: &str = "the server ended its response without an answer";
 
 /// The requests of one connection.
 #[derive(Clone)]
@@ -46,7 +48,7 @@ impl HttpClient {
     pub(super) async fn send(
         &self,
         request: reqwest::RequestBuilder,
-        headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
+        headers: HeaderMap,
     ) -> Result<reqwest::Response, HttpError> {
         let mut all = self.headers.clone();
         all.extend(headers);

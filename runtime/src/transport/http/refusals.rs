@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, StatusCode};
-use rmcp::transport::streamable_http_client::StreamableHttpError;
 use serde_json::Value;
 
 use super::statuses::meaning;
@@ -36,15 +35,6 @@ pub(crate) enum HttpError {
     /// The server answered with a status that is no success.
     #[error("{message}")]
     Status { status: StatusCode, message: String, retry_after: Option<Duration> },
-}
-
-/// As rmcp wants to have it.
-pub(super) type RmcpError = StreamableHttpError<HttpError>;
-
-impl From<HttpError> for RmcpError {
-    fn from(error: HttpError) -> Self {
-        Self::Client(error)
-    }
 }
 
 impl HttpError {

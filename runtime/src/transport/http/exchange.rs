@@ -1,0 +1,158 @@
+//! One request over streamable HTTP: its POST, and the response until the answer is there.
+
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use http::StatusCode;
+use rmcp::model::{ClientJsonRpcMessage, RequestId};
+use tokio::time::timeout;
+
+use super::events::Reader;
+use super::refusals::HttpError;
+use super::requests::{Conversation, Requests, begins};
+use super::{EVENT_STREAM, NO_ANSWER, bodies, content_type};
+use crate::session::ledger::Outgoing;
+
+/// How often the rest of an answer is asked for, and how long before where the server does not say.
+const RESUMPTIONS: usize = 5;
+pub(super) const PAUSE_BEFORE_RESUMPTION: Duration = Duration::from_secs(1);
+pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+const LOOKS_FOR_THE_END: usize = 3;
+/// How long a response may go on after the answer, so that its connection can be used again.
+const PATIENCE_WITH_RESPONSES: Duration = Duration::from_secs(1);
+
+impl Requests {
+    /// Sends a request and reads until the ledger has its answer, or what became of it. `head` is called when the server has
+    /// taken it. Dropping the future ends the request.
+    pub(super) async fn exchange(
+        &self,
+        message: &ClientJsonRpcMessage,
+        outgoing: &Outgoing,
+        head: impl FnOnce() + Send,
+    ) -> Result<(), HttpError> {
+        let outcome = tokio::select! {
+            biased;
+            () = outgoing.abandoned() => Ok(()),
+            outcome = self.http.until.or_end(self.try_exchange(message, outgoing, head)) => outcome,
+        };
+        if let Err(error) = &outcome {
+            self.failed(outgoing, error);
+        }
+        outcome
+    }
+
+    async fn try_exchange(
+        &self,
+        message: &ClientJsonRpcMessage,
+        outgoing: &Outgoing,
+        head: impl FnOnce() + Send,
+    ) -> Result<(), HttpError> {
+        let ClientJsonRpcMessage::Request(request) = message else { return Ok(()) };
+        if begins(message) {
+            if !outgoing.begin_write(None) {
+                return Ok(());
+            }
+            return self.begin(message, &request.id, outgoing, head).await;
+        }
+        let slot = self.slots.acquire().await;
+        // Read before it is asked whether the request may leave: it goes to the session that the answer was about.
+        let mut conversation = self.conversation();
+        if !outgoing.begin_write(None) {
+            return Ok(());
+        }
+        let mut response = self.post(message, &conversation).await?;
+        if response.status() == StatusCode::NOT_FOUND && conversation.session.is_some() {
+            // Nothing has run: it goes to the next session, once.
+            outgoing.returned();
+            self.renew(&conversation).await?;
+            conversation = self.conversation();
+            if !outgoing.begin_write(None) {
+                return Ok(());
+            }
+            response = self.post(message, &conversation).await?;
+        }
+        drop(slot);
+        let status = response.status();
+        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            // The answer comes by the stream of the server's own messages, or not at all.
+            outgoing.written();
+            head();
+            return Ok(());
+        }
+        if !status.is_success() {
+            return self.refused(message, &conversation, response, outgoing).await;
+        }
+        outgoing.written();
+        head();
+        if content_type(&response).starts_with(EVENT_STREAM) {
+            return self.follow(self.reader(response), &request.id, outgoing, &conversation).await;
+        }
+        let kind = content_type(&response).to_owned();
+        let body = bodies::whole(response).await.map_err(|problem| self.lost(problem))?;
+        self.take_text(&body, Some(&request.id)).await;
+        if outgoing.is_settled() { Ok(()) } else { Err(self.no_answer(&kind, &body)) }
+    }
+
+    /// Reads events until one is the answer, also where the stream is cut in between.
+    async fn follow(
+        &self,
+        mut reader: Reader,
+        id: &RequestId,
+        outgoing: &Outgoing,
+        conversation: &Conversation,
+    ) -> Result<(), HttpError> {
+        let mut last_event = None;
+        let mut pause = PAUSE_BEFORE_RESUMPTION;
+        let mut resumptions = 0;
+        loop {
+            let event = tokio::select! {
+                biased;
+                event = reader.next() => event,
+                () = self.replaced(conversation) => {
+                    return Err(self.lost("the session ended before the answer came".to_owned()));
+                }
+            };
+            let problem = match event {
+                Some(Ok(event)) => {
+                    let event = self.take_event(event, Some(id)).await;
+                    if outgoing.is_settled() {
+                        let_end(reader).await;
+                        return Ok(());
+                    }
+                    pause = event.retry.map_or(pause, Duration::from_millis).max(SHORTEST_PAUSE);
+                    if event.id.is_some() {
+                        last_event = event.id;
+                        resumptions = 0;
+                    }
+                    continue;
+                }
+                Some(Err(error)) => error.to_string(),
+                None => NO_ANSWER.to_owned(),
+            };
+            if last_event.is_none() || resumptions == RESUMPTIONS {
+                return Err(self.lost(problem));
+            }
+            resumptions += 1;
+            tokio::time::sleep(pause).await;
+            match self.get(conversation, last_event.as_deref()).await {
+                Ok(Some(rest)) => reader = rest,
+                Ok(None) => return Err(self.lost(format!("{problem}, and refused to send the rest"))),
+                // It may be there again.
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+/// Reads what is left of a response, so that its connection can be used again.
+async fn let_end(mut reader: Reader) {
+    // Most end with their answer, and another task for each call costs more than looking twice.
+    for _ in 0..LOOKS_FOR_THE_END {
+        match reader.next().now_or_never() {
+            Some(Some(Ok(_))) => {}
+            Some(_) => return,
+            None => tokio::task::yield_now().await,
+        }
+    }
+    tokio::spawn(timeout(PATIENCE_WITH_RESPONSES, async move { while let Some(Ok(_)) = reader.next().await {} }));
+}

@@ -1,0 +1,46 @@
+//! The stream of a server's own messages, over all sessions of a connection.
+
+use std::time::Duration;
+
+use super::exchange::{PAUSE_BEFORE_RESUMPTION, SHORTEST_PAUSE};
+use super::requests::{Conversation, Requests};
+
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+impl Requests {
+    /// Listens until the connection ends.
+    pub(super) async fn listen(&self) {
+        loop {
+            let conversation = self.conversation();
+            tokio::select! {
+                () = self.replaced(&conversation) => {}
+                () = self.listen_to(&conversation), if conversation.session.is_some() => {
+                    self.replaced(&conversation).await;
+                }
+            }
+        }
+    }
+
+    /// Listens in one session, until the server says that it has no such stream.
+    async fn listen_to(&self, conversation: &Conversation) {
+        let mut last_event: Option<String> = None;
+        let mut pause = PAUSE_BEFORE_RESUMPTION;
+        loop {
+            match self.get(conversation, last_event.as_deref()).await {
+                Ok(Some(mut reader)) => {
+                    while let Some(Ok(event)) = reader.next().await {
+                        let event = self.take_event(event, None).await;
+                        pause = event.retry.map_or(PAUSE_BEFORE_RESUMPTION, Duration::from_millis).max(SHORTEST_PAUSE);
+                        last_event = event.id.or(last_event);
+                    }
+                }
+                Ok(None) => return,
+                Err(_) => {}
+            }
+            // Changes of its tools that the server tells of meanwhile are heard by nobody.
+            self.http.ledger.is_deaf();
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+}

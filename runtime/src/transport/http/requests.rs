@@ -1,0 +1,409 @@
+//! The requests of one connection over streamable HTTP, and the session that they belong to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, ProtocolVersion, RequestId};
+use serde_json::{Value, json};
+use tokio::sync::{Mutex, Semaphore, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::events::{Event, Reader, Sse};
+use super::param_headers::{ParamHeaders, encode};
+use super::refusals::{HttpError, is_lost_session};
+use super::{EVENT_STREAM, HttpClient, JSON, bodies, content_type};
+use crate::session::failure::Failure;
+use crate::session::ledger::Outgoing;
+use crate::session::raw;
+use crate::transport::Incoming;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const ANY_ANSWER: &str = "application/json, text/event-stream";
+/// An id that is shorter is no secret: it would be found in every text.
+const SHORTEST_SECRET_SESSION: usize = 8;
+/// What is said when a session ends is a courtesy; nobody should wait for its answer.
+const PATIENCE_FOR_DELETE: Duration = Duration::from_secs(1);
+const INVALID_REQUEST: i32 = -32600;
+
+/// The session of a connection, where its server has sessions, and the protocol version.
+#[derive(Clone, Default)]
+pub(super) struct Conversation {
+    /// Counts the sessions of a connection.
+    number: u64,
+    pub(super) session: Option<HeaderValue>,
+    version: Option<HeaderValue>,
+}
+
+impl Conversation {
+    fn headers(&self) -> HeaderMap {
+        let session = self.session.iter().map(|session| (SESSION, session.clone()));
+        session.chain(self.version.iter().map(|version| (VERSION, version.clone()))).collect()
+    }
+}
+
+#[derive(Clone)]
+pub(crate) struct Requests {
+    pub(super) http: HttpClient,
+    url: reqwest::Url,
+    param_headers: Arc<ParamHeaders>,
+    latest: Arc<watch::Sender<Conversation>>,
+    /// The request that begins a session; one session begins at a time.
+    initialize: Arc<Mutex<Option<ClientJsonRpcMessage>>>,
+    /// One for each request that may wait for the head of its answer.
+    pub(super) slots: Arc<Semaphore>,
+    arriving: mpsc::Sender<Incoming>,
+    /// Cancelled when the session is lost.
+    pub(super) ended: CancellationToken,
+}
+
+impl Requests {
+    pub(super) fn new(
+        http: HttpClient,
+        url: reqwest::Url,
+        param_headers: Arc<ParamHeaders>,
+        slots: usize,
+        arriving: mpsc::Sender<Incoming>,
+    ) -> Self {
+        let slots = Arc::new(Semaphore::new(slots.clamp(1, Semaphore::MAX_PERMITS)));
+        let (latest, initialize, ended) = Default::default();
+        Self { http, url, param_headers, latest, initialize, slots, arriving, ended }
+    }
+
+    pub(super) fn conversation(&self) -> Conversation {
+        self.latest.borrow().clone()
+    }
+
+    /// Waits until there is another session in the place of this one.
+    pub(super) async fn replaced(&self, conversation: &Conversation) {
+        // The sender lives as long as the requests.
+        let _ = self.latest.subscribe().wait_for(|latest| latest.number != conversation.number).await;
+    }
+
+    /// Sends a message; the response to it has not been looked at.
+    pub(super) async fn post(
+        &self,
+        message: &ClientJsonRpcMessage,
+        conversation: &Conversation,
+    ) -> Result<reqwest::Response, HttpError> {
+        let mut headers = conversation.headers();
+        if let ClientJsonRpcMessage::Request(request) = message {
+            self.add_headers(&request.request, &mut headers);
+        }
+        let body = serde_json::to_vec(message).map_err(|error| HttpError::NotSent(error.to_string()))?;
+        let request = self.http.client.post(self.url.clone());
+        let request = request.header(ACCEPT, ANY_ANSWER).header(CONTENT_TYPE, JSON).body(body);
+        self.http.send(request, headers).await
+    }
+
+    /// Adds what a server of a version without a handshake wants to see in headers.
+    fn add_headers(&self, request: &ClientRequest, headers: &mut HeaderMap) {
+        let Some(version) = request.get_meta().protocol_version() else { return };
+        let mut add = |name, text: &str| headers.extend(HeaderValue::from_str(text).ok().map(|value| (name, value)));
+        add(VERSION, version.as_str());
+        if version < ProtocolVersion::STANDARD_HEADERS {
+            return;
+        }
+        add(METHOD, request.method());
+        if let Some(name) = subject(request) {
+            add(NAME, &encode(name));
+        }
+        if let ClientRequest::CallToolRequest(call) = request
+            && let Some(arguments) = &call.params.arguments
+        {
+            headers.extend(self.param_headers.of_call(&call.params.name, arguments));
+        }
+    }
+
+    /// A stream of the server's own messages, or the rest of an answer that was cut; none where the server has no such.
+    pub(super) async fn get(
+        &self,
+        conversation: &Conversation,
+        last_event: Option<&str>,
+    ) -> Result<Option<Reader>, HttpError> {
+        let mut headers = conversation.headers();
+        headers.extend(last_event.and_then(|id| HeaderValue::from_str(id).ok()).map(|id| (LAST_EVENT, id)));
+        let request = self.http.client.get(self.url.clone()).header(ACCEPT, EVENT_STREAM);
+        let response = self.http.send(request, headers).await?;
+        match response.status() {
+            status if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS => Ok(None),
+            status if !status.is_success() => Err(HttpError::Lost(format!("HTTP {status}"))),
+            _ if content_type(&response).starts_with(EVENT_STREAM) => Ok(Some(self.reader(response))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Tells the server that the session is over.
+    pub(super) async fn delete(&self) {
+        let conversation = self.conversation();
+        if conversation.session.is_some() {
+            let sending = self.http.send(self.http.client.delete(self.url.clone()), conversation.headers());
+            // A server need not support it, and the session is of no more use either way.
+            let _ = tokio::time::timeout(PATIENCE_FOR_DELETE, sending).await;
+        }
+    }
+
+    /// Begins a conversation; its answer comes as the response, and no other request is made before it.
+    pub(super) async fn begin(
+        &self,
+        message: &ClientJsonRpcMessage,
+        id: &RequestId,
+        outgoing: &Outgoing,
+        head: impl FnOnce() + Send,
+    ) -> Result<(), HttpError> {
+        let mut initialize = self.initialize.lock().await;
+        let response = self.post(message, &Conversation::default()).await?;
+        let status = response.status();
+        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
+            return Err(self.lost(format!("the server answered with HTTP {status} and no JSON-RPC response")));
+        }
+        if !status.is_success() {
+            return self.refused(message, &Conversation::default(), response, outgoing).await;
+        }
+        outgoing.written();
+        head();
+        let session = self.session(&response);
+        let answer = self.first_answer(response).await?;
+        let version = match message {
+            ClientJsonRpcMessage::Request(request) => request.request.get_meta().protocol_version(),
+            _ => None,
+        };
+        if version.is_none() {
+            *initialize = Some(message.clone());
+        }
+        let version = version.as_ref().map(ProtocolVersion::as_str).or_else(|| agreed_version(&answer));
+        self.converse(session, version);
+        self.take(answer, Some(id)).await;
+        Ok(())
+    }
+
+    /// Begins a session in the place of one that the server has forgotten, unless another request has.
+    pub(super) async fn renew(&self, forgotten: &Conversation) -> Result<(), HttpError> {
+        let failed = |why: &str| {
+            HttpError::NotSent(format!("the server has forgotten the session, and does not begin another: {why}"))
+        };
+        let initialize = self.initialize.lock().await;
+        if self.conversation().number != forgotten.number {
+            return Ok(());
+        }
+        let Some(message) = &*initialize else { return Err(failed("it was begun without a handshake")) };
+        let response =
+            self.post(message, &Conversation::default()).await.map_err(|error| failed(&error.to_string()))?;
+        if !response.status().is_success() {
+            return Err(failed(&self.http.refused(response).await.to_string()));
+        }
+        let session = self.session(&response);
+        let answer = self.first_answer(response).await.map_err(|error| failed(&error.to_string()))?;
+        let Some(version) = agreed_version(&answer) else { return Err(failed("it refuses the handshake")) };
+        let next = Conversation { number: 0, session: session.clone(), version: HeaderValue::from_str(version).ok() };
+        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let initialized = serde_json::from_value(initialized).map_err(|error| failed(&error.to_string()))?;
+        let response = self.post(&initialized, &next).await.map_err(|error| failed(&error.to_string()))?;
+        if !response.status().is_success() {
+            return Err(failed(&self.http.refused(response).await.to_string()));
+        }
+        self.converse(session, Some(version));
+        Ok(())
+    }
+
+    fn converse(&self, session: Option<HeaderValue>, version: Option<&str>) {
+        let version = version.and_then(|version| HeaderValue::from_str(version).ok());
+        self.latest.send_modify(|latest| {
+            if latest.number > 0 {
+                // Before anybody can see the session, and send something to it.
+                self.http.ledger.list_news.begin_session();
+            }
+            *latest = Conversation { number: latest.number + 1, session, version };
+        });
+    }
+
+    /// The session that the server begins with an answer, and that no text shows from here on.
+    fn session(&self, response: &reqwest::Response) -> Option<HeaderValue> {
+        let mut id = response.headers().get(SESSION)?.clone();
+        id.set_sensitive(true);
+        if let Some(text) = id.to_str().ok().filter(|text| text.len() >= SHORTEST_SECRET_SESSION) {
+            self.http.notes.redactor().learn(text);
+        }
+        Some(id)
+    }
+
+    /// The first message of a response that answers something; what comes before it is handed over.
+    async fn first_answer(&self, response: reqwest::Response) -> Result<Value, HttpError> {
+        if content_type(&response).starts_with(EVENT_STREAM) {
+            let mut reader = self.reader(response);
+            loop {
+                let data = match reader.next().await {
+                    Some(Ok(Event::Whole(event))) => event.data.unwrap_or_default(),
+                    Some(Ok(Event::TooLarge)) => return Err(self.lost(bodies::too_large())),
+                    Some(Err(error)) => return Err(self.lost(error.to_string())),
+                    None => return Err(self.lost(super::NO_ANSWER.to_owned())),
+                };
+                for message in messages(data.as_bytes()) {
+                    if message.get("method").is_none() {
+                        return Ok(message);
+                    }
+                    self.take(message, None).await;
+                }
+            }
+        }
+        let kind = content_type(&response).to_owned();
+        let body = bodies::whole(response).await.map_err(|problem| self.lost(problem))?;
+        let mut answers = messages(&body).into_iter().filter(|message| message.get("method").is_none());
+        answers.find(raw::is_message).ok_or_else(|| self.no_answer(&kind, &body))
+    }
+
+    /// A body that does not answer the request.
+    pub(super) fn no_answer(&self, kind: &str, body: &[u8]) -> HttpError {
+        let said = self.http.shown(body);
+        let said = if said.is_empty() { "; its body is empty".to_owned() } else { format!(": {said}") };
+        self.lost(format!("the server answered with `{kind}` and no JSON-RPC response{said}"))
+    }
+
+    /// Reads the events of a response until the transport ends.
+    pub(super) fn reader(&self, response: reqwest::Response) -> Reader {
+        Reader::new(response, self.http.until.clone(), bodies::MAX_MESSAGE)
+    }
+
+    /// Takes the messages of an event, and gives the event without them.
+    pub(super) async fn take_event(&self, event: Event, answers: Option<&RequestId>) -> Sse {
+        let mut event = match event {
+            Event::Whole(event) => event,
+            Event::TooLarge => {
+                self.http.notes.problem(bodies::too_large());
+                if let Some(id) = answers {
+                    self.take(raw::unreadable(&id.clone().into_json_value(), &bodies::too_large()), answers).await;
+                }
+                return Sse::default();
+            }
+        };
+        if let Some(data) = event.data.take() {
+            self.take_text(data.as_bytes(), answers).await;
+        }
+        event
+    }
+
+    /// Takes the messages of a text.
+    pub(super) async fn take_text(&self, text: &[u8], answers: Option<&RequestId>) {
+        for message in messages(text) {
+            self.take(message, answers).await;
+        }
+    }
+
+    /// Takes a message; waits where the connection has no room for it.
+    async fn take(&self, message: Value, answers: Option<&RequestId>) {
+        if let Some(message) = self.http.ledger.received(message, answers) {
+            self.hand_over(message).await;
+        }
+    }
+
+    pub(super) async fn hand_over(&self, message: Incoming) {
+        // Where nobody takes it, the connection is over.
+        let _ = self.arriving.send(message).await;
+    }
+
+    /// What a status means that is no success: an answer to the request, or its failure.
+    pub(super) async fn refused(
+        &self,
+        message: &ClientJsonRpcMessage,
+        conversation: &Conversation,
+        response: reqwest::Response,
+        outgoing: &Outgoing,
+    ) -> Result<(), HttpError> {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = bodies::beginning(response).await;
+        if conversation.session.is_some() && status == StatusCode::BAD_REQUEST && is_lost_session(&body) {
+            let message = self.http.refusal(status, &headers, &body).to_string();
+            return Err(self.http.fail(HttpError::SessionLost { status, message }));
+        }
+        let is_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if let ClientJsonRpcMessage::Request(request) = message
+            && !is_auth
+            && !headers.contains_key(RETRY_AFTER)
+        {
+            let id = &request.id;
+            if let Some(error) = serde_json::from_slice(&body).ok().filter(is_rpc_error) {
+                self.take(error, Some(id)).await;
+            } else if matches!(request.request, ClientRequest::DiscoverRequest(_)) && status.is_client_error() {
+                let error = json!({ "code": INVALID_REQUEST, "message": format!("HTTP {status}") });
+                self.take(json!({ "id": id, "error": error }), Some(id)).await;
+            }
+            if outgoing.is_settled() {
+                return Ok(());
+            }
+        }
+        let refusal = self.http.refusal(status, &headers, &body);
+        let is_elsewhere = matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED);
+        Err(self.http.fail(match refusal {
+            HttpError::Status { status, message: said, retry_after } if is_elsewhere && begins(message) => {
+                let message = format!("{said}; a server of HTTP+SSE needs `transport = \"sse\"`");
+                HttpError::Status { status, message, retry_after }
+            }
+            other => other,
+        }))
+    }
+
+    /// Ends a request that failed, and the connection if its session is lost: the next call begins another one.
+    pub(super) fn failed(&self, outgoing: &Outgoing, error: &HttpError) {
+        outgoing.failed(error.failure());
+        if matches!(error, HttpError::SessionLost { .. }) {
+            self.http.ledger.stop(&Failure::not_sent(error.to_string()));
+            self.ended.cancel();
+        }
+    }
+
+    pub(super) fn lost(&self, problem: String) -> HttpError {
+        self.http.fail(HttpError::Lost(problem))
+    }
+}
+
+/// The messages of a text; a batch is several.
+fn messages(text: &[u8]) -> Vec<Value> {
+    match raw::parse(text) {
+        Some(Value::Array(batch)) => batch,
+        Some(message) => vec![message],
+        None => Vec::new(),
+    }
+}
+
+/// The protocol version that a server agrees to in the answer to a handshake.
+fn agreed_version(answer: &Value) -> Option<&str> {
+    answer.pointer("/result/protocolVersion")?.as_str()
+}
+
+/// The name, URI or task that a request is about, as the header `Mcp-Name` has it.
+fn subject(request: &ClientRequest) -> Option<&str> {
+    match request {
+        ClientRequest::CallToolRequest(call) => Some(&call.params.name),
+        ClientRequest::GetPromptRequest(get) => Some(&get.params.name),
+        ClientRequest::ReadResourceRequest(read) => Some(&read.params.uri),
+        ClientRequest::GetTaskRequest(get) => Some(&get.params.task_id),
+        ClientRequest::UpdateTaskRequest(update) => Some(&update.params.task_id),
+        ClientRequest::CancelTaskRequest(cancel) => Some(&cancel.params.task_id),
+        ClientRequest::CustomRequest(custom) => {
+            let key = match custom.method.as_str() {
+                "prompts/get" => "name",
+                "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
+                _ => return None,
+            };
+            custom.params.as_ref()?.get(key)?.as_str()
+        }
+        _ => None,
+    }
+}
+
+/// Whether a body is an error of the protocol. What stands before a server, or serves other paths beside it, answers with
+/// `{"error": "Not Found"}`, of which the status is what counts.
+fn is_rpc_error(body: &Value) -> bool {
+    body.get("error").is_some_and(Value::is_object)
+}
+
+/// Whether a message is the first of a conversation.
+pub(super) fn begins(message: &ClientJsonRpcMessage) -> bool {
+    matches!(message, ClientJsonRpcMessage::Request(request)
+        if matches!(request.request, ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_)))
+}

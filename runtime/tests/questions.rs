@@ -1,0 +1,235 @@
+//! What a server may ask costs bounded memory and a bounded number of answers, and stands in no log. A process of its own:
+//! its memory and its log are nobody else's.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
+
+mod common;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use common::object;
+use common::usage::Usage;
+use mcp_runtime::{Client, ClientOptions, ElicitationAnswer, SamplingAnswer};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::time::timeout;
+use tracing::field::{Field, Visit};
+use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+/// A server whose messages are written by hand.
+struct Server {
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    write: WriteHalf<DuplexStream>,
+}
+
+impl Server {
+    async fn next(&mut self) -> Value {
+        let line = timeout(Duration::from_secs(20), self.lines.next_line()).await.expect("a line in time");
+        serde_json::from_str(&line.expect("it can be read").expect("a line")).expect("JSON")
+    }
+
+    /// The next message that has an id, and is no request.
+    async fn next_answer(&mut self) -> Value {
+        loop {
+            let message = self.next().await;
+            if message.get("id").is_some() && message.get("method").is_none() {
+                return message;
+            }
+        }
+    }
+
+    async fn say(&mut self, message: Value) {
+        self.write.write_all(format!("{message}\n").as_bytes()).await.expect("it is written");
+    }
+
+    /// Answers everything before the first call, whose id it returns.
+    async fn begin(&mut self) -> Value {
+        loop {
+            let message = self.next().await;
+            let result = match message["method"].as_str().unwrap_or_default() {
+                "initialize" => json!({
+                    "protocolVersion": "2025-11-25", "capabilities": { "tools": {} },
+                    "serverInfo": { "name": "s", "version": "1" },
+                }),
+                "tools/list" => json!({ "tools": [{ "name": "t", "inputSchema": {} }] }),
+                "tools/call" => return message["id"].clone(),
+                _ => continue,
+            };
+            self.say(json!({ "jsonrpc": "2.0", "id": message["id"], "result": result })).await;
+        }
+    }
+
+    async fn ask(&mut self, id: &str, method: &str, params: Value) {
+        self.say(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
+    }
+
+    async fn finish(&mut self, call: Value) {
+        let result = json!({ "content": [{ "type": "text", "text": "done" }] });
+        self.say(json!({ "jsonrpc": "2.0", "id": call, "result": result })).await;
+    }
+}
+
+fn client_and_server(options: ClientOptions) -> (Client, Server) {
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let (read, write) = tokio::io::split(near);
+    let client = Client::over_with_options("asking", read, write, options.timeout(Duration::from_secs(60)));
+    let (read, write) = tokio::io::split(far);
+    (client, Server { lines: BufReader::new(read).lines(), write })
+}
+
+/// Calls the tool `t` beside the server's part.
+async fn call_beside<T>(client: &Client, server: impl Future<Output = T>) -> T {
+    let (called, outcome) = tokio::join!(client.call("t", object(json!({}))), server);
+    assert_eq!(called.expect("the call ends well").text(), "done");
+    outcome
+}
+
+#[tokio::test]
+async fn requests_that_nobody_reads_the_answers_to_cost_bounded_memory() {
+    const WHILE: Duration = Duration::from_secs(3);
+    const MOST: usize = 32 * 1024 * 1024;
+
+    let (client, mut server) = client_and_server(ClientOptions::new());
+    let begun = Instant::now();
+    let flood = async {
+        server.begin().await;
+        let before = Usage::now().memory;
+        let mut written = 0_u64;
+        let ping = json!({ "jsonrpc": "2.0", "id": "one of many", "method": "ping" }).to_string() + "\n";
+        let pings = ping.repeat(100);
+        while begun.elapsed() < WHILE {
+            // Once the client reads no more, it cannot be written either.
+            if timeout(WHILE.saturating_sub(begun.elapsed()), server.write.write_all(pings.as_bytes())).await.is_ok() {
+                written += 100;
+            }
+        }
+        (Usage::now().memory.saturating_sub(before), written)
+    };
+    let (grown, written) = tokio::select! {
+        figures = flood => figures,
+        _ = client.call("t", object(json!({}))) => panic!("the call has no answer"),
+    };
+    println!("{written} pings, {} KiB more", grown / 1024);
+    assert!(written > 100, "the server was heard at all");
+    assert!(grown <= MOST, "{grown} bytes");
+}
+
+#[tokio::test]
+async fn each_request_beyond_those_that_are_open_is_refused_at_once() {
+    let options = ClientOptions::new().on_elicitation(|_| std::future::pending()).answers_per_minute(1000);
+    let (client, mut server) = client_and_server(options);
+    call_beside(&client, async {
+        let call = server.begin().await;
+        for number in 0..100 {
+            server.ask(&format!("q{number}"), "elicitation/create", json!({ "message": "?" })).await;
+        }
+        for _ in 64..100 {
+            let refused = server.next_answer().await;
+            assert_eq!(refused["error"]["code"], -32000, "{refused}");
+        }
+        server.finish(call).await;
+    })
+    .await;
+    client.close().await;
+}
+
+#[tokio::test]
+async fn requests_that_cost_something_are_limited_by_the_minute() {
+    let options = ClientOptions::new()
+        .on_sampling(async |_| SamplingAnswer::text("m", "expensive"))
+        .on_elicitation(async |_| ElicitationAnswer::Decline)
+        .answers_per_minute(5);
+    let (client, mut server) = client_and_server(options);
+    call_beside(&client, async {
+        let call = server.begin().await;
+        for method in ["sampling/createMessage", "elicitation/create"] {
+            let mut answered = 0;
+            for number in 0..8 {
+                server.ask(&format!("{method} {number}"), method, json!({ "messages": [], "message": "?" })).await;
+                let answer = server.next_answer().await;
+                if answer.get("result").is_some() {
+                    answered += 1;
+                } else {
+                    assert!(answer["error"]["message"].as_str().unwrap().contains("within a minute"), "{answer}");
+                }
+            }
+            assert_eq!(answered, 5, "{method}");
+        }
+        server.ask("roots", "roots/list", json!({})).await;
+        assert_eq!(server.next_answer().await["result"], json!({ "roots": [] }));
+        server.ask("odd", "odd/method", json!({})).await;
+        assert_eq!(server.next_answer().await["error"]["code"], -32601);
+        server.finish(call).await;
+    })
+    .await;
+    client.close().await;
+}
+
+/// Everything that is logged in this process, at every level.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<String>>);
+
+impl Log {
+    fn of_this_process() -> &'static Self {
+        static LOG: OnceLock<Log> = OnceLock::new();
+        LOG.get_or_init(|| {
+            let log = Log::default();
+            let subscriber = tracing_subscriber::Registry::default().with(log.clone());
+            tracing::subscriber::set_global_default(subscriber).expect("there is no other");
+            log
+        })
+    }
+}
+
+impl Visit for Log {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        *self.0.lock().expect("no panic") += &format!("{field}={value:?}\n");
+    }
+}
+
+impl<S: tracing::Subscriber> Layer<S> for Log {
+    fn on_new_span(&self, attributes: &tracing::span::Attributes<'_>, _: &tracing::Id, _: Context<'_, S>) {
+        attributes.record(&mut self.clone());
+    }
+
+    fn on_record(&self, _: &tracing::Id, values: &tracing::span::Record<'_>, _: Context<'_, S>) {
+        values.record(&mut self.clone());
+    }
+
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        event.record(&mut self.clone());
+    }
+}
+
+#[tokio::test]
+async fn no_log_holds_what_was_asked_or_answered() {
+    const ASKED: &str = "what-the-server-asks-8c1f";
+    const TYPED: &str = "the-password-that-was-typed-77ab";
+
+    let log = Log::of_this_process();
+    let options = ClientOptions::new()
+        .on_elicitation(async |_| ElicitationAnswer::Accept(object(json!({ "password": TYPED }))))
+        .on_sampling(async |_| SamplingAnswer::text("m", TYPED))
+        .record_content(true);
+    let (client, mut server) = client_and_server(options);
+    call_beside(&client, async {
+        let call = server.begin().await;
+        for (id, method) in [("1", "elicitation/create"), ("2", "sampling/createMessage"), ("3", ASKED)] {
+            server.ask(id, method, json!({ "message": ASKED, "messages": [], "maxTokens": 1 })).await;
+            let answer = server.next_answer().await;
+            assert_eq!(answer.to_string().contains(TYPED), method != ASKED, "{answer}");
+        }
+        server.finish(call).await;
+    })
+    .await;
+    client.close().await;
+    let log = log.0.lock().expect("no panic").clone();
+    assert!(!log.is_empty(), "something is logged");
+    for secret in [ASKED, TYPED] {
+        let line = log.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None);
+    }
+}
