@@ -21,45 +21,36 @@ fn leaves_a_trace(project: &Project, isolation: &str) -> std::path::PathBuf {
     trace
 }
 
+const COMMANDS: [&[&str]; 3] = [&["sync"], &["check"], &["call", "gh", "add"]];
+
+/// The standard error of a command that fails while only these programs are on `PATH`.
 fn said(project: &Project, path: &Path, arguments: &[&str]) -> String {
     let output = project.command().args(arguments).env("PATH", path).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
+    assert!(!output.status.success(), "{arguments:?}: {output:?}");
     String::from_utf8(output.stderr).unwrap()
 }
 
-const COMMANDS: [&[&str]; 3] = [&["sync"], &["check"], &["call", "gh", "add"]];
-
 #[test]
-fn without_bubblewrap_nothing_runs_and_what_to_install_is_said() {
+fn bubblewrap_on_path_is_not_run() {
     let project = Project::empty();
-    project.write("bin/nothing", "");
+    let fake = project.path("fake-ran");
+    project.write_program("bin/bwrap", &format!("echo ran > '{}'", fake.display()));
+    let installed = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+    let is_installed = installed.iter().any(|path| Path::new(path).exists());
     for isolation in ["{}", "{ home = \"temp\" }", "{ network = \"none\" }", "{ read = [] }", "{ write = [\".\"] }"] {
         let trace = leaves_a_trace(&project, isolation);
         project.write("mcp/gh.json", r#"{"tools": [{"name": "add", "inputSchema": {"type": "object"}}]}"#);
         for command in COMMANDS {
             let said = said(&project, &project.path("bin"), command);
-            assert!(
-                said.contains("there is no `bwrap` on PATH; install it, as with `apt-get install bubblewrap`"),
-                "{said}"
-            );
-            assert!(!trace.exists(), "{command:?} ran it all the same");
+            assert!(!fake.exists(), "{command:?} ran the one on PATH: {said}");
+            if !is_installed {
+                let missing = "its `isolation` needs bubblewrap, and there is no `bwrap` in /usr/bin, /bin, \
+                               /usr/local/bin, /run/current-system/sw/bin; install it, as with `apt-get install bubblewrap`";
+                assert!(said.contains(missing), "{said}");
+                assert!(!trace.exists(), "{command:?} ran it all the same");
+            }
         }
     }
-}
-
-#[test]
-fn where_bubblewrap_fails_nothing_runs_and_what_to_change_is_said() {
-    let project = Project::empty();
-    let trace = leaves_a_trace(&project, "{ network = \"none\" }");
-    let fails = |with: &str| project.write_program("bin/bwrap", &format!("echo 'bwrap: {with}' >&2\nexit 1"));
-    fails("setting up uid map: Permission denied");
-    let forbidden = said(&project, &project.path("bin"), &["sync"]);
-    assert!(forbidden.contains("cannot be enforced here: bwrap: setting up uid map: Permission denied"), "{forbidden}");
-    assert!(forbidden.contains("kernel.apparmor_restrict_unprivileged_userns=0"), "{forbidden}");
-    fails("Unknown option --unshare-all");
-    let old = said(&project, &project.path("bin"), &["sync"]);
-    assert!(old.contains("it is too old, 0.4 or newer is needed"), "{old}");
-    assert!(!trace.exists());
 }
 
 #[test]

@@ -68,5 +68,7 @@ pub use transport::cassette::{Cassette, CassetteError, Difference};
 #[cfg(feature = "http")]
 pub use transport::http::reach::{Route, RouteError};
 #[cfg(feature = "stdio")]
+pub use transport::isolation::bubblewrap;
+#[cfg(feature = "stdio")]
 pub use transport::process::kill_servers;
 pub use wire::{Mismatch, Nullable};

@@ -86,6 +86,7 @@ const RUNTIME: &[&str] = &[
     "ToolSpec",
     "TypedCall",
     "WithOptions",
+    "bubblewrap",
     "events",
     "kill_servers",
     "middleware",

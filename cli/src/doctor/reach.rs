@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use mcp_model::Transport;
-use mcp_runtime::{Route, RouteError};
+use mcp_runtime::{Route, RouteError, bubblewrap};
 
 use super::Finding;
 use super::filled::Filled;
@@ -64,18 +64,16 @@ fn unseen(subject: &'static str) -> Finding {
 /// Whether what is asked of the machine can be had. All of it is bubblewrap's to give: without it, connecting fails.
 pub(super) fn isolation(server: &Filled) -> Option<Finding> {
     const SUBJECT: &str = "isolation";
-    server.config.isolation.as_ref()?;
-    if !cfg!(target_os = "linux") {
-        let help = "run the server there, or take `isolation` out";
-        return Some(Finding::error(SUBJECT, "it can be enforced on Linux alone", help));
+    let isolation = server.config.isolation.as_ref()?;
+    if [&isolation.read, &isolation.write].into_iter().flatten().flatten().any(|folder| server.is_open(folder)) {
+        return Some(unseen(SUBJECT));
     }
-    Some(match which::which("bwrap") {
-        Ok(found) => Finding::fine(SUBJECT, found.display().to_string()),
-        Err(_) => Finding::error(
-            SUBJECT,
-            "bubblewrap (`bwrap`) is not there, and the server is not started without it",
-            "install it: `apt install bubblewrap`, `dnf install bubblewrap`",
-        ),
+    Some(match bubblewrap(&server.config) {
+        Ok(found) => Finding::fine(SUBJECT, found?.display().to_string()),
+        Err(message) => {
+            let (text, help) = message.rsplit_once("; ").unwrap_or((&message, "mend `isolation` of the server"));
+            Finding::error(SUBJECT, server.shown(text), help)
+        }
     })
 }
 

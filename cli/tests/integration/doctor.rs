@@ -191,8 +191,25 @@ fn programs_are_looked_for_with_what_placeholders_stand_for() {
 #[cfg(target_os = "linux")]
 #[test]
 fn isolation_that_cannot_be_had_is_an_error() {
-    let project = Project::new("[servers.a]\ncommand = \"SERVER\"\nisolation = { network = \"none\" }\n");
-    says(&looked(&project, &[("PATH", "/nowhere")]), &["error: a: isolation: bubblewrap (`bwrap`) is not there"]);
+    let project = Project::new(
+        "[servers.any]\ncommand = \"SERVER\"\nisolation = { network = \"none\" }\n\
+         [servers.own]\ncommand = \"SERVER\"\nisolation = { write = [\"/\"] }\n\
+         [servers.open]\ncommand = \"SERVER\"\nisolation = { write = [\"${DOCTOR_UNSET}\"] }\n",
+    );
+    project.write_program("bin/bwrap", "exit 1");
+    let said = looked(&project, &[("PATH", project.path("bin").to_str().unwrap())]);
+    says(&said, &["warning: open: isolation: it is not looked at"]);
+    // The one on PATH is not looked at, whether the system has one or not.
+    let installed = ["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+    if installed.iter().any(|path| std::path::Path::new(path).exists()) {
+        says(&said, &["error: own: isolation: its `isolation` cannot use", "name a smaller folder"]);
+    } else {
+        says(
+            &said,
+            &["error: any, own: isolation: its `isolation` needs bubblewrap, and there is no `bwrap` in /usr/bin"],
+        );
+    }
+    assert!(!said.contains(project.path("bin/bwrap").to_str().unwrap()), "{said}");
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl ProcessTree {
         command.envs(environment::inherited(program, sandbox.is_some()));
         command.envs(program.env);
         if let Some(sandbox) = sandbox {
-            command.envs(sandbox.env());
+            sandbox.change_env(&mut command);
         }
         if let Some(cwd) = program.cwd {
             command.current_dir(cwd);

@@ -1,68 +1,76 @@
-//! The table `isolation`. Without bubblewrap nothing runs; where there is one, it is told what is demanded. That it keeps
-//! servers to that is for the suite of the runtime: `.ci/run isolation`.
+//! The table `isolation`. Without bubblewrap nothing runs; with it, attempts of the server fail that succeed otherwise. The
+//! options that follow from each key are tested in `runtime/src/transport/isolation/sandbox.rs`, and whether they hold a
+//! server in the suite of the runtime: `.ci/run isolation`.
+
+use std::net::TcpListener;
 
 use super::refusal;
-use crate::common::{Project, Run};
+use crate::common::Project;
 
-const CALL: [&str; 5] = ["call", "hub", "add", "--args", r#"{"a":20,"b":22}"#];
+/// Returns `true` if the attempt of a server in these bounds succeeds; nothing where no program can hold it to them.
+fn attempt(project: &Project, isolation: &str, what: &str, at: &str) -> Option<bool> {
+    let config = format!("[servers.hub]\ncommand = \"SERVER\"\nargs = [\"--attempts\"]\n{isolation}\n");
+    project.write("mcp.toml", &config.replace("SERVER", crate::common::fixture_server().to_str().unwrap()));
+    let arguments = serde_json::json!({ "do": what, "at": at }).to_string();
+    let called = project.run(&["call", "hub", "attempt", "--args", &arguments]);
+    match called.code {
+        Some(0) => Some(true),
+        Some(3) => Some(false),
+        _ => {
+            let reasons = ["its `isolation` needs bubblewrap", "its `isolation` cannot"];
+            assert!(reasons.iter().any(|reason| called.stderr.contains(reason)), "{}", called.stderr);
+            None
+        }
+    }
+}
 
-fn project(isolation: &str) -> Project {
-    let project = Project::new(&format!("[servers.hub]\ncommand = \"SERVER\"\n{isolation}"));
-    std::fs::create_dir_all(project.path("bin")).unwrap();
-    std::fs::create_dir_all(project.path("data")).unwrap();
+/// Checks that an attempt succeeds without isolation and in the wide bounds, and fails in the narrow ones.
+fn differ(project: &Project, wide: Option<&str>, narrow: &str, what: &str, at: &str) {
+    assert_eq!(attempt(project, "", what, at), Some(true), "{what} {at}");
+    assert_ne!(attempt(project, narrow, what, at), Some(true), "{what} {at}, {narrow}");
+    if let Some(wide) = wide {
+        assert_ne!(attempt(project, wide, what, at), Some(false), "{what} {at}, {wide}");
+    }
+}
+
+fn project() -> Project {
+    let project = Project::empty();
+    project.write("data/in", "to be read");
     project
 }
 
-/// A call where programs are only looked for in the folder `bin`.
-fn call(project: &Project) -> Run {
-    let output = project.command().args(CALL).env("PATH", project.path("bin")).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    Run { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
-}
-
-/// What bubblewrap is told for this demand. The one that is asked here tells, and starts the server.
-fn told(isolation: &str) -> String {
-    call(&project("")).exits_with(0);
-    let project = project(isolation);
-    call(&project).exits_with(1).says("there is no `bwrap` on PATH; install it, as with `apt-get install bubblewrap`");
-    let told = project.path("told");
-    let script =
-        format!("echo \"$@\" > '{}'\nwhile [ \"$1\" != -- ]; do shift; done\nshift\nexec \"$@\"", told.display());
-    project.write_program("bin/bwrap", &script);
-    let called = call(&project).exits_with(0);
-    assert!(called.stdout.contains("42"), "{}", called.stdout);
-    let folder = project.path("").canonicalize().unwrap();
-    project.read("told").replace(folder.to_str().unwrap().trim_end_matches('/'), "HERE")
-}
-
 pub(crate) fn any() {
-    let told = told("isolation = {}\n");
-    assert!(told.starts_with("--unshare-all --cap-drop ALL --share-net"), "{told}");
+    // Other processes are not seen.
+    let ours = format!("/proc/{}/environ", std::process::id());
+    differ(&project(), None, "isolation = {}", "read", &ours);
     let remote = refusal("[servers.hub]\nurl = \"http://x\"\nisolation = {}\n");
     assert!(remote.contains("`isolation`, which has no effect beside `url`"), "{remote}");
 }
 
 pub(crate) fn network() {
-    assert!(!told("isolation = { network = \"none\" }\n").contains("--share-net"));
-    assert!(told("isolation = {}\n").contains("--share-net"));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    differ(&project(), Some("isolation = {}"), "isolation = { network = \"none\" }", "connect", &address);
     assert!(refusal("[servers.hub]\ncommand = \"x\"\nisolation.network = \"all\"\n").contains("it can be `none`"));
 }
 
 pub(crate) fn home() {
     let home = std::env::home_dir().unwrap();
-    let hides = format!("--tmpfs {}", home.display());
-    assert!(told("isolation = { home = \"temp\" }\n").contains(&hides));
-    assert!(!told("isolation = {}\n").contains(&hides));
+    let folder = tempfile::Builder::new().prefix(".isolation-").tempdir_in(home).unwrap();
+    let at = folder.path().to_str().unwrap();
+    differ(&project(), Some("isolation = {}"), "isolation = { home = \"temp\" }", "list", at);
 }
 
 pub(crate) fn read() {
-    let with = told("isolation = { read = [\"data\"] }\n");
-    assert!(with.contains("--ro-bind HERE/data HERE/data"), "{with}");
-    assert!(!told("isolation = {}\n").contains("HERE/data"));
+    let project = project();
+    let at = project.path("data/in");
+    let (wide, narrow) = ("isolation = { read = [\"data\"] }", "isolation = { read = [] }");
+    differ(&project, Some(wide), narrow, "read", at.to_str().unwrap());
 }
 
 pub(crate) fn write() {
-    let with = told("isolation = { write = [\"data\"] }\n");
-    assert!(with.contains("--bind HERE/data HERE/data"), "{with}");
-    assert!(!told("isolation = { read = [\"data\"] }\n").contains("--bind HERE/data HERE/data"));
+    let project = project();
+    let at = project.path("data/out");
+    let (wide, narrow) = ("isolation = { write = [\"data\"] }", "isolation = { read = [\"data\"] }");
+    differ(&project, Some(wide), narrow, "write", at.to_str().unwrap());
 }

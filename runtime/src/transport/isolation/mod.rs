@@ -5,6 +5,8 @@
 //! neither `--new-session`, which would take it out of the group, nor `--die-with-parent`, which would kill it on the
 //! SIGTERM that it may handle. What a session of its own is for, terminals, it has none of.
 
+#[cfg(target_os = "linux")]
+mod bwrap;
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
 #[cfg(target_os = "linux")]
@@ -19,7 +21,37 @@ mod view;
 #[cfg(target_os = "linux")]
 mod way;
 
+use std::path::PathBuf;
+
+use mcp_model::{ServerConfig, Transport};
+
 #[cfg(not(target_os = "linux"))]
 pub(crate) use self::elsewhere::Sandbox;
+#[cfg(not(target_os = "linux"))]
+use self::elsewhere::enforced_by;
 #[cfg(target_os = "linux")]
 pub(crate) use self::sandbox::Sandbox;
+#[cfg(target_os = "linux")]
+use self::sandbox::enforced_by;
+use super::program::Program;
+
+/// Returns the program that would hold a server to its `isolation`: bubblewrap, from a folder of the system. None for a
+/// server without one. Nothing is started.
+///
+/// # Errors
+/// What connecting would fail with, as a fact and behind `; ` the next step: bubblewrap is not installed, somebody else than
+/// root can replace it, or the isolation contradicts itself.
+pub fn bubblewrap(config: &ServerConfig) -> Result<Option<PathBuf>, String> {
+    let (Some(isolation), Transport::Stdio { command, args, cwd }) = (&config.isolation, &config.transport) else {
+        return Ok(None);
+    };
+    let program = Program {
+        command,
+        args,
+        cwd: cwd.as_deref(),
+        env: &config.env,
+        inherit_env: &config.inherit_env,
+        guarded: false,
+    };
+    enforced_by(isolation, &program).map(Some).map_err(|(_, message)| message)
+}
