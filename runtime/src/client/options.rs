@@ -194,8 +194,13 @@ impl ClientOptions {
         self
     }
 
-    /// Has child processes ended even where this process is killed: builds are, and leave nothing behind.
-    #[doc(hidden)]
+    /// Ends child processes even if this process is killed (SIGKILL); off by default, where a child then sees the end of its
+    /// stdin and nothing more.
+    ///
+    /// On unix a `/bin/sh` beside each child waits for the end of this process. It sends SIGTERM to the child's process group,
+    /// a second later SIGKILL, and on Linux SIGKILL to all processes that carry the mark of the child's start in their
+    /// environment. Processes that left the group stay if they cleared, overwrote or hid their environment, unless the child
+    /// is isolated. Nothing is ended if the shell is killed as well. Windows ends child processes in any case.
     #[must_use]
     pub fn guarded(mut self) -> Self {
         self.guarded = true;

@@ -1,21 +1,36 @@
-//! Who ends a process group when nobody else can any more.
+//! Who ends a server when nobody else can any more.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
+use super::descendants::Mark;
+
 /// It waits for two lines: which group, and that all is well. Where its input ends instead, whoever started the group is
-/// gone, however that came: it asks the group to end, and kills what stays.
+/// gone, however that came: it asks the group to end, and kills what stays, then whatever has the mark in its environment.
+/// A shell has no descriptors of processes, so that it kills by number, right after it looked.
 const SCRIPT: &str = "
-read -r group || exit 0
+read -r group
 read -r over && exit 0
-kill -s TERM -- \"-$group\" || exit 0
-waited=0
-while kill -s 0 -- \"-$group\" && [ $waited -lt 10 ]; do
+if [ -n \"$group\" ] && kill -s TERM -- \"-$group\"; then
+  waited=0
+  while kill -s 0 -- \"-$group\" && [ $waited -lt 10 ]; do
+    sleep 0.1 || sleep 1
+    waited=$((waited + 1))
+  done
+  kill -s KILL -- \"-$group\"
+fi
+scans=0
+while [ $scans -lt 20 ]; do
+  marked=$(grep -ls -- \"$1\" /proc/[0-9]*/environ)
+  [ -n \"$marked\" ] || exit 0
+  for file in $marked; do
+    file=${file#/proc/}
+    kill -s KILL -- \"${file%/environ}\"
+  done
+  scans=$((scans + 1))
   sleep 0.1 || sleep 1
-  waited=$((waited + 1))
 done
-kill -s KILL -- \"-$group\"
 ";
 
 /// A shell in a group of its own, which no signal to ours reaches. A group that is being guarded has to be ended before
@@ -26,12 +41,12 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// A guard of nothing yet.
-    pub(super) fn start() -> io::Result<Self> {
+    /// A guard of what will be started with this mark.
+    pub(super) fn start(mark: &Mark) -> io::Result<Self> {
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", SCRIPT]).process_group(0).current_dir("/");
+        shell.args(["-c", SCRIPT, "sh", mark.as_str()]).process_group(0).current_dir("/");
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        shell.env_clear().env("PATH", "/usr/bin:/bin");
+        shell.env_clear().env("PATH", "/usr/bin:/bin:/run/current-system/sw/bin");
         let without = |error: io::Error| io::Error::new(error.kind(), format!("no shell to guard it: {error}"));
         Ok(Self { shell: shell.spawn().map_err(without)? })
     }
@@ -84,7 +99,7 @@ mod tests {
     #[test]
     fn a_group_ends_with_whoever_started_it() {
         let mut group = stubborn();
-        let mut guard = Guard::start().unwrap();
+        let mut guard = Guard::start(&Mark::new()).unwrap();
         guard.watch(group.id()).unwrap();
         assert_eq!(members(group.id()), 2);
         // As when this process is killed: the pipe ends, and nothing was said.
@@ -98,11 +113,39 @@ mod tests {
         assert!(guard.shell.wait().unwrap().success(), "the guard is gone as well");
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn processes_that_left_the_group_end_with_whoever_started_it() {
+        use crate::transport::descendants::VARIABLE;
+        use std::os::unix::process::ExitStatusExt;
+
+        for watched in [true, false] {
+            let mark = Mark::new();
+            let mut group = stubborn();
+            let left = |mark: &Mark| {
+                Command::new("setsid").args(["sleep", "1000"]).env(VARIABLE, mark.value()).spawn().unwrap()
+            };
+            let (mut marked, mut stranger) = (left(&mark), left(&Mark::new()));
+            let mut guard = Guard::start(&mark).unwrap();
+            if watched {
+                guard.watch(group.id()).unwrap();
+            }
+            drop(guard.shell.stdin.take());
+            assert!(guard.shell.wait().unwrap().success(), "{watched}");
+            assert_eq!(marked.wait().unwrap().signal(), Some(9), "{watched}");
+            assert_eq!(stranger.try_wait().unwrap(), None, "it has another mark");
+            stranger.kill().unwrap();
+            stranger.wait().unwrap();
+            let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", group.id())]).status();
+            group.wait().unwrap();
+        }
+    }
+
     #[test]
     fn a_guard_that_is_dropped_ends_nothing_and_itself() {
         for watched in [true, false] {
             let mut group = stubborn();
-            let mut guard = Guard::start().unwrap();
+            let mut guard = Guard::start(&Mark::new()).unwrap();
             if watched {
                 guard.watch(group.id()).unwrap();
             }

@@ -3,6 +3,8 @@
 mod any;
 #[cfg(feature = "cassette")]
 pub(crate) mod cassette;
+#[cfg(all(feature = "stdio", unix))]
+mod descendants;
 #[cfg(feature = "stdio")]
 pub(crate) mod download;
 #[cfg(feature = "stdio")]

@@ -12,6 +12,8 @@ use tokio::process::Child;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
+#[cfg(unix)]
+use super::descendants::{self, Mark};
 use super::environment;
 use super::isolation::Sandbox;
 use super::program::Program;
@@ -53,6 +55,9 @@ pub(crate) struct ProcessTree {
     child: Box<dyn process_wrap::tokio::ChildWrapper>,
     #[cfg(unix)]
     group: Option<Pid>,
+    /// Names the descendants that left the group; none once they were killed.
+    #[cfg(unix)]
+    mark: Option<Mark>,
     /// Whether the child is bubblewrap, which ends on a signal before what it started.
     is_isolated: bool,
     is_over: bool,
@@ -79,14 +84,18 @@ impl ProcessTree {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
-        let guard = program.guarded.then(super::guard::Guard::start).transpose()?;
+        let mark = Mark::new();
         #[cfg(unix)]
-        let (child, group) = super::running::start(command)?;
+        let guard = program.guarded.then(|| super::guard::Guard::start(&mark)).transpose()?;
+        #[cfg(unix)]
+        let (child, group) = super::running::start(command, &mark)?;
         #[cfg(not(unix))]
         let child = spawn(command)?;
         let mut tree = Self {
             #[cfg(unix)]
             group,
+            #[cfg(unix)]
+            mark: Some(mark),
             child,
             is_isolated: sandbox.is_some(),
             is_over: false,
@@ -144,7 +153,7 @@ impl ProcessTree {
             }
         }
         let mut left = GRACE_FOR_DESCENDANTS;
-        while self.ask_to_end() && !left.is_zero() {
+        while self.ask_descendants_to_end() && !left.is_zero() {
             tokio::time::sleep(POLL).await;
             left = left.saturating_sub(POLL);
         }
@@ -159,8 +168,17 @@ impl ProcessTree {
         self.group.is_some_and(|group| kill_process_group(group, Signal::TERM).is_ok())
     }
 
+    /// Sends SIGTERM to the group and to those that left it, and says whether any was there.
+    #[cfg(unix)]
+    fn ask_descendants_to_end(&self) -> bool {
+        self.ask_to_end() | descendants::signal(self.mark.as_slice(), Signal::TERM)
+    }
+
     #[cfg(not(unix))]
-    fn ask_to_end(&self) -> bool {
+    fn ask_to_end(&self) {}
+
+    #[cfg(not(unix))]
+    fn ask_descendants_to_end(&self) -> bool {
         false
     }
 
@@ -186,13 +204,14 @@ impl ProcessTree {
         }
     }
 
-    /// Kills the whole group.
+    /// Kills the whole group, and those that left it.
     #[cfg(unix)]
     fn kill(&mut self) {
         // Nothing left to kill is what is wanted.
         if let Some(group) = self.group {
             let _ = kill_process_group(group, Signal::KILL);
         }
+        descendants::kill(self.mark.take().as_slice());
     }
 
     #[cfg(not(unix))]

@@ -6,38 +6,42 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 
-/// The process groups of the servers; none once they were killed.
-static GROUPS: Mutex<Option<Vec<Pid>>> = Mutex::new(Some(Vec::new()));
+use super::descendants::{self, Mark, VARIABLE};
 
-fn groups() -> MutexGuard<'static, Option<Vec<Pid>>> {
-    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+/// The process groups of the servers and the marks of their starts; none once they were killed.
+static SERVERS: Mutex<Option<Vec<(Pid, Mark)>>> = Mutex::new(Some(Vec::new()));
+
+fn servers() -> MutexGuard<'static, Option<Vec<(Pid, Mark)>>> {
+    SERVERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a server as the leader of a process group, and notes the group.
+/// Starts a server with a mark, as the leader of a process group, and notes both.
 ///
 /// # Errors
 /// If the server does not start, and after [`kill_all`].
-pub(super) fn start(mut command: Command) -> io::Result<(Child, Option<Pid>)> {
-    let mut groups = groups();
-    let Some(known) = groups.as_mut() else { return Err(io::Error::other("the program is ending")) };
-    let child = command.process_group(0).kill_on_drop(true).spawn()?;
+pub(super) fn start(mut command: Command, mark: &Mark) -> io::Result<(Child, Option<Pid>)> {
+    let mut servers = servers();
+    let Some(known) = servers.as_mut() else { return Err(io::Error::other("the program is ending")) };
+    let child = command.env(VARIABLE, mark.value()).process_group(0).kill_on_drop(true).spawn()?;
     let group = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-    known.extend(group);
+    known.extend(group.map(|group| (group, mark.clone())));
     Ok((child, group))
 }
 
 /// Forgets a group of which nothing is left.
 pub(super) fn forget(group: Option<Pid>) {
-    if let (Some(known), Some(group)) = (groups().as_mut(), group) {
-        known.retain(|known| *known != group);
+    if let (Some(known), Some(group)) = (servers().as_mut(), group) {
+        known.retain(|(known, _)| *known != group);
     }
 }
 
-/// Kills all groups. No server starts afterwards.
+/// Kills all servers with their descendants. No server starts afterwards.
 pub(super) fn kill_all() {
-    let known = groups().take().unwrap_or_default();
-    for group in known {
+    let known = servers().take().unwrap_or_default();
+    for (group, _) in &known {
         // One that is gone is what is wanted.
-        let _ = kill_process_group(group, Signal::KILL);
+        let _ = kill_process_group(*group, Signal::KILL);
     }
+    let marks: Vec<Mark> = known.into_iter().map(|(_, mark)| mark).collect();
+    descendants::kill(&marks);
 }

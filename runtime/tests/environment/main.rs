@@ -13,6 +13,8 @@ mod children;
 #[cfg(all(unix, feature = "stdio"))]
 #[path = "../common/mod.rs"]
 mod common;
+#[cfg(all(target_os = "linux", feature = "stdio"))]
+mod descendants;
 
 use std::fmt::Debug;
 use std::process::Command;

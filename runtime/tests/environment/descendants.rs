@@ -1,0 +1,96 @@
+//! Processes that left the process group of their server end with it, however that comes.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use mcp_model::ServerConfig;
+use mcp_runtime::{Client, ClientOptions};
+use serde_json::json;
+
+use crate::common::{Mark, fixture_server, good, object};
+
+/// A client of a server that started a process in a session of its own.
+async fn client(config: ServerConfig, options: ClientOptions) -> Client {
+    let client = Client::with_options(config.args(["--attempts"]), options);
+    attempt(&client, "leave-behind", "1000").await.expect("it is started");
+    client
+}
+
+async fn attempt(client: &Client, what: &str, at: &str) -> Result<(), mcp_runtime::CallError> {
+    client.call("attempt", object(json!({ "do": what, "at": at }))).await.map(drop)
+}
+
+#[tokio::test]
+async fn close_returns_when_all_descendants_are_gone() {
+    let mark = Mark::new();
+    let client = client(good(&mark), ClientOptions::new()).await;
+    assert_eq!(mark.processes().len(), 2, "the server and its child");
+    client.close().await;
+    assert_eq!(mark.processes(), Vec::<u32>::new());
+}
+
+#[tokio::test]
+async fn dropped_client_leaves_no_descendants() {
+    let mark = Mark::new();
+    drop(client(good(&mark), ClientOptions::new()).await);
+    mark.gone_within(Duration::from_secs(10)).await;
+}
+
+#[tokio::test]
+async fn crashed_server_leaves_no_descendants() {
+    let mark = Mark::new();
+    let client = client(good(&mark), ClientOptions::new()).await;
+    attempt(&client, "exit", "7").await.expect_err("it ends");
+    mark.gone_within(Duration::from_secs(10)).await;
+}
+
+#[tokio::test]
+#[ignore = "the program that the other tests run"]
+async fn program() {
+    let mark = std::env::var("MARK").expect("a mark");
+    let config = ServerConfig::stdio("fixture", fixture_server().to_string_lossy()).env("FIXTURE_MARK", mark);
+    let _client = client(config, ClientOptions::new().guarded()).await;
+    println!("started");
+    if std::env::var_os("KILLS_SERVERS").is_some() {
+        mcp_runtime::kill_servers();
+        std::process::exit(0);
+    }
+    std::future::pending::<()>().await;
+}
+
+/// Runs the program until its server has a child.
+fn started(mark: &Mark, (name, value): (&str, &str)) -> Child {
+    let mut program = Command::new(std::env::current_exe().expect("the test has a path"));
+    program.args(["--exact", "descendants::program", "--ignored", "--nocapture"]);
+    let mut program =
+        program.env("MARK", mark.value()).env(name, value).stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut lines = BufReader::new(program.stdout.take().expect("its output")).lines();
+    assert!(lines.any(|line| line.is_ok_and(|line| line.ends_with("started"))), "it did not start its server");
+    program
+}
+
+#[tokio::test]
+async fn killed_servers_leave_no_descendants() {
+    let mark = Mark::new();
+    let mut program = started(&mark, ("KILLS_SERVERS", "1"));
+    assert!(program.wait().expect("it ends").success());
+    assert_eq!(mark.processes(), Vec::<u32>::new());
+}
+
+#[tokio::test]
+async fn guarded_program_that_is_killed_leaves_no_descendants() {
+    let mark = Mark::new();
+    let mut program = started(&mark, ("MCP_BINDGEN_STARTS", "outer"));
+    // Descendants of a server that itself starts servers carry the marks of all of these.
+    for pid in mark.processes().into_iter().filter(|pid| *pid != program.id()) {
+        let environment = fs::read(format!("/proc/{pid}/environ")).expect("its environment");
+        let environment = String::from_utf8_lossy(&environment).into_owned();
+        let marks = environment.split('\0').find_map(|variable| variable.strip_prefix("MCP_BINDGEN_STARTS="));
+        assert!(marks.is_some_and(|marks| marks.starts_with("outer:") && marks.len() == 38), "{marks:?}");
+    }
+    program.kill().expect("it is killed");
+    program.wait().expect("it ended");
+    mark.gone_within(Duration::from_secs(20)).await;
+}
