@@ -43,7 +43,7 @@ impl Core {
         let grant = match &self.settings.grant {
             Grant::User => return self.ask_user(issued, found, scopes).await,
             Grant::Client => vec![("grant_type", "client_credentials".to_owned())],
-            Grant::Workload(token) => assertion(given("the workload's token", token, &found.server.issuer).await?),
+            Grant::Workload(token) => assertion(self.given("the workload's token", token, &found.server.issuer).await?),
             Grant::Enterprise(provider) => assertion(self.exchange(provider, found, scopes).await?),
         };
         let client = registration::configured(&self.settings, &found.server)
@@ -76,7 +76,7 @@ impl Core {
         found: &Found,
         scopes: &[String],
     ) -> Result<String, AuthError> {
-        let id_token = given("the user's ID token", &provider.id_token, "").await?;
+        let id_token = self.given("the user's ID token", &provider.id_token, "").await?;
         let exchange = [
             ("grant_type", TOKEN_EXCHANGE.to_owned()),
             ("requested_token_type", ID_JAG.to_owned()),
@@ -107,7 +107,7 @@ impl Core {
                 "the server wants a user to authorize this program at {}, and the program has no way to ask: give it one \
                  with `OAuth::on_url`, `OAuth::open_browser` or `OAuth::on_redirect`, keep the tokens of a program that has \
                  with `OAuth::store`, or do without a user with `OAuth::client_credentials`",
-                quoted(&server.issuer)
+                quoted(&server.issuer, &self.fetch.redactor)
             )));
         }
         let inbox = match &settings.redirect {
@@ -133,7 +133,7 @@ impl Core {
         };
         let url = request.url(&self.fetch, server)?;
         let redirected = self.redirected(inbox, &url, &state).await?;
-        let code = code(&redirected, &state, server)?;
+        let code = code(&redirected, &state, server, &self.fetch.redactor)?;
         let grant = vec![
             ("grant_type", "authorization_code".to_owned()),
             ("code", code.expose().to_owned()),
@@ -141,6 +141,14 @@ impl Core {
             ("code_verifier", pkce.verifier.expose().to_owned()),
         ];
         self.tokens(&client, found, scopes, grant).await
+    }
+
+    /// What the program gives when it is asked.
+    async fn given(&self, what: &str, source: &Source, argument: &str) -> Result<String, AuthError> {
+        let given = source(argument.to_owned()).await;
+        given.map_err(|why| {
+            AuthError::new(format!("the program does not give {what}: {}", quoted(&why, &self.fetch.redactor)))
+        })
     }
 
     /// Sends the user there, and waits for where the user is sent back to.
@@ -154,7 +162,7 @@ impl Core {
                     self.show(url).await?;
                     loopback.receive(state).await
                 }
-                Inbox::Program(_, program) => given("the redirect", program, url.as_str()).await,
+                Inbox::Program(_, program) => self.given("the redirect", program, url.as_str()).await,
             }
         };
         let answer = timeout(patience, answer).await;
@@ -205,10 +213,4 @@ impl Drop for Waiting<'_> {
 
 fn assertion(assertion: String) -> Vec<(&'static str, String)> {
     vec![("grant_type", JWT_BEARER.to_owned()), ("assertion", assertion)]
-}
-
-/// What the program gives when it is asked.
-async fn given(what: &str, source: &Source, argument: &str) -> Result<String, AuthError> {
-    let given = source(argument.to_owned()).await;
-    given.map_err(|why| AuthError::new(format!("the program does not give {what}: {}", quoted(&why))))
 }

@@ -6,6 +6,7 @@ use super::error::{AuthError, quoted};
 use super::fetch::Fetch;
 use super::metadata::AuthorizationServer;
 use super::secret::Secret;
+use crate::observe::redact::Redactor;
 
 /// An authorization request.
 pub(super) struct AuthorizationRequest<'a> {
@@ -25,14 +26,14 @@ impl AuthorizationRequest<'_> {
             AuthError::new(format!(
                 "the authorization server {} has nowhere to ask a user (`authorization_endpoint`); for a program on its \
                  own use `OAuth::client_credentials`",
-                quoted(&server.issuer)
+                quoted(&server.issuer, &fetch.redactor)
             ))
         })?;
         if !server.has_s256 {
             return Err(AuthError::new(format!(
                 "the authorization server {} does not say that it checks proof keys (`code_challenge_methods_supported` \
                  with S256); without them the protocol forbids to go on",
-                quoted(&server.issuer)
+                quoted(&server.issuer, &fetch.redactor)
             )));
         }
         let mut url = fetch.allowed(endpoint, "the authorization endpoint")?;
@@ -56,12 +57,20 @@ impl AuthorizationRequest<'_> {
 }
 
 /// The code of a redirect, once it is known to come from this server in answer to this request.
-pub(super) fn code(redirected: &str, state: &str, server: &AuthorizationServer) -> Result<Secret, AuthError> {
+pub(super) fn code(
+    redirected: &str,
+    state: &str,
+    server: &AuthorizationServer,
+    redactor: &Redactor,
+) -> Result<Secret, AuthError> {
+    let quoted = |text: &str| quoted(text, redactor);
     let url = Url::parse(redirected).map_err(|_| AuthError::new("the redirect is no URL"))?;
     let parameter = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
     if parameter("state").as_deref() != Some(state) {
         return Err(AuthError::new("the redirect does not belong to this authorization (`state`); begin again"));
     }
+    let code = parameter("code").filter(|code| !code.is_empty());
+    code.iter().for_each(|code| redactor.learn(code));
     match parameter("iss") {
         // As it is written (RFC 9207): an issuer that only looks alike is another.
         Some(issuer) if issuer != server.issuer => {
@@ -85,7 +94,6 @@ pub(super) fn code(redirected: &str, state: &str, server: &AuthorizationServer) 
         let why = parameter("error_description").map(|why| format!(": {}", quoted(&why))).unwrap_or_default();
         return Err(AuthError::new(format!("the authorization was refused: {}{why}", quoted(&error))));
     }
-    let code = parameter("code").filter(|code| !code.is_empty());
     code.map(Secret::new).ok_or_else(|| AuthError::new("the redirect holds no code"))
 }
 
@@ -102,7 +110,11 @@ mod tests {
             "code_challenge_methods_supported": ["plain", "S256"],
         });
         document.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
-        AuthorizationServer::parse(&document, "https://auth.example").expect("metadata")
+        AuthorizationServer::parse(&document, "https://auth.example", &Redactor::default()).expect("metadata")
+    }
+
+    fn code(redirected: &str, state: &str, server: &AuthorizationServer) -> Result<Secret, AuthError> {
+        super::code(redirected, state, server, &Redactor::default())
     }
 
     #[test]
@@ -132,6 +144,7 @@ mod tests {
             ("state=s", "no code"),
             ("code=&state=s", "no code"),
             ("state=s&error=access_denied&error_description=not%20%1b%5B31myou", r"access_denied: not \u{1b}[31myou"),
+            ("state=s&error=no&error_description=a%20sk-code-1&code=sk-code-1", "no: a [redacted]"),
         ] {
             let error =
                 code(&format!("http://127.0.0.1:1/callback?{query}"), "s", &server).expect_err(query).to_string();
@@ -150,7 +163,7 @@ mod tests {
             state: "s",
             challenge: "c",
         };
-        let fetch = Fetch::new("https://mcp.example/mcp").expect("a server");
+        let fetch = Fetch::new("https://mcp.example/mcp", Redactor::default()).expect("a server");
         let url = request.url(&fetch, &server(json!({}))).expect("a URL");
         let has = |pair: &str| url.query().is_some_and(|query| query.split('&').any(|one| one == pair));
         for pair in [

@@ -6,6 +6,7 @@ use super::challenge::BearerChallenge;
 use super::error::{AuthError, quoted};
 use super::fetch::Fetch;
 use super::metadata::{AuthorizationServer, Resource, is_same_issuer};
+use crate::observe::redact::Redactor;
 
 /// What was found out about a server.
 pub(super) struct Found {
@@ -24,7 +25,7 @@ pub(super) async fn discover(
     let Some(resource) = resource(fetch, challenge).await? else {
         // As of 2025-03-26: the server is its own authorization server.
         let issuer = fetch.server.origin().ascii_serialization();
-        pinned_or(pinned, std::slice::from_ref(&issuer))?;
+        pinned_or(pinned, std::slice::from_ref(&issuer), &fetch.redactor)?;
         let server = authorization_server(fetch, &issuer).await.map_err(|error| {
             AuthError::new(format!(
                 "the server asks for authorization and publishes no metadata of its own (RFC 9728), and {error}; if it \
@@ -33,21 +34,18 @@ pub(super) async fn discover(
         })?;
         return Ok(Found { resource: fetch.identifier(), scopes: None, server });
     };
-    if let Some(identifier) = &resource.identifier
-        && !covers(identifier, &fetch.server)
-    {
+    if !covers(&resource.identifier, &fetch.server) {
         return Err(AuthError::new(format!(
             "the metadata that the server names is that of another resource, {}; it may be an attack, and is not used",
-            quoted(identifier)
+            quoted(&resource.identifier, &fetch.redactor)
         )));
     }
-    let issuer = pinned_or(pinned, &resource.issuers)?;
+    let issuer = pinned_or(pinned, &resource.issuers, &fetch.redactor)?;
     let server = authorization_server(fetch, &issuer).await?;
-    let identifier = resource.identifier.unwrap_or_else(|| fetch.identifier());
-    Ok(Found { resource: identifier, scopes: resource.scopes, server })
+    Ok(Found { resource: resource.identifier, scopes: resource.scopes, server })
 }
 
-fn pinned_or(pinned: Option<&str>, issuers: &[String]) -> Result<String, AuthError> {
+fn pinned_or(pinned: Option<&str>, issuers: &[String], redactor: &Redactor) -> Result<String, AuthError> {
     let first = issuers.first().ok_or_else(|| AuthError::new("the server's metadata names no authorization server"))?;
     match pinned {
         None => Ok(first.clone()),
@@ -55,8 +53,8 @@ fn pinned_or(pinned: Option<&str>, issuers: &[String]) -> Result<String, AuthErr
             AuthError::new(format!(
                 "the server's authorization server is {}, and the program takes {} only (`OAuth::issuer`); if it has \
                  moved, register the client there",
-                quoted(first),
-                quoted(pinned)
+                quoted(first, redactor),
+                quoted(pinned, redactor)
             ))
         }),
     }
@@ -70,34 +68,25 @@ async fn resource(fetch: &Fetch, challenge: &BearerChallenge) -> Result<Option<R
         places.push(fetch.allowed(url.as_str(), "the server's metadata")?);
     }
     places.extend(resource_places(&fetch.server));
-    for place in places {
-        if let Some(document) = fetch.document(&place).await? {
-            return Ok(Some(Resource::parse(&document)));
-        }
-    }
-    Ok(None)
+    places.dedup();
+    fetch.document(&places).await?.as_ref().map(Resource::parse).transpose()
 }
 
 /// The metadata of an issuer, from where RFC 8414 and OpenID Connect have it.
 pub(super) async fn authorization_server(fetch: &Fetch, issuer: &str) -> Result<AuthorizationServer, AuthError> {
     let base = fetch.allowed(issuer, "the authorization server")?;
     let places = issuer_places(&base);
-    for place in &places {
-        if let Some(document) = fetch.document(place).await? {
-            let server = AuthorizationServer::parse(&document, issuer)?;
-            let endpoints = [
-                Some(&server.token_endpoint),
-                server.authorization_endpoint.as_ref(),
-                server.registration_endpoint.as_ref(),
-            ];
-            for endpoint in endpoints.into_iter().flatten() {
-                fetch.allowed(endpoint, "an endpoint of the authorization server")?;
-            }
-            return Ok(server);
-        }
+    let document = fetch.document(&places).await?.ok_or_else(|| {
+        let places: Vec<&str> = places.iter().map(Url::as_str).collect();
+        AuthError::new(format!("the authorization server publishes no metadata at {}", places.join(", ")))
+    })?;
+    let server = AuthorizationServer::parse(&document, issuer, &fetch.redactor)?;
+    let endpoints =
+        [Some(&server.token_endpoint), server.authorization_endpoint.as_ref(), server.registration_endpoint.as_ref()];
+    for endpoint in endpoints.into_iter().flatten() {
+        fetch.allowed(endpoint, "an endpoint of the authorization server")?;
     }
-    let places: Vec<&str> = places.iter().map(Url::as_str).collect();
-    Err(AuthError::new(format!("the authorization server publishes no metadata at {}", places.join(", "))))
+    Ok(server)
 }
 
 /// Where a resource's metadata is, the likeliest place first.
@@ -134,6 +123,9 @@ fn at(base: &Url, path: &str) -> Url {
 /// Whether a resource is the server, or what the server is a part of.
 fn covers(resource: &str, server: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
+    if resource.query().is_some() || resource.fragment().is_some() {
+        return resource == *server;
+    }
     let path = resource.path().trim_end_matches('/');
     let below = server.path().strip_prefix(path);
     resource.origin() == server.origin() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -195,15 +187,21 @@ mod tests {
             "https://a.example:8443/v1/mcp",
             "https://a.example/v1/mc",
             "https://a.example/v1/mcp/more",
+            "https://a.example/v1/mcp?tenant=1",
+            "https://a.example/v1/mcp#x",
             "not a url",
         ] {
             assert!(!covers(resource, &server), "{resource}");
         }
+        let tenant = url("https://a.example/v1/mcp?tenant=1");
+        assert!(covers("https://a.example/v1/mcp?tenant=1", &tenant) && covers("https://a.example/v1/mcp", &tenant));
+        assert!(!covers("https://a.example/v1/mcp?tenant=2", &tenant));
     }
 
     #[test]
     fn a_pinned_issuer_is_taken_from_the_list_or_not_at_all() {
         let issuers = ["https://a.example".to_owned(), "https://b.example".to_owned()];
+        let pinned_or = |pinned, issuers: &[String]| pinned_or(pinned, issuers, &Redactor::default());
         assert_eq!(pinned_or(None, &issuers).expect("the first"), "https://a.example");
         assert_eq!(pinned_or(Some("https://b.example/"), &issuers).expect("the second"), "https://b.example");
         let error = pinned_or(Some("https://c.example"), &issuers).expect_err("not there").to_string();

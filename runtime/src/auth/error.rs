@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mcp_model::printable;
+use crate::observe::redact::Redactor;
 
 const LONGEST_QUOTE: usize = 200;
 
@@ -22,7 +22,7 @@ impl fmt::Display for AuthError {
     }
 }
 
-/// What a stranger wrote, fit to stand in a message.
-pub(super) fn quoted(text: &str) -> String {
-    printable(&text.chars().take(LONGEST_QUOTE).collect::<String>())
+/// Returns a stranger's text as a message shows it, without secrets.
+pub(super) fn quoted(text: &str, redactor: &Redactor) -> String {
+    redactor.shown_line(text, LONGEST_QUOTE)
 }

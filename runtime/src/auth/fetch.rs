@@ -9,16 +9,19 @@ use serde_json::Value;
 use url::{Host, Url};
 
 use super::error::{AuthError, quoted};
+use crate::observe::redact::Redactor;
 use crate::transport::http::client;
 use crate::transport::http::refusals::describe;
 
-const LONGEST_BODY: usize = 1024 * 1024;
+const LONGEST_BODY: usize = 128 * 1024;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Requests on behalf of the client of one server.
 pub(super) struct Fetch {
     /// The server, without a fragment.
     pub(super) server: Url,
+    /// Knows every secret of the authorization before it is sent.
+    pub(super) redactor: Redactor,
 }
 
 /// How near an address is. Who is far may not send us to what is near.
@@ -30,7 +33,7 @@ enum Nearness {
 }
 
 impl Fetch {
-    pub(super) fn new(server: &str) -> Result<Self, AuthError> {
+    pub(super) fn new(server: &str, redactor: Redactor) -> Result<Self, AuthError> {
         let mut server = Url::parse(server).map_err(|error| AuthError::new(format!("`url` is no URL: {error}")))?;
         server.set_fragment(None);
         if !server.username().is_empty() || server.password().is_some() {
@@ -40,7 +43,7 @@ impl Fetch {
         if !is_safe {
             return Err(AuthError::new("a server that asks for OAuth has to be reached by https; change `url`"));
         }
-        Ok(Self { server })
+        Ok(Self { server, redactor })
     }
 
     /// The server's name where it gives itself none: its URL without what may be secret.
@@ -53,7 +56,8 @@ impl Fetch {
     /// `url`, where requests may go there: by https, or plainly where all stays on this machine, and never from a server
     /// far away to one that is near.
     pub(super) fn allowed(&self, url: &str, what: &str) -> Result<Url, AuthError> {
-        let refused = |why: &str| AuthError::new(format!("{what} is said to be at {}, {why}", quoted(url)));
+        let refused =
+            |why: &str| AuthError::new(format!("{what} is said to be at {}, {why}", quoted(url, &self.redactor)));
         let parsed = Url::parse(url).map_err(|_| refused("which is no URL"))?;
         let (Some(host), Some(from)) = (parsed.host().map(near), self.server.host().map(near)) else {
             return Err(refused("which is no URL with a host"));
@@ -69,8 +73,23 @@ impl Fetch {
         Ok(parsed)
     }
 
-    /// A JSON document; `None` where there is none.
-    pub(super) async fn document(&self, url: &Url) -> Result<Option<Value>, AuthError> {
+    /// Returns the JSON document at the first of these places that has one; `None` if all say that they have none.
+    ///
+    /// # Errors
+    /// The first place that could not be read, if none has a document.
+    pub(super) async fn document(&self, places: &[Url]) -> Result<Option<Value>, AuthError> {
+        let mut failure = None;
+        for place in places {
+            match self.document_at(place).await {
+                Ok(None) => {}
+                Ok(document) => return Ok(document),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        failure.map_or(Ok(None), Err)
+    }
+
+    async fn document_at(&self, url: &Url) -> Result<Option<Value>, AuthError> {
         let failed = |why: String| AuthError::new(format!("{url} could not be read: {why}"));
         let request = request(Method::GET, url)?;
         let (status, body) = self.send(request).await.map_err(failed)?;
@@ -92,7 +111,10 @@ impl Fetch {
 
     async fn send(&self, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), String> {
         let exchange = async {
-            let response = request.send().await.map_err(|error| describe(&error))?;
+            let response = request.send().await.map_err(|error| match error.is_redirect() {
+                true => "it redirects, which is not followed here".to_owned(),
+                false => describe(&error),
+            })?;
             Ok((response.status(), body(response).await?))
         };
         let answer = tokio::time::timeout(PATIENCE, exchange).await;
@@ -160,9 +182,13 @@ fn is_private_v6(address: Ipv6Addr) -> bool {
 mod tests {
     use super::*;
 
+    fn fetch(server: &str) -> Result<Fetch, AuthError> {
+        Fetch::new(server, Redactor::default())
+    }
+
     #[test]
     fn nobody_far_away_sends_us_to_what_is_near() {
-        let allowed = |server, url| Fetch::new(server).expect(server).allowed(url, "it").is_ok();
+        let allowed = |server, url| fetch(server).expect(server).allowed(url, "it").is_ok();
         let far = "https://mcp.example.com/mcp";
         assert!(allowed(far, "https://auth.example.com/"));
         for url in [
@@ -194,10 +220,10 @@ mod tests {
     #[test]
     fn tokens_travel_encrypted_or_not_at_all() {
         for server in ["http://mcp.example.com/mcp", "http://10.0.0.1/mcp", "ftp://localhost.example"] {
-            assert!(Fetch::new(server).is_err(), "{server}");
+            assert!(fetch(server).is_err(), "{server}");
         }
         assert_eq!(
-            Fetch::new("http://[::1]:8080/mcp#x").map(|fetch| fetch.server.to_string()).ok().as_deref(),
+            fetch("http://[::1]:8080/mcp#x").map(|fetch| fetch.server.to_string()).ok().as_deref(),
             Some("http://[::1]:8080/mcp")
         );
     }

@@ -10,6 +10,7 @@ use super::error::{AuthError, quoted};
 use super::fetch::{self, Fetch};
 use super::metadata::text;
 use super::secret::Secret;
+use crate::observe::redact::Redactor;
 
 /// What proves who the client is: parameters, and a header.
 pub(super) type Proof = (Vec<(&'static str, String)>, Option<String>);
@@ -42,10 +43,17 @@ impl From<GrantError> for AuthError {
     }
 }
 
+/// The parameters that no message shows.
+const SECRET: [&str; 7] =
+    ["assertion", "client_assertion", "client_secret", "code", "code_verifier", "refresh_token", "subject_token"];
+
 /// The whole answer to a request for tokens.
 pub(super) async fn answer(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<Value, GrantError> {
     let endpoint = fetch.allowed(request.endpoint, "the token endpoint").map_err(GrantError::Failed)?;
     let (parameters, header) = &request.proof;
+    let secrets = request.grant.iter().chain(parameters).filter(|(name, _)| SECRET.contains(name));
+    secrets.for_each(|(_, value)| fetch.redactor.learn(value));
+    header.iter().for_each(|header| fetch.redactor.learn(header));
     let form = Serializer::new(String::new())
         .extend_pairs(&request.grant)
         .extend_pairs(parameters)
@@ -69,7 +77,7 @@ pub(super) async fn answer(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<
     let mut message = format!("the authorization server at {host} gives no token: HTTP {}", status.as_u16());
     for said in [Some(code.as_str()), body.get("error_description").and_then(Value::as_str)].into_iter().flatten() {
         message.push_str(": ");
-        message.push_str(&quoted(said));
+        message.push_str(&quoted(said, &fetch.redactor));
     }
     let error = AuthError::new(message);
     let is_final = status.is_client_error() && !code.is_empty() && code != "temporarily_unavailable";
@@ -79,10 +87,10 @@ pub(super) async fn answer(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<
 /// Tokens for a grant.
 pub(super) async fn tokens(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<Tokens, GrantError> {
     let body = answer(fetch, request).await?;
-    read(&body, request).map_err(GrantError::Failed)
+    read(&body, request, &fetch.redactor).map_err(GrantError::Failed)
 }
 
-fn read(body: &Value, request: &TokenRequest<'_>) -> Result<Tokens, AuthError> {
+fn read(body: &Value, request: &TokenRequest<'_>, redactor: &Redactor) -> Result<Tokens, AuthError> {
     let kind = text(body, "token_type").unwrap_or_default();
     let access = text(body, "access_token").filter(|token| token.bytes().all(|byte| byte.is_ascii_graphic()));
     let Some(access) = access else {
@@ -91,7 +99,7 @@ fn read(body: &Value, request: &TokenRequest<'_>) -> Result<Tokens, AuthError> {
     if !kind.eq_ignore_ascii_case("bearer") {
         return Err(AuthError::new(format!(
             "the authorization server gives a token of type `{}`, and only `Bearer` is known",
-            quoted(&kind)
+            quoted(&kind, redactor)
         )));
     }
     let lifetime = body.get("expires_in");
@@ -128,7 +136,7 @@ mod tests {
             scopes: &asked,
             grant: Vec::new(),
         };
-        super::read(&body, &request)
+        super::read(&body, &request, &Redactor::default())
     }
 
     #[test]

@@ -3,23 +3,30 @@
 use serde_json::Value;
 
 use super::error::{AuthError, quoted};
+use crate::observe::redact::Redactor;
 
 /// A protected resource (RFC 9728).
 #[derive(Debug, PartialEq)]
 pub(super) struct Resource {
     /// The identifier, exactly as it was published: it is what tokens are asked for.
-    pub(super) identifier: Option<String>,
+    pub(super) identifier: String,
     pub(super) issuers: Vec<String>,
     pub(super) scopes: Option<Vec<String>>,
 }
 
 impl Resource {
-    pub(super) fn parse(document: &Value) -> Self {
-        Self {
-            identifier: text(document, "resource"),
+    /// Reads what was published. Without `resource` it may be about another server (RFC 9728, 3.3).
+    pub(super) fn parse(document: &Value) -> Result<Self, AuthError> {
+        let identifier = text(document, "resource").ok_or_else(|| {
+            AuthError::new(
+                "the server's metadata has no `resource` and is not used (RFC 9728, 3.3); its operator has to add it",
+            )
+        })?;
+        Ok(Self {
+            identifier,
             issuers: texts(document, "authorization_servers").unwrap_or_default(),
             scopes: texts(document, "scopes_supported"),
-        }
+        })
     }
 }
 
@@ -40,7 +47,8 @@ pub(super) struct AuthorizationServer {
 
 impl AuthorizationServer {
     /// Reads what was published for `issuer`, which has to be the issuer that it names.
-    pub(super) fn parse(document: &Value, issuer: &str) -> Result<Self, AuthError> {
+    pub(super) fn parse(document: &Value, issuer: &str, redactor: &Redactor) -> Result<Self, AuthError> {
+        let quoted = |text: &str| quoted(text, redactor);
         let named = text(document, "issuer").ok_or_else(|| {
             AuthError::new(format!("the metadata of the authorization server {} names no issuer", quoted(issuer)))
         })?;
@@ -98,9 +106,10 @@ mod tests {
 
     #[test]
     fn metadata_of_another_issuer_is_refused() {
+        let parse = |document: &Value, issuer: &str| AuthorizationServer::parse(document, issuer, &Redactor::default());
         let document = json!({"issuer": "https://a.example", "token_endpoint": "https://a.example/token"});
-        assert!(AuthorizationServer::parse(&document, "https://a.example").is_ok());
-        assert!(AuthorizationServer::parse(&document, "https://a.example/").is_ok());
+        assert!(parse(&document, "https://a.example").is_ok());
+        assert!(parse(&document, "https://a.example/").is_ok());
         for other in [
             "https://b.example",
             "https://a.example/tenant",
@@ -108,10 +117,10 @@ mod tests {
             "https://a.example//",
             "https://A.example",
         ] {
-            let error = AuthorizationServer::parse(&document, other).expect_err(other).to_string();
+            let error = parse(&document, other).expect_err(other).to_string();
             assert!(error.contains("another issuer") && error.contains("https://a.example"), "{error}");
         }
-        let error = AuthorizationServer::parse(&json!({"token_endpoint": "x"}), "https://a.example").expect_err("none");
+        let error = parse(&json!({"token_endpoint": "x"}), "https://a.example").expect_err("none");
         assert!(error.to_string().contains("names no issuer"));
     }
 

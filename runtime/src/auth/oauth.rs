@@ -53,20 +53,21 @@ impl OAuth {
         Self { settings: Settings::default(), sessions: Arc::default() }
     }
 
-    /// The program itself is asked for, by the name and the secret that the authorization server gave it.
+    /// The program itself is asked for, by the name and the secret that the authorization server gave it. Name that server,
+    /// too: [`issuer`](Self::issuer).
     pub fn client_credentials(id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self::of(Grant::Client).confidential_client(id, secret)
     }
 
     /// The program itself is asked for, and proves who it is with a private key: PKCS #8 in PEM, for ES256, ES384, EdDSA or
-    /// RS256.
+    /// RS256. Name the authorization server that knows the key, too: [`issuer`](Self::issuer).
     pub fn client_credentials_with_key(id: impl Into<String>, key: impl Into<String>) -> Self {
         let client = Registered { id: id.into(), secret: None, key: Some(Secret::new(key)) };
         Self::of(Grant::Client).set(|settings| settings.client = Some(client))
     }
 
     /// The platform that the program runs on vouches for it: `token` gives a JWT of the platform for an audience, which is
-    /// the issuer that it is asked for (workload identity federation).
+    /// the issuer that it is asked for (workload identity federation). Name that [`issuer`](Self::issuer), too.
     pub fn workload<F, A, E>(id: impl Into<String>, token: F) -> Self
     where
         F: Fn(String) -> A + Send + Sync + 'static,
@@ -77,7 +78,7 @@ impl OAuth {
     }
 
     /// The identity provider of an enterprise says what its users may reach (enterprise-managed authorization). `id` and
-    /// `secret` are those of the program at the server's authorization server.
+    /// `secret` are those of the program at the server's authorization server, the [`issuer`](Self::issuer) to name, too.
     pub fn enterprise(provider: IdentityProvider, id: impl Into<String>, secret: impl Into<String>) -> Self {
         Self::of(Grant::Enterprise(provider)).confidential_client(id, secret)
     }
@@ -89,15 +90,15 @@ impl OAuth {
         self.set(|settings| settings.client = Some(client))
     }
 
-    /// The program was registered under this name, with a secret. Say also with whom: [`issuer`](Self::issuer).
+    /// The program was registered under this name, with a secret. It is refused without an [`issuer`](Self::issuer).
     #[must_use]
     pub fn confidential_client(self, id: impl Into<String>, secret: impl Into<String>) -> Self {
         let client = Registered { id: id.into(), secret: Some(Secret::new(secret)), key: None };
         self.set(|settings| settings.client = Some(client))
     }
 
-    /// The only authorization server that is asked, whatever the server says. Without it a server says where the program's
-    /// own name and secret are sent.
+    /// The only authorization server that is asked, whatever the server says. A client with a secret or a key, and a program
+    /// without a user, cannot connect without it: the server would choose who receives the secret.
     #[must_use]
     pub fn issuer(self, issuer: impl Into<String>) -> Self {
         self.set(|settings| settings.issuer = Some(issuer.into()))
@@ -122,7 +123,8 @@ impl OAuth {
         self.set(|settings| settings.scopes = Some(scopes.into_iter().map(Into::into).collect()))
     }
 
-    /// Where tokens are kept; by default in memory, until the program ends.
+    /// Keeps tokens in this store; by default in memory, until the program ends. A store keeps URLs and configured clients
+    /// apart, but no users: give each user of a program a store.
     #[must_use]
     pub fn store(self, store: impl TokenStore + 'static) -> Self {
         self.set(|settings| settings.store = Arc::new(store))
@@ -201,15 +203,9 @@ impl OAuth {
 
 impl fmt::Debug for OAuth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let grant = match self.settings.grant {
-            Grant::User => "user",
-            Grant::Client => "client credentials",
-            Grant::Workload(_) => "workload",
-            Grant::Enterprise(_) => "enterprise",
-        };
         let client = self.settings.client.as_ref();
         f.debug_struct("OAuth")
-            .field("grant", &grant)
+            .field("grant", &self.settings.grant.name())
             .field("client", &client.map(|client| &client.id))
             .field("client_metadata_url", &self.settings.metadata_url)
             .field("issuer", &self.settings.issuer)
@@ -225,7 +221,12 @@ mod tests {
     #[test]
     fn what_cannot_hold_is_refused_before_anything_is_sent() {
         let url = "https://mcp.example/mcp";
+        let key =
+            "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END";
         for (oauth, expected) in [
+            (OAuth::client_credentials("me", "sk-1"), "OAuth::issuer"),
+            (OAuth::client_credentials_with_key("me", key), "OAuth::issuer"),
+            (OAuth::new().confidential_client("me", "sk-1"), "OAuth::issuer"),
             (OAuth::new().client_metadata_url("http://a.example/x"), "client_metadata_url"),
             (OAuth::new().client_metadata_url("https://a.example"), "client_metadata_url"),
             (OAuth::new().scopes(["a b"]), "scopes"),

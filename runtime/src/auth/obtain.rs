@@ -13,17 +13,19 @@ use super::entry::{Entry, Issued, Tokens};
 use super::error::AuthError;
 use super::fetch::Fetch;
 use super::grant::{self, GrantError, TokenRequest};
-use super::metadata::{AuthorizationServer, is_same_issuer};
+use super::metadata::AuthorizationServer;
 use super::registration::{self, proof};
 use super::scopes::{Known, covers, select};
 use super::secret::Secret;
 use super::settings::Settings;
 use super::store::{StoreLock, TokenStore, TokenStoreError};
+use crate::observe::redact::Redactor;
 
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// How often more scopes are asked for at one server.
 const STEP_UPS: usize = 3;
-const SHORTEST_HIDDEN: usize = 4;
+/// How long a failed renewal is not repeated while the token is good.
+const RENEWAL_PAUSE: Duration = Duration::from_secs(5);
 
 /// Why tokens are needed.
 #[derive(Clone, Debug)]
@@ -74,14 +76,13 @@ struct State {
     servers: HashMap<String, AuthorizationServer>,
     step_ups: usize,
     waits_for: Option<String>,
-    /// Every token that there was: a server may still name an old one.
-    hidden: Vec<Secret>,
+    renewal_failed: Option<Instant>,
 }
 
 impl Core {
     pub(super) fn new(url: &str, settings: Settings) -> Result<Self, AuthError> {
-        let fetch = Fetch::new(url)?;
-        Ok(Self { settings, key: fetch.identifier(), fetch, state: Mutex::default() })
+        let fetch = Fetch::new(url, settings.redactor())?;
+        Ok(Self { key: settings.key(&fetch), settings, fetch, state: Mutex::default() })
     }
 
     /// Reads what is kept, once.
@@ -90,7 +91,7 @@ impl Core {
             let entry = self.read().await?;
             let mut state = self.state();
             if !state.is_loaded {
-                state.adopt(entry);
+                state.adopt(entry, &self.fetch.redactor);
             }
         }
         Ok(())
@@ -103,7 +104,15 @@ impl Core {
 
     /// Whether the token ends, and there is what it is renewed with.
     pub(super) fn may_renew(&self) -> bool {
-        self.state().entry.tokens().is_some_and(|tokens| !tokens.is_fresh() && tokens.refresh.is_some())
+        let state = self.state();
+        let pauses = state.renewal_failed.is_some_and(|failed| failed.elapsed() < RENEWAL_PAUSE);
+        let ends = |tokens: &Tokens| !tokens.is_fresh() && tokens.refresh.is_some() && !(pauses && tokens.is_usable());
+        state.entry.tokens().is_some_and(ends)
+    }
+
+    pub(super) fn renewal_failed(&self, error: &AuthError) {
+        tracing::warn!("the tokens could not be renewed: {error}");
+        self.state().renewal_failed = Some(Instant::now());
     }
 
     pub(super) fn has_what(&self, need: &Need) -> bool {
@@ -122,18 +131,13 @@ impl Core {
         self.state().waits_for = what;
     }
 
-    pub(super) fn redact(&self, text: &str) -> String {
-        let state = self.state();
-        state.hidden.iter().fold(text.to_owned(), |text, secret| text.replace(secret.expose(), "[redacted]"))
-    }
-
     /// Gets tokens. Nobody else does so at the same time, in any process that shares the store.
     pub(super) async fn obtain(&self, need: Need) -> Result<(), AuthError> {
         let _lock = self.lock().await?;
         let mut entry = self.read().await?;
         if entry.tokens().is_some_and(|tokens| need.is_met_by(tokens)) {
             // Somebody else was faster.
-            self.state().adopt(entry);
+            self.state().adopt(entry, &self.fetch.redactor);
             return Ok(());
         }
         let before = entry.clone();
@@ -141,7 +145,7 @@ impl Core {
             Need::Renewal => self.renew(&mut entry).await,
             Need::Refusal { challenge, is_step_up, .. } => self.answer(&mut entry, challenge, *is_step_up).await,
         };
-        self.state().adopt(entry.clone());
+        self.state().adopt(entry.clone(), &self.fetch.redactor);
         if entry != before {
             self.write(&entry).await?;
         }
@@ -160,7 +164,8 @@ impl Core {
         Ok(())
     }
 
-    /// Renews tokens. Where the server says no, they are gone, and the next request is answered with a challenge.
+    /// Renews tokens. Where the server says no, the access token is used until it ends, and the next request is answered
+    /// with a challenge.
     async fn refresh(&self, issued: &mut Issued, server: &AuthorizationServer) -> Result<bool, AuthError> {
         let Some(tokens) = issued.tokens.clone() else { return Ok(false) };
         let (Some(refresh), Some(client)) = (&tokens.refresh, self.known_client(issued, &tokens, server)) else {
@@ -182,7 +187,7 @@ impl Core {
             }
             Err(GrantError::Refused { code, error }) => {
                 tracing::info!("the tokens could not be renewed, and are asked for anew: {error}");
-                issued.tokens = None;
+                issued.tokens = Some(Tokens { refresh: None, ..tokens }).filter(Tokens::is_usable);
                 if code == "invalid_client" || code == "unauthorized_client" {
                     issued.client = None;
                 }
@@ -213,10 +218,13 @@ impl Core {
         let challenged = challenge.scopes();
         if is_step_up {
             self.may_step_up(&granted, challenged.as_deref().unwrap_or_default())?;
-        } else if covers(&granted, challenged.as_deref().unwrap_or_default())
-            && self.refresh(issued, &found.server).await?
-        {
-            return Ok(());
+        } else {
+            if covers(&granted, challenged.as_deref().unwrap_or_default())
+                && self.refresh(issued, &found.server).await?
+            {
+                return Ok(());
+            }
+            issued.tokens = None;
         }
         let scopes = select(Known {
             configured: self.settings.scopes.as_deref(),
@@ -262,18 +270,9 @@ impl Core {
         }
     }
 
-    /// What is kept, without what the program's settings do not go with any more.
     async fn read(&self) -> Result<Entry, AuthError> {
         let stored = self.with_store(|store, key| store.load(key)).await?;
-        let mut entry = stored.as_ref().map(Entry::parse).unwrap_or_default();
-        let client = self.settings.client.as_ref();
-        for issued in entry.issuers.values_mut() {
-            let is_ours = |tokens: &Tokens| client.is_none_or(|client| client.id == tokens.client_id);
-            issued.tokens = issued.tokens.take().filter(is_ours);
-        }
-        let pinned = self.settings.issuer.as_deref();
-        entry.current = entry.current.filter(|issuer| pinned.is_none_or(|pinned| is_same_issuer(pinned, issuer)));
-        Ok(entry)
+        Ok(stored.as_ref().map(Entry::parse).unwrap_or_default())
     }
 
     async fn write(&self, entry: &Entry) -> Result<(), AuthError> {
@@ -297,14 +296,12 @@ impl Core {
 }
 
 impl State {
-    fn adopt(&mut self, entry: Entry) {
+    fn adopt(&mut self, entry: Entry, redactor: &Redactor) {
         self.is_loaded = true;
-        for tokens in entry.issuers.values().filter_map(|issued| issued.tokens.as_ref()) {
-            for secret in [Some(&tokens.access), tokens.refresh.as_ref()].into_iter().flatten() {
-                if secret.expose().len() >= SHORTEST_HIDDEN && !self.hidden.contains(secret) {
-                    self.hidden.push(secret.clone());
-                }
-            }
+        for issued in entry.issuers.values() {
+            let client = issued.client.as_ref().and_then(|client| client.secret.as_ref());
+            let tokens = issued.tokens.iter().flat_map(|tokens| [Some(&tokens.access), tokens.refresh.as_ref()]);
+            tokens.chain([client]).flatten().for_each(|secret| redactor.learn(secret.expose()));
         }
         self.entry = entry;
     }

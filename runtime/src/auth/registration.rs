@@ -36,7 +36,7 @@ pub(super) async fn client(
         None => Err(AuthError::new(format!(
             "the authorization server {} does not register clients by itself; register the program there, and name it \
              with `OAuth::client`",
-            quoted(&server.issuer)
+            quoted(&server.issuer, &fetch.redactor)
         ))),
     }
 }
@@ -79,7 +79,7 @@ async fn register(
     let (status, body) = fetch.answer(post).await.map_err(|why| failed(&why))?;
     if !status.is_success() {
         let said = ["error", "error_description"].iter().filter_map(|key| text(&body, key));
-        let said = said.map(|text| format!(": {}", quoted(&text))).collect::<String>();
+        let said = said.map(|text| format!(": {}", quoted(&text, &fetch.redactor))).collect::<String>();
         return Err(failed(&format!("HTTP {}{said}", status.as_u16())));
     }
     read(&body, server, redirect).ok_or_else(|| failed("the answer holds no `client_id`"))
@@ -117,6 +117,7 @@ fn read(body: &Value, server: &AuthorizationServer, redirect: &str) -> Option<Cl
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observe::redact::Redactor;
 
     fn server(methods: &[&str]) -> AuthorizationServer {
         let document = json!({
@@ -124,7 +125,7 @@ mod tests {
             "token_endpoint": "https://a.example/token",
             "token_endpoint_auth_methods_supported": methods,
         });
-        AuthorizationServer::parse(&document, "https://a.example").expect("metadata")
+        AuthorizationServer::parse(&document, "https://a.example", &Redactor::default()).expect("metadata")
     }
 
     #[test]

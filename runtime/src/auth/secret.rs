@@ -10,6 +10,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use super::error::AuthError;
 
 const RANDOM_BYTES: usize = 32;
+const HASH_BYTES: usize = 16;
 
 /// A token, a password, a key. `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
@@ -37,6 +38,12 @@ pub(super) fn random() -> Result<String, AuthError> {
     let filled = SystemRandom::new().fill(&mut bytes);
     filled.map_err(|_| AuthError::new("the system has no random numbers to give"))?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// 128 bits of SHA-256, fit for a name.
+pub(super) fn hash(text: &str) -> String {
+    let hash = digest::digest(&digest::SHA256, text.as_bytes());
+    hash.as_ref().iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Proof key for code exchange (RFC 7636), always S256.

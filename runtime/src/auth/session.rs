@@ -1,22 +1,27 @@
 //! The authorization of the requests to one server: one task at a time gets tokens, and everybody waits for it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, StatusCode};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
 
 use super::challenge::BearerChallenge;
 use super::error::AuthError;
 use super::obtain::{Core, Need};
 use super::secret::Secret;
 use super::settings::Settings;
+use crate::observe::redact::Redactor;
 use crate::transport::http::authorization::{Authorizer, Challenge};
 
 const SCHEME: &str = "Bearer ";
 /// Another's attempt may have been for something else; then there is one of our own.
 const ATTEMPTS: usize = 2;
+/// How long a request waits for a renewal while its token is good.
+const RENEWAL_WAIT: Duration = Duration::from_secs(1);
 
 type Outcome = Option<Result<(), AuthError>>;
 
@@ -60,7 +65,11 @@ impl Session {
         let (sender, outcome) = watch::channel(None);
         let core = self.core.clone();
         let task = tokio::spawn(async move {
+            let is_renewal = matches!(need, Need::Renewal);
             let settled = core.obtain(need).await;
+            if let (true, Err(error)) = (is_renewal, &settled) {
+                core.renewal_failed(error);
+            }
             sender.send_replace(Some(settled));
         });
         Attempt { outcome, task: task.abort_handle() }
@@ -73,7 +82,13 @@ impl Session {
     async fn next_header(&self) -> Result<Option<HeaderValue>, AuthError> {
         self.core.load().await?;
         if self.core.may_renew() {
-            self.obtain(Need::Renewal).await?;
+            let renewal = self.obtain(Need::Renewal);
+            if self.core.token().is_none() {
+                renewal.await?;
+            } else {
+                // However it ends, the token is still good.
+                let _ = timeout(RENEWAL_WAIT, renewal).await;
+            }
         }
         let Some(token) = self.core.token() else { return Ok(None) };
         let header = HeaderValue::from_str(&format!("{SCHEME}{}", token.expose()));
@@ -117,8 +132,8 @@ impl Authorizer for Session {
         self.core.waits_for()
     }
 
-    fn redact(&self, text: &str) -> String {
-        self.core.redact(text)
+    fn redactor(&self) -> &Redactor {
+        &self.core.fetch.redactor
     }
 }
 

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use serde_json::json;
 use url::Url;
 
-use super::secret::Secret;
+use super::fetch::Fetch;
+use super::secret::{Secret, hash};
 use super::signing;
 use super::store::{MemoryTokenStore, TokenStore};
+use crate::observe::redact::{PrivateValues, Redactor};
 
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -54,6 +57,17 @@ pub(super) struct Registered {
     pub(super) key: Option<Secret>,
 }
 
+impl Grant {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Client => "client credentials",
+            Self::Workload(_) => "workload",
+            Self::Enterprise(_) => "enterprise",
+        }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -78,6 +92,14 @@ impl Settings {
         if let Some(key) = self.client.as_ref().and_then(|client| client.key.as_ref()) {
             signing::check(key).map_err(|error| error.to_string())?;
         }
+        let has_secret = self.client.as_ref().is_some_and(|client| client.secret.is_some() || client.key.is_some());
+        if self.issuer.is_none() && (has_secret || !matches!(self.grant, Grant::User)) {
+            return Err(
+                "client credentials need an issuer: name their authorization server with `OAuth::issuer`; without \
+                        it the server chooses who receives them"
+                    .to_owned(),
+            );
+        }
         let is_document = |url: &str| Url::parse(url).is_ok_and(|url| url.scheme() == "https" && url.path() != "/");
         if self.metadata_url.as_deref().is_some_and(|url| !is_document(url)) {
             return Err("`OAuth::client_metadata_url` needs an https URL with a path".to_owned());
@@ -92,6 +114,35 @@ impl Settings {
             return Err("`OAuth::on_redirect` needs a URL to be redirected to".to_owned());
         }
         Ok(())
+    }
+
+    /// Knows the secrets that the program configured.
+    pub(super) fn redactor(&self) -> Redactor {
+        let mut values = PrivateValues::default();
+        let secrets = self.client.iter().flat_map(|client| [&client.secret, &client.key]).flatten();
+        secrets.for_each(|secret| values.secret(secret.expose()));
+        Redactor::new(&values)
+    }
+
+    /// Returns the key of a server's entry in the store: other credentials or another query are another account.
+    pub(super) fn key(&self, server: &Fetch) -> String {
+        let client = self.client.as_ref();
+        let exposed = |secret: Option<&Secret>| secret.map(|secret| secret.expose().to_owned());
+        let provider = match &self.grant {
+            Grant::Enterprise(provider) => Some([&provider.token_endpoint, &provider.client_id]),
+            _ => None,
+        };
+        let account = json!([
+            server.server.query(),
+            self.grant.name(),
+            client.map(|client| &client.id),
+            exposed(client.and_then(|client| client.secret.as_ref())),
+            exposed(client.and_then(|client| client.key.as_ref())),
+            self.metadata_url,
+            self.issuer,
+            provider,
+        ]);
+        format!("{}#{}", server.identifier(), hash(&account.to_string()))
     }
 }
 

@@ -4,11 +4,8 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use ring::digest;
-
+use super::super::secret::hash;
 use super::{StoreLock, StoredTokens, TokenStore, TokenStoreError};
-
-const NAME_BYTES: usize = 16;
 
 /// Keeps the tokens of each server in a file of a folder. The folder is made for its owner alone (0700), the files are (0600),
 /// and are replaced as a whole. Processes that share the folder renew tokens one after the other.
@@ -32,9 +29,7 @@ impl FileTokenStore {
 
     /// The key is hashed, because a URL is no name of a file.
     fn path(&self, key: &str, extension: &str) -> PathBuf {
-        let hash = digest::digest(&digest::SHA256, key.as_bytes());
-        let name: String = hash.as_ref().iter().take(NAME_BYTES).map(|byte| format!("{byte:02x}")).collect();
-        self.folder.join(format!("{name}.{extension}"))
+        self.folder.join(format!("{}.{extension}", hash(key)))
     }
 
     fn make_folder(&self) -> Result<(), TokenStoreError> {

@@ -11,7 +11,8 @@ use crate::keyring::{entry, existing};
 static LOCKS: LazyLock<MemoryTokenStore> = LazyLock::new(MemoryTokenStore::new);
 
 /// Keeps the tokens of each server in an entry of the operating system's keyring: the Secret Service, the macOS keychain,
-/// the credential manager of Windows. An entry has the service that the program names, and the server's URL as its user.
+/// the credential manager of Windows. An entry has the service that the program names, and the server's URL with a
+/// hash as its user.
 ///
 /// A keyring has no locks. Where several processes of a program may run at once, give it a folder for them
 /// ([`lock_in`](Self::lock_in)), so that they renew tokens one after the other. Windows takes 2,560 bytes for an entry;

@@ -14,7 +14,8 @@ pub use memory::MemoryTokenStore;
 
 /// Keeps what servers granted: tokens, and the clients that were registered to get them.
 ///
-/// A key stands for one server; it is a URL without secrets. The methods may block, and are called where that is fine.
+/// A key stands for one account at one server: the server's URL without its query, and a hash of the query and of the client
+/// that the program configured. The methods may block, and are called where that is fine.
 /// [`MemoryTokenStore`] and [`FileTokenStore`] are here, and with feature `keyring` one in the keyring of the operating system;
 /// a program has its own for a database or a vault:
 ///

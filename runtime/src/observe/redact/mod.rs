@@ -19,7 +19,7 @@ pub(crate) use self::values::PrivateValues;
 pub(crate) const REDACTED: &str = "[redacted]";
 /// A server may repeat a token that was replaced since, but not for long.
 #[cfg(feature = "http")]
-const MOST_LEARNED: usize = 4;
+const MOST_LEARNED: usize = 16;
 /// Longer words of strangers are cut in messages.
 pub(crate) const LONGEST_MESSAGE: usize = 2000;
 
@@ -34,30 +34,46 @@ struct Shared {
     configured: PrivateValues,
     /// The last of those that came up since.
     learned: VecDeque<String>,
+    /// Those of another redactor.
+    lent: Option<Arc<Known>>,
     known: Option<Arc<Known>>,
 }
 
+impl Shared {
+    #[cfg(feature = "http")]
+    fn update(&mut self) {
+        let mut values = self.configured.clone();
+        self.learned.iter().for_each(|learned| values.secret(learned));
+        if let Some(lent) = &self.lent {
+            values.extend(&lent.values);
+        }
+        self.known = Known::of(values);
+    }
+}
+
 struct Known {
+    values: PrivateValues,
     all: Matcher,
     /// Those that nothing else can be mistaken for.
     sure: Matcher,
 }
 
 impl Known {
-    fn of(values: &PrivateValues) -> Option<Arc<Self>> {
+    fn of(values: PrivateValues) -> Option<Arc<Self>> {
         let forms = |sure_only: bool| Matcher::new(values.iter(sure_only).flat_map(forms::of));
-        let known = Self { all: forms(false), sure: forms(true) };
+        let known = Self { all: forms(false), sure: forms(true), values };
         (!known.all.is_empty()).then(|| Arc::new(known))
     }
 }
 
 impl Redactor {
     pub(crate) fn new(values: &PrivateValues) -> Self {
-        let shared = Shared { configured: values.clone(), learned: VecDeque::new(), known: Known::of(values) };
+        let known = Known::of(values.clone());
+        let shared = Shared { configured: values.clone(), known, ..Shared::default() };
         Self { shared: Arc::new(RwLock::new(shared)) }
     }
 
-    /// Adds what is secret from now on, a token that was just granted; of several the last few are known.
+    /// Adds what is secret from now on, a token or the name of a session; of several the last few are known.
     #[cfg(feature = "http")]
     pub(crate) fn learn(&self, secret: &str) {
         let is_known = |shared: &Shared| shared.learned.iter().any(|learned| learned == secret);
@@ -72,9 +88,20 @@ impl Redactor {
             shared.learned.pop_front();
         }
         shared.learned.push_back(secret.to_owned());
-        let mut values = shared.configured.clone();
-        shared.learned.iter().for_each(|learned| values.secret(learned));
-        shared.known = Known::of(&values);
+        shared.update();
+    }
+
+    /// Adds all that another redactor knows now, in place of what this one took from it before.
+    #[cfg(feature = "http")]
+    pub(crate) fn learn_from(&self, other: &Self) {
+        let Some(lent) = other.known() else { return };
+        let has_it = |shared: &Shared| shared.lent.as_ref().is_some_and(|known| Arc::ptr_eq(known, &lent));
+        if has_it(&self.shared.read().unwrap_or_else(PoisonError::into_inner)) {
+            return;
+        }
+        let mut shared = self.shared.write().unwrap_or_else(PoisonError::into_inner);
+        shared.lent = Some(lent);
+        shared.update();
     }
 
     fn known(&self) -> Option<Arc<Known>> {

@@ -230,6 +230,20 @@ fn what_is_learned_later_is_secret_for_whoever_shares_the_redactor() {
     let redactor = Redactor::default();
     let shared = redactor.clone();
     (0..=MOST_LEARNED).for_each(|number| redactor.learn(&format!("granted-token-{number}")));
-    assert_eq!(shared.text("bad token granted-token-4, not granted-token-1"), "bad token [redacted], not [redacted]");
+    assert_eq!(shared.text("bad token granted-token-16, not granted-token-1"), "bad token [redacted], not [redacted]");
     assert_eq!(shared.text("granted-token-0"), "granted-token-0", "the oldest is let go");
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn secrets_of_another_redactor_are_learned_in_place_of_its_older_ones() {
+    let (redactor, other) = (knowing(&["configured-1"]), knowing(&["configured-2"]));
+    redactor.learn("granted-token-1");
+    for secret in (0..=MOST_LEARNED).map(|number| format!("other-token-{number}")) {
+        other.learn(&secret);
+        redactor.learn_from(&other);
+    }
+    let text = "configured-1 configured-2 granted-token-1 other-token-16";
+    assert_eq!(redactor.text(text), "[redacted] [redacted] [redacted] [redacted]");
+    assert_eq!(redactor.text("other-token-0"), "other-token-0");
 }

@@ -152,6 +152,13 @@ impl PrivateValues {
         self.add(value, Origin::Secret);
     }
 
+    #[cfg(feature = "http")]
+    pub(super) fn extend(&mut self, others: &Self) {
+        for (value, is_sure) in &others.found {
+            *self.found.entry(value.clone()).or_default() |= is_sure;
+        }
+    }
+
     pub(super) fn iter(&self, sure_only: bool) -> impl Iterator<Item = &str> {
         self.found.iter().filter(move |(_, is_sure)| **is_sure || !sure_only).map(|(value, _)| value.as_str())
     }

@@ -18,8 +18,8 @@ pub(crate) trait Authorizer: Send + Sync {
     /// What it waits for, where somebody has to act.
     fn waits_for(&self) -> Option<String>;
 
-    /// `text` without tokens.
-    fn redact(&self, text: &str) -> String;
+    /// Knows all that is secret about the authorization.
+    fn redactor(&self) -> &Redactor;
 }
 
 /// A request that was refused with 401 or 403.
@@ -42,9 +42,7 @@ pub(super) async fn send(
     loop {
         let sent = authorizer.header().await.map_err(HttpError::Unauthorized)?;
         // What the server says of it in an answer goes to whoever looks into errors and logs.
-        if let Some(header) = sent.as_ref().and_then(|header| header.to_str().ok()) {
-            redactor.learn(header.split_once(' ').map_or(header, |(_, token)| token));
-        }
+        redactor.learn_from(authorizer.redactor());
         let attempt =
             request.try_clone().ok_or_else(|| HttpError::NotSent("the request cannot be repeated".to_owned()))?;
         let attempt = match &sent {

@@ -23,6 +23,7 @@ use tokio::sync::watch;
 use self::authorization::Authorizer;
 use self::refusals::HttpError;
 use crate::observe::notes::Notes;
+use crate::observe::redact::{LONGEST_MESSAGE, Redactor};
 use crate::session::ledger::Ledger;
 
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
@@ -72,16 +73,21 @@ impl HttpClient {
 
     /// What may be shown of a text. Whatever cuts it comes after those that look for secrets: half of one is not found.
     fn redact(&self, text: &str) -> String {
-        self.notes.redact(&self.without_tokens(text))
+        self.redactor().shown(text, LONGEST_MESSAGE)
     }
 
     /// What may be shown of a text of strangers, on one line.
     fn shown(&self, text: &[u8]) -> String {
-        self.notes.redactor().shown_line(&self.without_tokens(&String::from_utf8_lossy(text)), PREVIEW)
+        self.redactor().shown_line(&String::from_utf8_lossy(text), PREVIEW)
     }
 
-    fn without_tokens(&self, text: &str) -> String {
-        self.authorizer.as_ref().map_or_else(|| text.to_owned(), |authorizer| authorizer.redact(text))
+    /// Knows the secrets of the configuration and of the authorization.
+    fn redactor(&self) -> &Redactor {
+        let redactor = self.notes.redactor();
+        if let Some(authorizer) = &self.authorizer {
+            redactor.learn_from(authorizer.redactor());
+        }
+        redactor
     }
 
     /// What a status that is no success means.

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use mcp_model::ServerConfig;
 use mcp_runtime::{
-    Client, ClientOptions, ConnectErrorKind as Kind, FileTokenStore, MemoryTokenStore, OAuth, StoredTokens, TokenStore,
-    TokenStoreError,
+    Client, ClientOptions, ConnectErrorKind as Kind, FileTokenStore, IdentityProvider, MemoryTokenStore, OAuth,
+    StoredTokens, TokenStore, TokenStoreError,
 };
-use serde_json::Map;
+use serde_json::{Map, json};
 
 use self::server::{Server, agree, redirect_of, value};
 
@@ -221,20 +221,155 @@ async fn another_authorization_server_sees_nothing_of_the_first() {
 #[tokio::test]
 async fn no_message_shows_a_token() {
     let server = Server::start().await;
-    server.state().echoes_tokens = true;
     let oauth = OAuth::new().on_url(agree);
     let client = client(&server, &oauth);
-    for tool in ["work", "explain"] {
+    // The message is cut after 300 characters in the one error, after 2,000 in the other.
+    for (tool, after) in [("work", 0), ("explain", 0), ("work", 265), ("explain", 1980)] {
+        server.state().calls_echo_after = Some(after);
         let error = client.call(tool, Map::new()).await.expect_err("the server says no");
         let shown = format!("{error} {error:?} {client:?} {oauth:?}");
-        assert!(shown.contains("[redacted]") && !shown.contains("access-token"), "{shown}");
+        assert!(shown.contains("[redact"), "{shown}");
+        for secret in server.state().secrets().iter().map(String::as_str).chain(["access-token"]) {
+            assert!(!shown.contains(&secret[..8]), "{secret} in {shown}");
+        }
     }
+}
+
+#[tokio::test]
+async fn authorization_server_cannot_repeat_a_secret_in_an_error() {
+    let server = Server::start().await;
+    // An example of RFC 8410.
+    let key = format!(
+        "-----BEGIN {0}-----\nMC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END {0}-----\n",
+        "PRIVATE KEY"
+    );
+    let ways = [
+        OAuth::new().confidential_client("me", "client-secret-2").on_url(agree),
+        OAuth::client_credentials("me", "client-secret-2"),
+        OAuth::client_credentials_with_key("me", key),
+        OAuth::workload("me", async |_| Ok::<_, String>("workload-jwt-1".to_owned())),
+    ];
+    let basic = "bWU6Y2xpZW50LXNlY3JldC0y";
+    for (way, after) in ways.iter().flat_map(|way| [0, 30, 170, 185, 192].map(|after| (way, after))) {
+        server.state().grants_echo_after = Some(after);
+        let error = refused(&server, &way.clone().issuer(&server.base)).await;
+        assert!(error.contains("invalid_client"), "{error}");
+        for secret in server.state().secrets().iter().map(String::as_str).chain([basic, "client-secret-2"]) {
+            assert!(!error.contains(&secret[..8]), "{secret} in {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn secret_without_an_issuer_is_refused_before_anything_is_sent() {
+    let server = Server::start().await;
+    let id_token = async || Ok::<_, String>("id-token-1".to_owned());
+    let provider = IdentityProvider::new("https://idp.example/token", "me", id_token);
+    for oauth in [
+        OAuth::client_credentials("me", "client-secret-2"),
+        OAuth::new().confidential_client("me", "client-secret-2").on_url(agree),
+        OAuth::workload("me", async |_| Ok::<_, String>("workload-jwt-1".to_owned())),
+        OAuth::enterprise(provider, "me", "client-secret-2"),
+    ] {
+        let error = client(&server, &oauth).connect().await.expect_err("no issuer");
+        assert_eq!(error.kind, Kind::Config, "{error}");
+        assert!(error.message.contains("`OAuth::issuer`") && !error.message.contains("client-secret"), "{error}");
+    }
+    assert_eq!(server.state().requests, 0);
+}
+
+#[tokio::test]
+async fn metadata_without_the_right_resource_is_refused() {
+    let server = Server::start().await;
+    let other = format!("{}/another", server.base);
+    for (resource, expected) in [(json!(null), "`resource`"), (json!(""), "`resource`"), (json!(other), "/another")] {
+        server.state().resource = Some(resource);
+        let error = refused(&server, &OAuth::new().on_url(agree)).await;
+        assert!(error.contains(expected), "{error}");
+    }
+    let state = server.state();
+    assert!(state.registrations.is_empty() && state.authorizations.is_empty());
+}
+
+#[tokio::test]
+async fn metadata_is_read_from_the_next_place_after_a_failure_or_a_redirect() {
+    for status in [302, 500, 503] {
+        let server = Server::start().await;
+        let first = ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-authorization-server"];
+        server.state().broken = first.map(|path| (path, status)).to_vec();
+        let oauth = OAuth::new().on_url(agree);
+        assert_eq!(call(&client(&server, &oauth)).await, Ok("done".to_owned()), "{status}");
+        // A server whose metadata cannot be read is not taken for one that has none.
+        server.state().broken.push(("/.well-known/oauth-protected-resource", status));
+        let error = refused(&server, &OAuth::new().on_url(agree)).await;
+        let reason = if status == 302 { "redirects".to_owned() } else { format!("HTTP {status}") };
+        assert!(error.contains(first[0]) && error.contains(&reason), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn failed_renewal_fails_no_call_while_the_token_is_good() {
+    for status in [503, 0] {
+        let server = Server::start().await;
+        server.state().lifetimes = vec![20; 9];
+        let client = client(&server, &OAuth::new().on_url(agree));
+        client.connect().await.expect("a connection");
+        server.state().fails_refresh = Some(status);
+        let outcome = tokio::time::timeout(Duration::from_secs(5), call(&client)).await;
+        assert_eq!(outcome.expect("no call waits until a renewal ends"), Ok("done".to_owned()), "{status}");
+        assert_eq!(server.state().authorizations.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn refused_renewal_leaves_the_token_that_is_good() {
+    let server = Server::start().await;
+    server.state().lifetimes = vec![20];
+    server.state().refuses_refresh = true;
+    let client = client(&server, &OAuth::new().on_url(agree));
+    for _ in 0..3 {
+        assert_eq!(call(&client).await, Ok("done".to_owned()));
+    }
+    let state = server.state();
+    assert_eq!((state.authorizations.len(), state.grants_of("refresh_token")), (1, 1));
+}
+
+#[tokio::test]
+async fn accounts_share_no_stored_tokens() {
+    let server = Server::start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for _ in 0..2 {
+        for oauth in [
+            OAuth::client_credentials("me", "client-secret-2"),
+            OAuth::client_credentials("you", "client-secret-3"),
+            OAuth::client_credentials("me", "client-secret-4"),
+            OAuth::new().client("me").on_url(agree),
+        ] {
+            let oauth = oauth.issuer(&server.base).store(FileTokenStore::new(folder.path().join("tokens")));
+            assert_eq!(call(&client(&server, &oauth)).await, Ok("done".to_owned()));
+        }
+    }
+    assert_eq!(server.state().grants.len(), 4, "each has its own, and keeps them");
+}
+
+#[tokio::test]
+async fn queries_share_no_stored_tokens() {
+    let server = Server::start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    for query in ["", "?tenant=1", "?tenant=2"].repeat(2) {
+        let oauth = OAuth::new().store(FileTokenStore::new(folder.path().join("tokens"))).on_url(agree);
+        let options = ClientOptions::new().authorization(oauth).protocol_version("2025-11-25");
+        let client = Client::with_options(ServerConfig::http("guarded", server.url() + query), options);
+        assert_eq!(call(&client).await, Ok("done".to_owned()));
+    }
+    assert_eq!(server.state().grants.len(), 3, "each has its own, and keeps them");
 }
 
 #[tokio::test]
 async fn a_program_on_its_own_needs_no_user() {
     let server = Server::start().await;
-    let client = client(&server, &OAuth::client_credentials("me", "client-secret-2").scopes(["work"]));
+    let oauth = OAuth::client_credentials("me", "client-secret-2").issuer(&server.base).scopes(["work"]);
+    let client = client(&server, &oauth);
     assert_eq!(call(&client).await, Ok("done".to_owned()));
     server.state().revoke();
     server.state().refuses_refresh = true;

@@ -24,14 +24,23 @@ pub(crate) struct State {
     /// What the user's redirect says, instead of a code.
     pub(crate) refuses_user: bool,
     pub(crate) refuses_refresh: bool,
-    /// Calls fail with a body that shows the token.
-    pub(crate) echoes_tokens: bool,
+    /// The status that each renewal fails with; 0 for no answer at all.
+    pub(crate) fails_refresh: Option<u16>,
+    /// Calls fail with a text that repeats all that is secret, after so many characters.
+    pub(crate) calls_echo_after: Option<usize>,
+    /// The same at the token endpoint.
+    pub(crate) grants_echo_after: Option<usize>,
+    /// The `resource` of the server's metadata, where it is not the right one.
+    pub(crate) resource: Option<Value>,
+    /// Places that answer with a status alone, or with a redirect.
+    pub(crate) broken: Vec<(&'static str, u16)>,
 
     pub(crate) registrations: Vec<Value>,
     pub(crate) authorizations: Vec<Vec<(String, String)>>,
     /// The requests of the token endpoint: the tenant, and the parameters.
     pub(crate) grants: Vec<(String, Vec<(String, String)>)>,
     pub(crate) calls: usize,
+    pub(crate) requests: usize,
 
     access: HashSet<String>,
     refresh: HashSet<String>,
@@ -42,6 +51,13 @@ impl State {
     /// Takes no access token any more that it gave.
     pub(crate) fn revoke(&mut self) {
         self.access.clear();
+    }
+
+    /// All that is secret in the last request for tokens.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let names = ["assertion", "client_assertion", "client_secret", "code", "code_verifier", "refresh_token"];
+        let form = self.grants.last().map(|(_, form)| form.as_slice()).unwrap_or_default();
+        form.iter().filter(|(name, _)| names.contains(&name.as_str())).map(|(_, value)| value.clone()).collect()
     }
 
     pub(crate) fn grants_of(&self, kind: &str) -> usize {
@@ -117,8 +133,10 @@ impl Server {
         let body = String::from_utf8_lossy(&request[head_end..]).into_owned();
         let target = head.split_whitespace().nth(1)?;
         let url = Url::parse(&self.base).ok()?.join(target).ok()?;
-        let token = header("authorization").and_then(|value| value.strip_prefix("Bearer ").map(str::to_owned));
-        let Answer { status, headers, body } = self.answer(&url, &body, token.as_deref());
+        let Answer { status, headers, body } = self.answer(&url, &body, header("authorization").as_deref());
+        if status == 0 {
+            std::future::pending::<()>().await;
+        }
         let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
         let answer = format!(
             "HTTP/1.1 {status} Some\r\n{headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
@@ -127,17 +145,25 @@ impl Server {
         stream.write_all(answer.as_bytes()).await.ok()
     }
 
-    fn answer(&self, url: &Url, body: &str, token: Option<&str>) -> Answer {
+    fn answer(&self, url: &Url, body: &str, authorization: Option<&str>) -> Answer {
         let mut state = self.state();
+        state.requests += 1;
         let issuer = format!("{}{}", self.base, state.tenant);
         let path = url.path();
+        let issuer_paths = ["oauth-authorization-server", "openid-configuration"];
+        if let Some((_, status)) = state.broken.iter().find(|(broken, _)| *broken == path) {
+            return Answer { headers: vec![format!("Location: {path}/elsewhere")], ..Answer::empty(*status) };
+        }
         match path.strip_prefix(state.tenant).unwrap_or(path) {
-            "/mcp" => self.mcp(&mut state, body, token),
-            "/.well-known/oauth-protected-resource/mcp" => Answer::json(
-                200,
-                &json!({"resource": self.url(), "authorization_servers": [issuer], "scopes_supported": ["read"]}),
-            ),
-            _ if path == format!("/.well-known/oauth-authorization-server{}", state.tenant) => {
+            "/mcp" => self.mcp(&mut state, body, authorization.and_then(|value| value.strip_prefix("Bearer "))),
+            "/.well-known/oauth-protected-resource/mcp" | "/.well-known/oauth-protected-resource" => {
+                let resource = state.resource.clone().unwrap_or_else(|| self.url().into());
+                Answer::json(
+                    200,
+                    &json!({"resource": resource, "authorization_servers": [issuer], "scopes_supported": ["read"]}),
+                )
+            }
+            _ if issuer_paths.iter().any(|name| path == format!("/.well-known/{name}{}", state.tenant)) => {
                 let named = state.names_issuer.map_or(issuer.clone(), str::to_owned);
                 Answer::json(
                     200,
@@ -168,7 +194,7 @@ impl Server {
                 state.authorizations.push(asked);
                 Answer { status: 302, headers: vec![format!("Location: {redirect}")], body: String::new() }
             }
-            "/token" => token_answer(&mut state, pairs(body)),
+            "/token" => token_answer(&mut state, pairs(body), authorization),
             _ => Answer::empty(404),
         }
     }
@@ -184,8 +210,8 @@ impl Server {
         };
         let Some(token) = token.filter(|token| state.access.contains(*token)) else { return refused(401, "") };
         if method == "tools/call" {
-            if state.echoes_tokens {
-                let said = format!("no: Bearer {token}");
+            if let Some(after) = state.calls_echo_after {
+                let said = format!("no: {}Bearer {token} {}", ".".repeat(after), state.secrets().join(" "));
                 if message["params"]["name"] == "explain" {
                     let error = json!({"code": -32000, "message": said, "data": {"header": said}});
                     return Answer::json(200, &json!({"jsonrpc": "2.0", "id": message["id"], "error": error}));
@@ -218,9 +244,10 @@ impl Server {
     }
 }
 
-fn token_answer(state: &mut State, form: Vec<(String, String)>) -> Answer {
+fn token_answer(state: &mut State, form: Vec<(String, String)>, authorization: Option<&str>) -> Answer {
     let refused = |code: &str| Answer::json(400, &json!({"error": code, "error_description": "it said so"}));
     let answer = match value(&form, "grant_type") {
+        "refresh_token" if state.fails_refresh.is_some() => state.fails_refresh.map(Answer::empty),
         // Each refresh token is good for one use.
         "refresh_token" if state.refuses_refresh || !state.refresh.remove(value(&form, "refresh_token")) => {
             Some(refused("invalid_grant"))
@@ -231,6 +258,10 @@ fn token_answer(state: &mut State, form: Vec<(String, String)>) -> Answer {
         _ => None,
     };
     state.grants.push((state.tenant.to_owned(), form));
+    if let Some(after) = state.grants_echo_after {
+        let said = format!("{}{} {}", ".".repeat(after), authorization.unwrap_or_default(), state.secrets().join(" "));
+        return Answer::json(400, &json!({"error": "invalid_client", "error_description": said}));
+    }
     if let Some(answer) = answer {
         return answer;
     }
