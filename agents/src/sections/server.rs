@@ -253,7 +253,10 @@ impl Handle {
     /// Lists the tools anew; connects where there is no connection.
     pub(super) async fn list(&self) -> Result<(), ConnectError> {
         if let Some(client) = &self.client {
-            let outcome = client.list_tools_raw().await;
+            let outcome = match client.connect().await {
+                Ok(()) => client.list_tools_raw().await,
+                Err(error) => Err(error),
+            };
             *locked(&self.failed) = outcome.as_ref().err().map(|error| (Instant::now(), error.clone()));
             self.note(outcome?);
         }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use mcp_model::Transport;
-use mcp_runtime::{Route, RouteError, bubblewrap};
+use mcp_runtime::{Route, RouteError, bubblewrap, exposes_headers};
 
 use super::Finding;
 use super::filled::Filled;
@@ -99,6 +99,10 @@ pub(super) async fn address(server: &Filled) -> Option<Finding> {
         place.push_str(&format!(", by the proxy {}", server.shown(&proxy)));
     }
     Some(match route.open(PATIENCE).await {
+        Ok(()) if exposes_headers(&server.config) => {
+            let said = format!("{place} gets secret headers over plain HTTP, where others can read them");
+            Finding::warning(SUBJECT, said, "set `url` to `https://`")
+        }
         Ok(()) => Finding::fine(SUBJECT, place),
         Err(RouteError::Closed(error)) => {
             let error = server.shown(&error);

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{CallError, Content, Tool};
 use crate::observe::redact::{LONGEST_MESSAGE, Redactor};
+use crate::wire::{size_of_members, size_of_value};
 
 /// The `resultType` of what is no result yet.
 pub(crate) const INPUT_REQUIRED: &str = "input_required";
@@ -127,6 +128,14 @@ impl ToolResult {
     /// Whether the tool did what was asked of it.
     pub(crate) fn is_success(&self) -> bool {
         !self.is_error && !self.needs_input()
+    }
+
+    /// About how long the result is as text.
+    pub(crate) fn size(&self) -> usize {
+        let content: usize = self.content.iter().map(Content::size).sum();
+        let structured = self.structured.as_ref().map_or(0, size_of_value);
+        let meta = self.meta.as_ref().map_or(0, size_of_members);
+        self.server.len() + self.tool.len() + content + structured + meta + size_of_members(&self.extra)
     }
 
     /// The text blocks, joined by newlines.

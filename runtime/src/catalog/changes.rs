@@ -73,9 +73,9 @@ impl ToolChanges {
     ///
     /// # Errors
     /// Where the server cannot be reached, also where its connection is lost meanwhile and cannot be opened again; or gives
-    /// no list. Asked once more, this tries to reach it, and tells of the list that it has then.
+    /// no list. Asked once more, this tries to reach it as calls do, and tells of the list that it has then.
     pub async fn changed(&mut self) -> Result<Vec<Value>, ConnectError> {
-        self.client.connect().await?;
+        self.client.connection().await?;
         // Its sender lives as long as the client.
         let seen = self.seen;
         let count = tokio::select! {
@@ -140,11 +140,7 @@ async fn asked(connection: &Connection, changes: &Changes) -> Infallible {
     let mut pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN;
     loop {
         match connection.subscribe_to_list_changes().await {
-            Ok(()) => {
-                pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN;
-                // From here on nobody tells.
-                connection.link.ledger.list_news.note();
-            }
+            Ok(()) => pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN,
             Err(error) => tracing::debug!("cannot hear of changes to the list of tools: {error}"),
         }
         sleep(pause).await;

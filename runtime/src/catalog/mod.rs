@@ -23,9 +23,12 @@ use crate::observe::redact::LONGEST_MESSAGE;
 use crate::session::connection::{Connection, Listing};
 use crate::session::deadline::Patience;
 use crate::session::request::RequestError;
+use crate::wire::size_of_value;
 use crate::{Client, ConnectError, ConnectErrorKind as Kind, Dispatched};
 
 const MAX_PAGES: usize = 1000;
+/// A listing may hold about so much of what the server sent, over all its pages.
+const MAX_LISTING: usize = 64 * 1024 * 1024;
 /// Some servers register tools right after the handshake and then say that their list changed.
 const QUIET_PERIOD: Duration = Duration::from_millis(150);
 const MAX_RELISTS: usize = 5;
@@ -158,6 +161,7 @@ async fn all(
     let mut found = Vec::new();
     let mut cursors = HashSet::new();
     let mut cursor = None;
+    let mut size: usize = 0;
     for _ in 0..MAX_PAGES {
         let mut page = match connection.list_page(listing, cursor, patience).await {
             Ok(page) => page,
@@ -190,6 +194,12 @@ async fn all(
                 return Err(error.with_retry_after(failure.retry_after));
             }
         };
+        size = size.saturating_add(size_of_value(&page));
+        if size > MAX_LISTING {
+            let most = MAX_LISTING / (1024 * 1024);
+            let message = format!("`{method}` gives more than {most} MiB; have the server list less");
+            return Err(wrong(Kind::Protocol, message));
+        }
         let Some(Value::Array(items)) = page.get_mut(key).map(Value::take) else {
             return Err(wrong(Kind::Protocol, format!("the answer to `{method}` has no array `{key}`")));
         };

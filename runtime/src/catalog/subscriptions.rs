@@ -72,7 +72,7 @@ impl ResourceUpdates {
     /// Where the server cannot be reached, or no longer tells of the resource.
     pub async fn changed(&mut self) -> Result<(), CallError> {
         let Watch { client, uri, news } = &mut self.watch;
-        client.connect().await.map_err(|error| client.not_connected(uri, error))?;
+        client.connection().await.map_err(|error| client.not_connected(uri, error))?;
         let seen = self.seen;
         // Its sender lives as long as this watches.
         let is_news = |news: &News| news.count != seen || matches!(news.standing, Standing::Refused(_));

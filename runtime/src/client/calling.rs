@@ -10,6 +10,7 @@ use super::lease::Lease;
 #[cfg(feature = "http")]
 use crate::ConnectErrorKind;
 use crate::call::{Demands, Limit};
+use crate::catalog::drift::Bound;
 use crate::observe::redact::LONGEST_MESSAGE;
 use crate::observe::{Invocation, Try};
 use crate::session::ask::Ask;
@@ -21,6 +22,8 @@ use crate::session::unknown::names_unknown;
 use crate::{CallError, CallOptions, CallTool, Cause, ConnectError, Dispatched, ToolCall, ToolResult};
 
 const INVALID_PARAMS: i32 = -32602;
+/// How often a tool is compared for one call; a server may change its list all the time.
+const MOST_COMPARISONS: usize = 5;
 /// Keys of a request's `_meta` that the protocol has for itself.
 const PROGRESS_TOKEN: &str = "progressToken";
 const RESERVED: &str = "io.modelcontextprotocol/";
@@ -154,12 +157,7 @@ impl Client {
             let bound = self.bound(&call)?;
             let (connection, patience) = self.ready_until(&call.tool, &call.options, call.passage.limit()).await?;
             attempt.connected(&connection);
-            // Also where a stack has asked already: a try of a call may come upon another connection.
-            let (patience, session) = match &bound {
-                Some(bound) => self.compare(&connection, &call, bound, patience).await?,
-                None => (patience, None),
-            };
-            self.call_over(&connection, call, patience, session).await
+            self.call_over(&connection, call, bound, patience).await
         };
         let outcome = made.instrument(attempt.span()).await;
         attempt.end(&outcome);
@@ -168,13 +166,26 @@ impl Client {
 
     async fn call_over(
         &self,
-        connection: &Connection,
+        connection: &Lease,
         call: ToolCall,
-        patience: Patience,
-        session: Option<u64>,
+        bound: Option<Bound>,
+        mut patience: Patience,
     ) -> Result<ToolResult, CallError> {
         let server = self.name();
-        match self.exchange(connection, &call, patience, session).await {
+        let mut comparisons = 0;
+        let outcome = loop {
+            let mut list = None;
+            // Also where a stack has asked already: a try of a call may come upon another connection.
+            if let Some(bound) = &bound {
+                (patience, list) = self.compare(connection, &call, bound, patience).await?;
+            }
+            comparisons += 1;
+            match self.exchange(connection, &call, patience, list).await {
+                Err(RequestError::Failed(failure)) if failure.is_stale && comparisons < MOST_COMPARISONS => {}
+                outcome => break outcome,
+            }
+        };
+        match outcome {
             Ok(result) => {
                 let redactor = connection.link.notes.redactor().clone();
                 let result = ToolResult::from_json(server, call.tool.as_ref(), result).redacted_by(redactor);
@@ -192,11 +203,11 @@ impl Client {
         connection: &Connection,
         call: &ToolCall,
         patience: Patience,
-        session: Option<u64>,
+        list: Option<u64>,
     ) -> Result<Value, RequestError> {
         #[cfg(feature = "http")]
         learn_headers(connection, call)?;
-        let ask = || Ask::tool(call.tool.clone().into_owned(), call.arguments.clone(), session);
+        let ask = || Ask::tool(call.tool.clone().into_owned(), call.arguments.clone(), list);
         let outcome = connection.ask(ask(), &call.options, patience).await;
         // The server refused it before it did anything; its list says which headers it wants.
         #[cfg(feature = "http")]

@@ -111,8 +111,8 @@ impl Client {
     }
 
     /// Has a tool compared with what it was when it was bound: before the call, where the configuration refuses those that
-    /// changed, and else in the background. Gives the time that is left, and the session whose tools were compared before the
-    /// call.
+    /// changed, and else in the background. Gives the time that is left, and the count of changes to
+    /// the list for which the tool was let through.
     pub(super) async fn compare(
         &self,
         connection: &Lease,
@@ -133,7 +133,7 @@ impl Client {
         let (server, tool) = (self.name().to_owned(), call.tool.to_string());
         match refusal {
             // That the server answered is a sign of progress.
-            Ok(drift::Looked { refusal: None, session }) => Ok((patience.renewed(), Some(session))),
+            Ok(drift::Looked { refusal: None, list }) => Ok((patience.renewed(), Some(list))),
             Ok(drift::Looked { refusal: Some(changes), .. }) => {
                 let message = format!("{changes}; look at it and take it over with `mcp-bindgen sync`");
                 Err(CallError::Incompatible { server, tool, message })

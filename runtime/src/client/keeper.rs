@@ -23,6 +23,9 @@ use crate::{ConnectError, ConnectErrorKind as Kind};
 
 /// How long to wait before each try to open a lost connection again.
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(250), Duration::from_secs(1)];
+/// How long calls do not try to connect after an attempt failed; twice as long after each further one.
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A connection that nobody used, and that did not even last so long, is opened again when somebody wants it.
 const SHORT_LIFE: Duration = Duration::from_secs(30);
 /// Less than a caller of `close` waits.
@@ -33,8 +36,33 @@ const PATIENCE_FOR_CLOSING: Duration = Duration::from_secs(8);
 pub(super) enum Progress {
     Opening,
     Open(Opened),
-    Failed(ConnectError),
+    Failed(Failed),
     Ended,
+}
+
+/// Why there is no connection, and when the next call tries to open one.
+#[derive(Clone)]
+pub(super) struct Failed {
+    pub(super) error: ConnectError,
+    pause: Duration,
+    since: Instant,
+}
+
+impl Failed {
+    /// The error of a call before the next attempt is due.
+    pub(super) fn too_early(&self) -> Option<ConnectError> {
+        let left = self.pause.checked_sub(self.since.elapsed()).filter(|left| !left.is_zero())?;
+        let mut error = self.error.clone();
+        let left_in_ms = left.as_millis() + 1;
+        error.message =
+            format!("no new attempt to connect for {left_in_ms} ms, as the last one failed: {}", error.message);
+        Some(error.with_retry_after(Some(left)))
+    }
+
+    /// The pause after another attempt that fails.
+    pub(super) fn next_pause(&self) -> Duration {
+        (self.pause * 2).min(LONGEST_PAUSE)
+    }
 }
 
 impl Progress {
@@ -63,6 +91,8 @@ pub(super) struct Keeper {
     options: Arc<ClientOptions>,
     status: Arc<Status>,
     progress: watch::Sender<Progress>,
+    /// How long calls do not try again if this fails.
+    pause: Duration,
     /// Ends when the last client is dropped.
     orders: mpsc::UnboundedReceiver<Order>,
     /// What serves connections that are ending.
@@ -75,10 +105,11 @@ impl Keeper {
         (config, options): (Arc<ServerConfig>, Arc<ClientOptions>),
         status: Arc<Status>,
         progress: watch::Sender<Progress>,
+        pause: Duration,
         orders: mpsc::UnboundedReceiver<Order>,
     ) -> Self {
         status.publish(number, ConnectionState::Connecting, None);
-        Self { number, config, options, status, progress, orders, leaving: Vec::new() }
+        Self { number, config, options, status, progress, pause, orders, leaving: Vec::new() }
     }
 
     pub(super) async fn run(mut self) {
@@ -100,8 +131,12 @@ impl Keeper {
         while let Some(outcome) = attempt {
             let opened = match outcome {
                 Ok(opened) => opened,
-                Err(error) => return self.report(ConnectionState::Disconnected, Progress::Failed(error)),
+                Err(error) => {
+                    let failed = Failed { error, pause: self.pause, since: Instant::now() };
+                    return self.report(ConnectionState::Disconnected, Progress::Failed(failed));
+                }
             };
+            self.pause = FIRST_PAUSE;
             let since = Instant::now();
             self.status.observer.redact_with(opened.connection.link.notes.redactor());
             let Some(service) = opened.connection.take_service().await else { return };
@@ -192,7 +227,7 @@ impl Keeper {
 
     /// The state first, so that whoever waited for the progress finds it.
     fn report(&self, state: ConnectionState, progress: Progress) {
-        let error = if let Progress::Failed(error) = &progress { Some(error) } else { None };
+        let error = if let Progress::Failed(failed) = &progress { Some(&failed.error) } else { None };
         self.status.publish(self.number, state, error);
         self.progress.send_replace(progress);
     }

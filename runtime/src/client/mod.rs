@@ -182,12 +182,13 @@ impl Client {
         &self.supervisor.config
     }
 
-    /// Opens the connection, where there is none.
+    /// Opens the connection, where there is none. After an attempt that failed, calls fail with its error for 250 ms, and
+    /// for twice as long after each further one, up to 30 seconds; this makes another attempt at once.
     ///
     /// # Errors
     /// Why there is no connection.
     pub async fn connect(&self) -> Result<(), ConnectError> {
-        self.connection().await.map(drop)
+        self.supervisor.lease(true).await.map(drop)
     }
 
     /// Whether the connection is open.
@@ -252,7 +253,7 @@ impl Client {
 
     /// The open connection; whoever comes while it is being opened waits for the same one.
     pub(crate) async fn connection(&self) -> Result<Lease, ConnectError> {
-        self.supervisor.lease().await
+        self.supervisor.lease(false).await
     }
 
     /// Waits until the server cannot be reached any more, and says why.

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use super::keeper::{Keeper, Order, Progress};
+use super::keeper::{FIRST_PAUSE, Failed, Keeper, Order, Progress};
 use super::lease::Lease;
 use super::options::ClientOptions;
 use super::state::{ConnectionState, Status};
@@ -36,7 +36,7 @@ pub(super) struct Supervisor {
 struct Slot {
     kept: Option<Kept>,
     /// Keepers of before that may still be closing a connection: who closes the client waits for them as well.
-    before: Vec<watch::Receiver<Progress>>,
+    before: Vec<Kept>,
     keepers: u64,
     is_shut_down: bool,
 }
@@ -58,6 +58,14 @@ impl Kept {
         let is_alive = self.progress.has_changed().is_ok();
         is_alive && !self.is_closing && matches!(*self.progress.borrow(), Progress::Opening | Progress::Open(_))
     }
+
+    /// Why it has no connection to give, where it could not open one.
+    fn failed(&self) -> Option<Failed> {
+        match &*self.progress.borrow() {
+            Progress::Failed(failed) if !self.is_closing => Some(failed.clone()),
+            _ => None,
+        }
+    }
 }
 
 impl Supervisor {
@@ -71,12 +79,13 @@ impl Supervisor {
         }
     }
 
-    /// The open connection; whoever comes while it is being opened waits for the same one.
-    pub(super) async fn lease(&self) -> Result<Lease, ConnectError> {
+    /// The open connection; whoever comes while it is being opened waits for the same one. After an attempt that failed,
+    /// another is made only once a pause is over, or where the program asks for one.
+    pub(super) async fn lease(&self, asks_for_attempt: bool) -> Result<Lease, ConnectError> {
         let mut has_begun_again = false;
         let mut ended_at_once = 0;
         loop {
-            let mut kept = self.kept()?;
+            let mut kept = self.kept(asks_for_attempt)?;
             let settled = kept.progress.wait_for(|progress| !matches!(progress, Progress::Opening)).await;
             match settled.map(|progress| progress.clone()) {
                 Ok(Progress::Open(opened)) => {
@@ -93,7 +102,7 @@ impl Supervisor {
                         let _ = kept.progress.wait_for(|progress| !progress.is(&opened)).await;
                     }
                 }
-                Ok(Progress::Failed(error)) => return Err(error),
+                Ok(Progress::Failed(failed)) => return Err(failed.error),
                 Ok(Progress::Opening | Progress::Ended) => {}
                 // Not closed by anybody, it went with the runtime that it was in.
                 Err(_) if !has_begun_again && self.is_current(kept.number) => has_begun_again = true,
@@ -113,10 +122,7 @@ impl Supervisor {
 
     /// Whether the last attempt to connect failed.
     pub(super) fn has_failed(&self) -> bool {
-        self.slot()
-            .kept
-            .as_ref()
-            .is_some_and(|kept| !kept.is_closing && matches!(*kept.progress.borrow(), Progress::Failed(_)))
+        self.slot().kept.as_ref().and_then(Kept::failed).is_some()
     }
 
     /// Waits until a connection was lost and could not be opened again, or one could not be opened at all: why. One that was
@@ -128,8 +134,8 @@ impl Supervisor {
             if let Some(mut kept) = kept {
                 let is_over = |progress: &Progress| matches!(progress, Progress::Failed(_) | Progress::Ended);
                 let over = kept.progress.wait_for(is_over).await.map(|progress| progress.clone());
-                if let Ok(Progress::Failed(error)) = over {
-                    return error;
+                if let Ok(Progress::Failed(failed)) = over {
+                    return failed.error;
                 }
             }
             // Somebody may open another one.
@@ -145,30 +151,31 @@ impl Supervisor {
 
     /// Ends the connection, also one that is being opened, and waits for its end.
     pub(super) async fn close(&self) {
-        let (mut at_work, task) = {
+        self.close_within(PATIENCE_FOR_CLOSING).await;
+    }
+
+    async fn close_within(&self, patience: Duration) {
+        let mut at_work = {
             let mut slot = self.slot();
             let mut at_work = slot.before.clone();
-            let task = slot.kept.as_mut().map(|kept| {
+            if let Some(kept) = &mut slot.kept {
                 kept.is_closing = true;
                 // One that has ended has nothing left to close.
                 let _ = kept.orders.send(Order::Close);
-                at_work.push(kept.progress.clone());
-                kept.task.clone()
-            });
-            (at_work, task)
+                at_work.push(kept.clone());
+            }
+            at_work
         };
         let ended = async {
-            for progress in &mut at_work {
-                while progress.changed().await.is_ok() {}
+            for kept in &mut at_work {
+                while kept.progress.changed().await.is_ok() {}
             }
         };
         // Outside a runtime there is no clock; the keeper has a limit of its own.
         if Handle::try_current().is_err() {
             ended.await;
-        } else if timeout(PATIENCE_FOR_CLOSING, ended).await.is_err()
-            && let Some(task) = task
-        {
-            task.abort();
+        } else if timeout(patience, ended).await.is_err() {
+            at_work.iter().for_each(|kept| kept.task.abort());
         }
     }
 
@@ -179,7 +186,7 @@ impl Supervisor {
         self.status.publish(u64::MAX, ConnectionState::ShutDown, None);
     }
 
-    fn kept(&self) -> Result<Kept, ConnectError> {
+    fn kept(&self, asks_for_attempt: bool) -> Result<Kept, ConnectError> {
         let mut slot = self.slot();
         if slot.is_shut_down {
             return Err(self.shut_down_error());
@@ -187,17 +194,24 @@ impl Supervisor {
         if let Some(kept) = slot.kept.as_ref().filter(|kept| kept.is_usable()) {
             return Ok(kept.clone());
         }
+        // Nothing is started for streams that the program gave.
+        let waits = !asks_for_attempt && !self.options.opens_one_transport();
+        let failed = slot.kept.as_ref().filter(|_| waits).and_then(Kept::failed);
+        if let Some(error) = failed.as_ref().and_then(Failed::too_early) {
+            return Err(error);
+        }
+        let pause = failed.map_or(FIRST_PAUSE, |failed| failed.next_pause());
         let runtime = Handle::try_current()
             .map_err(|_| self.error(Kind::Unsupported, "a connection needs a tokio runtime, and this is not in one"))?;
-        let before = slot.kept.take().map(|kept| kept.progress);
+        let before = slot.kept.take();
         slot.before.extend(before);
-        slot.before.retain(|progress| progress.has_changed().is_ok());
+        slot.before.retain(|kept| kept.progress.has_changed().is_ok());
         slot.keepers += 1;
         let number = slot.keepers;
         let (orders, taken) = mpsc::unbounded_channel();
         let (progress, seen) = watch::channel(Progress::Opening);
-        let keeper =
-            Keeper::new(number, (self.config.clone(), self.options.clone()), self.status.clone(), progress, taken);
+        let settings = (self.config.clone(), self.options.clone());
+        let keeper = Keeper::new(number, settings, self.status.clone(), progress, pause, taken);
         let kept = Kept {
             number,
             progress: seen,
@@ -222,5 +236,38 @@ impl Supervisor {
 
     fn slot(&self) -> MutexGuard<'_, Slot> {
         self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A keeper that never ends by itself.
+    fn stuck(number: u64) -> Kept {
+        let (orders, _) = mpsc::unbounded_channel();
+        let (sender, progress) = watch::channel(Progress::Ended);
+        let task = tokio::spawn(async move {
+            pending::<()>().await;
+            drop(sender);
+        });
+        Kept { number, progress, orders, is_closing: false, task: task.abort_handle() }
+    }
+
+    #[tokio::test]
+    async fn closing_ends_every_keeper_that_takes_too_long() {
+        let supervisor = Supervisor::new(ServerConfig::stdio("s", "none"), ClientOptions::new());
+        let keepers = [stuck(1), stuck(2), stuck(3)];
+        {
+            let mut slot = supervisor.slot();
+            let [first, second, third] = keepers.clone();
+            slot.before = vec![first, second];
+            slot.kept = Some(third);
+        }
+        supervisor.close_within(Duration::from_millis(20)).await;
+        for mut kept in keepers {
+            let ended = timeout(Duration::from_secs(20), async { while kept.progress.changed().await.is_ok() {} });
+            assert!(ended.await.is_ok(), "keeper {} goes on", kept.number);
+        }
     }
 }

@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 /// One question to a server, asked again with what it wanted to know in between.
 pub(crate) enum Ask {
-    /// `session` is the one that it may go to, where it is for no other.
+    /// `list` is the count of changes to the list of tools for which it was let through.
     Tool {
         params: CallToolRequestParams,
-        session: Option<u64>,
+        list: Option<u64>,
     },
     Prompt(GetPromptRequestParams),
     Resource(ReadResourceRequestParams),
@@ -24,13 +24,13 @@ pub(crate) enum Ask {
 }
 
 impl Ask {
-    pub(crate) fn tool(name: String, arguments: Map<String, Value>, session: Option<u64>) -> Self {
-        Self::Tool { params: CallToolRequestParams::new(name).with_arguments(arguments), session }
+    pub(crate) fn tool(name: String, arguments: Map<String, Value>, list: Option<u64>) -> Self {
+        Self::Tool { params: CallToolRequestParams::new(name).with_arguments(arguments), list }
     }
 
-    pub(super) fn session(&self) -> Option<u64> {
+    pub(super) fn list(&self) -> Option<u64> {
         match self {
-            Self::Tool { session, .. } => *session,
+            Self::Tool { list, .. } => *list,
             Self::Prompt(_) | Self::Resource(_) | Self::Raw { .. } => None,
         }
     }
@@ -62,7 +62,11 @@ impl Ask {
     /// The answers to what the server asked, and what it wants to be told again.
     pub(super) fn go_on(&mut self, state: Option<String>, answers: Option<InputResponses>) {
         let (request_state, input_responses) = match self {
-            Self::Tool { params, .. } => (&mut params.request_state, &mut params.input_responses),
+            Self::Tool { params, list } => {
+                // A call that the server works on goes on, also where it changes its list meanwhile.
+                *list = None;
+                (&mut params.request_state, &mut params.input_responses)
+            }
             Self::Prompt(params) => (&mut params.request_state, &mut params.input_responses),
             Self::Resource(params) => (&mut params.request_state, &mut params.input_responses),
             Self::Raw { params, .. } => {

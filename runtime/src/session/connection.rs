@@ -176,12 +176,19 @@ impl Connection {
     pub(crate) async fn subscribe_to_list_changes(&self) -> Result<(), String> {
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
         let mut subscription = self.peer.listen(filter).await.map_err(|error| error.to_string())?;
-        while let Some(notification) = subscription.next().await.map_err(|error| error.to_string())? {
-            if matches!(notification, ServerNotification::ToolListChangedNotification(_)) {
-                self.list_changes.send_modify(|count| *count += 1);
+        let ended = loop {
+            match subscription.next().await {
+                Ok(Some(ServerNotification::ToolListChangedNotification(_))) => {
+                    self.list_changes.send_modify(|count| *count += 1);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error.to_string()),
             }
-        }
-        Ok(())
+        };
+        // From here on nobody tells.
+        self.link.ledger.list_news.note();
+        ended
     }
 
     /// Has a server tell of changes to these lists, where it does on request alone; ends when it stops. What it tells is heard

@@ -7,6 +7,8 @@ use std::time::Duration;
 use crate::transport::http::refusals::HttpError;
 use crate::{Cause, Dispatched};
 
+const STALE: &str = "the server's list of tools changed each time that they were compared; make the call again";
+
 /// What a transport says of a request, or of its connection, that failed.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
@@ -16,6 +18,8 @@ pub(crate) struct Failure {
     pub(crate) message: String,
     /// Whether the server asks for authorization.
     pub(crate) wants_authorization: bool,
+    /// Whether the tools have changed since they were compared for it.
+    pub(crate) is_stale: bool,
     /// When the server wants to be asked again, where it said so.
     pub(crate) retry_after: Option<Duration>,
     /// The error below, where it shows no secret.
@@ -24,7 +28,13 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub(crate) fn new(dispatched: Dispatched, message: impl Into<String>) -> Self {
-        Self { dispatched, message: message.into(), wants_authorization: false, retry_after: None, source: None }
+        let (wants_authorization, is_stale) = (false, false);
+        Self { dispatched, message: message.into(), wants_authorization, is_stale, retry_after: None, source: None }
+    }
+
+    /// The tools have changed since they were compared for it.
+    pub(crate) fn stale() -> Self {
+        Self { is_stale: true, ..Self::not_sent(STALE) }
     }
 
     /// The server has seen nothing of it that it could act on.

@@ -1,7 +1,5 @@
 //! What a server tells of its list of tools.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
@@ -10,8 +8,6 @@ use tokio::sync::watch;
 #[derive(Default)]
 pub(crate) struct ListNews {
     count: watch::Sender<u64>,
-    /// The sessions that were begun after the first one.
-    sessions: AtomicU64,
 }
 
 impl ListNews {
@@ -37,16 +33,13 @@ impl ListNews {
         self.count.send_modify(|count| *count += 1);
     }
 
-    /// Notes that a session has begun in the place of another: a server that was started anew may offer other tools.
+    /// Notes that nobody tells of changes any more: lists of before are stale, and nobody has to look at once.
     #[cfg_attr(not(feature = "http"), allow(dead_code))]
-    pub(crate) fn begin_session(&self) {
-        self.sessions.fetch_add(1, Ordering::SeqCst);
-        self.note();
-    }
-
-    /// The session that is under way.
-    pub(crate) fn session(&self) -> u64 {
-        self.sessions.load(Ordering::SeqCst)
+    pub(crate) fn note_silence(&self) {
+        self.count.send_if_modified(|count| {
+            *count += 1;
+            false
+        });
     }
 
     pub(crate) fn count(&self) -> u64 {

@@ -8,7 +8,7 @@ use rmcp::model::{
     RequestMetaObject, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::Dispatched;
@@ -22,6 +22,7 @@ use crate::session::ledger::Ledger;
 use crate::session::raw;
 use crate::session::ticket::{State, Ticket};
 use crate::task::task;
+use crate::wire::size_of_members;
 
 /// Why a request has no result.
 #[derive(Clone, Debug)]
@@ -73,15 +74,15 @@ pub(crate) struct Terms {
     pub(crate) cancellation: Option<CancellationToken>,
     /// While the server has a question open, time stands still.
     pub(crate) questions: Option<Questions>,
-    /// The one session that it may go to, where it is for no other.
-    pub(crate) session: Option<u64>,
+    /// The count of changes to the list of tools for which it was let through.
+    pub(crate) list: Option<u64>,
     /// What it says of whom it is made for, where that is not this client.
     pub(crate) stamp: Option<RequestMetaObject>,
 }
 
 impl From<Patience> for Terms {
     fn from(patience: Patience) -> Self {
-        Self { patience, listener: None, cancellation: None, questions: None, session: None, stamp: None }
+        Self { patience, listener: None, cancellation: None, questions: None, list: None, stamp: None }
     }
 }
 
@@ -93,9 +94,9 @@ pub(crate) async fn request(
     mut request: ClientRequest,
     terms: impl Into<Terms>,
 ) -> Result<Value, RequestError> {
-    let Terms { patience, listener, cancellation, questions, session, stamp } = terms.into();
+    let Terms { patience, listener, cancellation, questions, list, stamp } = terms.into();
     let ticket = ledger.admit(size_of(&request), patience.first, listener).map_err(RequestError::Failed)?;
-    ticket.is_for(session);
+    ticket.is_for(list);
     request.extensions_mut().insert(ticket.clone());
     let is_call = matches!(request, ClientRequest::CallToolRequest(_));
     let pending = Pending { ledger, ticket: ticket.clone(), peer };
@@ -119,9 +120,9 @@ pub(crate) async fn request_directly(
     terms: Terms,
 ) -> Result<Value, RequestError> {
     // What it says is in the request already.
-    let Terms { patience, listener, cancellation, questions, session, stamp: _ } = terms;
+    let Terms { patience, listener, cancellation, questions, list, stamp: _ } = terms;
     let ticket = ledger.admit(size_of(&request), patience.first, listener).map_err(RequestError::Failed)?;
-    ticket.is_for(session);
+    ticket.is_for(list);
     let id = ticket.direct_id();
     note_request(Some(&id));
     request.extensions_mut().insert(ticket.clone());
@@ -271,17 +272,4 @@ fn size_of(request: &ClientRequest) -> usize {
         _ => 0,
     };
     ENVELOPE.saturating_add(arguments)
-}
-
-fn size_of_members(object: &Map<String, Value>) -> usize {
-    object.iter().map(|(key, value)| key.len() + 4 + size_of_value(value)).sum()
-}
-
-fn size_of_value(value: &Value) -> usize {
-    match value {
-        Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(|item| size_of_value(item) + 1).sum::<usize>() + 2,
-        Value::Object(object) => size_of_members(object) + 2,
-        Value::Number(_) | Value::Bool(_) | Value::Null => 8,
-    }
 }

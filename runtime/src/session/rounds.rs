@@ -52,7 +52,7 @@ impl Connection {
         let mut time = Time { patience, for_answers: self.answers.longest_in_all() };
         for round in 0..MAX_INPUT_ROUNDS {
             let mut result = self
-                .within(ask.request(), options, time.patience, ask.session())
+                .within(ask.request(), options, time.patience, ask.list())
                 .await
                 .map_err(|error| if round == 0 { error } else { error.after_a_round() })?;
             if !result.is_object() {
@@ -77,7 +77,7 @@ impl Connection {
         mut request: ClientRequest,
         options: &CallOptions,
         patience: Patience,
-        session: Option<u64>,
+        list: Option<u64>,
     ) -> Result<Value, RequestError> {
         let terms = Terms {
             patience,
@@ -85,7 +85,7 @@ impl Connection {
             cancellation: options.cancellation().cloned(),
             // Where results carry the questions, it is known whose they are.
             questions: (!self.is_modern()).then(|| self.answers.questions()),
-            session,
+            list,
             stamp: self.own_stamp(options),
         };
         if let (Some(direct), ClientRequest::CallToolRequest(_)) = (self.link.direct.get(), &request) {

@@ -54,8 +54,8 @@ struct Slip {
     deadline: Deadline,
     admitted: Instant,
     id: OnceLock<RequestId>,
-    /// The one session that it may go to, where it is for no other.
-    session: OnceLock<u64>,
+    /// The count of changes to the list of tools for which it was let through.
+    list: OnceLock<u64>,
     state: watch::Sender<State>,
     /// What the server answered, until the caller takes it.
     answer: Mutex<Option<Result<Value, ErrorData>>>,
@@ -71,7 +71,7 @@ impl Ticket {
             deadline,
             admitted: Instant::now(),
             id: OnceLock::new(),
-            session: OnceLock::new(),
+            list: OnceLock::new(),
             state: watch::Sender::new(State::Queued),
             answer: Mutex::default(),
             progress: Mutex::new(None),
@@ -150,15 +150,16 @@ impl Ticket {
         let _ = self.0.id.set(id.clone());
     }
 
-    /// Binds it to a session.
-    pub(super) fn is_for(&self, session: Option<u64>) {
-        if let Some(session) = session {
-            let _ = self.0.session.set(session);
+    /// Binds it to the list of tools that it was compared with.
+    pub(super) fn is_for(&self, list: Option<u64>) {
+        if let Some(list) = list {
+            let _ = self.0.list.set(list);
         }
     }
 
-    pub(super) fn may_go_to(&self, session: u64) -> bool {
-        self.0.session.get().is_none_or(|own| *own == session)
+    /// Returns `true` if the list has not changed since, or was not looked at.
+    pub(super) fn is_for_list(&self, list: u64) -> bool {
+        self.0.list.get().is_none_or(|own| *own == list)
     }
 
     pub(super) fn becomes(&self, state: State) {

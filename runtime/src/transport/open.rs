@@ -1,6 +1,10 @@
 //! Starts or reaches a server and lets rmcp begin the conversation.
 
+#[cfg(feature = "http")]
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
+#[cfg(feature = "http")]
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use mcp_model::{ServerConfig, Transport};
@@ -17,7 +21,8 @@ use super::cassette::{Player, ReplayTransport};
 use super::duplex::{DuplexTransport, Streams};
 #[cfg(feature = "http")]
 use super::http::{
-    HttpClient, Life, authorization::Authorizer, param_headers::ParamHeaders, streamable::StreamableTransport,
+    HttpClient, Life, authorization::Authorizer, param_headers::ParamHeaders, reach::exposes_headers,
+    streamable::StreamableTransport,
 };
 #[cfg(feature = "stdio")]
 use super::isolation::Sandbox;
@@ -150,6 +155,7 @@ pub(crate) async fn open(
         }
         #[cfg(feature = "http")]
         Transport::Http { url, headers } => {
+            warn_of_exposed_headers(config);
             let (life, until) = Life::new();
             let client = http_client(url, headers, link, until)?;
             let param_headers = link.param_headers.clone().unwrap_or_default();
@@ -161,6 +167,7 @@ pub(crate) async fn open(
         }
         #[cfg(feature = "http")]
         Transport::Sse { url, headers } => {
+            warn_of_exposed_headers(config);
             let (life, until) = Life::new();
             let client = http_client(url, headers, link, until)?;
             let transport = SseTransport::connect(url, client, life).await;
@@ -197,6 +204,16 @@ pub(super) fn cannot_start(command: &str, cwd: Option<&str>, error: &std::io::Er
             format!("could not start `{command}`: the folder `{cwd}` (cwd) does not exist")
         }
         _ => format!("could not start `{command}`: {error}"),
+    }
+}
+
+/// Warns once of each server whose headers others can read on their way.
+#[cfg(feature = "http")]
+fn warn_of_exposed_headers(config: &ServerConfig) {
+    static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let server = &config.name;
+    if exposes_headers(config) && WARNED.lock().unwrap_or_else(PoisonError::into_inner).insert(server.clone()) {
+        tracing::warn!(server, "secret headers go to another machine over plain HTTP; set `url` to `https://`");
     }
 }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::http::events::{Event, Parser, Sse};
 use super::http::refusals::{HttpError, describe};
-use super::http::{CLOSED, EVENT_STREAM, HttpClient, JSON, Life, bodies, content_type};
+use super::http::{CLOSED, EVENT_STREAM, HttpClient, JSON, Life, UNWANTED, bodies, content_type};
 use super::{Incoming, Transport};
 use crate::session::failure::Failure;
 use crate::session::raw;
@@ -33,7 +33,7 @@ pub(crate) struct SseTransport {
 impl SseTransport {
     /// Opens the stream and waits for the endpoint.
     pub(crate) async fn connect(url: &str, http: HttpClient, life: Life) -> Result<Self, HttpError> {
-        let response = http.send(http.client.get(url).header(ACCEPT, EVENT_STREAM), HeaderMap::new()).await?;
+        let response = http.send(http.client.get(url).header(ACCEPT, EVENT_STREAM), HeaderMap::new(), None).await?;
         let status = response.status();
         if !status.is_success() {
             return Err(http.refused(response).await);
@@ -95,7 +95,7 @@ impl Transport for SseTransport {
             let body = serde_json::to_vec(&message).map_err(|error| HttpError::NotSent(error.to_string()))?;
             let request = http.client.post(endpoint).header(CONTENT_TYPE, JSON).body(body);
             let sending = async {
-                let response = http.send(request, HeaderMap::new()).await?;
+                let response = http.send(request, HeaderMap::new(), Some(&outgoing)).await?;
                 if !response.status().is_success() {
                     return Err(http.refused(response).await);
                 }
@@ -103,8 +103,8 @@ impl Transport for SseTransport {
                 bodies::beginning(response).await;
                 Ok(())
             };
-            if !outgoing.begin_write(None) {
-                return Err(HttpError::NotSent("nobody waits for the answer".to_owned()));
+            if !outgoing.may_leave() {
+                return Err(HttpError::NotSent(UNWANTED.to_owned()));
             }
             let outcome = tokio::select! {
                 outcome = http.until.or_end(sending) => outcome,

@@ -5,6 +5,7 @@
 mod cases;
 use crate::common;
 mod server;
+mod stale;
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -15,7 +16,8 @@ use mcp_runtime::{CallError, CallOptions, CallTool, Client, Dispatched, Servers,
 use serde_json::{Value, json};
 
 use cases::{CASES, Case, Said};
-use server::{Changing, Log, SOON, soon, tool};
+pub(crate) use server::Log;
+use server::{Changing, SOON, soon, tool};
 
 /// A call as bindings make it.
 fn bound(spec: &'static ToolSpec) -> ToolCall {

@@ -450,3 +450,20 @@ async fn a_server_may_ask_in_the_middle_of_a_call() {
     assert_eq!((&rounds[0]["requestState"], &rounds[0]["arguments"]), (&json!("opaque"), &json!({"k": 1})));
     assert_eq!(rounds[1]["inputResponses"], json!({"q": {"action": "decline"}}));
 }
+
+#[tokio::test]
+async fn secret_headers_over_plain_http_to_another_machine_are_warned_of_once() {
+    let log = crate::drift::Log::start();
+    // Addresses of documentation, where nobody answers.
+    for (name, url) in [("exposed", "http://192.0.2.1/mcp"), ("encrypted", "https://192.0.2.1/mcp")] {
+        let config = ServerConfig::http(name, url).header("Authorization", "Bearer 8d0f2a4c6e80");
+        let options = ClientOptions::new().connect_timeout(Duration::from_millis(200));
+        let client = Client::with_options(config, options);
+        for _ in 0..2 {
+            client.connect().await.expect_err("nobody answers");
+        }
+    }
+    let lines = log.lines();
+    assert!(lines.len() == 1 && lines[0].contains("exposed") && lines[0].contains("plain HTTP"), "{lines:?}");
+    assert!(!lines[0].contains("8d0f2a4c6e80"), "{lines:?}");
+}

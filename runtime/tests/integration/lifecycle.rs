@@ -141,7 +141,8 @@ async fn a_server_that_does_not_come_back_is_tried_three_times_with_pauses() {
     assert_eq!(client.state(), State::Disconnected);
     assert!(mark.processes().is_empty());
     std::fs::remove_file(&starts).expect("the log");
-    assert!(adds(&client).await, "the next call tries anew");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(adds(&client).await, "a call after the pause tries anew");
     client.close().await;
 }
 
@@ -440,6 +441,7 @@ async fn a_server_that_was_gone_for_longer_is_heard_of_when_it_is_back() {
         let lost = tokio::time::timeout(PATIENCE, changes.changed()).await.expect("it is told");
         assert!(lost.is_err(), "nothing can be listed: {lost:?}");
         up();
+        tokio::time::sleep(Duration::from_millis(300)).await;
         // Whether somebody calls it, or whoever watches asks once more.
         if is_used {
             assert!(adds(&client).await);

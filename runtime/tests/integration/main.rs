@@ -8,6 +8,8 @@ mod asking;
 mod auth;
 #[cfg(feature = "stdio")]
 mod bad_servers;
+#[cfg(feature = "http")]
+mod bounds;
 #[cfg(feature = "stdio")]
 mod calls;
 #[cfg(all(feature = "stdio", feature = "http", feature = "cassette"))]
@@ -37,6 +39,8 @@ mod offers;
 mod outcomes;
 #[cfg(feature = "stdio")]
 mod passing;
+#[cfg(feature = "stdio")]
+mod pauses;
 mod reading;
 #[cfg(feature = "stdio")]
 mod secret_sources;
@@ -46,3 +50,5 @@ mod spans;
 mod stdio;
 #[cfg(feature = "stdio")]
 mod time;
+#[cfg(feature = "http")]
+mod unsent;

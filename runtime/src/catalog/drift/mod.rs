@@ -75,15 +75,16 @@ struct Bindings {
 pub(crate) struct Looked {
     /// What speaks against it.
     pub(crate) refusal: Option<String>,
-    /// The session that has the tool.
-    pub(crate) session: u64,
+    /// The count of changes to the list for which this holds.
+    pub(crate) list: u64,
 }
 
 /// The tools as they were listed once.
 struct Listed {
-    /// What the server had told of its list by then.
+    /// The count of changes when the list was asked for.
     news: u64,
-    session: u64,
+    /// The count when it was there: some servers tell of a change whenever they are asked.
+    end: u64,
     tools: HashMap<String, Value>,
     verdicts: Mutex<HashMap<usize, Arc<OnceCell<Arc<Verdict>>>>>,
 }
@@ -129,10 +130,9 @@ impl LiveTools {
             let verdict = listed.verdict(server, connection, bound, (demand, told));
             let late = || ConnectError::new(server, Kind::Timeout, "its tools are still being compared");
             let refusal = patience.renewed().first.bound(verdict).await.ok_or_else(late)?.refusal();
-            // Once: some servers tell of a change whenever they are asked.
             let is_current = listed.news == connection.link.ledger.list_news.count();
             if is_current || !std::mem::take(&mut may_look_again) {
-                return Ok(Looked { refusal, session: listed.session });
+                return Ok(Looked { refusal, list: listed.end });
             }
             listed = self.current(server, connection, patience).await?;
         }
@@ -157,8 +157,7 @@ impl LiveTools {
         if let Some(listed) = known() {
             return Ok(listed);
         }
-        // In this order: a session that begins between them is news.
-        let (news, session) = (news.count(), news.session());
+        let start = news.count();
         let mut tools = HashMap::new();
         for mut tool in super::tools(server, connection, patience).await? {
             // As it was when the snapshot was taken.
@@ -167,7 +166,7 @@ impl LiveTools {
                 tools.entry(name).or_insert(tool);
             }
         }
-        let listed = Arc::new(Listed { news, session, tools, verdicts: Mutex::default() });
+        let listed = Arc::new(Listed { news: start, end: news.count(), tools, verdicts: Mutex::default() });
         *lock(&self.listed) = Some(listed.clone());
         self.list_count.send_modify(|count| *count += 1);
         Ok(listed)

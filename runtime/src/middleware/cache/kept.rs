@@ -32,6 +32,10 @@ impl Key {
     fn server(&self) -> &str {
         &self.0.server
     }
+
+    fn size(&self) -> usize {
+        self.0.server.len() + self.0.tool.len() + self.0.arguments.len()
+    }
 }
 
 /// What came of a call; none as long as it is under way.
@@ -44,6 +48,9 @@ pub(super) struct Kept {
     /// How often everything was forgotten.
     cleared: u64,
     entries: LruCache<Key, Entry>,
+    /// About the sum of the sizes of the entries, and how much it may be.
+    bytes: usize,
+    max_bytes: usize,
     /// Reads under way, with the generation in which they began: nobody joins one that began before a write.
     /// Whom they tell there is only where somebody joined.
     flights: HashMap<(Key, u64), Option<Tell>>,
@@ -60,6 +67,7 @@ struct Entry {
     generation: u64,
     until: Deadline,
     result: Arc<ToolResult>,
+    size: usize,
 }
 
 /// What there is of a read.
@@ -75,11 +83,13 @@ pub(super) enum Found {
 pub(super) struct Shared(Arc<Mutex<Kept>>);
 
 impl Shared {
-    pub(super) fn new(entries: NonZeroUsize) -> Self {
+    pub(super) fn new(entries: NonZeroUsize, max_bytes: usize) -> Self {
         Self(Arc::new(Mutex::new(Kept {
             servers: HashMap::new(),
             cleared: 0,
             entries: LruCache::new(entries),
+            bytes: 0,
+            max_bytes,
             flights: HashMap::new(),
         })))
     }
@@ -89,13 +99,22 @@ impl Shared {
     }
 
     pub(super) fn resize(&self, entries: NonZeroUsize) {
-        self.lock().entries.resize(entries);
+        let mut kept = self.lock();
+        kept.shrink(entries.get(), usize::MAX);
+        kept.entries.resize(entries);
+    }
+
+    pub(super) fn set_max_bytes(&self, max_bytes: usize) {
+        let mut kept = self.lock();
+        kept.max_bytes = max_bytes;
+        kept.shrink(usize::MAX, max_bytes);
     }
 
     /// Forgets everything, also what reads under way will bring.
     pub(super) fn clear(&self) {
         let mut kept = self.lock();
         kept.entries.clear();
+        kept.bytes = 0;
         kept.cleared += 1;
     }
 
@@ -106,7 +125,10 @@ impl Shared {
             Some(entry) if entry.generation == generation && !entry.until.has_passed() => {
                 return Found::Kept(entry.result.clone());
             }
-            Some(_) => drop(kept.entries.pop(key)),
+            Some(_) => {
+                let old = kept.entries.pop(key);
+                kept.forgot(old.as_ref());
+            }
             None => {}
         }
         let flight = (key.clone(), generation);
@@ -135,6 +157,28 @@ impl Kept {
     fn of(&self, server: &str) -> Server {
         let Server { generation, writing } = self.servers.get(server).copied().unwrap_or_default();
         Server { generation: generation + self.cleared, writing }
+    }
+
+    /// Keeps an entry, and forgets the oldest ones that it leaves no room for; one that is too large is not kept.
+    fn keep(&mut self, key: Key, entry: Entry) {
+        let Some(room) = self.max_bytes.checked_sub(entry.size) else { return };
+        self.shrink(usize::MAX, room);
+        self.bytes += entry.size;
+        // What it replaces, or the oldest of too many.
+        let old = self.entries.push(key, entry).map(|(_, old)| old);
+        self.forgot(old.as_ref());
+    }
+
+    /// Forgets the oldest entries beyond these bounds.
+    fn shrink(&mut self, entries: usize, bytes: usize) {
+        while self.entries.len() > entries || self.bytes > bytes {
+            let old = self.entries.pop_lru().map(|(_, old)| old);
+            self.forgot(old.as_ref());
+        }
+    }
+
+    fn forgot(&mut self, entry: Option<&Entry>) {
+        self.bytes = self.bytes.saturating_sub(entry.map_or(0, |entry| entry.size));
     }
 
     fn of_mut(&mut self, server: &str) -> &mut Server {
@@ -177,9 +221,9 @@ impl Lead {
             && of.writing == 0
             && of.generation == generation
         {
-            let entry =
-                Entry { generation, until: Deadline::since(Instant::now(), ttl), result: Arc::new(result.clone()) };
-            kept.entries.put(flight.0, entry);
+            let until = Deadline::since(Instant::now(), ttl);
+            let size = flight.0.size() + result.size();
+            kept.keep(flight.0, Entry { generation, until, result: Arc::new(result.clone()), size });
         }
         drop(kept);
         // Nobody else can come to wait any more.
@@ -200,6 +244,7 @@ impl Drop for Lead {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Content;
 
     const TTL: Duration = Duration::from_secs(60);
 
@@ -225,7 +270,7 @@ mod tests {
 
     #[test]
     fn a_read_that_a_write_overtook_is_not_kept() {
-        let shared = Shared::new(NonZeroUsize::MIN);
+        let shared = Shared::new(NonZeroUsize::MIN, usize::MAX);
         let before = lead(&shared, "1");
         drop(shared.write("s"));
         before.land(&answer(), TTL, true);
@@ -244,7 +289,7 @@ mod tests {
 
     #[test]
     fn nobody_joins_a_read_that_began_before_a_write() {
-        let shared = Shared::new(NonZeroUsize::MIN);
+        let shared = Shared::new(NonZeroUsize::MIN, usize::MAX);
         let _before = lead(&shared, "1");
         assert!(matches!(shared.find(&key("1")), Found::UnderWay(_)));
         drop(shared.write("s"));
@@ -253,7 +298,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_bounded_and_forgotten_in_time() {
-        let shared = Shared::new(NonZeroUsize::new(2).expect("two"));
+        let shared = Shared::new(NonZeroUsize::new(2).expect("two"), usize::MAX);
         for arguments in ["1", "2", "3"] {
             lead(&shared, arguments).land(&answer(), TTL, true);
         }
@@ -265,8 +310,32 @@ mod tests {
     }
 
     #[test]
+    fn bytes_that_are_kept_are_bounded_and_the_oldest_go_first() {
+        let of = |length: usize| {
+            Ok(ToolResult { content: vec![Content::text("x".repeat(length))], ..ToolResult::default() })
+        };
+        let shared = Shared::new(NonZeroUsize::new(100).expect("a number"), 1000);
+        for arguments in ["1", "2", "3"] {
+            lead(&shared, arguments).land(&of(300), TTL, true);
+        }
+        assert!(!is_kept(&shared, "1") && is_kept(&shared, "2") && is_kept(&shared, "3"));
+        lead(&shared, "4").land(&of(1000), TTL, true);
+        assert!(!is_kept(&shared, "4") && is_kept(&shared, "2"), "too large, and nothing goes for it");
+        shared.set_max_bytes(500);
+        assert!(!is_kept(&shared, "3") && is_kept(&shared, "2"), "`2` was used last");
+        shared.resize(NonZeroUsize::MIN);
+        lead(&shared, "5").land(&of(10), Duration::ZERO, true);
+        assert!(!is_kept(&shared, "2") && !is_kept(&shared, "5"));
+        assert_eq!((shared.lock().bytes, shared.lock().entries.len()), (0, 0));
+        lead(&shared, "6").land(&of(10), TTL, true);
+        assert!(is_kept(&shared, "6") && shared.lock().bytes < 100);
+        shared.clear();
+        assert_eq!(shared.lock().bytes, 0);
+    }
+
+    #[test]
     fn errors_are_not_kept() {
-        let shared = Shared::new(NonZeroUsize::MIN);
+        let shared = Shared::new(NonZeroUsize::MIN, usize::MAX);
         lead(&shared, "1").land(&Err(CallError::transport("s", "t", "gone")), TTL, true);
         lead(&shared, "1").land(&Ok(ToolResult::error("no")), TTL, true);
         assert!(!is_kept(&shared, "1"));

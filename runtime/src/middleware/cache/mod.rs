@@ -21,6 +21,7 @@ use crate::{CallError, ToolCall, ToolResult};
 /// How long a call waits for another one that asks the same.
 const PATIENCE: Duration = Duration::from_secs(60);
 const ENTRIES: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
+const BYTES: usize = 64 * 1024 * 1024;
 
 /// Keeps results of tools that say that they are read-only, as far as the call knows it, and of those that the program names.
 ///
@@ -58,10 +59,10 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// A cache that keeps results for so long, 1024 of them at most.
+    /// A cache that keeps results for so long, 1024 of them at most and 64 MiB in all.
     #[must_use]
     pub fn new(ttl: Duration) -> Self {
-        Self { ttl, reads: Globs::default(), writes: Globs::default(), kept: Shared::new(ENTRIES) }
+        Self { ttl, reads: Globs::default(), writes: Globs::default(), kept: Shared::new(ENTRIES, BYTES) }
     }
 
     /// Tools that are read-only whatever they say of themselves, as globs; also for calls by a name alone.
@@ -83,6 +84,14 @@ impl Cache {
     #[must_use]
     pub fn max_entries(self, entries: usize) -> Self {
         self.kept.resize(NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN));
+        self
+    }
+
+    /// About how many bytes the results that are kept may have in all, with their arguments; those that were used last stay. A
+    /// result that is larger is not kept.
+    #[must_use]
+    pub fn max_bytes(self, bytes: usize) -> Self {
+        self.kept.set_max_bytes(bytes);
         self
     }
 

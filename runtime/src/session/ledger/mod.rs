@@ -15,6 +15,8 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 
+#[cfg(feature = "http")]
+pub(crate) use self::outgoing::Departure;
 pub(crate) use self::outgoing::Outgoing;
 use crate::Dispatched;
 use crate::call::{Listener, Progress};
@@ -168,6 +170,24 @@ impl Ledger {
         Outgoing { ledger: self.clone(), request: Some((request.id.clone(), ticket)) }
     }
 
+    /// Returns `true` if a request is still to be sent.
+    fn may_leave(&self, book: &mut Book, ticket: &Ticket) -> bool {
+        if !ticket.is_for_list(self.list_news.count()) {
+            book.settle(ticket, State::Failed(Failure::stale()));
+        }
+        matches!(ticket.state(), State::Queued) && !ticket.is_late() && book.ended.is_none()
+    }
+
+    fn begin_write(&self, ticket: &Ticket, end: Option<u64>) -> bool {
+        let mut book = self.book();
+        let may_leave = self.may_leave(&mut book, ticket);
+        if may_leave {
+            book.waits_no_more(ticket);
+            ticket.becomes(State::Writing { end });
+        }
+        may_leave
+    }
+
     /// The caller does not wait any longer. Whether the server may have acted on the request.
     pub(crate) fn give_up(&self, ticket: &Ticket) -> Dispatched {
         let mut book = self.book();
@@ -246,12 +266,13 @@ impl Ledger {
         self.book().handshake.clone()
     }
 
-    /// Notes that a change of the server's list of tools may go unheard from now on, where it tells of changes.
+    /// Notes that nobody hears of changes to the server's list of tools from now on, where it tells of them; or that
+    /// somebody hears of them again.
     #[cfg(feature = "http")]
-    pub(crate) fn is_deaf(&self) {
+    pub(crate) fn note_silence(&self, is_over: bool) {
         let handshake = self.handshake().unwrap_or_default();
         if handshake.pointer("/capabilities/tools/listChanged") == Some(&Value::Bool(true)) {
-            self.list_news.note();
+            if is_over { self.list_news.note() } else { self.list_news.note_silence() }
         }
     }
 

@@ -5,11 +5,9 @@ use std::sync::Arc;
 use rmcp::model::RequestId;
 
 use super::Ledger;
+use crate::Dispatched;
 use crate::session::failure::Failure;
 use crate::session::ticket::{State, Ticket};
-
-const ANOTHER_SESSION: &str =
-    "the server has begun another session; make the call again, and its tools are looked at again";
 
 /// A message that the transport has, and what it reports of it. One that is dropped before it has left failed.
 pub(crate) struct Outgoing {
@@ -18,20 +16,28 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// Asked right before the first byte leaves: whether the message is still to be sent. `end` is where it will end in
-    /// the stream, where there is one stream for all requests.
+    /// Returns `true` if the message is still to be sent, and notes that its first byte leaves. `end` is where it will end
+    /// in the stream, where there is one stream for all requests.
     pub(crate) fn begin_write(&self, end: Option<u64>) -> bool {
-        let Some((_, ticket)) = &self.request else { return true };
-        let mut book = self.ledger.book();
-        if !ticket.may_go_to(self.ledger.list_news.session()) {
-            book.settle(ticket, State::Failed(Failure::not_sent(ANOTHER_SESSION)));
-        }
-        let may_leave = matches!(ticket.state(), State::Queued) && !ticket.is_late() && book.ended.is_none();
-        if may_leave {
-            book.waits_no_more(ticket);
-            ticket.becomes(State::Writing { end });
-        }
-        may_leave
+        self.request.as_ref().is_none_or(|(_, ticket)| self.ledger.begin_write(ticket, end))
+    }
+
+    /// Returns `true` if the message is still to be sent.
+    #[cfg(feature = "http")]
+    pub(crate) fn may_leave(&self) -> bool {
+        self.request.as_ref().is_none_or(|(_, ticket)| self.ledger.may_leave(&mut self.ledger.book(), ticket))
+    }
+
+    /// Returns `true` if nobody waits for the answer any more.
+    #[cfg(feature = "http")]
+    pub(crate) fn is_unwanted(&self) -> bool {
+        self.request.as_ref().is_some_and(|(_, ticket)| ticket.is_settled() || ticket.is_late())
+    }
+
+    /// Notes when the message leaves, for a transport that does not write by itself.
+    #[cfg(feature = "http")]
+    pub(crate) fn departure(&self) -> Departure {
+        Departure { ledger: self.ledger.clone(), ticket: self.request.as_ref().map(|(_, ticket)| ticket.clone()) }
     }
 
     /// It has left whole.
@@ -55,10 +61,13 @@ impl Outgoing {
     }
 
     /// No response will come.
-    pub(crate) fn failed(&self, failure: Failure) {
-        if let Some((_, ticket)) = &self.request {
-            self.ledger.book().settle(ticket, State::Failed(failure));
+    pub(crate) fn failed(&self, mut failure: Failure) {
+        let Some((_, ticket)) = &self.request else { return };
+        let mut book = self.ledger.book();
+        if matches!(ticket.state(), State::Queued) {
+            failure.dispatched = Dispatched::No;
         }
+        book.settle(ticket, State::Failed(failure));
     }
 
     /// Waits until nobody wants an answer to it, or none can come; for ever where it is no request.
@@ -79,11 +88,24 @@ impl Outgoing {
 impl Drop for Outgoing {
     fn drop(&mut self) {
         let Some((_, ticket)) = &self.request else { return };
-        let closed = "the connection was closed";
-        match ticket.state() {
-            State::Queued => self.failed(Failure::not_sent(closed)),
-            State::Writing { .. } => self.failed(Failure::lost(closed)),
-            _ => {}
+        if matches!(ticket.state(), State::Queued | State::Writing { .. }) {
+            self.failed(Failure::lost("the connection was closed"));
         }
+    }
+}
+
+/// The moment at which a message leaves.
+#[cfg(feature = "http")]
+pub(crate) struct Departure {
+    ledger: Arc<Ledger>,
+    ticket: Option<Ticket>,
+}
+
+#[cfg(feature = "http")]
+impl Departure {
+    /// Returns `true` if the message is still to be sent, and notes that its first byte leaves; after a redirect, once more.
+    pub(crate) fn begin(&self) -> bool {
+        let Some(ticket) = &self.ticket else { return true };
+        matches!(ticket.state(), State::Writing { .. }) || self.ledger.begin_write(ticket, None)
     }
 }

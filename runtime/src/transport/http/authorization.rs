@@ -4,8 +4,9 @@ use futures_util::future::BoxFuture;
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
+use super::HttpClient;
 use super::refusals::HttpError;
-use crate::observe::redact::Redactor;
+use crate::session::ledger::Outgoing;
 
 /// Gives requests their `Authorization`, and gets another where the server refuses it. Errors are messages for a person.
 pub(crate) trait Authorizer: Send + Sync {
@@ -34,28 +35,29 @@ pub(crate) struct Challenge {
 
 /// Sends a request with its `Authorization`, and again after each kind of challenge that was answered.
 pub(super) async fn send(
+    http: &HttpClient,
     authorizer: &dyn Authorizer,
-    redactor: &Redactor,
-    request: &reqwest::RequestBuilder,
+    request: &reqwest::Request,
+    outgoing: Option<&Outgoing>,
 ) -> Result<reqwest::Response, HttpError> {
     let mut answered = Vec::new();
     loop {
         let sent = authorizer.header().await.map_err(HttpError::Unauthorized)?;
         // What the server says of it in an answer goes to whoever looks into errors and logs.
-        redactor.learn_from(authorizer.redactor());
-        let attempt =
+        http.notes.redactor().learn_from(authorizer.redactor());
+        let mut attempt =
             request.try_clone().ok_or_else(|| HttpError::NotSent("the request cannot be repeated".to_owned()))?;
-        let attempt = match &sent {
-            Some(header) => attempt.header(AUTHORIZATION, header.clone()),
-            None => attempt,
-        };
-        let response = attempt.send().await?;
+        attempt.headers_mut().extend(sent.clone().map(|header| (AUTHORIZATION, header)));
+        let response = http.attempt(attempt, outgoing).await?;
         let status = response.status();
         let is_challenge = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if !is_challenge || answered.contains(&status) {
             return Ok(response);
         }
         answered.push(status);
+        if let Some(outgoing) = outgoing {
+            outgoing.returned();
+        }
         let values = response.headers().get_all(WWW_AUTHENTICATE).iter();
         let values = values.filter_map(|value| value.to_str().ok().map(str::to_owned)).collect();
         if !authorizer.challenged(Challenge { status, values, sent }).await.map_err(HttpError::Unauthorized)? {

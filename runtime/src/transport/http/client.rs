@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use reqwest::redirect::{Attempt, Policy};
+use reqwest::{StatusCode, Url};
 use rustls::ClientConfig;
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::runtime::{Handle, Id};
@@ -70,21 +71,31 @@ fn builder() -> Result<rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier
         .map_err(|error| error.to_string())
 }
 
-/// A redirect elsewhere would carry the headers, and with them the secrets, to somebody else.
 fn same_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
-    let stays = attempt.previous().last().is_some_and(|from| from.origin() == attempt.url().origin());
+    match check_redirect(attempt.status(), attempt.url(), attempt.previous()) {
+        Ok(()) => attempt.follow(),
+        Err(problem) => attempt.error(problem),
+    }
+}
+
+/// A redirect elsewhere would carry the headers, and with them the secrets, to somebody else.
+///
+/// # Errors
+/// Says why a redirect from the last of the visited URLs is not followed.
+pub(super) fn check_redirect(status: StatusCode, target: &Url, visited: &[Url]) -> Result<(), String> {
+    let stays = visited.last().is_some_and(|from| from.origin() == target.origin());
     // The other redirects turn a POST into a GET.
-    let keeps_method = matches!(attempt.status().as_u16(), 307 | 308);
+    let keeps_method = matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
     if !stays {
-        let origin = attempt.url().origin().ascii_serialization();
-        attempt.error(format!("to another origin, {origin}, which is not followed; if it is right, set `url` to it"))
+        let origin = target.origin().ascii_serialization();
+        Err(format!("to another origin, {origin}, which is not followed; if it is right, set `url` to it"))
     } else if !keeps_method {
-        let status = attempt.status().as_u16();
-        attempt.error(format!("with HTTP {status}, which turns a POST into a GET; set `url` to where it leads"))
-    } else if attempt.previous().len() > MAX_REDIRECTS {
-        attempt.error(format!("more than {MAX_REDIRECTS} times"))
+        let status = status.as_u16();
+        Err(format!("with HTTP {status}, which turns a POST into a GET; set `url` to where it leads"))
+    } else if visited.len() > MAX_REDIRECTS {
+        Err(format!("more than {MAX_REDIRECTS} times"))
     } else {
-        attempt.follow()
+        Ok(())
     }
 }
 

@@ -49,7 +49,7 @@ impl Requests {
     ) -> Result<(), HttpError> {
         let ClientJsonRpcMessage::Request(request) = message else { return Ok(()) };
         if begins(message) {
-            if !outgoing.begin_write(None) {
+            if !outgoing.may_leave() {
                 return Ok(());
             }
             return self.begin(message, &request.id, outgoing, head).await;
@@ -57,19 +57,19 @@ impl Requests {
         let slot = self.slots.acquire().await;
         // Read before it is asked whether the request may leave: it goes to the session that the answer was about.
         let mut conversation = self.conversation();
-        if !outgoing.begin_write(None) {
+        if !outgoing.may_leave() {
             return Ok(());
         }
-        let mut response = self.post(message, &conversation).await?;
+        let mut response = self.post(message, &conversation, Some(outgoing)).await?;
         if response.status() == StatusCode::NOT_FOUND && conversation.session.is_some() {
             // Nothing has run: it goes to the next session, once.
             outgoing.returned();
             self.renew(&conversation).await?;
             conversation = self.conversation();
-            if !outgoing.begin_write(None) {
+            if !outgoing.may_leave() {
                 return Ok(());
             }
-            response = self.post(message, &conversation).await?;
+            response = self.post(message, &conversation, Some(outgoing)).await?;
         }
         drop(slot);
         let status = response.status();

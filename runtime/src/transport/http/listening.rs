@@ -28,6 +28,7 @@ impl Requests {
         loop {
             match self.get(conversation, last_event.as_deref()).await {
                 Ok(Some(mut reader)) => {
+                    self.http.ledger.note_silence(true);
                     while let Some(Ok(event)) = reader.next().await {
                         let event = self.take_event(event, None).await;
                         pause = event.retry.map_or(PAUSE_BEFORE_RESUMPTION, Duration::from_millis).max(SHORTEST_PAUSE);
@@ -37,8 +38,7 @@ impl Requests {
                 Ok(None) => return,
                 Err(_) => {}
             }
-            // Changes of its tools that the server tells of meanwhile are heard by nobody.
-            self.http.ledger.is_deaf();
+            self.http.ledger.note_silence(false);
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }

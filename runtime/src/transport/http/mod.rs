@@ -3,6 +3,7 @@
 pub(crate) mod authorization;
 pub(crate) mod bodies;
 pub(crate) mod client;
+mod departing;
 pub(crate) mod events;
 mod exchange;
 mod listening;
@@ -16,7 +17,7 @@ pub(crate) mod streamable;
 use std::future::Future;
 use std::sync::Arc;
 
-use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::sync::watch;
 
@@ -24,7 +25,7 @@ use self::authorization::Authorizer;
 use self::refusals::HttpError;
 use crate::observe::notes::Notes;
 use crate::observe::redact::{LONGEST_MESSAGE, Redactor};
-use crate::session::ledger::Ledger;
+use crate::session::ledger::{Ledger, Outgoing};
 
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
@@ -32,6 +33,7 @@ pub(crate) const JSON: &str = "application/json";
 const PREVIEW: usize = 300;
 pub(crate) const CLOSED: &str = "the connection was closed";
 const NO_ANSWER: &str = "the server ended its response without an answer";
+pub(crate) const UNWANTED: &str = "nobody waits for the answer";
 
 /// The requests of one connection.
 #[derive(Clone)]
@@ -45,23 +47,48 @@ pub(crate) struct HttpClient {
 }
 
 impl HttpClient {
-    /// Sends a request, with what the configuration says and what the protocol adds to it.
+    /// Sends a request, with what the configuration says and what the protocol adds to it. `outgoing` is the message, and
+    /// hears when it leaves.
     pub(super) async fn send(
         &self,
         request: reqwest::RequestBuilder,
         headers: HeaderMap,
+        outgoing: Option<&Outgoing>,
     ) -> Result<reqwest::Response, HttpError> {
         let mut all = self.headers.clone();
         all.extend(headers);
         // `headers` replaces; what the builder has set already (Accept, Content-Type) the configuration may not name.
-        let request = request.headers(all);
-        let response = match &self.authorizer {
-            None => request.send().await.map_err(HttpError::from),
-            Some(authorizer) => authorization::send(authorizer.as_ref(), self.notes.redactor(), &request).await,
+        let request = request.headers(all).build().map_err(HttpError::from);
+        let sending = async {
+            match &self.authorizer {
+                None => self.attempt(request?, outgoing).await,
+                Some(authorizer) => authorization::send(self, authorizer.as_ref(), &request?, outgoing).await,
+            }
         };
-        let response = response.map_err(|error| self.fail(error))?;
+        let response = sending.await.map_err(|error| match outgoing.is_some_and(Outgoing::is_unwanted) {
+            true => HttpError::Lost(UNWANTED.to_owned()),
+            false => self.fail(error),
+        })?;
         self.notes.problem_is_over();
         Ok(response)
+    }
+
+    /// Sends a request, and again where a redirect leads: reqwest follows none with a body that tells when it leaves.
+    async fn attempt(
+        &self,
+        mut request: reqwest::Request,
+        outgoing: Option<&Outgoing>,
+    ) -> Result<reqwest::Response, HttpError> {
+        let Some(outgoing) = outgoing else { return Ok(self.client.execute(request).await?) };
+        let mut visited = Vec::new();
+        loop {
+            let response = self.client.execute(departing::of(&request, outgoing)?).await?;
+            let Some(target) = redirect_target(&response) else { return Ok(response) };
+            visited.push(request.url().clone());
+            client::check_redirect(response.status(), &target, &visited)
+                .map_err(|problem| HttpError::Redirected(format!("the server redirects {problem}")))?;
+            *request.url_mut() = target;
+        }
     }
 
     /// Notes why a request failed. Without secrets from here on, because others log it.
@@ -105,6 +132,14 @@ impl HttpClient {
         };
         refusals::refusal(status, headers, &self.shown(challenge.unwrap_or(body)), credentials)
     }
+}
+
+/// Returns the URL that a message has to be sent to again.
+fn redirect_target(response: &reqwest::Response) -> Option<reqwest::Url> {
+    let status = response.status();
+    let repeats = matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+    let location = response.headers().get(LOCATION).filter(|_| repeats)?;
+    response.url().join(location.to_str().ok()?).ok()
 }
 
 pub(super) fn content_type(response: &reqwest::Response) -> &str {

@@ -1,10 +1,12 @@
 //! Whether the origin of a URL can be reached, found out as a client would reach it.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use http::Uri;
 use hyper_util::client::proxy::matcher::Matcher;
+use mcp_model::{ServerConfig, Transport};
 use reqwest::{StatusCode, Url};
 use tokio::net::TcpStream;
 
@@ -111,9 +113,52 @@ impl Route {
     }
 }
 
+/// Returns `true` if headers with a secret go to another machine without TLS, where others can read them.
+#[doc(hidden)]
+pub fn exposes_headers(config: &ServerConfig) -> bool {
+    let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &config.transport else { return false };
+    let secrets = config.secrets();
+    let mut is_secret = headers.iter().map(|(name, value)| {
+        name.eq_ignore_ascii_case("authorization") || secrets.iter().any(|secret| value.contains(secret.as_str()))
+    });
+    let is_exposed = |url: Url| url.scheme() == "http" && !url.host_str().is_none_or(is_this_machine);
+    Url::parse(url).is_ok_and(is_exposed) && is_secret.any(|is_secret| is_secret)
+}
+
+fn is_this_machine(host: &str) -> bool {
+    let name = host.trim_end_matches('.');
+    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    name == "localhost" || name.ends_with(".localhost") || address.is_ok_and(|ip| ip.to_canonical().is_loopback())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secret_headers_are_exposed_over_plain_http_to_another_machine() {
+        let exposes =
+            |url: &str, name: &str, value: &str| exposes_headers(&ServerConfig::http("s", url).header(name, value));
+        for url in [
+            "http://files.example/mcp",
+            "http://10.0.0.7:80/mcp",
+            "http://[2001:db8::1]/mcp",
+            "http://localhost.example/",
+        ] {
+            assert!(exposes(url, "authorization", "Basic x"), "{url}");
+            assert!(exposes(url, "X-Api-Key", "8d0f2a4c6e80"), "{url}");
+            assert!(!exposes(url, "X-Team", "a"), "{url}");
+        }
+        for url in [
+            "https://files.example/mcp",
+            "http://127.0.0.1:1/",
+            "http://[::1]:1/",
+            "http://localhost:1/",
+            "http://a.localhost./",
+        ] {
+            assert!(!exposes(url, "Authorization", "Bearer x"), "{url}");
+        }
+    }
 
     #[test]
     fn a_route_shows_places_and_nothing_else_of_urls() {

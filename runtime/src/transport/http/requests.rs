@@ -90,6 +90,7 @@ impl Requests {
         &self,
         message: &ClientJsonRpcMessage,
         conversation: &Conversation,
+        outgoing: Option<&Outgoing>,
     ) -> Result<reqwest::Response, HttpError> {
         let mut headers = conversation.headers();
         if let ClientJsonRpcMessage::Request(request) = message {
@@ -98,7 +99,7 @@ impl Requests {
         let body = serde_json::to_vec(message).map_err(|error| HttpError::NotSent(error.to_string()))?;
         let request = self.http.client.post(self.url.clone());
         let request = request.header(ACCEPT, ANY_ANSWER).header(CONTENT_TYPE, JSON).body(body);
-        self.http.send(request, headers).await
+        self.http.send(request, headers, outgoing).await
     }
 
     /// Adds what a server of a version without a handshake wants to see in headers.
@@ -129,7 +130,7 @@ impl Requests {
         let mut headers = conversation.headers();
         headers.extend(last_event.and_then(|id| HeaderValue::from_str(id).ok()).map(|id| (LAST_EVENT, id)));
         let request = self.http.client.get(self.url.clone()).header(ACCEPT, EVENT_STREAM);
-        let response = self.http.send(request, headers).await?;
+        let response = self.http.send(request, headers, None).await?;
         match response.status() {
             status if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS => Ok(None),
             status if !status.is_success() => Err(HttpError::Lost(format!("HTTP {status}"))),
@@ -142,7 +143,7 @@ impl Requests {
     pub(super) async fn delete(&self) {
         let conversation = self.conversation();
         if conversation.session.is_some() {
-            let sending = self.http.send(self.http.client.delete(self.url.clone()), conversation.headers());
+            let sending = self.http.send(self.http.client.delete(self.url.clone()), conversation.headers(), None);
             // A server need not support it, and the session is of no more use either way.
             let _ = tokio::time::timeout(PATIENCE_FOR_DELETE, sending).await;
         }
@@ -157,7 +158,7 @@ impl Requests {
         head: impl FnOnce() + Send,
     ) -> Result<(), HttpError> {
         let mut initialize = self.initialize.lock().await;
-        let response = self.post(message, &Conversation::default()).await?;
+        let response = self.post(message, &Conversation::default(), Some(outgoing)).await?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Err(self.lost(format!("the server answered with HTTP {status} and no JSON-RPC response")));
@@ -193,7 +194,7 @@ impl Requests {
         }
         let Some(message) = &*initialize else { return Err(failed("it was begun without a handshake")) };
         let response =
-            self.post(message, &Conversation::default()).await.map_err(|error| failed(&error.to_string()))?;
+            self.post(message, &Conversation::default(), None).await.map_err(|error| failed(&error.to_string()))?;
         if !response.status().is_success() {
             return Err(failed(&self.http.refused(response).await.to_string()));
         }
@@ -203,7 +204,7 @@ impl Requests {
         let next = Conversation { number: 0, session: session.clone(), version: HeaderValue::from_str(version).ok() };
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         let initialized = serde_json::from_value(initialized).map_err(|error| failed(&error.to_string()))?;
-        let response = self.post(&initialized, &next).await.map_err(|error| failed(&error.to_string()))?;
+        let response = self.post(&initialized, &next, None).await.map_err(|error| failed(&error.to_string()))?;
         if !response.status().is_success() {
             return Err(failed(&self.http.refused(response).await.to_string()));
         }
@@ -216,7 +217,7 @@ impl Requests {
         self.latest.send_modify(|latest| {
             if latest.number > 0 {
                 // Before anybody can see the session, and send something to it.
-                self.http.ledger.list_news.begin_session();
+                self.http.ledger.list_news.note();
             }
             *latest = Conversation { number: latest.number + 1, session, version };
         });

@@ -81,7 +81,7 @@ impl Requests {
     async fn notify(&self, message: &ClientJsonRpcMessage) -> Result<(), HttpError> {
         let sending = async {
             let conversation = self.conversation();
-            let response = self.post(message, &conversation).await?;
+            let response = self.post(message, &conversation, None).await?;
             if !response.status().is_success() {
                 return Err(self.http.refused(response).await);
             }

@@ -1,0 +1,53 @@
+//! Bodies of requests that tell when they leave: only once hyper has a connection does it ask for the body, and it writes
+//! nothing before.
+
+use std::error::Error;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use http_body::{Body, Frame, SizeHint};
+
+use super::UNWANTED;
+use super::refusals::HttpError;
+use crate::session::ledger::{Departure, Outgoing};
+
+struct Departing {
+    body: reqwest::Body,
+    departure: Option<Departure>,
+}
+
+/// A copy of the request whose body tells when it leaves.
+pub(super) fn of(request: &reqwest::Request, outgoing: &Outgoing) -> Result<reqwest::Request, HttpError> {
+    let copy = request.try_clone();
+    let mut copy = copy.ok_or_else(|| HttpError::NotSent("the request cannot be repeated".to_owned()))?;
+    if let Some(body) = copy.body_mut() {
+        let departing = Departing { body: std::mem::take(body), departure: Some(outgoing.departure()) };
+        *body = reqwest::Body::wrap(departing);
+    }
+    Ok(copy)
+}
+
+impl Body for Departing {
+    type Data = <reqwest::Body as Body>::Data;
+    type Error = Box<dyn Error + Send + Sync>;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        if let Some(departure) = self.departure.take()
+            && !departure.begin()
+        {
+            return Poll::Ready(Some(Err(UNWANTED.into())));
+        }
+        Pin::new(&mut self.body).poll_frame(context).map_err(Into::into)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+}

@@ -1,0 +1,129 @@
+//! Servers that cannot be connected to are not started over and over.
+
+#![cfg(unix)]
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+use crate::common;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use common::{Mark, fixture_server, object};
+use mcp_model::ServerConfig;
+use mcp_runtime::{CallError, Client, Servers};
+use serde_json::{Map, json};
+
+/// The fixture server, which starts only where a file is there, and counts how often it was started.
+struct Server {
+    mark: Mark,
+    folder: tempfile::TempDir,
+}
+
+impl Server {
+    fn new() -> Self {
+        Self { mark: Mark::new(), folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn client(&self) -> Client {
+        let shown = |path: &Path| path.to_string_lossy().into_owned();
+        let script = r#"echo x >> "$1"; test -e "$2" || exit 3; exec "$3""#;
+        let program = shown(&fixture_server());
+        let config = ServerConfig::stdio("fixture", "sh")
+            .args(["-c", script, "sh", &shown(&self.file("starts")), &shown(&self.file("up")), &program])
+            .env("FIXTURE_MARK", self.mark.value());
+        Client::new(config)
+    }
+
+    fn starts(&self) -> usize {
+        std::fs::read_to_string(self.file("starts")).unwrap_or_default().lines().count()
+    }
+
+    fn is_up(&self, is_up: bool) {
+        let file = self.file("up");
+        if is_up {
+            std::fs::write(file, "").expect("it is written")
+        } else {
+            std::fs::remove_file(file).expect("it is there")
+        }
+    }
+}
+
+async fn fails(client: &Client) -> CallError {
+    let error = client.call("add", Map::new()).await.expect_err("there is no server");
+    assert!(matches!(error, CallError::NotConnected { .. }) && error.to_string().contains("exit status: 3"), "{error}");
+    error
+}
+
+async fn adds(client: &Client) -> bool {
+    client.call("add", object(json!({"a": 1, "b": 2}))).await.is_ok()
+}
+
+#[tokio::test]
+async fn calls_after_a_failed_attempt_fail_at_once_until_a_growing_pause_is_over() {
+    let server = Server::new();
+    let client = server.client();
+    fails(&client).await;
+    let start = Instant::now();
+    for _ in 0..50 {
+        let error = fails(&client).await;
+        if start.elapsed() > Duration::from_millis(200) {
+            break;
+        }
+        assert!(error.to_string().contains("no new attempt to connect for"), "{error}");
+        assert!(error.retry_after().is_some_and(|after| after <= Duration::from_millis(250)), "{error}");
+        assert_eq!(server.starts(), 1);
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let error = fails(&client).await;
+    assert!(!error.to_string().contains("no new attempt"), "{error}");
+    assert_eq!(server.starts(), 2);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    fails(&client).await;
+    assert_eq!(server.starts(), 2, "the second pause is 500 ms");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn attempts_that_the_program_asks_for_do_not_wait() {
+    let server = Server::new();
+    let client = server.client();
+    fails(&client).await;
+    client.connect().await.expect_err("there is no server");
+    let servers = Servers::new().with_client(client.clone());
+    assert_eq!(servers.reconnect_failed().await.failed.len(), 1);
+    assert_eq!(server.starts(), 3);
+    server.is_up(true);
+    fails(&client).await;
+    client.connect().await.expect("a connection");
+    assert!(adds(&client).await);
+    client.close().await;
+    assert!(adds(&client).await, "what was closed has not failed");
+    client.close().await;
+}
+
+#[tokio::test]
+async fn pause_begins_anew_after_a_connection() {
+    let server = Server::new();
+    let client = server.client();
+    for pause in [0, 300, 600] {
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        fails(&client).await;
+    }
+    server.is_up(true);
+    client.connect().await.expect("a connection");
+    assert!(adds(&client).await);
+    server.is_up(false);
+    let mut states = client.watch_state();
+    for pid in server.mark.processes() {
+        let _ = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
+    }
+    while states.changed().await.expect("the client is there") != mcp_runtime::ConnectionState::Disconnected {}
+    server.is_up(true);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(adds(&client).await, "250 ms after an attempt that failed");
+    client.close().await;
+}
