@@ -66,10 +66,7 @@ pub use testing::{Answer, Fake};
 #[cfg(feature = "cassette")]
 pub use transport::cassette::{Cassette, CassetteError, Difference};
 #[cfg(feature = "http")]
-#[doc(hidden)]
-pub use transport::http::reach::exposes_headers;
-#[cfg(feature = "http")]
-pub use transport::http::reach::{Route, RouteError};
+pub use transport::http::reach::{Route, RouteError, exposes_headers};
 #[cfg(feature = "stdio")]
 pub use transport::isolation::bubblewrap;
 #[cfg(feature = "stdio")]

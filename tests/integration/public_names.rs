@@ -88,6 +88,7 @@ const RUNTIME: &[&str] = &[
     "WithOptions",
     "bubblewrap",
     "events",
+    "exposes_headers",
     "kill_servers",
     "middleware",
     "parse_arguments",

@@ -20,6 +20,7 @@ type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 const UNREAD: &str = "the server asks on and does not read the answers";
 
 /// A message that has arrived.
+#[expect(clippy::large_enum_variant, reason = "it is handed on at once")]
 pub(crate) enum Incoming {
     /// An answer to a request of rmcp's, or a notification.
     Message(ServerJsonRpcMessage),

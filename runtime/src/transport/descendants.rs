@@ -83,7 +83,8 @@ pub(super) fn signal(_marks: &[Mark], _signal: Signal) -> bool {
     false
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Child, Command, Stdio};

@@ -40,5 +40,7 @@ pub(crate) mod stdio;
 #[cfg(feature = "stdio")]
 mod writer;
 
-pub(crate) use any::{Incoming, Transport};
+pub(crate) use any::Incoming;
+#[cfg(any(feature = "stdio", feature = "http", feature = "cassette"))]
+pub(crate) use any::Transport;
 pub(crate) use questions::Question;

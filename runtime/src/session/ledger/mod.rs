@@ -3,9 +3,9 @@
 //! A request is admitted, queued, written, and then answered, given up or failed; the transports report what they do
 //! with it. So a call that never left is told from one that may have run.
 
+mod book;
 mod outgoing;
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 
+use self::book::{Awaited, Book};
 #[cfg(feature = "http")]
 pub(crate) use self::outgoing::Departure;
 pub(crate) use self::outgoing::Outgoing;
@@ -33,27 +34,6 @@ use crate::session::witness::Witness;
 use crate::transport::{Incoming, Question};
 
 const PROGRESS: &str = "notifications/progress";
-/// JSON-RPC's parse error and invalid request: the errors of a message whose id could not be read.
-const NAMELESS_ERRORS: [i64; 2] = [-32700, -32600];
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Awaited {
-    Initialize,
-    Discover,
-    Result,
-    /// The same, by a caller that has it straight from the transport.
-    Direct,
-    /// Open until somebody closes it: its answer is no answer to anything.
-    Subscription,
-}
-
-struct Entry {
-    awaited: Awaited,
-    /// How many messages were handed to the transport before it.
-    place: u64,
-    progress_token: Option<ProgressToken>,
-    ticket: Ticket,
-}
 
 /// The requests of one connection, and what the server said of itself.
 pub(crate) struct Ledger {
@@ -66,27 +46,6 @@ pub(crate) struct Ledger {
     pub(crate) list_news: ListNews,
     notices: OnceLock<Arc<Notices>>,
     book: Mutex<Book>,
-}
-
-#[derive(Default)]
-struct Book {
-    /// Requests of which nothing has left, by serial number.
-    queued: HashMap<u64, Ticket>,
-    queued_bytes: usize,
-    next_serial: u64,
-    /// Requests that the transport has, and that have no answer.
-    under_way: HashMap<RequestId, Entry>,
-    by_progress_token: HashMap<ProgressToken, RequestId>,
-    /// Whether a response may come for which nobody waits any more.
-    owes_answers: bool,
-    /// How many messages were handed to the transport.
-    messages: u64,
-    /// The place of the last notification or answer, until the server has answered a request after it.
-    last_notification: Option<u64>,
-    ended: Option<Failure>,
-    handshake: Option<Value>,
-    last_failure: Option<Failure>,
-    silence: Silence,
 }
 
 impl Ledger {
@@ -266,16 +225,6 @@ impl Ledger {
         self.book().handshake.clone()
     }
 
-    /// Notes that nobody hears of changes to the server's list of tools from now on, where it tells of them; or that
-    /// somebody hears of them again.
-    #[cfg(feature = "http")]
-    pub(crate) fn note_silence(&self, is_over: bool) {
-        let handshake = self.handshake().unwrap_or_default();
-        if handshake.pointer("/capabilities/tools/listChanged") == Some(&Value::Bool(true)) {
-            if is_over { self.list_news.note() } else { self.list_news.note_silence() }
-        }
-    }
-
     /// Notes a message that arrived, and returns what others have to see of it. `answers` is the request that it came in answer
     /// to, where the transport knows.
     pub(crate) fn received(&self, message: Value, answers: Option<&RequestId>) -> Option<Incoming> {
@@ -311,7 +260,7 @@ impl Ledger {
             id.as_ref()?;
             fields.insert(UNREADABLE.to_owned(), "the answer has neither `result` nor `error`".into());
         }
-        let code = fields.get("error").and_then(|error| error.get("code")?.as_i64());
+        let code = fields.get("error").map(|error| error.get("code").and_then(Value::as_i64).unwrap_or_default());
         let Some((id, awaited, ticket)) = book.answered(id.as_ref(), answers, code) else {
             let id = id.map(|id| id.to_string()).unwrap_or_default();
             let id = self.redactor.shown_line(&id, LONGEST_MESSAGE);
@@ -379,130 +328,6 @@ impl Ledger {
 
     fn book(&self) -> MutexGuard<'_, Book> {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Book {
-    fn take_in(&mut self, size: usize, deadline: Deadline, listener: Option<Listener>) -> Ticket {
-        let ticket = Ticket::new(self.next_serial, size, deadline, listener);
-        self.next_serial += 1;
-        self.wait(&ticket);
-        ticket
-    }
-
-    fn goes_under_way(&mut self, id: &RequestId, awaited: Awaited, token: Option<ProgressToken>, ticket: &Ticket) {
-        if !matches!(ticket.state(), State::Queued) {
-            return;
-        }
-        if let Some(token) = &token {
-            self.by_progress_token.insert(token.clone(), id.clone());
-        }
-        self.messages += 1;
-        let entry = Entry { awaited, place: self.messages, progress_token: token, ticket: ticket.clone() };
-        self.under_way.insert(id.clone(), entry);
-        if awaited != Awaited::Subscription {
-            self.silence.begins();
-        }
-    }
-
-    fn wait(&mut self, ticket: &Ticket) {
-        self.queued.insert(ticket.serial(), ticket.clone());
-        self.queued_bytes += ticket.size();
-    }
-
-    fn waits_no_more(&mut self, ticket: &Ticket) {
-        if self.queued.remove(&ticket.serial()).is_some() {
-            self.queued_bytes = self.queued_bytes.saturating_sub(ticket.size());
-        }
-    }
-
-    fn forget(&mut self, ticket: &Ticket) {
-        if let Some(entry) = ticket.id().and_then(|id| self.under_way.remove(id))
-            && let Some(token) = &entry.progress_token
-        {
-            self.by_progress_token.remove(token);
-        }
-    }
-
-    /// What becomes of a request in the end; what it came to before that stays.
-    fn settle(&mut self, ticket: &Ticket, state: State) {
-        self.waits_no_more(ticket);
-        self.forget(ticket);
-        if matches!(ticket.state(), State::Queued | State::Writing { .. } | State::Written { .. }) {
-            if let State::Failed(failure) = &state {
-                self.last_failure = Some(failure.clone());
-            }
-            ticket.becomes(state);
-        }
-    }
-
-    fn end(&mut self, failure: &Failure) {
-        self.ended.get_or_insert_with(|| failure.clone());
-        let queued: Vec<Ticket> = self.queued.values().cloned().collect();
-        for ticket in queued {
-            self.settle(&ticket, State::Failed(Failure { dispatched: Dispatched::No, ..failure.clone() }));
-        }
-    }
-
-    /// The request that a response with this id answers. A server that could not read a message answers without its id, with
-    /// one of [`NAMELESS_ERRORS`]; where only one request can be meant, and no notification, it is that one. An error of any
-    /// code that comes when only one message was ever sent is about that.
-    fn answered(
-        &mut self,
-        id: Option<&RequestId>,
-        answers: Option<&RequestId>,
-        code: Option<i64>,
-    ) -> Option<(RequestId, Awaited, Ticket)> {
-        let found = self.find_answered(id, answers, code)?;
-        // The server reads in order.
-        if let Some(entry) = self.under_way.get(&found.0)
-            && self.last_notification.is_some_and(|place| place < entry.place)
-        {
-            self.last_notification = None;
-        }
-        Some(found)
-    }
-
-    fn find_answered(
-        &self,
-        id: Option<&RequestId>,
-        answers: Option<&RequestId>,
-        code: Option<i64>,
-    ) -> Option<(RequestId, Awaited, Ticket)> {
-        let find = |id: &RequestId| {
-            let entry = self.under_way.get(id)?;
-            let has_left = !matches!(entry.ticket.state(), State::Queued);
-            has_left.then(|| (id.clone(), entry.awaited, entry.ticket.clone()))
-        };
-        match id {
-            Some(RequestId::Number(_)) => id.and_then(find),
-            // Some servers write numbers as texts, others invent an id for what they could not read.
-            Some(RequestId::String(text)) => match text.parse().map(RequestId::Number) {
-                Ok(number) => find(&number),
-                Err(_) => answers.and_then(find),
-            },
-            None => match answers {
-                Some(answers) => find(answers),
-                None => {
-                    let is_nameless = code.is_some_and(|code| NAMELESS_ERRORS.contains(&code));
-                    let is_first = self.messages == 1;
-                    if !(is_nameless || is_first) || self.owes_answers || self.last_notification.is_some() {
-                        return None;
-                    }
-                    let found = self.under_way.keys().filter_map(find);
-                    let mut found = found.filter(|(_, awaited, _)| *awaited != Awaited::Subscription);
-                    found.next().filter(|_| found.next().is_none())
-                }
-            },
-        }
-    }
-
-    /// Notes that the server gets on with a request, and says who is to hear of it.
-    fn note_progress(&self, params: &Value) -> Option<Listener> {
-        let token = serde_json::from_value::<ProgressToken>(params.get("progressToken")?.clone()).ok()?;
-        let entry = self.under_way.get(self.by_progress_token.get(&token)?)?;
-        entry.ticket.progressed();
-        entry.ticket.listener()
     }
 }
 

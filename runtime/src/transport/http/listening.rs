@@ -28,7 +28,7 @@ impl Requests {
         loop {
             match self.get(conversation, last_event.as_deref()).await {
                 Ok(Some(mut reader)) => {
-                    self.http.ledger.note_silence(true);
+                    self.http.ledger.list_news.note();
                     while let Some(Ok(event)) = reader.next().await {
                         let event = self.take_event(event, None).await;
                         pause = event.retry.map_or(PAUSE_BEFORE_RESUMPTION, Duration::from_millis).max(SHORTEST_PAUSE);
@@ -38,7 +38,7 @@ impl Requests {
                 Ok(None) => return,
                 Err(_) => {}
             }
-            self.http.ledger.note_silence(false);
+            self.http.ledger.list_news.note_silence();
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);
         }

@@ -114,7 +114,15 @@ impl Route {
 }
 
 /// Returns `true` if headers with a secret go to another machine without TLS, where others can read them.
-#[doc(hidden)]
+///
+/// ```
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::exposes_headers;
+///
+/// let config = |url| ServerConfig::http("files", url).header("Authorization", "Bearer 8d0f2a4c6e80");
+/// assert!(exposes_headers(&config("http://files.example/mcp")));
+/// assert!(!exposes_headers(&config("https://files.example/mcp")));
+/// ```
 pub fn exposes_headers(config: &ServerConfig) -> bool {
     let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = &config.transport else { return false };
     let secrets = config.secrets();

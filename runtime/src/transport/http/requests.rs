@@ -105,7 +105,11 @@ impl Requests {
     /// Adds what a server of a version without a handshake wants to see in headers.
     fn add_headers(&self, request: &ClientRequest, headers: &mut HeaderMap) {
         let Some(version) = request.get_meta().protocol_version() else { return };
-        let mut add = |name, text: &str| headers.extend(HeaderValue::from_str(text).ok().map(|value| (name, value)));
+        let mut add = |name, text: &str| {
+            if let Ok(value) = HeaderValue::from_str(text) {
+                headers.insert(name, value);
+            }
+        };
         add(VERSION, version.as_str());
         if version < ProtocolVersion::STANDARD_HEADERS {
             return;
@@ -167,7 +171,10 @@ impl Requests {
             return self.refused(message, &Conversation::default(), response, outgoing).await;
         }
         outgoing.written();
-        head();
+        if content_type(&response).starts_with(EVENT_STREAM) {
+            // Events may hold requests of the server, which are answered before it answers.
+            head();
+        }
         let session = self.session(&response);
         let answer = self.first_answer(response).await?;
         let version = match message {
@@ -245,7 +252,7 @@ impl Requests {
                     None => return Err(self.lost(super::NO_ANSWER.to_owned())),
                 };
                 for message in messages(data.as_bytes()) {
-                    if message.get("method").is_none() {
+                    if message.get("method").is_none() && raw::is_message(&message) {
                         return Ok(message);
                     }
                     self.take(message, None).await;

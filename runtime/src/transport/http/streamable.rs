@@ -68,6 +68,7 @@ impl StreamableTransport {
             let outcome = requests.exchange(&message, &outgoing, head).await;
             match (taken, outcome) {
                 (Some(taken), outcome) => drop(taken.send(outcome)),
+                (None, Err(_)) if super::requests::begins(&message) => requests.ended.cancel(),
                 (None, Err(error)) => requests.tell_rmcp(&message, &error).await,
                 (None, Ok(())) => {}
             }
