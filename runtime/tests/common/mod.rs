@@ -61,6 +61,19 @@ impl Mark {
         Vec::new()
     }
 
+    /// Waits until so many processes are marked: a slow server may have been started twice.
+    pub(crate) async fn counts(&self, expected: usize) -> Vec<u32> {
+        let start = Instant::now();
+        loop {
+            let processes = self.processes();
+            if processes.len() == expected || cfg!(not(target_os = "linux")) {
+                return processes;
+            }
+            assert!(start.elapsed() < Duration::from_secs(20), "{processes:?} are not {expected}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// Waits until no marked process is left.
     pub(crate) async fn gone_within(&self, patience: Duration) {
         let start = Instant::now();

@@ -259,6 +259,45 @@ async fn status_400_that_may_mean_a_lost_session_fails_one_call_and_drops_the_se
     client.close().await;
 }
 
+#[tokio::test]
+async fn status_404_for_a_session_sends_the_call_once_to_another() {
+    for (is_always, outcome) in [(false, Ok("done".to_owned())), (true, Err(Dispatched::No))] {
+        let posts = Arc::new(Mutex::new(Vec::new()));
+        let seen = posts.clone();
+        let url = scripted(move |received| {
+            let mut seen = seen.lock().expect("posts");
+            let session = received.head.split_once("mcp-session-id: ").and_then(|(_, rest)| rest.split("\r\n").next());
+            if received.head.starts_with("post") {
+                seen.push(format!("{} {}", received.method(), session.unwrap_or("none")));
+            }
+            Some(match received.method() {
+                "initialize" => {
+                    let number = seen.iter().filter(|post| post.starts_with("initialize ")).count();
+                    usual(received).replacen("\r\n", &format!("\r\nmcp-session-id: session-{number}\r\n"), 1)
+                }
+                "tools/call" if is_always || session == Some("session-1") => {
+                    response("404 Not Found", "text/plain", "no such session")
+                }
+                _ => usual(received),
+            })
+        })
+        .await;
+        let client = Client::new(ServerConfig::http("remote", url));
+        let found = client.call("t", Map::new()).await;
+        assert_eq!(found.map(|result| result.text()).map_err(|error| error.dispatched()), outcome);
+        let expected = [
+            "initialize none",
+            "notifications/initialized session-1",
+            "tools/call session-1",
+            "initialize none",
+            "notifications/initialized session-2",
+            "tools/call session-2",
+        ];
+        assert_eq!(*posts.lock().expect("posts"), expected);
+        client.close().await;
+    }
+}
+
 /// A status, what became of the call, and how often it is sent without and with a hint that it can be repeated.
 const STATUSES: [(u16, Dispatched, usize, usize); 22] = [
     (301, Dispatched::Unknown, 1, 1),

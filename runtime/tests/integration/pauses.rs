@@ -31,7 +31,7 @@ impl Server {
     fn client(&self) -> Client {
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         let script = r#"echo x >> "$1"; test -e "$2" || exit 3; exec "$3""#;
-        let program = shown(&fixture_server());
+        let program = shown(fixture_server());
         let config = ServerConfig::stdio("fixture", "sh")
             .args(["-c", script, "sh", &shown(&self.file("starts")), &shown(&self.file("up")), &program])
             .env("FIXTURE_MARK", self.mark.value());
@@ -45,9 +45,9 @@ impl Server {
     fn is_up(&self, is_up: bool) {
         let file = self.file("up");
         if is_up {
-            std::fs::write(file, "").expect("it is written")
+            std::fs::create_dir(file).expect("it is made")
         } else {
-            std::fs::remove_file(file).expect("it is there")
+            std::fs::remove_dir(file).expect("it is there")
         }
     }
 }
