@@ -7,6 +7,7 @@
 mod common;
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -130,6 +131,81 @@ async fn each_request_beyond_those_that_are_open_is_refused_at_once() {
             let refused = server.next_answer().await;
             assert_eq!(refused["error"]["code"], -32000, "{refused}");
         }
+        server.finish(call).await;
+    })
+    .await;
+    client.close().await;
+}
+
+#[tokio::test]
+async fn requests_that_hold_too_much_together_are_refused() {
+    let options = ClientOptions::new().on_elicitation(|_| std::future::pending()).answers_per_minute(1000);
+    let (client, mut server) = client_and_server(options);
+    call_beside(&client, async {
+        let call = server.begin().await;
+        let message = "x".repeat(1024 * 1024);
+        for number in 0..10 {
+            server.ask(&format!("q{number}"), "elicitation/create", json!({ "message": message })).await;
+        }
+        for _ in 3..10 {
+            let refused = server.next_answer().await;
+            assert_eq!(refused["error"]["code"], -32000, "{refused}");
+        }
+        // Answers would repeat the id.
+        server.ask(&message, "ping", json!({})).await;
+        server.ask("p", "ping", json!({})).await;
+        assert_eq!(server.next_answer().await["id"], "p");
+        server.finish(call).await;
+    })
+    .await;
+    client.close().await;
+}
+
+#[tokio::test]
+async fn reading_goes_on_once_large_answers_are_read() {
+    let options = ClientOptions::new().on_sampling(async |_| SamplingAnswer::text("m", "x".repeat(1024 * 1024)));
+    let (client, mut server) = client_and_server(options);
+    let begun = Instant::now();
+    call_beside(&client, async {
+        let call = server.begin().await;
+        for number in 0..5 {
+            server.ask(&format!("q{number}"), "sampling/createMessage", json!({ "messages": [] })).await;
+        }
+        for _ in 0..5 {
+            server.next_answer().await;
+        }
+        server.finish(call).await;
+    })
+    .await;
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    client.close().await;
+}
+
+#[tokio::test]
+async fn cancelled_request_is_no_longer_open() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let seen = asked.clone();
+    let options = ClientOptions::new().on_elicitation(move |_| {
+        let is_first = asked.fetch_add(1, Ordering::Relaxed) == 0;
+        async move { if is_first { std::future::pending().await } else { ElicitationAnswer::Decline } }
+    });
+    let (client, mut server) = client_and_server(options);
+    call_beside(&client, async {
+        let call = server.begin().await;
+        server.ask("q", "elicitation/create", json!({ "message": "?" })).await;
+        while seen.load(Ordering::Relaxed) == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let params = json!({ "requestId": "q" });
+        server.say(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })).await;
+        // The same id is free once the first has ended.
+        let answer = loop {
+            server.ask("q", "elicitation/create", json!({ "message": "?" })).await;
+            if let Ok(answer) = timeout(Duration::from_millis(100), server.next_answer()).await {
+                break answer;
+            }
+        };
+        assert_eq!((&answer["id"], &answer["result"]["action"]), (&json!("q"), &json!("decline")));
         server.finish(call).await;
     })
     .await;

@@ -219,12 +219,13 @@ impl Core {
         if is_step_up {
             self.may_step_up(&granted, challenged.as_deref().unwrap_or_default())?;
         } else {
-            if covers(&granted, challenged.as_deref().unwrap_or_default())
-                && self.refresh(issued, &found.server).await?
-            {
+            let covers = covers(&granted, challenged.as_deref().unwrap_or_default());
+            if covers && self.refresh(issued, &found.server).await? {
                 return Ok(());
             }
-            issued.tokens = None;
+            // The access token is of no use. What renews it stays until there is more: nobody may be there to give it.
+            let others = issued.tokens.take().filter(|tokens| !covers && tokens.refresh.is_some());
+            issued.tokens = others.map(|tokens| Tokens { expires: Some(0), ..tokens });
         }
         let scopes = select(Known {
             configured: self.settings.scopes.as_deref(),

@@ -33,6 +33,7 @@ pub(crate) struct Session {
 
 /// Tokens that are being got. It goes on where nobody waits: a user who is asked may take longer than a request.
 struct Attempt {
+    is_renewal: bool,
     outcome: watch::Receiver<Outcome>,
     task: AbortHandle,
 }
@@ -49,30 +50,32 @@ impl Session {
     }
 
     async fn obtain(&self, need: Need) -> Result<(), AuthError> {
-        let mut outcome = {
+        let is_renewal = matches!(need, Need::Renewal);
+        let (mut outcome, is_of_others) = {
             let mut slot = self.attempt();
             match slot.as_ref().filter(|attempt| attempt.is_running()) {
-                Some(attempt) => attempt.outcome.clone(),
-                None => slot.insert(self.begin(need)).outcome.clone(),
+                Some(attempt) => (attempt.outcome.clone(), attempt.is_renewal && !is_renewal),
+                None => (slot.insert(self.begin(need)).outcome.clone(), false),
             }
         };
         let given_up = || AuthError::new("the authorization was given up");
         let settled = outcome.wait_for(Option::is_some).await.map_err(|_| given_up())?;
-        settled.clone().unwrap_or_else(|| Err(given_up()))
+        // A renewal that fails does not say whether the tokens can be had in another way.
+        if is_of_others { Ok(()) } else { settled.clone().unwrap_or_else(|| Err(given_up())) }
     }
 
     fn begin(&self, need: Need) -> Attempt {
         let (sender, outcome) = watch::channel(None);
         let core = self.core.clone();
+        let is_renewal = matches!(need, Need::Renewal);
         let task = tokio::spawn(async move {
-            let is_renewal = matches!(need, Need::Renewal);
             let settled = core.obtain(need).await;
             if let (true, Err(error)) = (is_renewal, &settled) {
                 core.renewal_failed(error);
             }
             sender.send_replace(Some(settled));
         });
-        Attempt { outcome, task: task.abort_handle() }
+        Attempt { is_renewal, outcome, task: task.abort_handle() }
     }
 
     fn attempt(&self) -> MutexGuard<'_, Option<Attempt>> {

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use rmcp::RoleClient;
-use rmcp::model::ServerJsonRpcMessage;
+use rmcp::model::{RequestId, ServerJsonRpcMessage, ServerNotification};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 
 use super::questions::{Question, Questions};
@@ -103,13 +103,19 @@ impl rmcp::transport::Transport<RoleClient> for AnyTransport {
             let stuck = self.questions.stuck();
             tokio::select! {
                 biased;
-                (answer, size) = self.questions.next() => {
+                answer = self.questions.next() => {
+                    let Some((answer, size)) = answer else { continue };
                     let sending = self.kind.send(answer);
                     // The ledger and the notes have what failed.
                     self.questions.send(size, async move { let _ = sending.await; });
                 }
                 incoming = arrived => match incoming? {
-                    Incoming::Message(message) => return Some(message),
+                    Incoming::Message(message) => {
+                        if let Some(id) = cancelled(&message) {
+                            self.questions.cancel(id);
+                        }
+                        return Some(message);
+                    }
                     Incoming::Question(question) => self.questions.ask(question),
                 },
                 () = stuck => {
@@ -123,6 +129,13 @@ impl rmcp::transport::Transport<RoleClient> for AnyTransport {
     fn close(&mut self) -> impl Future<Output = Result<(), AnyError>> + Send {
         self.kind.close()
     }
+}
+
+/// The request of the server that it wants no answer to any more.
+fn cancelled(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+    let ServerJsonRpcMessage::Notification(notification) = message else { return None };
+    let ServerNotification::CancelledNotification(cancelled) = &notification.notification else { return None };
+    cancelled.params.request_id.as_ref()
 }
 
 /// The error of any transport, with its text.

@@ -66,6 +66,9 @@ pub(super) fn signal(marks: &[Mark], signal: Signal) -> bool {
     };
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
+    // Reading the environment of a process can wait for it; the start of another is no business of ours.
+    let own_start = start(std::process::id());
+    let pids = pids.filter(|pid| start(pid.as_raw_nonzero().get().unsigned_abs()) >= own_start);
     let mut found = false;
     for pid in pids {
         if !is_marked(pid) {
@@ -76,6 +79,14 @@ pub(super) fn signal(marks: &[Mark], signal: Signal) -> bool {
         found |= is_marked(pid) && pidfd_send_signal(&process, signal).is_ok();
     }
     found
+}
+
+/// Returns when a process was started, in ticks since the system was; `None` if it is gone.
+#[cfg(target_os = "linux")]
+fn start(pid: u32) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // After the name in parentheses, which may hold anything: proc_pid_stat(5), field 22.
+    text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -1,6 +1,6 @@
 //! Requests of the server, answered side by side and within bounds.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,23 +9,27 @@ use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ClientResult, CustomResult, EmptyResult, ErrorCode, ErrorData, RequestId};
 use rmcp::service::TxJsonRpcMessage;
 use serde_json::Value;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use crate::client::handlers::Unanswered;
 use crate::session::server_requests::Answers;
 use crate::task::Boxed;
+use crate::wire::size_of_value;
 
 /// Requests that may wait for the program at once; each further one is refused.
 const MOST_OPEN: usize = 64;
+/// About how many bytes they may hold together; one alone may hold more.
+const MOST_OPEN_BYTES: usize = 4 * 1024 * 1024;
 /// Answers that are on their way at once: over HTTP each needs a connection.
 const MOST_ON_THEIR_WAY: usize = 16;
-/// About how many bytes of answers may wait for the server to read them. Beyond that nothing of it is read.
+/// About how many bytes of answers may wait for the server to read them; one alone may have more. Beyond that nothing of it
+/// is read.
 const MOST_UNREAD: usize = 1024 * 1024;
-/// How long nothing is read before the connection is given up.
+/// How long nothing is read and no answer leaves before the connection is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What a waiting answer takes besides its content.
-const ENVELOPE: usize = 1024;
+const ENVELOPE: usize = 2048;
 
 /// The user rejected the request, in the words of the protocol.
 const REJECTED: i32 = -1;
@@ -41,8 +45,8 @@ pub(crate) struct Question {
 /// The requests of one server that are open. Dropping it gives them up.
 pub(super) struct Questions {
     answers: Arc<Answers>,
-    open: JoinSet<(RequestId, Result<Value, ErrorData>)>,
-    open_ids: HashSet<RequestId>,
+    open: JoinSet<Result<Value, ErrorData>>,
+    open_by_task: HashMap<Id, Open>,
     ready: VecDeque<(TxJsonRpcMessage<RoleClient>, usize)>,
     /// Each gives the size of what it has sent.
     on_their_way: JoinSet<usize>,
@@ -50,12 +54,18 @@ pub(super) struct Questions {
     full_since: Option<Instant>,
 }
 
+struct Open {
+    id: RequestId,
+    size: usize,
+    task: AbortHandle,
+}
+
 impl Questions {
     pub(super) fn new(answers: Arc<Answers>) -> Self {
         Self {
             answers,
             open: JoinSet::new(),
-            open_ids: HashSet::new(),
+            open_by_task: HashMap::new(),
             ready: VecDeque::new(),
             on_their_way: JoinSet::new(),
             unread: 0,
@@ -68,36 +78,52 @@ impl Questions {
         if method == "ping" {
             return self.answered(id, Ok(ClientResult::EmptyResult(EmptyResult {})), 0);
         }
-        if self.open.len() >= MOST_OPEN {
-            let message = format!("{MOST_OPEN} requests wait for this client already");
+        let size = size_of_value(&params);
+        let bytes: usize = self.open_by_task.values().map(|open| open.size).sum();
+        if self.open.len() >= MOST_OPEN || !self.open.is_empty() && bytes.saturating_add(size) > MOST_OPEN_BYTES {
+            let message = format!("{} requests wait for this client already", self.open.len());
             return self.answered(id, Err(ErrorData::new(ErrorCode(TOO_MANY), message, None)), 0);
         }
-        if !self.open_ids.insert(id.clone()) {
+        if self.open_by_task.values().any(|open| open.id == id) {
             tracing::debug!("ignoring a request whose id is in use");
             return;
         }
         let answers = self.answers.clone();
-        let answer: Boxed<_> = Box::pin(async move {
-            let answer = answers.answer(&method, params).await.map_err(|reason| refusal(&method, &reason));
-            (id, answer)
-        });
-        self.open.spawn(answer);
+        let answer: Boxed<_> =
+            Box::pin(async move { answers.answer(&method, params).await.map_err(|reason| refusal(&method, &reason)) });
+        let task = self.open.spawn(answer);
+        self.open_by_task.insert(task.id(), Open { id, size, task });
     }
 
-    /// The next answer to send, as soon as there is one. Cancel safe.
-    pub(super) async fn next(&mut self) -> (TxJsonRpcMessage<RoleClient>, usize) {
+    /// The server wants no answer any more.
+    pub(super) fn cancel(&mut self, id: &RequestId) {
+        if let Some(open) = self.open_by_task.values().find(|open| open.id == *id) {
+            open.task.abort();
+        }
+    }
+
+    /// The next answer to send, as soon as there is one; none where one has left that reading waited for. Cancel safe.
+    pub(super) async fn next(&mut self) -> Option<(TxJsonRpcMessage<RoleClient>, usize)> {
         loop {
             if self.on_their_way.len() < MOST_ON_THEIR_WAY
                 && let Some(ready) = self.ready.pop_front()
             {
-                return ready;
+                return Some(ready);
             }
             tokio::select! {
                 biased;
-                Some(sent) = self.on_their_way.join_next() => self.sent(sent.unwrap_or_default()),
-                Some(answer) = self.open.join_next() => {
-                    let Ok((id, answer)) = answer else { continue };
-                    self.open_ids.remove(&id);
+                Some(sent) = self.on_their_way.join_next() => {
+                    let had_room = self.has_room();
+                    self.sent(sent.unwrap_or_default());
+                    if !had_room {
+                        return None;
+                    }
+                }
+                Some(ended) = self.open.join_next_with_id() => {
+                    let task = ended.as_ref().map_or_else(JoinError::id, |(task, _)| *task);
+                    let open = self.open_by_task.remove(&task);
+                    // The server has cancelled the others.
+                    let (Some(Open { id, .. }), Ok((_, answer))) = (open, ended) else { continue };
                     let size = answer.as_ref().map_or(0, |answer| answer.to_string().len());
                     let answer = answer.map(|answer| ClientResult::CustomResult(CustomResult::new(answer)));
                     self.answered(id, answer, size);
@@ -121,7 +147,7 @@ impl Questions {
         self.full_since.is_none()
     }
 
-    /// Waits until the server has not read its answers for too long.
+    /// Waits until the server has read none of its answers for too long.
     pub(super) fn stuck(&self) -> impl Future<Output = ()> + Send + 'static {
         let full_since = self.full_since;
         async move {
@@ -140,16 +166,18 @@ impl Questions {
         let size = ENVELOPE.saturating_add(size);
         self.ready.push_back((message, size));
         self.unread = self.unread.saturating_add(size);
-        if self.unread >= MOST_UNREAD {
+        if self.is_full() {
             self.full_since.get_or_insert_with(Instant::now);
         }
     }
 
+    fn is_full(&self) -> bool {
+        self.unread >= MOST_UNREAD && self.ready.len() + self.on_their_way.len() > 1
+    }
+
     fn sent(&mut self, size: usize) {
         self.unread = self.unread.saturating_sub(size);
-        if self.unread < MOST_UNREAD {
-            self.full_since = None;
-        }
+        self.full_since = self.is_full().then(Instant::now);
     }
 }
 

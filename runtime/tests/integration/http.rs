@@ -298,6 +298,28 @@ async fn status_404_for_a_session_sends_the_call_once_to_another() {
     }
 }
 
+#[tokio::test]
+async fn health_check_begins_no_other_conversation() {
+    let checks = Arc::new(AtomicUsize::new(0));
+    let counted = checks.clone();
+    let url = scripted(move |received| match received.method() {
+        "server/discover" => {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Some(result(received, discovered()))
+        }
+        _ => Some(usual(received)),
+    })
+    .await;
+    let options = ClientOptions::new().health_check(Duration::from_millis(20)).protocol_version("2026-07-28");
+    let client = Client::with_options(ServerConfig::http("remote", url), options);
+    client.connect().await.expect("a connection");
+    let mut changes = client.tool_changes();
+    let changed = tokio::time::timeout(Duration::from_millis(500), changes.changed()).await;
+    assert!(changed.is_err(), "another conversation makes lists stale: {changed:?}");
+    assert!(checks.load(Ordering::Relaxed) > 3, "the server was asked");
+    client.close().await;
+}
+
 /// A status, what became of the call, and how often it is sent without and with a hint that it can be repeated.
 const STATUSES: [(u16, Dispatched, usize, usize); 22] = [
     (301, Dispatched::Unknown, 1, 1),

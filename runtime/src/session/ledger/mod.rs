@@ -33,6 +33,8 @@ use crate::session::ticket::{State, Ticket};
 use crate::session::witness::Witness;
 use crate::transport::{Incoming, Question};
 
+/// Answers repeat the id and the method of a request.
+const LONGEST_NAME: usize = 512;
 const PROGRESS: &str = "notifications/progress";
 
 /// The requests of one connection, and what the server said of itself.
@@ -338,6 +340,11 @@ fn question(id: Value, mut fields: Map<String, Value>) -> Option<Question> {
         tracing::debug!("ignoring a request without an id or a method that is text");
         return None;
     };
+    let length = if let RequestId::String(id) = &id { id.len() } else { 0 };
+    if length.max(method.len()) > LONGEST_NAME {
+        tracing::debug!("ignoring a request whose id or method has more than {LONGEST_NAME} bytes");
+        return None;
+    }
     Some(Question { id, method, params: fields.remove("params").unwrap_or_default() })
 }
 

@@ -78,6 +78,11 @@ impl Outgoing {
         }
     }
 
+    #[cfg(feature = "http")]
+    pub(crate) fn is_answered(&self) -> bool {
+        self.request.as_ref().is_some_and(|(_, ticket)| matches!(ticket.state(), State::Answered))
+    }
+
     /// Whether nothing can become of it any more.
     #[cfg(feature = "http")]
     pub(crate) fn is_settled(&self) -> bool {

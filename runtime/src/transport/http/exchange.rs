@@ -8,6 +8,7 @@ use rmcp::model::{ClientJsonRpcMessage, RequestId};
 use tokio::time::timeout;
 
 use super::events::Reader;
+use super::listening::LONGEST_PAUSE;
 use super::refusals::HttpError;
 use super::requests::{Conversation, Requests, begins};
 use super::{EVENT_STREAM, NO_ANSWER, bodies, content_type};
@@ -17,7 +18,6 @@ use crate::session::ledger::Outgoing;
 const RESUMPTIONS: usize = 5;
 pub(super) const PAUSE_BEFORE_RESUMPTION: Duration = Duration::from_secs(1);
 pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
-const LOOKS_FOR_THE_END: usize = 3;
 /// How long a response may go on after the answer, so that its connection can be used again.
 const PATIENCE_WITH_RESPONSES: Duration = Duration::from_secs(1);
 
@@ -116,10 +116,10 @@ impl Requests {
                 Some(Ok(event)) => {
                     let event = self.take_event(event, Some(id)).await;
                     if outgoing.is_settled() {
-                        let_end(reader).await;
+                        let_end(reader);
                         return Ok(());
                     }
-                    pause = event.retry.map_or(pause, Duration::from_millis).max(SHORTEST_PAUSE);
+                    pause = event.retry.map_or(pause, Duration::from_millis).clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
                     if event.id.is_some() {
                         last_event = event.id;
                         resumptions = 0;
@@ -144,14 +144,14 @@ impl Requests {
     }
 }
 
-/// Reads what is left of a response, so that its connection can be used again.
-async fn let_end(mut reader: Reader) {
-    // Most end with their answer, and another task for each call costs more than looking twice.
-    for _ in 0..LOOKS_FOR_THE_END {
+/// Reads the rest of a response, so that its connection can be used again. Who has the answer does not wait for that.
+fn let_end(mut reader: Reader) {
+    // Most end with their answer.
+    loop {
         match reader.next().now_or_never() {
             Some(Some(Ok(_))) => {}
             Some(_) => return,
-            None => tokio::task::yield_now().await,
+            None => break,
         }
     }
     tokio::spawn(timeout(PATIENCE_WITH_RESPONSES, async move { while let Some(Ok(_)) = reader.next().await {} }));

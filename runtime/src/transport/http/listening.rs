@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::exchange::{PAUSE_BEFORE_RESUMPTION, SHORTEST_PAUSE};
 use super::requests::{Conversation, Requests};
 
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Requests {
     /// Listens until the connection ends.
@@ -28,11 +30,17 @@ impl Requests {
         loop {
             match self.get(conversation, last_event.as_deref()).await {
                 Ok(Some(mut reader)) => {
+                    let opened = Instant::now();
                     self.http.ledger.list_news.note();
                     while let Some(Ok(event)) = reader.next().await {
                         let event = self.take_event(event, None).await;
-                        pause = event.retry.map_or(PAUSE_BEFORE_RESUMPTION, Duration::from_millis).max(SHORTEST_PAUSE);
+                        let retry = event.retry.map_or(PAUSE_BEFORE_RESUMPTION, Duration::from_millis);
+                        pause = retry.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
                         last_event = event.id.or(last_event);
+                    }
+                    if opened.elapsed() > LONGEST_PAUSE {
+                        // It has served, even if it had nothing to say.
+                        pause = pause.min(PAUSE_BEFORE_RESUMPTION);
                     }
                 }
                 Ok(None) => return,

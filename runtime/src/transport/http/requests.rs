@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, ProtocolVersion, RequestId};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions, GetMeta, ProtocolVersion, RequestId};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -17,6 +17,7 @@ use super::{EVENT_STREAM, HttpClient, JSON, bodies, content_type};
 use crate::session::failure::Failure;
 use crate::session::ledger::Outgoing;
 use crate::session::raw;
+use crate::session::ticket::Ticket;
 use crate::transport::Incoming;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -302,10 +303,16 @@ impl Requests {
         }
     }
 
-    /// Takes a message; waits where the connection has no room for it.
+    /// Takes a message; waits where the connection has no room for it. Cancel safe: a message that was taken is handed over.
     async fn take(&self, message: Value, answers: Option<&RequestId>) {
-        if let Some(message) = self.http.ledger.received(message, answers) {
-            self.hand_over(message).await;
+        if message.get("method").is_none() {
+            if let Some(message) = self.http.ledger.received(message, answers) {
+                self.hand_over(message).await;
+            }
+        } else if let Ok(room) = self.arriving.reserve().await
+            && let Some(message) = self.http.ledger.received(message, answers)
+        {
+            room.send(message);
         }
     }
 
@@ -410,8 +417,9 @@ fn is_rpc_error(body: &Value) -> bool {
     body.get("error").is_some_and(Value::is_object)
 }
 
-/// Whether a message is the first of a conversation.
+/// Whether a message is the first of a conversation; a `server/discover` with a ticket asks whether the server is still there.
 pub(super) fn begins(message: &ClientJsonRpcMessage) -> bool {
     matches!(message, ClientJsonRpcMessage::Request(request)
-        if matches!(request.request, ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_)))
+        if matches!(request.request, ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_))
+            && request.request.extensions().get::<Ticket>().is_none())
 }

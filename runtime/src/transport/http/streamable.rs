@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::param_headers::ParamHeaders;
 use super::refusals::HttpError;
 use super::requests::Requests;
-use super::{CLOSED, HttpClient, Life, bodies};
+use super::{CLOSED, HttpClient, Life, UNWANTED, bodies};
 use crate::session::direct::{Direct, Sending};
 use crate::session::failure::Failure;
 use crate::session::ledger::{Ledger, Outgoing};
@@ -67,6 +67,9 @@ impl StreamableTransport {
             let head = || drop(taken.take().map(|taken| taken.send(Ok(()))));
             let outcome = requests.exchange(&message, &outgoing, head).await;
             match (taken, outcome) {
+                (Some(taken), Ok(())) if !outgoing.is_answered() => {
+                    let _ = taken.send(Err(HttpError::NotSent(UNWANTED.to_owned())));
+                }
                 (Some(taken), outcome) => drop(taken.send(outcome)),
                 (None, Err(_)) if super::requests::begins(&message) => requests.ended.cancel(),
                 (None, Err(error)) => requests.tell_rmcp(&message, &error).await,
