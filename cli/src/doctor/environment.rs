@@ -2,7 +2,7 @@
 
 use std::env;
 
-use mcp_model::{SecretRef, ServerConfig, Transport};
+use mcp_model::{SecretRef, ServerConfig, Transport, is_secret_key};
 
 use super::Finding;
 use super::filled::needs;
@@ -26,7 +26,8 @@ pub(super) fn variables(server: &ServerConfig) -> Vec<Finding> {
         }
         // A default stands in where there is one.
         if needs(server, &secret) {
-            let help = format!("`export {name}=..`, or give it a default: `${{{name}:-..}}`");
+            let default = format!(", or give it a default: `${{{name}:-..}}`");
+            let help = format!("`export {name}=..`{}", if is_secret_key(name) { "" } else { &default });
             found.push(Finding::error(SUBJECT, format!("`{name}` is not set"), help));
         } else {
             found.push(Finding::fine(SUBJECT, format!("`{name}` is not set, and has a default")));

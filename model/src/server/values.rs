@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use super::{ServerConfig, Transport};
 use crate::FileError;
 use crate::placeholder::{self, Missing, Placeholder, SecretRef};
-use crate::secrets::{self, ConfigField, Secret};
+use crate::secrets::{self, ConfigField, Secret, is_secret_key};
 
 /// What the names of the variables begin with that stand for secrets in bindings. They are like no other's, so that no
 /// variable that happens to be set is sent to a server.
@@ -77,7 +77,11 @@ impl ServerConfig {
             ));
         }
         FileError::new(format!("environment variable `{variable}` is not set; server `{name}` needs it for {place}"))
-            .with_help(format!("set `{variable}`, or give it a default: `${{{variable}:-...}}`"))
+            .with_help(if is_secret_key(variable) {
+                format!("set `{variable}`")
+            } else {
+                format!("set `{variable}`, or give it a default: `${{{variable}:-...}}`")
+            })
     }
 
     /// The values that look like secrets: what nothing that leaves the program should repeat. Of a configuration that

@@ -98,8 +98,11 @@ fn a_missing_variable_is_named_with_the_server() {
     assert_eq!(
         server.expand(|_| None).unwrap_err().to_string(),
         "environment variable `GITHUB_TOKEN` is not set; server `github` needs it for env `GITHUB_PERSONAL_ACCESS_TOKEN`\n  \
-         = help: set `GITHUB_TOKEN`, or give it a default: `${GITHUB_TOKEN:-...}`"
+         = help: set `GITHUB_TOKEN`"
     );
+    let server = ServerConfig::npm("files", "x").args(["${FOLDER}"]);
+    let error = server.expand(|_| None).unwrap_err().to_string();
+    assert!(error.ends_with("= help: set `FOLDER`, or give it a default: `${FOLDER:-...}`"), "{error}");
 }
 
 #[test]
