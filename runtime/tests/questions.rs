@@ -16,9 +16,13 @@ use common::usage::Usage;
 use mcp_runtime::{Client, ClientOptions, ElicitationAnswer, SamplingAnswer};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
+use tokio::sync::RwLock;
 use tokio::time::timeout;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
+
+/// Held alone by the test that measures the memory of the process, and together by the others.
+static MEMORY: RwLock<()> = RwLock::const_new(());
 
 /// A server whose messages are written by hand.
 struct Server {
@@ -90,13 +94,14 @@ async fn call_beside<T>(client: &Client, server: impl Future<Output = T>) -> T {
 
 #[tokio::test]
 async fn requests_that_nobody_reads_the_answers_to_cost_bounded_memory() {
+    let _memory = MEMORY.write().await;
     const WHILE: Duration = Duration::from_secs(3);
     const MOST: usize = 32 * 1024 * 1024;
 
     let (client, mut server) = client_and_server(ClientOptions::new());
-    let begun = Instant::now();
     let flood = async {
         server.begin().await;
+        let begun = Instant::now();
         let before = Usage::now().memory;
         let mut written = 0_u64;
         let ping = json!({ "jsonrpc": "2.0", "id": "one of many", "method": "ping" }).to_string() + "\n";
@@ -120,6 +125,7 @@ async fn requests_that_nobody_reads_the_answers_to_cost_bounded_memory() {
 
 #[tokio::test]
 async fn each_request_beyond_those_that_are_open_is_refused_at_once() {
+    let _memory = MEMORY.read().await;
     let options = ClientOptions::new().on_elicitation(|_| std::future::pending()).answers_per_minute(1000);
     let (client, mut server) = client_and_server(options);
     call_beside(&client, async {
@@ -139,6 +145,7 @@ async fn each_request_beyond_those_that_are_open_is_refused_at_once() {
 
 #[tokio::test]
 async fn requests_that_hold_too_much_together_are_refused() {
+    let _memory = MEMORY.read().await;
     let options = ClientOptions::new().on_elicitation(|_| std::future::pending()).answers_per_minute(1000);
     let (client, mut server) = client_and_server(options);
     call_beside(&client, async {
@@ -163,6 +170,7 @@ async fn requests_that_hold_too_much_together_are_refused() {
 
 #[tokio::test]
 async fn reading_goes_on_once_large_answers_are_read() {
+    let _memory = MEMORY.read().await;
     let options = ClientOptions::new().on_sampling(async |_| SamplingAnswer::text("m", "x".repeat(1024 * 1024)));
     let (client, mut server) = client_and_server(options);
     let begun = Instant::now();
@@ -183,6 +191,7 @@ async fn reading_goes_on_once_large_answers_are_read() {
 
 #[tokio::test]
 async fn cancelled_request_is_no_longer_open() {
+    let _memory = MEMORY.read().await;
     let asked = Arc::new(AtomicUsize::new(0));
     let seen = asked.clone();
     let options = ClientOptions::new().on_elicitation(move |_| {
@@ -214,6 +223,7 @@ async fn cancelled_request_is_no_longer_open() {
 
 #[tokio::test]
 async fn requests_that_cost_something_are_limited_by_the_minute() {
+    let _memory = MEMORY.read().await;
     let options = ClientOptions::new()
         .on_sampling(async |_| SamplingAnswer::text("m", "expensive"))
         .on_elicitation(async |_| ElicitationAnswer::Decline)
@@ -282,6 +292,7 @@ impl<S: tracing::Subscriber> Layer<S> for Log {
 
 #[tokio::test]
 async fn no_log_holds_what_was_asked_or_answered() {
+    let _memory = MEMORY.read().await;
     const ASKED: &str = "what-the-server-asks-8c1f";
     const TYPED: &str = "the-password-that-was-typed-77ab";
 

@@ -106,8 +106,7 @@ impl rmcp::transport::Transport<RoleClient> for AnyTransport {
                 answer = self.questions.next() => {
                     let Some((answer, size)) = answer else { continue };
                     let sending = self.kind.send(answer);
-                    // The ledger and the notes have what failed.
-                    self.questions.send(size, async move { let _ = sending.await; });
+                    self.questions.send(size, sending);
                 }
                 incoming = arrived => match incoming? {
                     Incoming::Message(message) => {

@@ -13,6 +13,17 @@ use rustix::process::Signal;
 pub(super) const VARIABLE: &str = "MCP_BINDGEN_STARTS";
 /// How often, a millisecond apart, to look for processes that others started before they were killed.
 const MOST_SCANS: u32 = 50;
+/// The same where no more is known of a process than that its environment may not be there yet.
+const MOST_UNCLEAR_SCANS: u32 = 5;
+
+/// What was found in one scan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Found {
+    Nothing,
+    /// A process without an environment: it is being started, or has cleared it.
+    Unclear,
+    Marked,
+}
 
 /// A random text that only the processes of one start have in their environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,57 +52,78 @@ impl Mark {
 
 /// Kills the processes with any of these marks, and those that they start meanwhile.
 pub(super) fn kill(marks: &[Mark]) {
-    let mut left = MOST_SCANS;
-    while left > 0 && signal(marks, Signal::KILL) {
-        left -= 1;
+    let (mut left, mut unclear) = (MOST_SCANS, MOST_UNCLEAR_SCANS);
+    while left > 0 && unclear > 0 {
+        match scan(marks, Signal::KILL) {
+            Found::Nothing => return,
+            Found::Unclear => unclear -= 1,
+            Found::Marked => left -= 1,
+        }
         sleep(Duration::from_millis(1));
     }
 }
 
 /// Sends a signal to every process with any of these marks. Returns `true` if there was one.
-#[cfg(target_os = "linux")]
 pub(super) fn signal(marks: &[Mark], signal: Signal) -> bool {
+    scan(marks, signal) == Found::Marked
+}
+
+#[cfg(target_os = "linux")]
+fn scan(marks: &[Mark], signal: Signal) -> Found {
     use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
 
     if marks.is_empty() {
-        return false;
+        return Found::Nothing;
     }
     let mut environment = Vec::new();
-    let mut is_marked = |pid: Pid| {
+    let mut look_at = |pid: Pid| {
         environment.clear();
         let file = std::fs::File::open(format!("/proc/{}/environ", pid.as_raw_nonzero()));
-        // Of a process that ends meanwhile nothing is read.
-        let _ = file.and_then(|mut file| std::io::Read::read_to_end(&mut file, &mut environment));
-        marks.iter().any(|mark| memchr::memmem::find(&environment, mark.0.as_bytes()).is_some())
+        match file.and_then(|mut file| std::io::Read::read_to_end(&mut file, &mut environment)) {
+            Ok(0) => Found::Unclear,
+            Ok(_) if marks.iter().any(|mark| memchr::memmem::find(&environment, mark.0.as_bytes()).is_some()) => {
+                Found::Marked
+            }
+            // It has ended, or belongs to somebody else.
+            Ok(_) | Err(_) => Found::Nothing,
+        }
     };
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
     // Reading the environment of a process can wait for it; the start of another is no business of ours.
     let own_start = start(std::process::id());
     let pids = pids.filter(|pid| start(pid.as_raw_nonzero().get().unsigned_abs()) >= own_start);
-    let mut found = false;
+    let mut found = Found::Nothing;
     for pid in pids {
-        if !is_marked(pid) {
-            continue;
+        match look_at(pid) {
+            Found::Nothing => {}
+            Found::Unclear => found = found.max(Found::Unclear),
+            Found::Marked => {
+                let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
+                // The number may have become another process's before there was a descriptor.
+                if look_at(pid) == Found::Marked && pidfd_send_signal(&process, signal).is_ok() {
+                    found = Found::Marked;
+                }
+            }
         }
-        let Ok(process) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
-        // The number may have become another process's before there was a descriptor.
-        found |= is_marked(pid) && pidfd_send_signal(&process, signal).is_ok();
     }
     found
 }
 
-/// Returns when a process was started, in ticks since the system was; `None` if it is gone.
+/// Returns when a process was started, in ticks since the system was; `None` if it is gone, or none of programs.
 #[cfg(target_os = "linux")]
 fn start(pid: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // After the name in parentheses, which may hold anything: proc_pid_stat(5), field 22.
-    text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    // After the name in parentheses, which may hold anything: proc_pid_stat(5), fields 22 and 23.
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(19);
+    let start = fields.next()?.parse().ok()?;
+    // The kernel's own, and those that have ended, have no memory.
+    (fields.next()? != "0").then_some(start)
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn signal(_marks: &[Mark], _signal: Signal) -> bool {
-    false
+fn scan(_marks: &[Mark], _signal: Signal) -> Found {
+    Found::Nothing
 }
 
 #[cfg(test)]
@@ -113,7 +145,12 @@ mod tests {
         let (mut marked, mut stranger) = (sleeper(&mark), sleeper(&other));
         assert!(!signal(&[], Signal::KILL));
         assert_eq!(marked.try_wait().unwrap(), None);
-        assert!(signal(std::slice::from_ref(&mark), Signal::KILL), "it is found");
+        // Its environment may not be there yet.
+        let is_found = (0..1000).any(|_| {
+            sleep(Duration::from_millis(1));
+            signal(std::slice::from_ref(&mark), Signal::KILL)
+        });
+        assert!(is_found);
         assert_eq!(marked.wait().unwrap().signal(), Some(9));
         assert!(!signal(&[mark], Signal::KILL), "nothing is left");
         assert_eq!(stranger.try_wait().unwrap(), None, "it has another mark");

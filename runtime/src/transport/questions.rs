@@ -48,8 +48,8 @@ pub(super) struct Questions {
     open: JoinSet<Result<Value, ErrorData>>,
     open_by_task: HashMap<Id, Open>,
     ready: VecDeque<(TxJsonRpcMessage<RoleClient>, usize)>,
-    /// Each gives the size of what it has sent.
-    on_their_way: JoinSet<usize>,
+    /// Each gives the size of an answer, and whether it has left.
+    on_their_way: JoinSet<(usize, bool)>,
     unread: usize,
     full_since: Option<Instant>,
 }
@@ -78,15 +78,15 @@ impl Questions {
         if method == "ping" {
             return self.answered(id, Ok(ClientResult::EmptyResult(EmptyResult {})), 0);
         }
+        if self.open_by_task.values().any(|open| open.id == id) {
+            tracing::debug!("ignoring a request whose id is in use");
+            return;
+        }
         let size = size_of_value(&params);
         let bytes: usize = self.open_by_task.values().map(|open| open.size).sum();
         if self.open.len() >= MOST_OPEN || !self.open.is_empty() && bytes.saturating_add(size) > MOST_OPEN_BYTES {
             let message = format!("{} requests wait for this client already", self.open.len());
             return self.answered(id, Err(ErrorData::new(ErrorCode(TOO_MANY), message, None)), 0);
-        }
-        if self.open_by_task.values().any(|open| open.id == id) {
-            tracing::debug!("ignoring a request whose id is in use");
-            return;
         }
         let answers = self.answers.clone();
         let answer: Boxed<_> =
@@ -114,7 +114,8 @@ impl Questions {
                 biased;
                 Some(sent) = self.on_their_way.join_next() => {
                     let had_room = self.has_room();
-                    self.sent(sent.unwrap_or_default());
+                    let (size, has_left) = sent.unwrap_or_default();
+                    self.sent(size, has_left);
                     if !had_room {
                         return None;
                     }
@@ -134,11 +135,8 @@ impl Questions {
     }
 
     /// Notes that an answer is on its way.
-    pub(super) fn send(&mut self, size: usize, sending: impl Future<Output = ()> + Send + 'static) {
-        let sending: Boxed<usize> = Box::pin(async move {
-            sending.await;
-            size
-        });
+    pub(super) fn send<E>(&mut self, size: usize, sending: impl Future<Output = Result<(), E>> + Send + 'static) {
+        let sending: Boxed<(usize, bool)> = Box::pin(async move { (size, sending.await.is_ok()) });
         self.on_their_way.spawn(sending);
     }
 
@@ -175,9 +173,10 @@ impl Questions {
         self.unread >= MOST_UNREAD && self.ready.len() + self.on_their_way.len() > 1
     }
 
-    fn sent(&mut self, size: usize) {
+    fn sent(&mut self, size: usize, has_left: bool) {
         self.unread = self.unread.saturating_sub(size);
-        self.full_since = self.is_full().then(Instant::now);
+        let since = self.full_since.filter(|_| !has_left);
+        self.full_since = self.is_full().then(|| since.unwrap_or_else(Instant::now));
     }
 }
 

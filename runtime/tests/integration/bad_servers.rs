@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use common::{Mark, bad, good, impatient, object};
 use mcp_model::ServerConfig;
-use mcp_runtime::{CallError, Client, ClientOptions, ConnectError, ConnectErrorKind as Kind, Content};
+use mcp_runtime::{CallError, Client, ClientOptions, ConnectError, ConnectErrorKind as Kind, Content, Dispatched};
 use serde_json::{Map, Value, json};
 
 /// Connecting fails in time, and leaves nothing behind.
@@ -334,9 +334,18 @@ async fn a_process_that_is_killed_is_replaced() {
     let Some(pid) = mark.counts(1).await.first().copied() else { return };
     let killed = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().expect("kill runs");
     assert!(killed.success());
-    mark.gone_within(Duration::from_secs(20)).await;
-    tokio::time::sleep(Duration::from_millis(700)).await;
-    let result = client.call("add", object(json!({"a": 1, "b": 1}))).await.expect("a new process");
+    while mark.processes().contains(&pid) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let start = Instant::now();
+    let result = loop {
+        match client.call("add", object(json!({"a": 1, "b": 1}))).await {
+            Ok(result) => break result,
+            // It may not have been noticed yet.
+            Err(error) => assert_eq!(error.dispatched(), Dispatched::No, "{error}"),
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "there is no new process");
+    };
     assert_eq!(result.structured(), Some(&json!({"result": 2})));
     client.close().await;
 }

@@ -81,9 +81,10 @@ async fn calls_after_a_failed_attempt_fail_at_once_until_a_growing_pause_is_over
     let error = fails(&client).await;
     assert!(!error.to_string().contains("no new attempt"), "{error}");
     assert_eq!(server.starts(), 2);
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    fails(&client).await;
-    assert_eq!(server.starts(), 2, "the second pause is 500 ms");
+    let pause = fails(&client).await.retry_after();
+    assert!(pause.is_some_and(|pause| pause <= Duration::from_millis(500)), "{pause:?}");
+    assert!(pause.is_some_and(|pause| pause > Duration::from_millis(250)), "it is twice as long: {pause:?}");
+    assert_eq!(server.starts(), 2);
     client.close().await;
 }
 

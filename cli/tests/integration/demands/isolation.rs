@@ -17,7 +17,7 @@ fn attempt(project: &Project, isolation: &str, what: &str, at: &str) -> Option<b
         Some(0) => Some(true),
         Some(3) => Some(false),
         _ => {
-            let reasons = ["its `isolation` needs bubblewrap", "its `isolation` cannot"];
+            let reasons = ["its `isolation` needs bubblewrap", "cannot be enforced here"];
             assert!(reasons.iter().any(|reason| called.stderr.contains(reason)), "{}", called.stderr);
             None
         }

@@ -49,7 +49,11 @@ impl Reader {
                 chunk = self.response.chunk() => chunk,
             };
             match chunk {
-                Ok(Some(chunk)) => self.parser.push(&chunk),
+                Ok(Some(chunk)) => {
+                    self.parser.push(&chunk);
+                    // A flood is always ready, and others of the task want to be heard.
+                    tokio::task::consume_budget().await;
+                }
                 Ok(None) => return None,
                 Err(error) => return Some(Err(io::Error::other(describe(&error)))),
             }

@@ -18,6 +18,7 @@ use crate::session::ledger::Outgoing;
 const RESUMPTIONS: usize = 5;
 pub(super) const PAUSE_BEFORE_RESUMPTION: Duration = Duration::from_secs(1);
 pub(super) const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+const LOOKS_FOR_THE_END: usize = 3;
 /// How long a response may go on after the answer, so that its connection can be used again.
 const PATIENCE_WITH_RESPONSES: Duration = Duration::from_secs(1);
 
@@ -147,7 +148,7 @@ impl Requests {
 /// Reads the rest of a response, so that its connection can be used again. Who has the answer does not wait for that.
 fn let_end(mut reader: Reader) {
     // Most end with their answer.
-    loop {
+    for _ in 0..LOOKS_FOR_THE_END {
         match reader.next().now_or_never() {
             Some(Some(Ok(_))) => {}
             Some(_) => return,

@@ -26,7 +26,9 @@ impl Requests {
     /// Listens in one session, until the server says that it has no such stream.
     async fn listen_to(&self, conversation: &Conversation) {
         let mut last_event: Option<String> = None;
-        let mut pause = PAUSE_BEFORE_RESUMPTION;
+        // What the server asks for, where it does.
+        let mut shortest = PAUSE_BEFORE_RESUMPTION;
+        let mut pause = shortest;
         loop {
             match self.get(conversation, last_event.as_deref()).await {
                 Ok(Some(mut reader)) => {
@@ -34,13 +36,14 @@ impl Requests {
                     self.http.ledger.list_news.note();
                     while let Some(Ok(event)) = reader.next().await {
                         let event = self.take_event(event, None).await;
-                        let retry = event.retry.map_or(PAUSE_BEFORE_RESUMPTION, Duration::from_millis);
-                        pause = retry.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+                        let retry = event.retry.map_or(shortest, Duration::from_millis);
+                        shortest = retry.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+                        pause = shortest;
                         last_event = event.id.or(last_event);
                     }
                     if opened.elapsed() > LONGEST_PAUSE {
                         // It has served, even if it had nothing to say.
-                        pause = pause.min(PAUSE_BEFORE_RESUMPTION);
+                        pause = shortest;
                     }
                 }
                 Ok(None) => return,

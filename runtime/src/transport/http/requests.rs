@@ -188,7 +188,7 @@ impl Requests {
         let version = version.as_ref().map(ProtocolVersion::as_str).or_else(|| agreed_version(&answer));
         self.converse(session, version);
         self.take(answer, Some(id)).await;
-        Ok(())
+        if outgoing.is_settled() { Ok(()) } else { Err(self.lost("the server answered another request".to_owned())) }
     }
 
     /// Begins a session in the place of one that the server has forgotten, unless another request has.
