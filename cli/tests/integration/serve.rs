@@ -87,11 +87,14 @@ impl Served {
         (status.code(), said)
     }
 
-    /// Its child processes.
+    /// Its child processes, without the guards beside them.
     fn children(&self) -> Vec<u32> {
         let id = self.child.id();
-        let listed = Command::new("ps").args(["-o", "pid=", "--ppid", &id.to_string()]).output().expect("ps is there");
-        String::from_utf8_lossy(&listed.stdout).split_whitespace().map(|id| id.parse().expect("an id")).collect()
+        let listed = ["-o", "pid=,args=", "--ppid", &id.to_string()];
+        let listed = Command::new("ps").args(listed).output().expect("ps is there");
+        let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let servers = listed.lines().filter(|line| !line.contains("read -r group"));
+        servers.map(|line| line.split_whitespace().next().and_then(|id| id.parse().ok()).expect("an id")).collect()
     }
 }
 

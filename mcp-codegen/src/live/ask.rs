@@ -116,7 +116,7 @@ fn configured(config: &Config, name: &str) -> Result<ServerConfig, String> {
 }
 
 fn options(patience: Duration) -> ClientOptions {
-    ClientOptions::new().connect_timeout(patience).guarded()
+    ClientOptions::new().connect_timeout(patience)
 }
 
 /// What tells one question from another of the same server's name. Placeholders stand for secrets: their values are the

@@ -33,7 +33,6 @@ pub struct ClientOptions {
     protocol_version: Option<String>,
     capabilities: Option<Value>,
     handlers: Handlers,
-    guarded: bool,
     secrets: Option<Secrets>,
     trusts_current_folder: bool,
     approver: Option<Approver>,
@@ -192,23 +191,6 @@ impl ClientOptions {
     pub fn answers_per_minute(mut self, answers: usize) -> Self {
         self.handlers.per_minute(answers);
         self
-    }
-
-    /// Ends child processes even if this process is killed (SIGKILL); off by default, where a child then sees the end of its
-    /// stdin and nothing more.
-    ///
-    /// On unix a `/bin/sh` beside each child waits for the end of this process. It sends SIGTERM to the child's process group,
-    /// a second later SIGKILL, and on Linux SIGKILL to all processes that carry the mark of the child's start in their
-    /// environment. Processes that left the group stay if they cleared, overwrote or hid their environment, unless the child
-    /// is isolated. Nothing is ended if the shell is killed as well. Windows ends child processes in any case.
-    #[must_use]
-    pub fn guarded(mut self) -> Self {
-        self.guarded = true;
-        self
-    }
-
-    pub(crate) fn is_guarded(&self) -> bool {
-        self.guarded
     }
 
     /// Where the values of placeholders come from, in place of [`LocalSecrets`](crate::LocalSecrets): the environment and,

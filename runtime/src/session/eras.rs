@@ -175,7 +175,6 @@ async fn attempt(
         expect(unused_mut, reason = "nobody else sets something on it")
     )]
     let mut link = Link {
-        guarded: options.is_guarded(),
         max_concurrent_requests: options.concurrent_requests(),
         #[cfg(feature = "stdio")]
         streams: options.streams().cloned(),

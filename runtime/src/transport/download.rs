@@ -55,15 +55,8 @@ impl<'c> Download<'c> {
     pub(crate) async fn run(&self, notes: &Notes) -> Result<ServerConfig, (Kind, String)> {
         let Transport::Stdio { command, cwd, .. } = &self.config.transport else { return Ok(self.config.clone()) };
         let (args, inherit_env) = (self.step(), [&*self.config.inherit_env, &*self.variables].concat());
-        let program = Program {
-            command,
-            args: &args,
-            cwd: cwd.as_deref(),
-            env: &self.config.env,
-            inherit_env: &inherit_env,
-            // It does not read its stdin, so nothing else ends it with this process.
-            guarded: true,
-        };
+        let program =
+            Program { command, args: &args, cwd: cwd.as_deref(), env: &self.config.env, inherit_env: &inherit_env };
         let sandbox = self.config.isolation.as_ref().map(|isolation| Sandbox::new(isolation, &program)).transpose()?;
         let started = ProcessTree::start(&program, sandbox.as_ref());
         let (mut process, Pipes { stdin, stdout, stderr }) =

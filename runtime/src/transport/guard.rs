@@ -41,14 +41,15 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// A guard of what will be started with this mark.
-    pub(super) fn start(mark: &Mark) -> io::Result<Self> {
+    /// A guard of what will be started with this mark; none on a machine without a shell.
+    pub(super) fn start(mark: &Mark) -> Option<Self> {
         let mut shell = Command::new("/bin/sh");
         shell.args(["-c", SCRIPT, "sh", mark.as_str()]).process_group(0).current_dir("/");
         shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
         shell.env_clear().env("PATH", "/usr/bin:/bin:/run/current-system/sw/bin");
-        let without = |error: io::Error| io::Error::new(error.kind(), format!("no shell to guard it: {error}"));
-        Ok(Self { shell: shell.spawn().map_err(without)? })
+        let without = |error: &io::Error| tracing::debug!("a server outlives this process if that is killed: {error}");
+        let shell = shell.spawn().inspect_err(without).ok()?;
+        Some(Self { shell })
     }
 
     /// Guards this group from now on.

@@ -53,8 +53,6 @@ pub(crate) struct Link {
     /// How many requests over HTTP may be under way at once, where something is said.
     #[cfg_attr(not(feature = "http"), allow(dead_code))]
     pub(crate) max_concurrent_requests: Option<usize>,
-    /// Whether a child is ended even where this process is killed.
-    pub(crate) guarded: bool,
     /// The streams that the server is at the other end of, where the program has them.
     #[cfg(feature = "stdio")]
     pub(crate) streams: Option<Streams>,
@@ -77,7 +75,6 @@ impl Link {
             notes: Notes::new(&config.name, redactor.clone()),
             direct: OnceLock::new(),
             max_concurrent_requests: None,
-            guarded: false,
             #[cfg(feature = "stdio")]
             streams: None,
             #[cfg(feature = "cassette")]
@@ -133,7 +130,6 @@ pub(crate) async fn open(
                 cwd: cwd.as_deref(),
                 env: &config.env,
                 inherit_env: &config.inherit_env,
-                guarded: link.guarded,
             };
             let sandbox = config.isolation.as_ref().map(|isolation| Sandbox::new(isolation, &program)).transpose();
             let sandbox = sandbox.map_err(|(kind, message)| OpenError::Start(kind, message))?;

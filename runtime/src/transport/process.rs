@@ -86,7 +86,7 @@ impl ProcessTree {
         #[cfg(unix)]
         let mark = Mark::new();
         #[cfg(unix)]
-        let guard = program.guarded.then(|| super::guard::Guard::start(&mark)).transpose()?;
+        let guard = super::guard::Guard::start(&mark);
         #[cfg(unix)]
         let (child, group) = super::running::start(command, &mark)?;
         #[cfg(not(unix))]

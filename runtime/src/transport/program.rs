@@ -9,7 +9,4 @@ pub(crate) struct Program<'a> {
     pub(crate) cwd: Option<&'a str>,
     pub(crate) env: &'a BTreeMap<String, String>,
     pub(crate) inherit_env: &'a [String],
-    /// Whether it is ended even where this process is killed. On Windows it always is.
-    #[cfg_attr(not(unix), allow(dead_code))]
-    pub(crate) guarded: bool,
 }

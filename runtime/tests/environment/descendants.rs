@@ -59,7 +59,7 @@ async fn crashed_server_leaves_no_descendants() {
 async fn program() {
     let mark = std::env::var("MARK").expect("a mark");
     let config = ServerConfig::stdio("fixture", fixture_server().to_string_lossy()).env("FIXTURE_MARK", mark);
-    let _client = client(config, ClientOptions::new().guarded()).await;
+    let _client = client(config, ClientOptions::new()).await;
     println!("started");
     if std::env::var_os("KILLS_SERVERS").is_some() {
         mcp_runtime::kill_servers();
@@ -98,7 +98,7 @@ async fn killed_servers_leave_no_descendants() {
 }
 
 #[tokio::test]
-async fn guarded_program_that_is_killed_leaves_no_descendants() {
+async fn killed_program_leaves_no_descendants() {
     let mark = Mark::new();
     let program = started(&mark, ("MCP_BINDGEN_STARTS", "outer"));
     // Descendants of a server that itself starts servers carry the marks of all of these.

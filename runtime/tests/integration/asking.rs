@@ -33,20 +33,22 @@ async fn the_known_capabilities_are_declared_again() {
     assert_eq!(snapshot.client_capabilities, Some(json!({ "elicitation": {} })));
 }
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_guarded_client_leaves_neither_server_nor_guard() {
+async fn closed_client_leaves_neither_server_nor_guard() {
     let mark = Mark::new();
-    let guards = || {
-        let listed = std::process::Command::new("ps").args(["-eo", "ppid=,args="]).output().expect("ps").stdout;
-        let ours = std::process::id().to_string();
-        let listed = String::from_utf8_lossy(&listed).into_owned();
-        let is_guard = |line: &&str| line.trim().starts_with(&ours) && line.contains("read -r group");
-        listed.lines().filter(is_guard).count()
-    };
-    let client =
-        Client::for_snapshot(&Config::default(), &bad("grandchild", &mark), None, ClientOptions::new().guarded());
+    let client = Client::for_snapshot(&Config::default(), &bad("grandchild", &mark), None, ClientOptions::new());
     client.snapshot().await.expect("the server answers");
+    let pid = mark.counts(2).await[0];
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).expect("it runs");
+    let environment = String::from_utf8_lossy(&environment).into_owned();
+    let start = environment.split('\0').find_map(|variable| variable.strip_prefix("MCP_BINDGEN_STARTS="));
+    let start = start.expect("its start is marked");
+    let guards = || {
+        let listed = std::process::Command::new("ps").args(["-eo", "args="]).output().expect("ps").stdout;
+        let listed = String::from_utf8_lossy(&listed).into_owned();
+        listed.lines().filter(|line| line.contains("read -r group") && line.contains(start)).count()
+    };
     assert_eq!(guards(), 1);
     client.close().await;
     assert_eq!(guards(), 0);

@@ -360,7 +360,7 @@ async fn a_snapshot_is_taken_in_the_same_bounds() {
     let asks = format!("[ -e '{}' ] && exit 9; exec \"$0\" --attempts", text(secret.file()));
     let config = ServerConfig::stdio("asked", "/bin/sh").args(["-c", &asks, &text(fixture_server())]);
     let config = config.env("FIXTURE_MARK", mark.value());
-    let asked = |config| Client::for_snapshot(&Config::default(), &config, None, ClientOptions::new().guarded());
+    let asked = |config| Client::for_snapshot(&Config::default(), &config, None, ClientOptions::new());
     asked(config.clone()).connect().await.expect_err("it sees the file, and ends");
     let isolation = Isolation::new().temp_home().read([text(fixture_server().parent().unwrap())]);
     let client = asked(config.isolation(isolation));

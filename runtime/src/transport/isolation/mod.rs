@@ -45,13 +45,6 @@ pub fn bubblewrap(config: &ServerConfig) -> Result<Option<PathBuf>, String> {
     let (Some(isolation), Transport::Stdio { command, args, cwd }) = (&config.isolation, &config.transport) else {
         return Ok(None);
     };
-    let program = Program {
-        command,
-        args,
-        cwd: cwd.as_deref(),
-        env: &config.env,
-        inherit_env: &config.inherit_env,
-        guarded: false,
-    };
+    let program = Program { command, args, cwd: cwd.as_deref(), env: &config.env, inherit_env: &config.inherit_env };
     enforced_by(isolation, &program).map(Some).map_err(|(_, message)| message)
 }

@@ -142,7 +142,7 @@ mod tests {
     /// What bubblewrap is given for a shell in these bounds.
     fn sandbox(isolation: &Isolation, env: &[(&str, &str)], bwrap: &str) -> Sandbox {
         let env: BTreeMap<String, String> = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        let program = Program { command: "/bin/sh", args: &[], cwd: None, env: &env, inherit_env: &[], guarded: false };
+        let program = Program { command: "/bin/sh", args: &[], cwd: None, env: &env, inherit_env: &[] };
         Sandbox::with(isolation, &program, |_| Ok(bwrap.into())).unwrap()
     }
 
