@@ -8,7 +8,8 @@ use super::descendants::Mark;
 
 /// It waits for two lines: which group, and that all is well. Where its input ends instead, whoever started the group is
 /// gone, however that came: it asks the group to end, and kills what stays, then whatever has the mark in its environment.
-/// A shell has no descriptors of processes, so that it kills by number, right after it looked.
+/// A shell has no descriptors of processes, so that it kills by number, right after it looked. It looks three times, because a
+/// process that is being started has no environment for a moment.
 const SCRIPT: &str = "
 read -r group
 read -r over && exit 0
@@ -21,9 +22,10 @@ if [ -n \"$group\" ] && kill -s TERM -- \"-$group\"; then
   kill -s KILL -- \"-$group\"
 fi
 scans=0
-while [ $scans -lt 20 ]; do
+empty=0
+while [ $scans -lt 20 ] && [ $empty -lt 3 ]; do
   marked=$(grep -ls -- \"$1\" /proc/[0-9]*/environ)
-  [ -n \"$marked\" ] || exit 0
+  [ -n \"$marked\" ] && empty=0 || empty=$((empty + 1))
   for file in $marked; do
     file=${file#/proc/}
     kill -s KILL -- \"${file%/environ}\"
