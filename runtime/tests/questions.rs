@@ -1,4 +1,4 @@
-//! What a server may ask costs bounded memory and a bounded number of answers, and stands in no log. A process of its own:
+//! Requests of a server cost bounded memory and a bounded number of answers, and stand in no log. A process of its own:
 //! its memory and its log are nobody else's.
 
 #![cfg(target_os = "linux")]

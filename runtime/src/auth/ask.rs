@@ -143,7 +143,7 @@ impl Core {
         self.tokens(&client, found, scopes, grant).await
     }
 
-    /// What the program gives when it is asked.
+    /// Asks the program.
     async fn given(&self, what: &str, source: &Source, argument: &str) -> Result<String, AuthError> {
         let given = source(argument.to_owned()).await;
         given.map_err(|why| {

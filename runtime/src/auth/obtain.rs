@@ -224,8 +224,8 @@ impl Core {
                 return Ok(());
             }
             // The access token is of no use. What renews it stays until there is more: nobody may be there to give it.
-            let others = issued.tokens.take().filter(|tokens| !covers && tokens.refresh.is_some());
-            issued.tokens = others.map(|tokens| Tokens { expires: Some(0), ..tokens });
+            let renewable = issued.tokens.take().filter(|tokens| !covers && tokens.refresh.is_some());
+            issued.tokens = renewable.map(|tokens| Tokens { expires: Some(0), ..tokens });
         }
         let scopes = select(Known {
             configured: self.settings.scopes.as_deref(),

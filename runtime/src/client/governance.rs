@@ -111,8 +111,8 @@ impl Client {
     }
 
     /// Has a tool compared with what it was when it was bound: before the call, where the configuration refuses those that
-    /// changed, and else in the background. Gives the time that is left, and the count of changes to
-    /// the list for which the tool was let through.
+    /// changed, and else in the background. Gives the time that is left, and the count of changes to the list for which the tool
+    /// was let through.
     pub(super) async fn compare(
         &self,
         connection: &Lease,

@@ -186,7 +186,7 @@ impl Connection {
                 Err(error) => break Err(error.to_string()),
             }
         };
-        // From here on nobody tells.
+        // Changes from here on are not heard of.
         self.link.ledger.list_news.note();
         ended
     }

@@ -17,7 +17,7 @@ use crate::session::server_requests::Answers;
 
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-const UNREAD: &str = "the server asks on and does not read the answers";
+const UNREAD: &str = "the server sends request after request and does not read the answers";
 
 /// A message that has arrived.
 #[expect(clippy::large_enum_variant, reason = "it is handed on at once")]

@@ -16,7 +16,7 @@ const MOST_SCANS: u32 = 50;
 /// The same where no more is known of a process than that its environment may not be there yet.
 const MOST_UNCLEAR_SCANS: u32 = 5;
 
-/// What was found in one scan.
+/// The result of one scan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Found {
     Nothing,

@@ -1,4 +1,4 @@
-//! Who ends a server when nobody else can any more.
+//! A process that ends a server if this program is killed.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;

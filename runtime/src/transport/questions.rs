@@ -28,7 +28,7 @@ const MOST_ON_THEIR_WAY: usize = 16;
 const MOST_UNREAD: usize = 1024 * 1024;
 /// How long nothing is read and no answer leaves before the connection is given up.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What a waiting answer takes besides its content.
+/// Bytes that a waiting answer takes besides its content.
 const ENVELOPE: usize = 2048;
 
 /// The user rejected the request, in the words of the protocol.

@@ -34,7 +34,7 @@ pub(super) struct Entry {
     pub(super) ticket: Ticket,
 }
 
-/// What of a ledger changes.
+/// The state of a ledger.
 #[derive(Default)]
 pub(super) struct Book {
     /// Requests of which nothing has left, by serial number.
@@ -104,7 +104,7 @@ impl Book {
         }
     }
 
-    /// What becomes of a request in the end; what it came to before that stays.
+    /// Sets the final state of a request, unless it has one.
     pub(super) fn settle(&mut self, ticket: &Ticket, state: State) {
         self.waits_no_more(ticket);
         self.forget(ticket);

@@ -311,7 +311,7 @@ impl Ledger {
         Some(Incoming::Message(ServerJsonRpcMessage::error(raw::error_data(&error), Some(id))))
     }
 
-    /// What rmcp may see of a notification.
+    /// Returns a notification as rmcp may see it, which logs it.
     fn notified(&self, mut fields: Map<String, Value>) -> Option<ServerJsonRpcMessage> {
         // It cannot be changed, and rmcp logs it.
         if fields.get("method").and_then(Value::as_str).is_some_and(|method| self.redactor.knows(method)) {

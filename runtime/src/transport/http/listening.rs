@@ -26,7 +26,7 @@ impl Requests {
     /// Listens in one session, until the server says that it has no such stream.
     async fn listen_to(&self, conversation: &Conversation) {
         let mut last_event: Option<String> = None;
-        // What the server asks for, where it does.
+        // The server may ask for another.
         let mut shortest = PAUSE_BEFORE_RESUMPTION;
         let mut pause = shortest;
         loop {

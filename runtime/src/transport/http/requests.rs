@@ -28,7 +28,7 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const ANY_ANSWER: &str = "application/json, text/event-stream";
 /// An id that is shorter is no secret: it would be found in every text.
 const SHORTEST_SECRET_SESSION: usize = 8;
-/// What is said when a session ends is a courtesy; nobody should wait for its answer.
+/// Telling the server that a session ends is a courtesy; nobody should wait for its answer.
 const PATIENCE_FOR_DELETE: Duration = Duration::from_secs(1);
 const INVALID_REQUEST: i32 = -32600;
 
@@ -321,7 +321,7 @@ impl Requests {
         let _ = self.arriving.send(message).await;
     }
 
-    /// What a status means that is no success: an answer to the request, or its failure.
+    /// Reads a response whose status is no success: it is an answer to the request, or its failure.
     pub(super) async fn refused(
         &self,
         message: &ClientJsonRpcMessage,

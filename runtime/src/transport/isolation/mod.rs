@@ -39,8 +39,8 @@ use super::program::Program;
 /// server without one. Nothing is started.
 ///
 /// # Errors
-/// What connecting would fail with, as a fact and behind `; ` the next step: bubblewrap is not installed, somebody else than
-/// root can replace it, or the isolation contradicts itself.
+/// The error of connecting, with the next step behind `; `: bubblewrap is not installed, somebody else than root can replace
+/// it, or the isolation contradicts itself.
 pub fn bubblewrap(config: &ServerConfig) -> Result<Option<PathBuf>, String> {
     let (Some(isolation), Transport::Stdio { command, args, cwd }) = (&config.isolation, &config.transport) else {
         return Ok(None);

@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// What bubblewrap is given for a shell in these bounds.
+    /// Returns the options of bubblewrap for a shell in these bounds.
     fn sandbox(isolation: &Isolation, env: &[(&str, &str)], bwrap: &str) -> Sandbox {
         let env: BTreeMap<String, String> = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let program = Program { command: "/bin/sh", args: &[], cwd: None, env: &env, inherit_env: &[] };

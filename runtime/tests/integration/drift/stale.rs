@@ -28,7 +28,7 @@ struct Server {
     streams: AtomicUsize,
     stream: Mutex<Option<mpsc::UnboundedSender<String>>>,
     answers: Semaphore,
-    /// What each stream begins with: when it is to be opened again.
+    /// The beginning of each stream: when it is to be opened again.
     greeting: &'static str,
 }
 
