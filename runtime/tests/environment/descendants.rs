@@ -97,14 +97,26 @@ async fn killed_servers_leave_no_descendants() {
     assert_eq!(mark.processes(), Vec::<u32>::new());
 }
 
+/// The environment of a process, which has none for a moment while its program is being started.
+fn environment_of(pid: u32) -> String {
+    let start = Instant::now();
+    loop {
+        let environment = fs::read(format!("/proc/{pid}/environ")).expect("its environment");
+        if !environment.is_empty() {
+            return String::from_utf8_lossy(&environment).into_owned();
+        }
+        assert!(start.elapsed() < Duration::from_secs(20), "process {pid} has no environment");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[tokio::test]
 async fn killed_program_leaves_no_descendants() {
     let mark = Mark::new();
     let program = started(&mark, ("MCP_BINDGEN_STARTS", "outer"));
     // Descendants of a server that itself starts servers carry the marks of all of these.
     for pid in mark.processes().into_iter().filter(|pid| *pid != program.0.id()) {
-        let environment = fs::read(format!("/proc/{pid}/environ")).expect("its environment");
-        let environment = String::from_utf8_lossy(&environment).into_owned();
+        let environment = environment_of(pid);
         let marks = environment.split('\0').find_map(|variable| variable.strip_prefix("MCP_BINDGEN_STARTS="));
         assert!(marks.is_some_and(|marks| marks.starts_with("outer:") && marks.len() == 38), "{marks:?}");
     }
