@@ -15,7 +15,7 @@ mod generated;
 mod keyring;
 pub mod middleware;
 mod observe;
-mod session;
+mod rpc;
 mod task;
 mod testing;
 mod transport;

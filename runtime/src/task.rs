@@ -2,9 +2,19 @@
 
 use std::pin::Pin;
 
+use tokio_util::sync::CancellationToken;
+
 /// A boxed future: tokio compiles the code of a task once for each type of future that is spawned.
 pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 pub(crate) fn task(future: impl Future<Output = ()> + Send + 'static) -> Boxed<()> {
     Box::pin(future)
+}
+
+/// Waits until the token is cancelled, where there is one.
+pub(crate) async fn cancelled(token: Option<&CancellationToken>) {
+    match token {
+        Some(token) => token.cancelled().await,
+        None => std::future::pending().await,
+    }
 }

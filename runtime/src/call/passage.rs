@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::ToolCall;
 use crate::observe::Observer;
-use crate::session::deadline::Deadline;
+use crate::rpc::deadline::Deadline;
 
 /// The layers around a client, outermost first: the order of a [`Stack`](crate::middleware::Stack).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

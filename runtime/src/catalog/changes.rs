@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::observe::Observer;
-use crate::session::connection::Connection;
+use crate::rpc::connection::Connection;
 use crate::{Client, ConnectError};
 
 const PAUSE_BEFORE_SUBSCRIBING_AGAIN: Duration = Duration::from_secs(1);
@@ -114,7 +114,7 @@ pub(crate) async fn forward(connection: &Connection, changes: &Changes) -> Infal
 }
 
 async fn heard(connection: &Connection, changes: &Changes) -> Infallible {
-    let mut count = connection.list_changes.subscribe();
+    let mut count = connection.link.ledger.list_news.told();
     // What it said during the handshake counts as well.
     count.mark_changed();
     if *count.borrow_and_update() > 0 {
@@ -139,7 +139,7 @@ async fn asked(connection: &Connection, changes: &Changes) -> Infallible {
     }
     let mut pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN;
     loop {
-        match connection.subscribe_to_list_changes().await {
+        match connection.listen_to_tools().await {
             Ok(()) => pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN,
             Err(error) => tracing::debug!("cannot hear of changes to the list of tools: {error}"),
         }

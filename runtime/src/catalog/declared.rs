@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::session::connection::Connection;
+use crate::rpc::connection::Connection;
 use crate::{Client, ConnectError};
 
 /// What a server says of itself when it is connected to, as it sent it but for secrets of its configuration.

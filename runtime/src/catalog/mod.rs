@@ -20,9 +20,9 @@ use serde_json::{Map, Value};
 use self::declared::Declared;
 #[cfg(feature = "http")]
 use crate::observe::redact::LONGEST_MESSAGE;
-use crate::session::connection::{Connection, Listing};
-use crate::session::deadline::Patience;
-use crate::session::request::RequestError;
+use crate::rpc::connection::{Connection, Listing};
+use crate::rpc::deadline::Patience;
+use crate::rpc::request::RequestError;
 use crate::wire::size_of_value;
 use crate::{Client, ConnectError, ConnectErrorKind as Kind, Dispatched};
 

@@ -11,8 +11,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::sleep;
 
 use crate::Client;
-use crate::session::connection::Connection;
-use crate::session::notices::{Notice, Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
+use crate::rpc::connection::Connection;
+use crate::rpc::notices::{Notice, Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
 
 const PAUSE_BEFORE_LISTENING_AGAIN: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);

@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 use super::declared_list;
 use crate::observe::redact::Redactor;
-use crate::session::ask::Ask;
-use crate::session::connection::Listing;
-use crate::session::request::RequestError;
-use crate::session::unknown::names_unknown;
+use crate::rpc::ask::Ask;
+use crate::rpc::connection::Listing;
+use crate::rpc::request::RequestError;
+use crate::rpc::unknown::names_unknown;
 use crate::{CallError, CallOptions, Client, ConnectError, Content, WithOptions};
 
 /// Which prompt of which server, with what.

@@ -14,10 +14,10 @@ use serde_json::{Map, Value};
 
 use super::declared_list;
 use crate::observe::redact::Redactor;
-use crate::session::ask::Ask;
-use crate::session::connection::{Connection, Listing};
-use crate::session::request::RequestError;
-use crate::session::unknown::names_unknown;
+use crate::rpc::ask::Ask;
+use crate::rpc::connection::{Connection, Listing};
+use crate::rpc::request::RequestError;
+use crate::rpc::unknown::names_unknown;
 use crate::{CallError, CallOptions, Client, ConnectError, WithOptions};
 
 /// The code of versions before 2026-07-28.

@@ -11,10 +11,11 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::resources::resource_error;
-use crate::session::connection::{Connection, ResourceStream};
-use crate::session::deadline::{Deadline, Patience};
-use crate::session::request::RequestError;
-use crate::session::subscriptions::{News, Refusal, Standing, Subscriptions};
+use crate::rpc::connection::Connection;
+use crate::rpc::deadline::{Deadline, Patience};
+use crate::rpc::request::RequestError;
+use crate::rpc::session::Subscription;
+use crate::rpc::subscriptions::{News, Refusal, Standing, Subscriptions};
 use crate::{CallError, CallOptions, Client, Dispatched};
 
 const PAUSE_BEFORE_LISTENING_AGAIN: Duration = Duration::from_secs(1);
@@ -136,7 +137,7 @@ impl Client {
 /// Keeps the server of one connection telling of what is watched.
 pub(crate) async fn keep(connection: &Connection, watched: &Arc<Subscriptions>, patience: Duration) -> Infallible {
     // A connection has one keeper.
-    let _ = connection.resources.set(watched.clone());
+    connection.link.ledger.resources_watched_by(watched.clone());
     if connection.is_modern() {
         listen(connection, watched, patience).await
     } else {
@@ -189,7 +190,7 @@ async fn listen(connection: &Connection, watched: &Subscriptions, patience: Dura
                     Ok(()) => break,
                     Err(_) => pending().await,
                 },
-                uri = listening.next() => if let Some(uri) = uri { watched.note(&uri) },
+                () = listening.ended() => listening.end(),
                 () = sleep(pause), if listening.stream.is_none() && !wanted.is_empty() => {
                     pause = (pause * 2).min(LONGEST_PAUSE);
                     break;
@@ -201,7 +202,7 @@ async fn listen(connection: &Connection, watched: &Subscriptions, patience: Dura
 
 /// A stream of what a server tells, and of which resources it does.
 struct Listening {
-    stream: Option<ResourceStream>,
+    stream: Option<Subscription>,
     told: BTreeSet<String>,
 }
 
@@ -220,11 +221,11 @@ impl Listening {
         self.told.retain(|told| wanted.iter().any(|(uri, _)| uri == told));
         let uris = wanted.iter().map(|(uri, _)| uri.clone()).collect();
         let opened = Deadline::after(patience).bound(connection.listen_to_resources(uris)).await;
-        match opened.unwrap_or_else(|| Err(format!("no answer within {patience:?}"))) {
+        match opened.unwrap_or(Err(RequestError::Timeout(Dispatched::Unknown))) {
             Ok(stream) => {
                 for (uri, is_awaited) in wanted {
                     if self.told.insert(uri.clone()) || *is_awaited {
-                        watched.settle(uri, if stream.has(uri) { Ok(()) } else { Err(Refusal::NotOffered) });
+                        watched.settle(uri, if stream.has_resource(uri) { Ok(()) } else { Err(Refusal::NotOffered) });
                     }
                 }
                 self.stream = Some(stream);
@@ -246,16 +247,12 @@ impl Listening {
         self.told.clear();
     }
 
-    /// The next resource that changed; `None` where the stream has ended, as with rmcp it also does where the server tells
-    /// of something inside a resource.
-    async fn next(&mut self) -> Option<String> {
-        let heard = match &mut self.stream {
-            Some(stream) => stream.next().await.ok().flatten(),
+    /// Waits until the server tells of nothing any more.
+    async fn ended(&mut self) {
+        match &mut self.stream {
+            // However it ends, another is opened.
+            Some(stream) => drop(stream.ended().await),
             None => pending().await,
-        };
-        if heard.is_none() {
-            self.end();
         }
-        heard
     }
 }

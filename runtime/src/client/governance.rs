@@ -9,8 +9,8 @@ use super::lease::Lease;
 use crate::call::{Checking, Guard, Place};
 use crate::catalog::drift::{self, Bound, Demand};
 use crate::observe::Observer;
-use crate::session::deadline::Patience;
-use crate::session::request::cancelled;
+use crate::rpc::deadline::Patience;
+use crate::task::cancelled;
 use crate::{CallError, Cause, ConnectErrorKind, Dispatched, ToolCall};
 
 impl Guard for Client {

@@ -10,14 +10,15 @@ use mcp_model::ServerConfig;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 use super::lease::Opened;
 use super::options::ClientOptions;
 use super::state::{ConnectionState, Status};
 use crate::catalog::drift::{self, Demand};
 use crate::catalog::{changes, notifications, subscriptions};
-use crate::session::deadline::Patience;
-use crate::session::eras::establish;
+use crate::rpc::deadline::Patience;
+use crate::rpc::eras::establish;
 use crate::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
@@ -139,11 +140,9 @@ impl Keeper {
             self.pause = FIRST_PAUSE;
             let since = Instant::now();
             self.status.observer.redact_with(opened.connection.link.notes.redactor());
-            let Some(service) = opened.connection.take_service().await else { return };
-            let hang_up = service.cancellation_token();
-            let mut serving = tokio::spawn(task(async move {
-                let _ = service.waiting().await;
-            }));
+            let Some(receiving) = opened.connection.take_receiving() else { return };
+            let hang_up = CancellationToken::new();
+            let mut serving = tokio::spawn(task(receiving.run(hang_up.clone())));
             if is_another {
                 // Whoever was started anew may offer other tools.
                 self.status.tools.note();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::catalog::drift::LiveTools;
-use crate::session::connection::Connection;
+use crate::rpc::connection::Connection;
 
 /// How long a new connection stays at least for those whom it was opened for.
 const TIME_FOR_FIRST_USE: Duration = Duration::from_secs(1);

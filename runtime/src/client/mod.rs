@@ -28,10 +28,10 @@ use self::supervisor::Supervisor;
 use crate::catalog::changes::Changes;
 use crate::catalog::drift::Baseline;
 use crate::observe::{Events, Observer};
-use crate::session::notices::Notices;
-use crate::session::subscriptions::Subscriptions;
+use crate::rpc::notices::Notices;
+use crate::rpc::subscriptions::Subscriptions;
 
-use crate::session::deadline::Patience;
+use crate::rpc::deadline::Patience;
 use crate::{CallTool, ConnectError, ServerSpec};
 
 pub use handlers::{ElicitationAnswer, ElicitationRequest, Root, SamplingAnswer, SamplingRequest};

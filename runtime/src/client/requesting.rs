@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Client;
-use crate::session::ask::Ask;
+use crate::rpc::ask::Ask;
 use crate::{CallError, CallOptions};
 
 /// What may be asked: it lists, reads, completes, or says what is to be told. What calls a tool is governed, and has a door of

@@ -8,8 +8,8 @@ use crate::ConnectError;
 use crate::catalog::changes::Changes;
 use crate::catalog::drift::Told;
 use crate::observe::Observer;
-use crate::session::notices::Notices;
-use crate::session::subscriptions::Subscriptions;
+use crate::rpc::notices::Notices;
+use crate::rpc::subscriptions::Subscriptions;
 
 /// What the connection of a [`Client`](crate::Client) is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

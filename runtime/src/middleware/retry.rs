@@ -11,8 +11,8 @@ use tower::util::rng::HasherRng;
 use super::layer::{Around, Below, layers_of_tower};
 use super::tools::{Globs, annotations};
 use crate::call::Place;
-use crate::session::failure::is_final;
-use crate::session::request::cancelled;
+use crate::rpc::failure::is_final;
+use crate::task::cancelled;
 use crate::{CallError, CallOptions, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult};
 
 const TRIES: usize = 3;

@@ -12,7 +12,7 @@ use super::event::{CallOutcome, CallSource, Event, ToolInvoked};
 use super::metrics::{self, Timing};
 use super::observer::Observer;
 use super::spans::CallSpan;
-use crate::session::connection::Connection;
+use crate::rpc::connection::Connection;
 use crate::{CallError, ToolCall, ToolResult};
 
 /// A call of the program, of which whoever watches is told once, also where nobody waits for its end.

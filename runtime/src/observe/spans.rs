@@ -146,10 +146,10 @@ fn json(object: Map<String, Value>) -> String {
 
 /// Notes the id of the request that a call has become, in the span that the caller is in. Of several, which a server makes of
 /// one that asks back, it is the last.
-pub(crate) fn note_request(id: Option<&RequestId>) {
+pub(crate) fn note_request(id: &RequestId) {
     let span = Span::current();
     let is_ours = span.metadata().is_some_and(|metadata| metadata.target() == TARGET && metadata.name() == METHOD);
     if is_ours {
-        span.record("jsonrpc.request.id", id.map(ToString::to_string));
+        span.record("jsonrpc.request.id", id.to_string());
     }
 }

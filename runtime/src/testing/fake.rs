@@ -11,8 +11,8 @@ use mcp_model::nearest;
 use serde_json::{Map, Value};
 
 use super::Answer;
-use crate::session::deadline::Deadline;
-use crate::session::request::cancelled;
+use crate::rpc::deadline::Deadline;
+use crate::task::cancelled;
 use crate::{CallError, CallOptions, CallTool, Dispatched, Tool, ToolCall, ToolResult, parse_arguments};
 
 /// What servers answer to arguments that do not fit.

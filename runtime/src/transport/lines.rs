@@ -1,22 +1,20 @@
 //! A server that speaks JSON-RPC in lines: over the pipes of a child process, or over a pair of streams.
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 
-use rmcp::RoleClient;
-use rmcp::service::TxJsonRpcMessage;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
 use super::framing::{Frame, Framer};
 use super::writer::Writer;
-use super::{Incoming, Transport};
 use crate::observe::notes::Notes;
-use crate::session::failure::Failure;
-use crate::session::ledger::Ledger;
-use crate::session::raw;
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::Ledger;
+use crate::rpc::messages;
+use crate::rpc::transport::{Incoming, Transport};
 
 const CLOSED: &str = "the server closed the connection";
 const MAX_MESSAGE: usize = 64 * 1024 * 1024;
@@ -40,44 +38,40 @@ pub(crate) struct LineTransport<E, R> {
     writer: Arc<Writer>,
     reader: BufReader<R>,
     framer: Framer,
-    arrived: VecDeque<Incoming>,
-    has_spoken: bool,
     ledger: Arc<Ledger>,
     notes: Notes,
 }
 
-impl<E: FarEnd, R: AsyncRead + Unpin> LineTransport<E, R> {
-    pub(super) fn new(far_end: E, reader: R, writer: Writer, ledger: Arc<Ledger>, notes: Notes) -> Self {
+impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
+    pub(super) fn new(far_end: E, reader: R, writer: Arc<Writer>, ledger: Arc<Ledger>, notes: Notes) -> Self {
         Self {
             far_end,
-            writer: Arc::new(writer),
+            writer,
             reader: BufReader::with_capacity(READ_AT_ONCE, reader),
             framer: Framer::new(MAX_MESSAGE),
-            arrived: VecDeque::new(),
-            has_spoken: false,
             ledger,
             notes,
         }
     }
 
-    pub(crate) fn direct(&self) -> Arc<Writer> {
-        self.writer.clone()
+    /// Takes what the framer found. What cannot be read costs the request that it answers, and no other.
+    fn take(&mut self, frame: Frame) -> Option<Incoming> {
+        let message = match frame {
+            Frame::Noise(line) => return self.noise(&String::from_utf8_lossy(&line)),
+            Frame::Object { text, id } => match (messages::parse(&text), id) {
+                (Some(message), _) if messages::is_message(&message) => message,
+                (None, Some(id)) => messages::unreadable(&id, "the answer cannot be read as JSON"),
+                _ => return self.noise(&String::from_utf8_lossy(&text)),
+            },
+            Frame::TooLarge { id: Some(id) } => messages::unreadable(&id, &too_large()),
+            Frame::TooLarge { id: None } => return self.noise(&too_large()),
+        };
+        self.ledger.received(message, None)
     }
 
-    /// Takes what the framer found. What cannot be read costs the request that it answers, and no other.
-    fn take(&mut self, frame: Frame) {
-        let message = match frame {
-            Frame::Noise(line) => return self.notes.noise_line(&String::from_utf8_lossy(&line)),
-            Frame::Object { text, id } => match (raw::parse(&text), id) {
-                (Some(message), _) if raw::is_message(&message) => message,
-                (None, Some(id)) => raw::unreadable(&id, "the answer cannot be read as JSON"),
-                _ => return self.notes.noise_line(&String::from_utf8_lossy(&text)),
-            },
-            Frame::TooLarge { id: Some(id) } => raw::unreadable(&id, &too_large()),
-            Frame::TooLarge { id: None } => return self.notes.noise_line(&too_large()),
-        };
-        self.has_spoken = true;
-        self.arrived.extend(self.ledger.received(message, None));
+    fn noise(&self, line: &str) -> Option<Incoming> {
+        self.notes.noise_line(line);
+        None
     }
 
     /// Reads on; `false` at the end. Loses nothing when it is cancelled.
@@ -96,38 +90,22 @@ impl<E: FarEnd, R: AsyncRead + Unpin> LineTransport<E, R> {
         }
         Ok(length > 0)
     }
-}
 
-impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport for LineTransport<E, R> {
-    type Error = io::Error;
-
-    fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let outgoing = self.ledger.queued(&message);
-        let writer = self.writer.clone();
-        let has_spoken = self.has_spoken;
-        async move {
-            match writer.write(&message, outgoing).await {
-                // A server that ended at once is better explained by what it left on stderr: `receive` waits for it.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe && !has_spoken => Ok(()),
-                outcome => outcome,
-            }
-        }
-    }
-
-    async fn receive(&mut self) -> Option<Incoming> {
+    /// Cancel safe.
+    async fn next_message(&mut self) -> Option<Incoming> {
         loop {
-            if let Some(message) = self.arrived.pop_front() {
-                return Some(message);
-            }
-            if let Some(frame) = self.framer.next() {
-                self.take(frame);
-                continue;
+            while let Some(frame) = self.framer.next() {
+                if let Some(incoming) = self.take(frame) {
+                    return Some(incoming);
+                }
             }
             match self.read().await {
                 Ok(true) => {}
                 Ok(false) => {
                     if let Some(frame) = self.framer.next() {
-                        self.take(frame);
+                        if let Some(incoming) = self.take(frame) {
+                            return Some(incoming);
+                        }
                         continue;
                     }
                     self.ledger.stop(&Failure::not_sent(CLOSED));
@@ -144,13 +122,20 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport for LineTranspo
             }
         }
     }
+}
 
-    async fn close(&mut self) -> io::Result<()> {
-        self.ledger.stop(&Failure::not_sent(CLOSED));
-        self.writer.close().await;
-        self.far_end.shut_down().await;
-        self.ledger.close(&Failure::lost(CLOSED), None);
-        Ok(())
+impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport for LineTransport<E, R> {
+    fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>> {
+        Box::pin(self.next_message())
+    }
+
+    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            self.ledger.stop(&Failure::not_sent(CLOSED));
+            self.writer.close().await;
+            self.far_end.shut_down().await;
+            self.ledger.close(&Failure::lost(CLOSED), None);
+        })
     }
 }
 

@@ -1,6 +1,5 @@
 //! How bytes travel to a server and back.
 
-mod any;
 #[cfg(feature = "cassette")]
 pub(crate) mod cassette;
 #[cfg(all(feature = "stdio", unix))]
@@ -30,7 +29,6 @@ mod pipe;
 pub(crate) mod process;
 #[cfg(feature = "stdio")]
 mod program;
-mod questions;
 #[cfg(all(feature = "stdio", unix))]
 mod running;
 #[cfg(feature = "http")]
@@ -39,8 +37,3 @@ mod sse;
 pub(crate) mod stdio;
 #[cfg(feature = "stdio")]
 mod writer;
-
-pub(crate) use any::Incoming;
-#[cfg(any(feature = "stdio", feature = "http", feature = "cassette"))]
-pub(crate) use any::Transport;
-pub(crate) use questions::Question;

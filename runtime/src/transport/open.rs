@@ -1,28 +1,21 @@
-//! Starts or reaches a server and lets rmcp begin the conversation.
+//! Starts or reaches a server.
 
 #[cfg(feature = "http")]
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 #[cfg(feature = "http")]
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use mcp_model::{ServerConfig, Transport};
-use rmcp::RoleClient;
-#[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
-use rmcp::service::ClientServiceExt;
-use rmcp::service::{ClientInitializeError, ClientLifecycleMode, RunningService};
 
-#[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
-use super::any::AnyTransport;
 #[cfg(feature = "cassette")]
-use super::cassette::{Player, ReplayTransport};
+use super::cassette::{Player, replay};
 #[cfg(feature = "stdio")]
 use super::duplex::{DuplexTransport, Streams};
 #[cfg(feature = "http")]
 use super::http::{
-    HttpClient, Life, authorization::Authorizer, param_headers::ParamHeaders, reach::exposes_headers,
-    streamable::StreamableTransport,
+    HttpClient, Life, authorization::Authorizer, param_headers::ParamHeaders, reach::exposes_headers, streamable,
 };
 #[cfg(feature = "stdio")]
 use super::isolation::Sandbox;
@@ -31,25 +24,23 @@ use super::sse::SseTransport;
 use crate::ConnectErrorKind as Kind;
 use crate::observe::notes::Notes;
 use crate::observe::redact::Redactor;
-use crate::session::direct::Direct;
 #[cfg(feature = "http")]
-use crate::session::failure::Failure;
-use crate::session::ledger::{Ledger, Limits};
-use crate::session::server_requests::Handler;
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::{Ledger, Limits};
+use crate::rpc::transport::{self, Sender};
 
 /// What is said of streams that there are no others in place of.
 #[cfg(feature = "stdio")]
 pub(crate) const SPENT: &str =
     "the streams that the client was made with have ended, and it has no others; make another client";
 
-type Service = RunningService<RoleClient, Handler>;
+/// Both sides of a transport.
+pub(crate) type Sides = (Arc<dyn Sender>, Box<dyn transport::Transport>);
 
 /// What a transport shares with the rest of its connection.
 pub(crate) struct Link {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) notes: Notes,
-    /// The way of calls past rmcp's service, once the transport is there.
-    pub(crate) direct: OnceLock<Box<dyn Direct>>,
     /// How many requests over HTTP may be under way at once, where something is said.
     #[cfg_attr(not(feature = "http"), allow(dead_code))]
     pub(crate) max_concurrent_requests: Option<usize>,
@@ -73,7 +64,6 @@ impl Link {
         Self {
             ledger: Ledger::new(Limits::default(), timeout, redactor.clone()),
             notes: Notes::new(&config.name, redactor.clone()),
-            direct: OnceLock::new(),
             max_concurrent_requests: None,
             #[cfg(feature = "stdio")]
             streams: None,
@@ -94,17 +84,29 @@ pub(crate) enum OpenError {
     /// The server could not be reached, or refused.
     #[cfg(feature = "http")]
     Below(Box<Failure>),
-    /// The conversation did not begin.
-    Begin(Box<ClientInitializeError>),
 }
 
-/// Opens a conversation.
-pub(crate) async fn open(
-    config: &ServerConfig,
-    link: &Link,
-    handler: Handler,
-    mode: ClientLifecycleMode,
-) -> Result<Service, OpenError> {
+/// A transport that is open.
+pub(crate) struct Opened {
+    pub(crate) sides: Sides,
+    /// Of an isolated server: what may know why it does not answer.
+    #[cfg(feature = "stdio")]
+    pub(crate) sandbox: Option<Sandbox>,
+}
+
+#[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
+impl Opened {
+    fn new(sender: Arc<impl Sender + 'static>, transport: impl transport::Transport + 'static) -> Self {
+        Self {
+            sides: (sender, Box::new(transport)),
+            #[cfg(feature = "stdio")]
+            sandbox: None,
+        }
+    }
+}
+
+/// Opens a transport.
+pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, OpenError> {
     let is_child = matches!(config.transport, Transport::Stdio { .. });
     if config.isolation.is_some() && !is_child {
         let message = "`isolation` is for servers that are started here; of one with a `url` nothing can be enforced";
@@ -112,14 +114,14 @@ pub(crate) async fn open(
     }
     #[cfg(feature = "cassette")]
     if let Some(player) = &link.player {
-        let transport = ReplayTransport::new(player.clone(), link.ledger.clone(), link.notes.redactor().clone());
-        return begin(handler, transport, link, mode).await;
+        let (sender, transport) = replay(player.clone(), link.ledger.clone(), link.notes.redactor().clone());
+        return Ok(Opened::new(sender, transport));
     }
     #[cfg(feature = "stdio")]
     if let Some(streams) = &link.streams {
-        let transport = DuplexTransport::over(streams, link.ledger.clone(), link.notes.clone());
-        let transport = transport.ok_or_else(|| OpenError::Start(Kind::Transport, SPENT.to_owned()))?;
-        return begin(handler, transport, link, mode).await;
+        let sides = DuplexTransport::over(streams, link.ledger.clone(), link.notes.clone());
+        let (sender, transport) = sides.ok_or_else(|| OpenError::Start(Kind::Transport, SPENT.to_owned()))?;
+        return Ok(Opened::new(sender, transport));
     }
     match &config.transport {
         #[cfg(feature = "stdio")]
@@ -133,21 +135,14 @@ pub(crate) async fn open(
             };
             let sandbox = config.isolation.as_ref().map(|isolation| Sandbox::new(isolation, &program)).transpose();
             let sandbox = sandbox.map_err(|(kind, message)| OpenError::Start(kind, message))?;
-            let transport = super::stdio::StdioTransport::start(
+            let (sender, transport) = super::stdio::StdioTransport::start(
                 &program,
                 sandbox.as_ref(),
                 link.ledger.clone(),
                 link.notes.clone(),
             )
             .map_err(|error| OpenError::Start(Kind::Spawn, cannot_start(command, cwd.as_deref(), &error)))?;
-            let _ = link.direct.set(Box::new(transport.direct()));
-            let begun = begin(handler, transport, link, mode).await;
-            if let (Err(_), Some(sandbox)) = (&begun, &sandbox)
-                && let Some((kind, message)) = sandbox.refusal().await
-            {
-                return Err(OpenError::Start(kind, message));
-            }
-            begun
+            Ok(Opened { sandbox, ..Opened::new(sender, transport) })
         }
         #[cfg(feature = "http")]
         Transport::Http { url, headers } => {
@@ -157,39 +152,27 @@ pub(crate) async fn open(
             let param_headers = link.param_headers.clone().unwrap_or_default();
             let url = reqwest::Url::parse(url)
                 .map_err(|error| OpenError::Start(Kind::Config, format!("`url` is not a URL: {error}")))?;
-            let transport = StreamableTransport::new(url, client, param_headers, link.max_concurrent_requests, life);
-            let _ = link.direct.set(Box::new(transport.direct()));
-            begin(handler, transport, link, mode).await
+            let (sender, transport) =
+                streamable::connect(url, client, param_headers, link.max_concurrent_requests, life);
+            Ok(Opened::new(sender, transport))
         }
         #[cfg(feature = "http")]
         Transport::Sse { url, headers } => {
             warn_of_exposed_headers(config);
             let (life, until) = Life::new();
             let client = http_client(url, headers, link, until)?;
-            let transport = SseTransport::connect(url, client, life).await;
-            let transport = transport.map_err(|error| OpenError::Below(Box::new(error.failure())))?;
-            begin(handler, transport, link, mode).await
+            let sides = SseTransport::connect(url, client, life).await;
+            let (sender, transport) = sides.map_err(|error| OpenError::Below(Box::new(error.failure())))?;
+            Ok(Opened::new(sender, transport))
         }
         #[cfg(not(all(feature = "stdio", feature = "http")))]
         _ => {
-            let _ = (link, handler, mode);
+            let _ = link;
             let missing = if cfg!(feature = "stdio") { "http" } else { "stdio" };
             let message = format!("this build cannot reach it; enable the feature `{missing}` of mcp-bindgen");
             Err(OpenError::Start(Kind::Unsupported, message))
         }
     }
-}
-
-#[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
-async fn begin(
-    handler: Handler,
-    transport: impl super::Transport + 'static,
-    link: &Link,
-    mode: ClientLifecycleMode,
-) -> Result<Service, OpenError> {
-    let transport = AnyTransport::new(transport, handler.answers.clone(), link.ledger.clone());
-    let begun = handler.serve_with_lifecycle(transport, mode).await;
-    begun.map_err(|error| OpenError::Begin(Box::new(error)))
 }
 
 /// The message of a program that the system did not start.

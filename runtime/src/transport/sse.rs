@@ -4,27 +4,29 @@
 //! A stream that ends ends the connection: another stream is another session, which has to be initialized anew.
 
 use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::Url;
-use rmcp::RoleClient;
-use rmcp::service::TxJsonRpcMessage;
+use rmcp::model::ClientJsonRpcMessage;
 use serde_json::Value;
+use tokio::runtime::Handle;
 
 use super::http::events::{Event, Parser, Sse};
 use super::http::refusals::{HttpError, describe};
-use super::http::{CLOSED, EVENT_STREAM, HttpClient, JSON, Life, UNWANTED, bodies, content_type};
-use super::{Incoming, Transport};
-use crate::session::failure::Failure;
-use crate::session::raw;
+use super::http::{CLOSED, EVENT_STREAM, HttpClient, JSON, Life, UNWANTED, bodies, content_type, on_runtime};
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::Outgoing;
+use crate::rpc::messages;
+use crate::rpc::transport::{Incoming, Sender, Sending, Transport};
 
 /// The transport; dropping it ends its requests.
 pub(crate) struct SseTransport {
     http: HttpClient,
-    endpoint: Url,
     events: Events,
     arrived: VecDeque<Incoming>,
     life: Option<Life>,
@@ -32,7 +34,7 @@ pub(crate) struct SseTransport {
 
 impl SseTransport {
     /// Opens the stream and waits for the endpoint.
-    pub(crate) async fn connect(url: &str, http: HttpClient, life: Life) -> Result<Self, HttpError> {
+    pub(crate) async fn connect(url: &str, http: HttpClient, life: Life) -> Result<(Arc<SseSender>, Self), HttpError> {
         let response = http.send(http.client.get(url).header(ACCEPT, EVENT_STREAM), HeaderMap::new(), None).await?;
         let status = response.status();
         if !status.is_success() {
@@ -55,7 +57,9 @@ impl SseTransport {
             match events.next().await {
                 Ok(Event::Whole(Sse { event: Some(kind), data: Some(data), .. })) if kind == "endpoint" => {
                     let endpoint = endpoint(&base, &data).map_err(|problem| http.fail(HttpError::Refused(problem)))?;
-                    return Ok(Self { http, endpoint, events, arrived: VecDeque::new(), life: Some(life) });
+                    let sender = SseSender { http: http.clone(), endpoint, runtime: Handle::try_current().ok() };
+                    let transport = Self { http, events, arrived: VecDeque::new(), life: Some(life) };
+                    return Ok((Arc::new(sender), transport));
                 }
                 Ok(_) => {}
                 Err(problem) => {
@@ -73,27 +77,47 @@ impl SseTransport {
         if !matches!(event.event.as_deref(), None | Some("" | "message")) {
             return;
         }
-        let messages = match event.data.and_then(|data| raw::parse(data.as_bytes())) {
+        let messages = match event.data.and_then(|data| messages::parse(data.as_bytes())) {
             Some(Value::Array(batch)) => batch,
             Some(message) => vec![message],
             None => return,
         };
         self.arrived.extend(messages.into_iter().filter_map(|message| self.http.ledger.received(message, None)));
     }
+
+    /// Cancel safe.
+    async fn next_message(&mut self) -> Option<Incoming> {
+        loop {
+            if let Some(message) = self.arrived.pop_front() {
+                return Some(message);
+            }
+            match self.events.next().await {
+                Ok(event) => self.take(event),
+                Err(problem) => {
+                    self.http.ledger.close(&Failure::lost(problem.clone()), None);
+                    self.http.notes.problem(problem);
+                    return None;
+                }
+            }
+        }
+    }
 }
 
-impl Transport for SseTransport {
-    type Error = HttpError;
+/// The sending side.
+pub(crate) struct SseSender {
+    http: HttpClient,
+    endpoint: Url,
+    /// The one that drives the connection's sockets.
+    runtime: Option<Handle>,
+}
 
-    fn send(
-        &mut self,
-        message: TxJsonRpcMessage<RoleClient>,
-    ) -> impl Future<Output = Result<(), HttpError>> + Send + 'static {
-        let outgoing = self.http.ledger.queued(&message);
-        let (http, endpoint) = (self.http.clone(), self.endpoint.clone());
-        async move {
+impl Sender for SseSender {
+    fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
+        let runtime = self.runtime.clone();
+        on_runtime(runtime.as_ref(), async move {
             let body = serde_json::to_vec(&message).map_err(|error| HttpError::NotSent(error.to_string()))?;
-            let request = http.client.post(endpoint).header(CONTENT_TYPE, JSON).body(body);
+            let http = &self.http;
+            let request = http.client.post(self.endpoint.clone()).header(CONTENT_TYPE, JSON).body(body);
             let sending = async {
                 let response = http.send(request, HeaderMap::new(), Some(&outgoing)).await?;
                 if !response.status().is_success() {
@@ -116,30 +140,20 @@ impl Transport for SseTransport {
                 Err(error) => outgoing.failed(error.failure()),
             }
             outcome
-        }
+        })
+    }
+}
+
+impl Transport for SseTransport {
+    fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>> {
+        Box::pin(self.next_message())
     }
 
-    async fn receive(&mut self) -> Option<Incoming> {
-        loop {
-            if let Some(message) = self.arrived.pop_front() {
-                return Some(message);
-            }
-            match self.events.next().await {
-                Ok(event) => self.take(event),
-                Err(problem) => {
-                    self.http.ledger.close(&Failure::lost(problem.clone()), None);
-                    self.http.notes.problem(problem);
-                    return None;
-                }
-            }
-        }
-    }
-
-    async fn close(&mut self) -> Result<(), HttpError> {
+    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         self.http.ledger.close(&Failure::lost(CLOSED), None);
         self.life = None;
         self.events.bytes = futures_util::stream::empty().boxed();
-        Ok(())
+        Box::pin(std::future::ready(()))
     }
 }
 

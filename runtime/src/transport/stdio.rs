@@ -15,7 +15,7 @@ use super::process::{Pipes, ProcessTree};
 use super::program::Program;
 use super::writer::Writer;
 use crate::observe::notes::Notes;
-use crate::session::ledger::Ledger;
+use crate::rpc::ledger::Ledger;
 use crate::task::task;
 
 const MAX_STDERR_LINE: u64 = 64 * 1024;
@@ -37,11 +37,11 @@ impl StdioTransport {
         sandbox: Option<&Sandbox>,
         ledger: Arc<Ledger>,
         notes: Notes,
-    ) -> io::Result<Self> {
+    ) -> io::Result<(Arc<Writer>, Self)> {
         let (process, Pipes { stdin, stdout, stderr }) = ProcessTree::start(program, sandbox)?;
-        let writer = Writer::new(Sink::child(stdin)?, ledger.clone())?;
+        let writer = Arc::new(Writer::new(Sink::child(stdin)?, ledger.clone())?);
         let stderr = Some(tokio::spawn(task(note_stderr(stderr, notes.clone()))));
-        Ok(Self::new(Child { process, stderr }, stdout, writer, ledger, notes))
+        Ok((writer.clone(), Self::new(Child { process, stderr }, stdout, writer, ledger, notes)))
     }
 }
 

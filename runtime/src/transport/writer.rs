@@ -1,20 +1,20 @@
 //! Writes messages to a stream, one a line, each whole or not at all.
 
+use std::future::ready;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::RoleClient;
-use rmcp::service::TxJsonRpcMessage;
+use rmcp::model::ClientJsonRpcMessage;
 use tokio::runtime::Handle;
-use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::pipe::Sink;
-use crate::session::direct::{Direct, Sending};
-use crate::session::failure::Failure;
-use crate::session::ledger::{Ledger, Outgoing};
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::{Ledger, Outgoing};
+use crate::rpc::transport::{Sender, Sending};
 use crate::task::task;
 
 const BROKEN: &str = "the server does not read any more";
@@ -76,18 +76,25 @@ impl Writer {
         is_free.then_some(stream)
     }
 
+    /// Has a task do it, which goes on where nobody waits.
+    fn by_task(&self, writing: impl Future<Output = Result<(), Failure>> + Send + 'static) -> Sending {
+        let (done, outcome) = oneshot::channel();
+        self.runtime.spawn(task(async move {
+            // Who waited may be gone.
+            let _ = done.send(writing.await);
+        }));
+        Box::pin(async move { outcome.await.unwrap_or_else(|_| Err(Failure::lost(BROKEN))) })
+    }
+
     /// Writes a message when its turn has come, unless nobody waits for it any more.
-    ///
-    /// # Errors
-    /// Where it was not written whole.
-    pub(crate) async fn write(&self, message: &TxJsonRpcMessage<RoleClient>, outgoing: Outgoing) -> io::Result<()> {
+    async fn write(&self, message: &ClientJsonRpcMessage, outgoing: Outgoing) -> Result<(), Failure> {
         let stream = tokio::select! {
             biased;
             () = outgoing.abandoned() => return Err(withdrawn()),
-            () = self.closing.cancelled() => return Err(io::ErrorKind::BrokenPipe.into()),
+            () = self.closing.cancelled() => return Err(Failure::not_sent(BROKEN)),
             stream = self.turn() => stream,
         };
-        let line = line(message)?;
+        let line = line(message).map_err(|error| Failure::not_sent(error.to_string()))?;
         let end = stream.end_of(&line);
         if !outgoing.begin_write(Some(end)) {
             return Err(withdrawn());
@@ -102,7 +109,7 @@ impl Writer {
         rest: &[u8],
         end: u64,
         outgoing: &Outgoing,
-    ) -> io::Result<()> {
+    ) -> Result<(), Failure> {
         let written = tokio::select! {
             biased;
             written = stream.write_all(rest) => written,
@@ -111,65 +118,54 @@ impl Writer {
         self.report(&stream, end, outgoing, written)
     }
 
-    fn report(&self, stream: &Stream, end: u64, outgoing: &Outgoing, written: io::Result<()>) -> io::Result<()> {
-        match written {
-            Ok(()) => {
-                outgoing.written();
-                Ok(())
-            }
-            Err(error) => {
-                self.ledger.stop(&Failure::not_sent(BROKEN));
-                // Without its last brace no server can take it for a request.
-                let broken = if stream.position.saturating_add(1) < end { Failure::not_sent } else { Failure::lost };
-                let source = io::Error::from(error.kind());
-                outgoing.failed(broken(BROKEN.to_owned()).with_source(source));
-                Err(error)
-            }
-        }
+    fn report(&self, stream: &Stream, end: u64, outgoing: &Outgoing, written: io::Result<()>) -> Result<(), Failure> {
+        let Err(error) = written else {
+            outgoing.written();
+            return Ok(());
+        };
+        self.ledger.stop(&Failure::not_sent(BROKEN));
+        // Without its last brace no server can take it for a request.
+        let broken = if stream.position.saturating_add(1) < end { Failure::not_sent } else { Failure::lost };
+        let failure = broken(BROKEN.to_owned()).with_source(io::Error::from(error.kind()));
+        outgoing.failed(failure.clone());
+        Err(failure)
     }
 }
 
-impl Direct for Arc<Writer> {
+impl Sender for Writer {
     /// What cannot be written at once is written by a task, since half of a message must not stay behind when its caller
     /// gives up.
-    fn send(&self, message: TxJsonRpcMessage<RoleClient>, outgoing: Outgoing) -> Sending<'_> {
-        if let Some(mut stream) = self.turn_at_once()
-            && let Ok(line) = line(&message)
-        {
-            let end = stream.end_of(&line);
-            if outgoing.begin_write(Some(end)) {
-                match stream.write_at_once(&line) {
-                    Ok(written) if written < line.len() => {
-                        let writer = self.clone();
-                        self.runtime.spawn(task(async move {
-                            let rest = line.get(written..).unwrap_or_default();
-                            let _ = writer.finish(stream, rest, end, &outgoing).await;
-                        }));
-                    }
-                    written => {
-                        // The ledger has it.
-                        let _ = self.report(&stream, end, &outgoing, written.map(drop));
-                    }
-                }
-            }
-        } else {
-            let writer = self.clone();
-            self.runtime.spawn(task(async move {
-                let _ = writer.write(&message, outgoing).await;
-            }));
+    fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
+        let Some((mut stream, line)) = self.turn_at_once().and_then(|stream| Some((stream, line(&message).ok()?)))
+        else {
+            let writing = self.clone();
+            return self.by_task(async move { writing.write(&message, outgoing).await });
+        };
+        let end = stream.end_of(&line);
+        if !outgoing.begin_write(Some(end)) {
+            return Box::pin(ready(Err(withdrawn())));
         }
-        Box::pin(std::future::ready(()))
+        match stream.write_at_once(&line) {
+            Ok(written) if written < line.len() => {
+                let writing = self.clone();
+                self.by_task(async move {
+                    let rest = line.get(written..).unwrap_or_default();
+                    writing.finish(stream, rest, end, &outgoing).await
+                })
+            }
+            written => Box::pin(ready(self.report(&stream, end, &outgoing, written.map(drop)))),
+        }
     }
 }
 
-fn line(message: &TxJsonRpcMessage<RoleClient>) -> io::Result<Vec<u8>> {
+fn line(message: &ClientJsonRpcMessage) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     Ok(line)
 }
 
-fn withdrawn() -> io::Error {
-    io::Error::new(io::ErrorKind::Interrupted, "nobody waits for the request any more")
+fn withdrawn() -> Failure {
+    Failure::not_sent("nobody waits for the request any more")
 }
 
 impl Stream {

@@ -20,8 +20,8 @@ pub(crate) use self::bound::{Baseline, Bound};
 pub(crate) use self::told::Told;
 use self::verdict::Verdict;
 use super::changes::Changes;
-use crate::session::connection::Connection;
-use crate::session::deadline::Patience;
+use crate::rpc::connection::Connection;
+use crate::rpc::deadline::Patience;
 use crate::{ConnectError, ConnectErrorKind as Kind, ServerSpec, ToolCall};
 
 /// The call that makes somebody look goes first.

@@ -16,11 +16,11 @@ pub use self::difference::Difference;
 pub use self::error::CassetteError;
 pub(crate) use self::player::Player;
 use self::recorder::Recorder;
-pub(crate) use self::replay::ReplayTransport;
+pub(crate) use self::replay::replay;
 use self::tape::Tape;
 use crate::ToolResult;
 use crate::observe::redact::Redactor;
-use crate::session::witness::Witness;
+use crate::rpc::witness::Witness;
 
 /// The requests to a server with its answers, recorded in a file, and given again without the server. The file has a JSON
 /// object a line, no times, and none of the secrets of the server's configuration: it is meant for git.

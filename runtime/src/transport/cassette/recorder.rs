@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::Cassette;
 use super::exchange::{Exchange, Heard, Request};
 use crate::observe::redact::Redactor;
-use crate::session::witness::Witness;
+use crate::rpc::witness::Witness;
 
 /// Open until somebody closes it: its answer is no answer to anything.
 pub(super) const SUBSCRIPTION: &str = "subscriptions/listen";

@@ -1,12 +1,11 @@
 //! The transport of a conversation with a cassette.
 
 use std::collections::HashMap;
-use std::future::{Future, ready};
-use std::io;
-use std::sync::Arc;
+use std::future::ready;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rmcp::RoleClient;
-use rmcp::service::TxJsonRpcMessage;
+use rmcp::model::ClientJsonRpcMessage;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -16,19 +15,37 @@ use super::exchange::{Exchange, Heard, Request};
 use super::player::Player;
 use super::recorder::SUBSCRIPTION;
 use crate::observe::redact::Redactor;
-use crate::session::failure::Failure;
-use crate::session::ledger::{Ledger, Outgoing};
-use crate::transport::{Incoming, Transport};
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::{Ledger, Outgoing};
+use crate::rpc::transport::{Incoming, Sender, Sending, Transport};
 
 const CLOSED: &str = "the connection was closed";
 
+/// Both sides of a conversation with a cassette.
+pub(crate) fn replay(
+    player: Arc<Player>,
+    ledger: Arc<Ledger>,
+    redactor: Redactor,
+) -> (Arc<ReplaySender>, ReplayTransport) {
+    let (arriving, arrived) = unbounded_channel();
+    let stage = Stage { player, redactor, arriving, waiting: HashMap::new(), questions: 0 };
+    (Arc::new(ReplaySender(Mutex::new(stage))), ReplayTransport { ledger, arrived })
+}
+
+/// Takes requests.
+pub(crate) struct ReplaySender(Mutex<Stage>);
+
 /// Gives recorded answers.
 pub(crate) struct ReplayTransport {
+    ledger: Arc<Ledger>,
+    arrived: UnboundedReceiver<Value>,
+}
+
+/// What is being played.
+struct Stage {
     player: Arc<Player>,
     redactor: Redactor,
-    ledger: Arc<Ledger>,
     arriving: UnboundedSender<Value>,
-    arrived: UnboundedReceiver<Value>,
     /// What goes on when a question of the server is answered, by its id.
     waiting: HashMap<String, Scene>,
     questions: usize,
@@ -44,19 +61,14 @@ struct Scene {
     heard: usize,
 }
 
-impl ReplayTransport {
-    pub(crate) fn new(player: Arc<Player>, ledger: Arc<Ledger>, redactor: Redactor) -> Self {
-        let (arriving, arrived) = unbounded_channel();
-        Self { player, redactor, ledger, arriving, arrived, waiting: HashMap::new(), questions: 0 }
-    }
-
-    fn take(&mut self, message: &TxJsonRpcMessage<RoleClient>) -> io::Result<()> {
-        let outgoing = self.ledger.queued(message);
+impl Stage {
+    fn take(&mut self, message: &ClientJsonRpcMessage, outgoing: Outgoing) -> Result<(), Failure> {
         if !outgoing.begin_write(None) {
-            return Err(io::Error::new(io::ErrorKind::Interrupted, "nobody waits for the request any more"));
+            return Err(Failure::not_sent("nobody waits for the request any more"));
         }
         outgoing.written();
-        let Value::Object(mut fields) = serde_json::to_value(message)? else { return Ok(()) };
+        let fields = serde_json::to_value(message).map_err(|error| Failure::not_sent(error.to_string()))?;
+        let Value::Object(mut fields) = fields else { return Ok(()) };
         let Some(id) = fields.remove("id") else { return Ok(()) };
         match fields.get("method").and_then(Value::as_str) {
             None => self.answered(&id, &fields),
@@ -114,7 +126,7 @@ impl ReplayTransport {
     }
 
     /// The program has answered a question.
-    fn answered(&mut self, id: &Value, fields: &Map<String, Value>) -> io::Result<()> {
+    fn answered(&mut self, id: &Value, fields: &Map<String, Value>) -> Result<(), Failure> {
         let Some(scene) = id.as_str().and_then(|id| self.waiting.remove(id)) else { return Ok(()) };
         let question = scene.heard.checked_sub(1).and_then(|at| scene.exchange.heard.get(at));
         let Some((question, recorded)) = question.and_then(|heard| Some((heard, heard.answer.as_ref()?))) else {
@@ -141,30 +153,32 @@ impl ReplayTransport {
     }
 }
 
-fn refused(outgoing: &Outgoing, failure: Failure, error: CassetteError) -> io::Error {
-    let message = error.to_string();
-    outgoing.failed(failure.with_source(error));
-    io::Error::other(message)
+fn refused(outgoing: &Outgoing, failure: Failure, error: CassetteError) -> Failure {
+    let failure = failure.with_source(error);
+    outgoing.failed(failure.clone());
+    failure
+}
+
+impl Sender for ReplaySender {
+    fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
+        Box::pin(ready(self.0.lock().unwrap_or_else(PoisonError::into_inner).take(&message, outgoing)))
+    }
 }
 
 impl Transport for ReplayTransport {
-    type Error = io::Error;
-
-    fn send(&mut self, message: TxJsonRpcMessage<RoleClient>) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        ready(self.take(&message))
-    }
-
-    async fn receive(&mut self) -> Option<Incoming> {
-        loop {
-            let message = self.arrived.recv().await?;
-            if let Some(message) = self.ledger.received(message, None) {
-                return Some(message);
+    fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>> {
+        Box::pin(async move {
+            loop {
+                let message = self.arrived.recv().await?;
+                if let Some(message) = self.ledger.received(message, None) {
+                    return Some(message);
+                }
             }
-        }
+        })
     }
 
-    async fn close(&mut self) -> io::Result<()> {
+    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         self.ledger.close(&Failure::lost(CLOSED), None);
-        Ok(())
+        Box::pin(ready(()))
     }
 }

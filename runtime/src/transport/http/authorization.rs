@@ -7,7 +7,7 @@ use http::{HeaderValue, StatusCode};
 use super::HttpClient;
 use super::refusals::HttpError;
 use crate::observe::redact::Redactor;
-use crate::session::ledger::Outgoing;
+use crate::rpc::ledger::Outgoing;
 
 /// Gives requests their `Authorization`, and gets another where the server refuses it. Errors are messages for a person.
 pub(crate) trait Authorizer: Send + Sync {

@@ -9,7 +9,7 @@ use http_body::{Body, Frame, SizeHint};
 
 use super::UNWANTED;
 use super::refusals::HttpError;
-use crate::session::ledger::{Departure, Outgoing};
+use crate::rpc::ledger::{Departure, Outgoing};
 
 struct Departing {
     body: reqwest::Body,

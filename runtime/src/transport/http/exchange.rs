@@ -10,9 +10,9 @@ use tokio::time::timeout;
 use super::events::Reader;
 use super::listening::LONGEST_PAUSE;
 use super::refusals::HttpError;
-use super::requests::{Conversation, Requests, begins};
+use super::requests::{Conversation, Requests};
 use super::{EVENT_STREAM, NO_ANSWER, bodies, content_type};
-use crate::session::ledger::Outgoing;
+use crate::rpc::ledger::Outgoing;
 
 /// How often the rest of an answer is asked for, and how long before where the server does not say.
 const RESUMPTIONS: usize = 5;
@@ -23,18 +23,12 @@ const LOOKS_FOR_THE_END: usize = 3;
 const PATIENCE_WITH_RESPONSES: Duration = Duration::from_secs(1);
 
 impl Requests {
-    /// Sends a request and reads until the ledger has its answer, or what became of it. `head` is called when the server has
-    /// taken it. Dropping the future ends the request.
-    pub(super) async fn exchange(
-        &self,
-        message: &ClientJsonRpcMessage,
-        outgoing: &Outgoing,
-        head: impl FnOnce() + Send,
-    ) -> Result<(), HttpError> {
+    /// Sends a request and reads until the ledger has its answer, or what became of it. Dropping the future ends the request.
+    pub(super) async fn exchange(&self, message: &ClientJsonRpcMessage, outgoing: &Outgoing) -> Result<(), HttpError> {
         let outcome = tokio::select! {
             biased;
             () = outgoing.abandoned() => Ok(()),
-            outcome = self.http.until.or_end(self.try_exchange(message, outgoing, head)) => outcome,
+            outcome = self.http.until.or_end(self.try_exchange(message, outgoing)) => outcome,
         };
         if let Err(error) = &outcome {
             self.failed(outgoing, error);
@@ -42,18 +36,13 @@ impl Requests {
         outcome
     }
 
-    async fn try_exchange(
-        &self,
-        message: &ClientJsonRpcMessage,
-        outgoing: &Outgoing,
-        head: impl FnOnce() + Send,
-    ) -> Result<(), HttpError> {
+    async fn try_exchange(&self, message: &ClientJsonRpcMessage, outgoing: &Outgoing) -> Result<(), HttpError> {
         let ClientJsonRpcMessage::Request(request) = message else { return Ok(()) };
-        if begins(message) {
+        if self.begins(message) {
             if !outgoing.may_leave() {
                 return Ok(());
             }
-            return self.begin(message, &request.id, outgoing, head).await;
+            return self.begin(message, &request.id, outgoing).await;
         }
         let slot = self.slots.acquire().await;
         // Read before it is asked whether the request may leave: it goes to the session that the answer was about.
@@ -77,14 +66,12 @@ impl Requests {
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             // The answer comes by the stream of the server's own messages, or not at all.
             outgoing.written();
-            head();
             return Ok(());
         }
         if !status.is_success() {
             return self.refused(message, &conversation, response, outgoing).await;
         }
         outgoing.written();
-        head();
         if content_type(&response).starts_with(EVENT_STREAM) {
             return self.follow(self.reader(response), &request.id, outgoing, &conversation).await;
         }

@@ -19,13 +19,17 @@ use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use self::authorization::Authorizer;
 use self::refusals::HttpError;
 use crate::observe::notes::Notes;
 use crate::observe::redact::{LONGEST_MESSAGE, Redactor};
-use crate::session::ledger::{Ledger, Outgoing};
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::{Ledger, Outgoing};
+use crate::rpc::transport::Sending;
 
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
@@ -175,4 +179,23 @@ impl Until {
             outcome = work => outcome,
         }
     }
+}
+
+/// Sends a message by the runtime that drives the sockets of its connection: one that another runtime drives would stay in the
+/// pool, and rest with it. Dropping the future ends the sending.
+pub(super) fn on_runtime(
+    runtime: Option<&Handle>,
+    sending: impl Future<Output = Result<(), HttpError>> + Send + 'static,
+) -> Sending {
+    let sending = async move { sending.await.map_err(|error| error.failure()) };
+    let here = Handle::try_current().ok().map(|current| current.id());
+    let Some(runtime) = runtime.filter(|runtime| here != Some(runtime.id())) else { return Box::pin(sending) };
+    let mut tasks = JoinSet::new();
+    tasks.spawn_on(Box::pin(sending) as Sending, runtime);
+    Box::pin(async move {
+        match tasks.join_next().await {
+            Some(Ok(outcome)) => outcome,
+            _ => Err(Failure::lost(CLOSED)),
+        }
+    })
 }

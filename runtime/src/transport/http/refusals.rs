@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::statuses::meaning;
 use crate::Dispatched;
-use crate::session::failure::Failure;
+use crate::rpc::failure::Failure;
 
 /// A request that failed.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions, GetMeta, ProtocolVersion, RequestId};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, ProtocolVersion, RequestId};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -14,11 +14,10 @@ use super::events::{Event, Reader, Sse};
 use super::param_headers::{ParamHeaders, encode};
 use super::refusals::{HttpError, is_lost_session};
 use super::{EVENT_STREAM, HttpClient, JSON, bodies, content_type};
-use crate::session::failure::Failure;
-use crate::session::ledger::Outgoing;
-use crate::session::raw;
-use crate::session::ticket::Ticket;
-use crate::transport::Incoming;
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::Outgoing;
+use crate::rpc::messages;
+use crate::rpc::transport::Incoming;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -39,6 +38,8 @@ pub(super) struct Conversation {
     number: u64,
     pub(super) session: Option<HeaderValue>,
     version: Option<HeaderValue>,
+    /// Whether it began without a handshake.
+    pub(super) is_modern: bool,
 }
 
 impl Conversation {
@@ -78,6 +79,13 @@ impl Requests {
 
     pub(super) fn conversation(&self) -> Conversation {
         self.latest.borrow().clone()
+    }
+
+    /// Whether a message is the first of a conversation.
+    pub(super) fn begins(&self, message: &ClientJsonRpcMessage) -> bool {
+        let is_handshake = matches!(message, ClientJsonRpcMessage::Request(request)
+            if matches!(request.request, ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_)));
+        is_handshake && self.latest.borrow().number == 0
     }
 
     /// Waits until there is another session in the place of this one.
@@ -160,7 +168,6 @@ impl Requests {
         message: &ClientJsonRpcMessage,
         id: &RequestId,
         outgoing: &Outgoing,
-        head: impl FnOnce() + Send,
     ) -> Result<(), HttpError> {
         let mut initialize = self.initialize.lock().await;
         let response = self.post(message, &Conversation::default(), Some(outgoing)).await?;
@@ -172,21 +179,14 @@ impl Requests {
             return self.refused(message, &Conversation::default(), response, outgoing).await;
         }
         outgoing.written();
-        if content_type(&response).starts_with(EVENT_STREAM) {
-            // Events may hold requests of the server, which are answered before it answers.
-            head();
-        }
         let session = self.session(&response);
         let answer = self.first_answer(response).await?;
-        let version = match message {
-            ClientJsonRpcMessage::Request(request) => request.request.get_meta().protocol_version(),
-            _ => None,
-        };
-        if version.is_none() {
+        let own_version = version_of(message);
+        if own_version.is_none() {
             *initialize = Some(message.clone());
         }
-        let version = version.as_ref().map(ProtocolVersion::as_str).or_else(|| agreed_version(&answer));
-        self.converse(session, version);
+        let version = own_version.as_ref().map(ProtocolVersion::as_str).or_else(|| agreed_version(&answer));
+        self.converse(session, version, own_version.is_some());
         self.take(answer, Some(id)).await;
         if outgoing.is_settled() { Ok(()) } else { Err(self.lost("the server answered another request".to_owned())) }
     }
@@ -209,25 +209,26 @@ impl Requests {
         let session = self.session(&response);
         let answer = self.first_answer(response).await.map_err(|error| failed(&error.to_string()))?;
         let Some(version) = agreed_version(&answer) else { return Err(failed("it refuses the handshake")) };
-        let next = Conversation { number: 0, session: session.clone(), version: HeaderValue::from_str(version).ok() };
+        let version_header = HeaderValue::from_str(version).ok();
+        let next = Conversation { session: session.clone(), version: version_header, ..Conversation::default() };
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         let initialized = serde_json::from_value(initialized).map_err(|error| failed(&error.to_string()))?;
         let response = self.post(&initialized, &next, None).await.map_err(|error| failed(&error.to_string()))?;
         if !response.status().is_success() {
             return Err(failed(&self.http.refused(response).await.to_string()));
         }
-        self.converse(session, Some(version));
+        self.converse(session, Some(version), false);
         Ok(())
     }
 
-    fn converse(&self, session: Option<HeaderValue>, version: Option<&str>) {
+    fn converse(&self, session: Option<HeaderValue>, version: Option<&str>, is_modern: bool) {
         let version = version.and_then(|version| HeaderValue::from_str(version).ok());
         self.latest.send_modify(|latest| {
             if latest.number > 0 {
                 // Before anybody can see the session, and send something to it.
                 self.http.ledger.list_news.note();
             }
-            *latest = Conversation { number: latest.number + 1, session, version };
+            *latest = Conversation { number: latest.number + 1, session, version, is_modern };
         });
     }
 
@@ -253,7 +254,7 @@ impl Requests {
                     None => return Err(self.lost(super::NO_ANSWER.to_owned())),
                 };
                 for message in messages(data.as_bytes()) {
-                    if message.get("method").is_none() && raw::is_message(&message) {
+                    if message.get("method").is_none() && messages::is_message(&message) {
                         return Ok(message);
                     }
                     self.take(message, None).await;
@@ -263,7 +264,7 @@ impl Requests {
         let kind = content_type(&response).to_owned();
         let body = bodies::whole(response).await.map_err(|problem| self.lost(problem))?;
         let mut answers = messages(&body).into_iter().filter(|message| message.get("method").is_none());
-        answers.find(raw::is_message).ok_or_else(|| self.no_answer(&kind, &body))
+        answers.find(messages::is_message).ok_or_else(|| self.no_answer(&kind, &body))
     }
 
     /// A body that does not answer the request.
@@ -285,7 +286,7 @@ impl Requests {
             Event::TooLarge => {
                 self.http.notes.problem(bodies::too_large());
                 if let Some(id) = answers {
-                    self.take(raw::unreadable(&id.clone().into_json_value(), &bodies::too_large()), answers).await;
+                    self.take(messages::unreadable(&id.clone().into_json_value(), &bodies::too_large()), answers).await;
                 }
                 return Sse::default();
             }
@@ -306,19 +307,12 @@ impl Requests {
     /// Takes a message; waits where the connection has no room for it. Cancel safe: a message that was taken is handed over.
     async fn take(&self, message: Value, answers: Option<&RequestId>) {
         if message.get("method").is_none() {
-            if let Some(message) = self.http.ledger.received(message, answers) {
-                self.hand_over(message).await;
-            }
+            let _ = self.http.ledger.received(message, answers);
         } else if let Ok(room) = self.arriving.reserve().await
             && let Some(message) = self.http.ledger.received(message, answers)
         {
             room.send(message);
         }
-    }
-
-    pub(super) async fn hand_over(&self, message: Incoming) {
-        // Where nobody takes it, the connection is over.
-        let _ = self.arriving.send(message).await;
     }
 
     /// Reads a response whose status is no success: it is an answer to the request, or its failure.
@@ -354,7 +348,7 @@ impl Requests {
         let refusal = self.http.refusal(status, &headers, &body);
         let is_elsewhere = matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED);
         Err(self.http.fail(match refusal {
-            HttpError::Status { status, message: said, retry_after } if is_elsewhere && begins(message) => {
+            HttpError::Status { status, message: said, retry_after } if is_elsewhere && self.begins(message) => {
                 let message = format!("{said}; a server of HTTP+SSE needs `transport = \"sse\"`");
                 HttpError::Status { status, message, retry_after }
             }
@@ -378,7 +372,7 @@ impl Requests {
 
 /// The messages of a text; a batch is several.
 fn messages(text: &[u8]) -> Vec<Value> {
-    match raw::parse(text) {
+    match messages::parse(text) {
         Some(Value::Array(batch)) => batch,
         Some(message) => vec![message],
         None => Vec::new(),
@@ -417,9 +411,10 @@ fn is_rpc_error(body: &Value) -> bool {
     body.get("error").is_some_and(Value::is_object)
 }
 
-/// Whether a message is the first of a conversation; a `server/discover` with a ticket asks whether the server is still there.
-pub(super) fn begins(message: &ClientJsonRpcMessage) -> bool {
-    matches!(message, ClientJsonRpcMessage::Request(request)
-        if matches!(request.request, ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_))
-            && request.request.extensions().get::<Ticket>().is_none())
+/// The protocol version that a request says by itself, where there was no handshake.
+fn version_of(message: &ClientJsonRpcMessage) -> Option<ProtocolVersion> {
+    match message {
+        ClientJsonRpcMessage::Request(request) => request.request.get_meta().protocol_version(),
+        _ => None,
+    }
 }

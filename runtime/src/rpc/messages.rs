@@ -1,13 +1,8 @@
-//! What rmcp sees of a message, and how the raw result comes back from it.
-//!
-//! rmcp decodes every result into one untagged union without knowing which request it answers: one malformed tool
-//! fails a whole list, unknown fields are lost, and a tool result with an unlucky key becomes something else.
-//! Here a message is read as JSON first; rmcp gets the result wrapped so that it passes through untouched.
+//! Messages as they are on the wire.
 
-use rmcp::model::{CustomResult, ErrorCode, ErrorData, ServerResult};
-use serde_json::{Map, Value, json};
+use rmcp::model::{ErrorCode, ErrorData};
+use serde_json::{Value, json};
 
-const WRAPPER: &str = "mcp-bindgen/result";
 /// Says in a response why its result cannot be read.
 pub(super) const UNREADABLE: &str = "mcp-bindgen/unreadable";
 const INTERNAL_ERROR: i32 = -32603;
@@ -53,41 +48,6 @@ pub(crate) fn is_message(message: &Value) -> bool {
 /// Stands for a response that cannot be read.
 pub(crate) fn unreadable(id: &Value, why: &str) -> Value {
     json!({ "id": id, UNREADABLE: why })
-}
-
-pub(super) fn wrap(result: Value) -> ServerResult {
-    let mut wrapper = Map::new();
-    wrapper.insert(WRAPPER.to_owned(), result);
-    ServerResult::CustomResult(CustomResult::new(Value::Object(wrapper)))
-}
-
-/// The result as the server sent it; none where the ledger has not seen it.
-pub(super) fn unwrap(result: ServerResult) -> Option<Value> {
-    match result {
-        ServerResult::CustomResult(CustomResult(Value::Object(mut wrapper))) => wrapper.remove(WRAPPER),
-        _ => None,
-    }
-}
-
-/// The little that rmcp needs of an `initialize` result, so that no malformed capability can fail the handshake.
-pub(super) fn plain_initialize(result: &Value) -> Option<ServerResult> {
-    let plain = json!({
-        "protocolVersion": result.get("protocolVersion")?.as_str()?,
-        "capabilities": {},
-        "serverInfo": { "name": "server", "version": "" },
-    });
-    serde_json::from_value(plain).ok().map(ServerResult::InitializeResult)
-}
-
-pub(super) fn plain_discover(result: &Value) -> Option<ServerResult> {
-    let plain = json!({
-        "resultType": "complete",
-        "supportedVersions": result.get("supportedVersions")?.as_array()?,
-        "capabilities": {},
-        "ttlMs": 0,
-        "cacheScope": "private",
-    });
-    serde_json::from_value(plain).ok().map(ServerResult::DiscoverResult)
 }
 
 pub(super) fn error_data(error: &Value) -> ErrorData {

@@ -9,51 +9,55 @@ mod outgoing;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, GetExtensions, GetMeta, ProgressToken, RequestId, ServerJsonRpcMessage,
-    ServerResult,
-};
+use rmcp::model::{ClientJsonRpcMessage, RequestId};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use self::book::{Awaited, Book};
+use self::book::Book;
 #[cfg(feature = "http")]
 pub(crate) use self::outgoing::Departure;
 pub(crate) use self::outgoing::Outgoing;
 use crate::Dispatched;
-use crate::call::{Listener, Progress};
+use crate::call::Progress;
 use crate::observe::redact::{LONGEST_MESSAGE, Redactor};
-use crate::session::deadline::Deadline;
-use crate::session::failure::Failure;
-pub(crate) use crate::session::limits::Limits;
-use crate::session::list_news::ListNews;
-use crate::session::notices::Notices;
-use crate::session::raw::{self, UNREADABLE};
-use crate::session::silence::{Silence, TIMEOUTS_WITHOUT_A_SIGN};
-use crate::session::ticket::{State, Ticket};
-use crate::session::witness::Witness;
-use crate::transport::{Incoming, Question};
+use crate::rpc::failure::Failure;
+pub(crate) use crate::rpc::limits::Limits;
+use crate::rpc::list_news::ListNews;
+use crate::rpc::messages::{self, UNREADABLE};
+use crate::rpc::notices::Notices;
+use crate::rpc::questions::Question;
+use crate::rpc::silence::{Silence, TIMEOUTS_WITHOUT_A_SIGN};
+use crate::rpc::subscriptions::Subscriptions;
+use crate::rpc::ticket::{State, Ticket, TicketTerms};
+use crate::rpc::transport::Incoming;
+use crate::rpc::witness::Witness;
 
 /// Answers repeat the id and the method of a request.
 const LONGEST_NAME: usize = 512;
 const PROGRESS: &str = "notifications/progress";
+const CANCELLED: &str = "notifications/cancelled";
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+const RESOURCE_UPDATED: &str = "notifications/resources/updated";
+/// The request that a notification belongs to, where the server tells of something on request alone.
+const SUBSCRIPTION: &str = "/_meta/io.modelcontextprotocol~1subscriptionId";
 
 /// The requests of one connection, and what the server said of itself.
 pub(crate) struct Ledger {
     limits: Limits,
     /// How long the program waits for an answer where nothing else is said.
     timeout: Duration,
-    /// What is not data for the program passes it before rmcp sees it, which logs what it likes.
     redactor: Redactor,
     witness: OnceLock<Arc<dyn Witness>>,
     pub(crate) list_news: ListNews,
     notices: OnceLock<Arc<Notices>>,
+    resources: OnceLock<Arc<Subscriptions>>,
     book: Mutex<Book>,
 }
 
 impl Ledger {
     pub(crate) fn new(limits: Limits, timeout: Duration, redactor: Redactor) -> Arc<Self> {
-        let (witness, list_news, notices, book) = Default::default();
-        Arc::new(Self { limits, timeout, redactor, witness, list_news, notices, book })
+        let (witness, list_news, notices, resources, book) = Default::default();
+        Arc::new(Self { limits, timeout, redactor, witness, list_news, notices, resources, book })
     }
 
     /// Has a witness see what passes from now on; there is one at most.
@@ -67,11 +71,16 @@ impl Ledger {
         let _ = self.notices.set(notices);
     }
 
+    /// Has those who watch resources hear which have changed.
+    pub(crate) fn resources_watched_by(&self, resources: Arc<Subscriptions>) {
+        let _ = self.resources.set(resources);
+    }
+
     /// Takes in a request of about `size` bytes.
     ///
     /// # Errors
     /// Where nothing more is sent over this connection, or too much waits already.
-    pub(crate) fn admit(&self, size: usize, deadline: Deadline, listener: Option<Listener>) -> Result<Ticket, Failure> {
+    pub(crate) fn admit(&self, size: usize, terms: TicketTerms) -> Result<Ticket, Failure> {
         let mut book = self.book();
         if let Some(ended) = &book.ended {
             return Err(Failure { dispatched: Dispatched::No, ..ended.clone() });
@@ -82,53 +91,29 @@ impl Ledger {
         if waiting >= self.limits.requests || too_large {
             return Err(Failure::not_sent(format!("{waiting} requests wait already for the server to read them")));
         }
-        Ok(book.take_in(size, deadline, listener))
+        Ok(book.take_in(size, terms))
     }
 
-    /// A request that goes straight to the transport, and whose answer rmcp does not see.
-    pub(crate) fn queued_directly(
-        self: &Arc<Self>,
-        message: &ClientJsonRpcMessage,
-        id: &RequestId,
-        ticket: &Ticket,
-    ) -> Outgoing {
-        if let Some(witness) = self.witness.get() {
-            witness.sent(message);
-        }
-        ticket.name(id);
-        self.book().goes_under_way(id, Awaited::Direct, Some(ProgressToken(id.clone())), ticket);
-        Outgoing { ledger: self.clone(), request: Some((id.clone(), ticket.clone())) }
+    /// Notes a request that is handed to the transport.
+    pub(crate) fn queued_request(self: &Arc<Self>, message: &ClientJsonRpcMessage, ticket: &Ticket) -> Outgoing {
+        self.witness_sees(message);
+        self.book().goes_under_way(ticket);
+        Outgoing { ledger: self.clone(), request: Some(ticket.clone()) }
     }
 
-    /// A message that was handed to the transport.
+    /// Notes another message that is handed to the transport.
     pub(crate) fn queued(self: &Arc<Self>, message: &ClientJsonRpcMessage) -> Outgoing {
+        self.witness_sees(message);
+        let mut book = self.book();
+        book.messages += 1;
+        book.last_notification = Some(book.messages);
+        Outgoing { ledger: self.clone(), request: None }
+    }
+
+    fn witness_sees(&self, message: &ClientJsonRpcMessage) {
         if let Some(witness) = self.witness.get() {
             witness.sent(message);
         }
-        let ClientJsonRpcMessage::Request(request) = message else {
-            let mut book = self.book();
-            book.messages += 1;
-            book.last_notification = Some(book.messages);
-            return Outgoing { ledger: self.clone(), request: None };
-        };
-        let awaited = match &request.request {
-            ClientRequest::InitializeRequest(_) => Awaited::Initialize,
-            ClientRequest::DiscoverRequest(_) => Awaited::Discover,
-            ClientRequest::SubscriptionsListenRequest(_) => Awaited::Subscription,
-            _ => Awaited::Result,
-        };
-        let mut book = self.book();
-        let (ticket, awaited) = match request.request.extensions().get::<Ticket>() {
-            // A `server/discover` of ours, which asks whether the server is still there.
-            Some(ticket) if awaited == Awaited::Discover => (ticket.clone(), Awaited::Result),
-            Some(ticket) => (ticket.clone(), awaited),
-            // rmcp's own, those of the handshake.
-            None => (book.take_in(0, Deadline::NEVER, None), awaited),
-        };
-        ticket.name(&request.id);
-        book.goes_under_way(&request.id, awaited, request.request.get_meta().get_progress_token(), &ticket);
-        drop(book);
-        Outgoing { ledger: self.clone(), request: Some((request.id.clone(), ticket)) }
     }
 
     /// Returns `true` if a request is still to be sent.
@@ -177,15 +162,6 @@ impl Ledger {
         dispatched
     }
 
-    /// The same of the request with this id.
-    #[cfg(feature = "http")]
-    pub(crate) fn abandon(&self, id: &RequestId) {
-        let ticket = self.book().under_way.get(id).map(|entry| entry.ticket.clone());
-        if let Some(ticket) = ticket {
-            self.give_up(&ticket);
-        }
-    }
-
     /// Nothing more can be sent: what has not left fails now, and new requests are refused. What has left may still be
     /// answered.
     pub(crate) fn stop(&self, failure: &Failure) {
@@ -217,115 +193,103 @@ impl Ledger {
         self.book().ended.is_none()
     }
 
-    /// What failed last.
-    pub(crate) fn last_failure(&self) -> Option<Failure> {
-        self.book().last_failure.clone()
-    }
-
-    /// What the server answered to `initialize` or `server/discover`, as sent.
-    pub(crate) fn handshake(&self) -> Option<Value> {
-        self.book().handshake.clone()
-    }
-
-    /// Notes a message that arrived, and returns what others have to see of it. `answers` is the request that it came in answer
-    /// to, where the transport knows.
+    /// Notes a message that arrived, and returns what the server wants of this client. `answers` is the request that it came in
+    /// answer to, where the transport knows.
     pub(crate) fn received(&self, message: Value, answers: Option<&RequestId>) -> Option<Incoming> {
-        let Value::Object(mut fields) = message else {
+        let Value::Object(fields) = message else {
             tracing::debug!("ignoring a message that is not a JSON object");
             return None;
         };
+        if fields.contains_key("method") {
+            return self.asked_or_told(fields);
+        }
+        self.answered(fields, answers);
+        None
+    }
+
+    fn answered(&self, mut fields: Map<String, Value>, answers: Option<&RequestId>) {
+        let id = fields.remove("id").and_then(|id| serde_json::from_value::<RequestId>(id).ok());
         let mut book = self.book();
         book.silence = Silence::default();
-        if fields.contains_key("method") {
-            let params = fields.get("params").filter(|_| fields.get("method") == Some(&PROGRESS.into()));
-            let listener = params.and_then(|params| book.note_progress(params));
-            drop(book);
-            self.list_news.hear(&fields);
-            if let Some(notices) = self.notices.get() {
-                notices.hear(&fields, &self.redactor);
-            }
-            if let Some(witness) = self.witness.get() {
-                witness.said(&fields);
-            }
-            // Here and not in a handler of rmcp's, which runs each notification on a task of its own, in any order.
-            if let (Some(listener), Some(progress)) = (listener, params.and_then(Progress::from_params)) {
-                progress.tell(&listener);
-            }
-            return match fields.remove("id") {
-                Some(id) => question(id, fields).map(Incoming::Question),
-                None => self.notified(fields).map(Incoming::Message),
-            };
-        }
-        let id = fields.remove("id").and_then(|id| serde_json::from_value::<RequestId>(id).ok());
         let is_response = ["result", "error", UNREADABLE].iter().any(|key| fields.contains_key(*key));
         if !is_response {
-            id.as_ref()?;
+            if id.is_none() {
+                return;
+            }
             fields.insert(UNREADABLE.to_owned(), "the answer has neither `result` nor `error`".into());
         }
         let code = fields.get("error").map(|error| error.get("code").and_then(Value::as_i64).unwrap_or_default());
-        let Some((id, awaited, ticket)) = book.answered(id.as_ref(), answers, code) else {
+        let Some(ticket) = book.answered(id.as_ref(), answers, code) else {
             let id = id.map(|id| id.to_string()).unwrap_or_default();
             let id = self.redactor.shown_line(&id, LONGEST_MESSAGE);
             tracing::debug!(id, "ignoring a response to no request that is under way");
-            return None;
+            return;
         };
         if let Some(why) = fields.remove(UNREADABLE) {
-            let message = why.as_str().unwrap_or_default();
-            book.settle(&ticket, State::Failed(Failure::new(Dispatched::Yes, message)));
-            if awaited == Awaited::Direct {
-                return None;
-            }
-            let error = raw::error_data(&Value::String(message.to_owned()));
-            return Some(Incoming::Message(ServerJsonRpcMessage::error(error, Some(id))));
+            let failure = Failure::new(Dispatched::Yes, why.as_str().unwrap_or_default());
+            return book.settle(&ticket, State::Failed(failure));
         }
         if let Some(witness) = self.witness.get() {
-            witness.answered(&id, &fields);
+            witness.answered(&ticket.id(), &fields);
         }
-        if awaited == Awaited::Direct {
-            ticket.answer(fields.remove("result").ok_or_else(|| {
-                let mut error = fields.remove("error").unwrap_or_default();
-                self.redactor.value(&mut error);
-                raw::error_data(&error)
-            }));
-            book.settle(&ticket, State::Answered);
-            return None;
-        }
+        ticket.answer(fields.remove("result").ok_or_else(|| {
+            let mut error = fields.remove("error").unwrap_or_default();
+            self.redactor.value(&mut error);
+            messages::error_data(&error)
+        }));
         book.settle(&ticket, State::Answered);
-        if let Some(result) = fields.remove("result") {
-            let plain = match awaited {
-                Awaited::Initialize => raw::plain_initialize,
-                Awaited::Discover => raw::plain_discover,
-                Awaited::Result | Awaited::Direct | Awaited::Subscription => {
-                    return Some(Incoming::Message(ServerJsonRpcMessage::response(raw::wrap(result), id)));
-                }
-            };
-            book.handshake = Some(result.clone());
-            let mut shown = result;
-            self.redactor.value(&mut shown);
-            let plain: Option<ServerResult> = plain(&shown);
-            let plain = plain.unwrap_or_else(|| raw::wrap(shown));
-            return Some(Incoming::Message(ServerJsonRpcMessage::response(plain, id)));
-        }
-        let mut error = fields.remove("error")?;
-        self.redactor.value(&mut error);
-        Some(Incoming::Message(ServerJsonRpcMessage::error(raw::error_data(&error), Some(id))))
     }
 
-    /// Returns a notification as rmcp may see it, which logs it.
-    fn notified(&self, mut fields: Map<String, Value>) -> Option<ServerJsonRpcMessage> {
-        // It cannot be changed, and rmcp logs it.
-        if fields.get("method").and_then(Value::as_str).is_some_and(|method| self.redactor.knows(method)) {
-            tracing::debug!("ignoring a notification whose name holds a secret");
-            return None;
+    /// Notes a request or a notification of the server.
+    fn asked_or_told(&self, mut fields: Map<String, Value>) -> Option<Incoming> {
+        let method = fields.get("method").and_then(Value::as_str).unwrap_or_default();
+        let none = Value::Null;
+        let params = fields.get("params").unwrap_or(&none);
+        let mut listener = None;
+        {
+            let mut book = self.book();
+            book.silence = Silence::default();
+            match method {
+                PROGRESS => listener = book.note_progress(params),
+                ACKNOWLEDGED => {
+                    let subscription = params.pointer(SUBSCRIPTION).and_then(|id| book.ticket(id));
+                    if let (Some(ticket), Some(told)) = (subscription, params.get("notifications")) {
+                        ticket.acknowledge(told.clone());
+                    }
+                }
+                CANCELLED => {
+                    let cancelled = params.get("requestId").and_then(|id| book.ticket(id)).cloned();
+                    if let Some(ticket) = cancelled.filter(Ticket::is_subscription) {
+                        book.settle(&ticket, State::Failed(Failure::lost("the server ended it")));
+                    }
+                }
+                _ => {}
+            }
         }
-        if let Some(params) = fields.get_mut("params") {
-            self.redactor.value(params);
+        self.list_news.hear(&fields);
+        if method == RESOURCE_UPDATED
+            && let (Some(resources), Some(uri)) = (self.resources.get(), params.get("uri").and_then(Value::as_str))
+        {
+            resources.note(uri);
         }
-        let malformed = |error: &serde_json::Error| {
-            let error = self.redactor.shown_line(&error.to_string(), LONGEST_MESSAGE);
-            tracing::debug!("ignoring a malformed notification: {error}");
-        };
-        serde_json::from_value(Value::Object(fields)).inspect_err(malformed).ok()
+        if let Some(notices) = self.notices.get() {
+            notices.hear(&fields, &self.redactor);
+        }
+        if let Some(witness) = self.witness.get() {
+            witness.said(&fields);
+        }
+        if let (Some(listener), Some(progress)) = (listener, Progress::from_params(params)) {
+            progress.tell(&listener);
+        }
+        let is_cancelled = method == CANCELLED;
+        match fields.remove("id") {
+            Some(id) => question(id, fields).map(Incoming::Question),
+            None if is_cancelled => {
+                let id = fields.get("params")?.get("requestId")?;
+                RequestId::deserialize(id).ok().map(Incoming::Cancelled)
+            }
+            None => None,
+        }
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {

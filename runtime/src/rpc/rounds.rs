@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rmcp::model::{
-    CancelTaskParams, CancelTaskRequest, ClientRequest, ErrorCode, ErrorData, GetMeta, GetTaskParams, GetTaskRequest,
+    CancelTaskParams, CancelTaskRequest, ClientRequest, ErrorCode, ErrorData, GetTaskParams, GetTaskRequest,
     InputResponses, RequestMetaObject, UpdateTaskParams, UpdateTaskRequest,
 };
 use serde_json::{Map, Value};
@@ -12,10 +12,10 @@ use tokio::time::Instant;
 use super::ask::Ask;
 use super::connection::Connection;
 use super::deadline::{Deadline, Patience};
-use super::request::{RequestError, Terms, cancelled, request, request_directly};
+use super::request::{RequestError, Terms};
 use crate::call::INPUT_REQUIRED;
 use crate::client::handlers::Unanswered;
-use crate::task::task;
+use crate::task::cancelled;
 use crate::{CallOptions, Dispatched};
 
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -74,7 +74,7 @@ impl Connection {
 
     async fn within(
         &self,
-        mut request: ClientRequest,
+        request: ClientRequest,
         options: &CallOptions,
         patience: Patience,
         list: Option<u64>,
@@ -88,15 +88,7 @@ impl Connection {
             list,
             stamp: self.own_stamp(options),
         };
-        if let (Some(direct), ClientRequest::CallToolRequest(_)) = (self.link.direct.get(), &request) {
-            request.get_meta_mut().extend(self.stamp.clone());
-            if let Some(own) = self.own_stamp(options) {
-                request.get_meta_mut().extend(own);
-            }
-            return request_directly(direct.as_ref(), &self.peer, &self.link.ledger, request, terms).await;
-        }
-        // What seldom happens lies elsewhere, or the futures of all calls are several times as long.
-        Box::pin(self::request(&self.peer, &self.link.ledger, request, terms)).await
+        self.session.request(request, terms).await
     }
 
     /// What a request says of whom it is made for, where that is not this client.
@@ -228,14 +220,14 @@ struct AbandonedTask<'c> {
 
 impl Drop for AbandonedTask<'_> {
     fn drop(&mut self) {
-        if let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current()) {
-            let (peer, ledger) = (self.connection.peer.clone(), self.connection.link.ledger.clone());
+        if let Some(id) = self.id.take() {
+            let session = self.connection.session.clone();
             let cancel = ClientRequest::CancelTaskRequest(CancelTaskRequest::new(CancelTaskParams::new(id)));
             let patience = Patience::strictly(PATIENCE_FOR_CANCELLING);
-            // A server that does not answer it keeps nothing alive here.
-            runtime.spawn(task(async move {
-                let _ = request(&peer, &ledger, cancel, patience).await;
-            }));
+            self.connection.session.begin_errand(async move {
+                // A server that does not answer it keeps nothing alive here.
+                let _ = session.request(cancel, patience).await;
+            });
         }
     }
 }

@@ -1,18 +1,16 @@
 //! One request, from the moment a caller wants it sent until nothing can become of it any more.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::{ErrorData, RequestId};
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use crate::Dispatched;
 use crate::call::Listener;
-use crate::session::deadline::Deadline;
-use crate::session::failure::Failure;
-
-const FIRST_DIRECT_ID: i64 = 1 << 30;
+use crate::rpc::deadline::Deadline;
+use crate::rpc::failure::Failure;
 
 /// What became of a request so far.
 ///
@@ -44,18 +42,31 @@ impl State {
     }
 }
 
-/// The caller's hold on a request; it travels with the request as an extension.
+/// What a request is admitted with.
+#[derive(Default)]
+pub(crate) struct TicketTerms {
+    /// When it is no longer to be sent.
+    pub(crate) deadline: Deadline,
+    /// Who hears of its progress.
+    pub(crate) listener: Option<Listener>,
+    /// The count of changes to the list of tools for which it was let through.
+    pub(crate) list: Option<u64>,
+    /// Of a request that stays open: who hears what the server tells of from now on.
+    pub(crate) acknowledged: Option<oneshot::Sender<Value>>,
+}
+
+/// The caller's hold on a request.
 #[derive(Clone)]
 pub(crate) struct Ticket(Arc<Slip>);
 
 struct Slip {
-    serial: u64,
+    serial: i64,
     size: usize,
     deadline: Deadline,
     admitted: Instant,
-    id: OnceLock<RequestId>,
-    /// The count of changes to the list of tools for which it was let through.
-    list: OnceLock<u64>,
+    list: Option<u64>,
+    is_subscription: bool,
+    acknowledged: Mutex<Option<oneshot::Sender<Value>>>,
     state: watch::Sender<State>,
     /// What the server answered, until the caller takes it.
     answer: Mutex<Option<Result<Value, ErrorData>>>,
@@ -64,14 +75,16 @@ struct Slip {
 }
 
 impl Ticket {
-    pub(super) fn new(serial: u64, size: usize, deadline: Deadline, listener: Option<Listener>) -> Self {
+    pub(super) fn new(serial: i64, size: usize, terms: TicketTerms) -> Self {
+        let TicketTerms { deadline, listener, list, acknowledged } = terms;
         Self(Arc::new(Slip {
             serial,
             size,
             deadline,
             admitted: Instant::now(),
-            id: OnceLock::new(),
-            list: OnceLock::new(),
+            list,
+            is_subscription: acknowledged.is_some(),
+            acknowledged: Mutex::new(acknowledged),
             state: watch::Sender::new(State::Queued),
             answer: Mutex::default(),
             progress: Mutex::new(None),
@@ -86,13 +99,6 @@ impl Ticket {
     /// When the server last said that it gets on with it.
     pub(crate) fn last_progress(&self) -> Option<Instant> {
         *self.0.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits until it failed for a reason that lies below the protocol.
-    pub(crate) async fn failed(&self) {
-        let mut state = self.0.state.subscribe();
-        // The sender lives as long as the ticket.
-        let _ = state.wait_for(|state| matches!(state, State::Failed(_))).await;
     }
 
     /// Waits until nothing can become of it any more.
@@ -111,13 +117,24 @@ impl Ticket {
         let _ = state.wait_for(|state| matches!(state, State::GivenUp(_) | State::Failed(_))).await;
     }
 
-    pub(super) fn serial(&self) -> u64 {
+    pub(super) fn serial(&self) -> i64 {
         self.0.serial
     }
 
-    /// An id that is none of rmcp's, which counts from 0.
-    pub(super) fn direct_id(&self) -> RequestId {
-        RequestId::Number(FIRST_DIRECT_ID.saturating_add(i64::try_from(self.0.serial).unwrap_or(i64::MAX)))
+    pub(super) fn id(&self) -> RequestId {
+        RequestId::Number(self.0.serial)
+    }
+
+    /// Whether it stays open until somebody ends it: then its answer is no answer to anything.
+    pub(super) fn is_subscription(&self) -> bool {
+        self.0.is_subscription
+    }
+
+    /// The server says what it tells of from now on.
+    pub(super) fn acknowledge(&self, told: Value) {
+        let acknowledged = self.0.acknowledged.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Whoever has gone hears nothing.
+        let _ = acknowledged.map(|acknowledged| acknowledged.send(told));
     }
 
     pub(super) fn size(&self) -> usize {
@@ -141,25 +158,9 @@ impl Ticket {
         self.0.admitted
     }
 
-    /// The id that rmcp gave it, once it was handed over.
-    pub(super) fn id(&self) -> Option<&RequestId> {
-        self.0.id.get()
-    }
-
-    pub(super) fn name(&self, id: &RequestId) {
-        let _ = self.0.id.set(id.clone());
-    }
-
-    /// Binds it to the list of tools that it was compared with.
-    pub(super) fn is_for(&self, list: Option<u64>) {
-        if let Some(list) = list {
-            let _ = self.0.list.set(list);
-        }
-    }
-
     /// Returns `true` if the list has not changed since, or was not looked at.
     pub(super) fn is_for_list(&self, list: u64) -> bool {
-        self.0.list.get().is_none_or(|own| *own == list)
+        self.0.list.is_none_or(|own| own == list)
     }
 
     pub(super) fn becomes(&self, state: State) {
@@ -175,7 +176,7 @@ impl Ticket {
         *self.0.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
 
-    /// What the server answered to a request that went straight to the transport.
+    /// What the server answered.
     pub(super) fn take_answer(&self) -> Option<Result<Value, ErrorData>> {
         self.0.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -1,26 +1,26 @@
 //! One open connection to a server.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
     ClientRequest, DiscoverRequest, DiscoverRequestParams, ListPromptsRequest, ListResourceTemplatesRequest,
-    ListResourcesRequest, ListToolsRequest, PaginatedRequestParams, PingRequest, ProtocolVersion, RequestMetaObject,
-    ServerNotification, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    ListResourcesRequest, ListToolsRequest, PaginatedRequestParams, PingRequest, ProtocolVersion,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 // Deprecated by the protocol, and what older servers know.
 #[allow(deprecated)]
 use rmcp::model::{SubscribeRequest, UnsubscribeRequest};
-use rmcp::service::{Peer, RoleClient, RunningService, Subscription};
 use serde_json::Value;
-use tokio::sync::{Mutex, watch};
 
 use crate::Dispatched;
-use crate::session::deadline::Patience;
-use crate::session::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
-use crate::session::request::{RequestError, request};
-use crate::session::server_requests::{Answers, Handler};
-use crate::session::subscriptions::Subscriptions;
+use crate::rpc::deadline::Patience;
+use crate::rpc::handshake::Agreed;
+use crate::rpc::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
+use crate::rpc::receiving::Receiving;
+use crate::rpc::request::RequestError;
+use crate::rpc::server_requests::Answers;
+use crate::rpc::session::{Session, Subscription};
 use crate::transport::open::Link;
 
 #[cfg(feature = "http")]
@@ -71,31 +71,11 @@ impl Listing {
     }
 }
 
-/// What a server tells of resources, as long as it does.
-pub(crate) struct ResourceStream(Subscription);
-
-impl ResourceStream {
-    /// Whether the server tells of this one.
-    pub(crate) fn has(&self, uri: &str) -> bool {
-        let told = &self.0.acknowledged().resource_subscriptions;
-        told.as_ref().is_some_and(|told| told.iter().any(|told| told == uri))
-    }
-
-    /// The next resource that changed; `None` where the server stops telling.
-    pub(crate) async fn next(&mut self) -> Result<Option<String>, String> {
-        while let Some(notification) = self.0.next().await.map_err(|error| error.to_string())? {
-            if let ServerNotification::ResourceUpdatedNotification(updated) = notification {
-                return Ok(Some(updated.params.uri));
-            }
-        }
-        Ok(None)
-    }
-}
-
 /// What an open connection consists of.
 pub(crate) struct Connection {
-    pub(crate) service: Mutex<Option<RunningService<RoleClient, Handler>>>,
-    pub(crate) peer: Peer<RoleClient>,
+    pub(crate) session: Session,
+    /// The receiving side, until somebody drives it.
+    receiving: Mutex<Option<Receiving>>,
     pub(crate) link: Link,
     /// The protocol version that was agreed.
     pub(crate) protocol_version: String,
@@ -103,28 +83,34 @@ pub(crate) struct Connection {
     pub(crate) handshake: Value,
     /// The client capabilities that the program declared; what every client has is left out.
     pub(crate) declared: Value,
-    /// How often the server has said that its list of tools changed.
-    pub(crate) list_changes: Arc<watch::Sender<u64>>,
     pub(crate) answers: Arc<Answers>,
-    /// What each request says of its sender, where no handshake has said it.
-    pub(crate) stamp: RequestMetaObject,
-    /// Who hears of resources that the server says have changed.
-    pub(crate) resources: Arc<OnceLock<Arc<Subscriptions>>>,
 }
 
 impl Connection {
+    pub(super) fn new(
+        (session, receiving): (Session, Receiving),
+        link: Link,
+        agreed: Agreed,
+        declared: Value,
+        answers: Arc<Answers>,
+    ) -> Self {
+        let receiving = Mutex::new(Some(receiving));
+        let (protocol_version, handshake) = (agreed.version.as_str().to_owned(), agreed.answer);
+        Self { session, receiving, link, protocol_version, handshake, declared, answers }
+    }
+
     pub(crate) fn is_open(&self) -> bool {
-        self.link.ledger.is_open() && !self.peer.is_transport_closed()
+        self.link.ledger.is_open()
     }
 
     /// How often the server has said that its list of tools changed.
     pub(crate) fn list_changes(&self) -> u64 {
-        *self.list_changes.borrow()
+        *self.link.ledger.list_news.told().borrow()
     }
 
-    /// What serves the connection. Whoever takes it ends the connection by dropping it, or waits for the end.
-    pub(crate) async fn take_service(&self) -> Option<RunningService<RoleClient, Handler>> {
-        self.service.lock().await.take()
+    /// The receiving side, once. Whoever takes it ends the connection by dropping it.
+    pub(crate) fn take_receiving(&self) -> Option<Receiving> {
+        self.receiving.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Whether the protocol version is one without a handshake.
@@ -141,7 +127,7 @@ impl Connection {
             ClientRequest::PingRequest(PingRequest::default())
         };
         let patience = Patience::strictly(patience);
-        match request(&self.peer, &self.link.ledger, question, patience).await {
+        match self.session.request(question, patience).await {
             Ok(_) | Err(RequestError::Rpc(_)) => true,
             // Whatever it answered, it answered.
             Err(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
@@ -163,37 +149,25 @@ impl Connection {
         } else {
             ClientRequest::UnsubscribeRequest(UnsubscribeRequest::new(UnsubscribeRequestParams::new(uri)))
         };
-        self::request(&self.peer, &self.link.ledger, request, patience).await.map(drop)
+        self.session.request(request, patience).await.map(drop)
     }
 
-    /// Opens a stream of what the server has to tell of resources, where it tells of them on request alone.
-    pub(crate) async fn listen_to_resources(&self, uris: Vec<String>) -> Result<ResourceStream, String> {
-        let filter = SubscriptionFilter::builder().resource_subscriptions(uris).build();
-        self.peer.listen(filter).await.map(ResourceStream).map_err(|error| error.to_string())
+    /// Has a server tell of these resources, where it tells on request alone.
+    pub(crate) async fn listen_to_resources(&self, uris: Vec<String>) -> Result<Subscription, RequestError> {
+        self.session.listen(SubscriptionFilter::builder().resource_subscriptions(uris).build()).await
     }
 
-    /// Hears of changes to the list of tools, where the server tells of them on request alone; ends when it stops.
-    pub(crate) async fn subscribe_to_list_changes(&self) -> Result<(), String> {
-        let filter = SubscriptionFilter::builder().tools_list_changed().build();
-        let mut subscription = self.peer.listen(filter).await.map_err(|error| error.to_string())?;
-        let ended = loop {
-            match subscription.next().await {
-                Ok(Some(ServerNotification::ToolListChangedNotification(_))) => {
-                    self.list_changes.send_modify(|count| *count += 1);
-                }
-                Ok(Some(_)) => {}
-                Ok(None) => break Ok(()),
-                Err(error) => break Err(error.to_string()),
-            }
-        };
+    /// Has a server tell of changes to the list of tools, where it does on request alone; ends when it stops.
+    pub(crate) async fn listen_to_tools(&self) -> Result<(), RequestError> {
+        let mut subscription = self.session.listen(SubscriptionFilter::builder().tools_list_changed().build()).await?;
+        let ended = subscription.ended().await;
         // Changes from here on are not heard of.
         self.link.ledger.list_news.note();
         ended
     }
 
-    /// Has a server tell of changes to these lists, where it does on request alone; ends when it stops. What it tells is heard
-    /// where messages arrive.
-    pub(crate) async fn listen_to_lists(&self, changes: &[&str]) -> Result<(), String> {
+    /// Has a server tell of changes to these lists, where it does on request alone; ends when it stops.
+    pub(crate) async fn listen_to_lists(&self, changes: &[&str]) -> Result<(), RequestError> {
         let mut filter = SubscriptionFilter::builder();
         if changes.contains(&PROMPTS_CHANGED) {
             filter = filter.prompts_list_changed();
@@ -201,9 +175,7 @@ impl Connection {
         if changes.contains(&RESOURCES_CHANGED) {
             filter = filter.resources_list_changed();
         }
-        let mut subscription = self.peer.listen(filter.build()).await.map_err(|error| error.to_string())?;
-        while subscription.next().await.map_err(|error| error.to_string())?.is_some() {}
-        Ok(())
+        self.session.listen(filter.build()).await?.ended().await
     }
 
     /// One page of a list.
@@ -213,7 +185,7 @@ impl Connection {
         cursor: Option<String>,
         patience: Patience,
     ) -> Result<Value, RequestError> {
-        request(&self.peer, &self.link.ledger, listing.request(cursor), patience.renewed()).await
+        self.session.request(listing.request(cursor), patience.renewed()).await
     }
 
     /// Whether the server refused a call for want of a header that only its list of tools tells of.

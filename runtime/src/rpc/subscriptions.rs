@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::session::request::RequestError;
+use crate::rpc::request::RequestError;
 
 /// Who watches which resource, and what became of it.
 #[derive(Default)]

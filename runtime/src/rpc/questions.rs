@@ -5,15 +5,14 @@ use std::future::{Future, pending};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ClientResult, CustomResult, EmptyResult, ErrorCode, ErrorData, RequestId};
-use rmcp::service::TxJsonRpcMessage;
 use serde_json::Value;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
+use super::server_requests::Answers;
+use super::transport::Sending;
 use crate::client::handlers::Unanswered;
-use crate::session::server_requests::Answers;
 use crate::task::Boxed;
 use crate::wire::size_of_value;
 
@@ -47,7 +46,7 @@ pub(super) struct Questions {
     answers: Arc<Answers>,
     open: JoinSet<Result<Value, ErrorData>>,
     open_by_task: HashMap<Id, Open>,
-    ready: VecDeque<(TxJsonRpcMessage<RoleClient>, usize)>,
+    ready: VecDeque<(ClientJsonRpcMessage, usize)>,
     /// Each gives the size of an answer, and whether it has left.
     on_their_way: JoinSet<(usize, bool)>,
     unread: usize,
@@ -103,7 +102,7 @@ impl Questions {
     }
 
     /// The next answer to send, as soon as there is one; none where one has left that reading waited for. Cancel safe.
-    pub(super) async fn next(&mut self) -> Option<(TxJsonRpcMessage<RoleClient>, usize)> {
+    pub(super) async fn next(&mut self) -> Option<(ClientJsonRpcMessage, usize)> {
         loop {
             if self.on_their_way.len() < MOST_ON_THEIR_WAY
                 && let Some(ready) = self.ready.pop_front()
@@ -135,7 +134,7 @@ impl Questions {
     }
 
     /// Notes that an answer is on its way.
-    pub(super) fn send<E>(&mut self, size: usize, sending: impl Future<Output = Result<(), E>> + Send + 'static) {
+    pub(super) fn send(&mut self, size: usize, sending: Sending) {
         let sending: Boxed<(usize, bool)> = Box::pin(async move { (size, sending.await.is_ok()) });
         self.on_their_way.spawn(sending);
     }

@@ -2,47 +2,45 @@
 
 use std::sync::Arc;
 
-use rmcp::model::RequestId;
-
 use super::Ledger;
 use crate::Dispatched;
-use crate::session::failure::Failure;
-use crate::session::ticket::{State, Ticket};
+use crate::rpc::failure::Failure;
+use crate::rpc::ticket::{State, Ticket};
 
 /// A message that the transport has, and what it reports of it. One that is dropped before it has left failed.
 pub(crate) struct Outgoing {
     pub(super) ledger: Arc<Ledger>,
-    pub(super) request: Option<(RequestId, Ticket)>,
+    pub(super) request: Option<Ticket>,
 }
 
 impl Outgoing {
     /// Returns `true` if the message is still to be sent, and notes that its first byte leaves. `end` is where it will end
     /// in the stream, where there is one stream for all requests.
     pub(crate) fn begin_write(&self, end: Option<u64>) -> bool {
-        self.request.as_ref().is_none_or(|(_, ticket)| self.ledger.begin_write(ticket, end))
+        self.request.as_ref().is_none_or(|ticket| self.ledger.begin_write(ticket, end))
     }
 
     /// Returns `true` if the message is still to be sent.
     #[cfg(feature = "http")]
     pub(crate) fn may_leave(&self) -> bool {
-        self.request.as_ref().is_none_or(|(_, ticket)| self.ledger.may_leave(&mut self.ledger.book(), ticket))
+        self.request.as_ref().is_none_or(|ticket| self.ledger.may_leave(&mut self.ledger.book(), ticket))
     }
 
     /// Returns `true` if nobody waits for the answer any more.
     #[cfg(feature = "http")]
     pub(crate) fn is_unwanted(&self) -> bool {
-        self.request.as_ref().is_some_and(|(_, ticket)| ticket.is_settled() || ticket.is_late())
+        self.request.as_ref().is_some_and(|ticket| ticket.is_settled() || ticket.is_late())
     }
 
     /// Notes when the message leaves, for a transport that does not write by itself.
     #[cfg(feature = "http")]
     pub(crate) fn departure(&self) -> Departure {
-        Departure { ledger: self.ledger.clone(), ticket: self.request.as_ref().map(|(_, ticket)| ticket.clone()) }
+        Departure { ledger: self.ledger.clone(), ticket: self.request.clone() }
     }
 
     /// It has left whole.
     pub(crate) fn written(&self) {
-        let Some((_, ticket)) = &self.request else { return };
+        let Some(ticket) = &self.request else { return };
         let _book = self.ledger.book();
         if let State::Writing { end } = ticket.state() {
             ticket.becomes(State::Written { end });
@@ -52,7 +50,7 @@ impl Outgoing {
     /// The server has refused it unseen; it will be written once more, or fail.
     #[cfg(feature = "http")]
     pub(crate) fn returned(&self) {
-        let Some((_, ticket)) = &self.request else { return };
+        let Some(ticket) = &self.request else { return };
         let mut book = self.ledger.book();
         if matches!(ticket.state(), State::Writing { .. } | State::Written { .. }) {
             book.wait(ticket);
@@ -62,7 +60,7 @@ impl Outgoing {
 
     /// No response will come.
     pub(crate) fn failed(&self, mut failure: Failure) {
-        let Some((_, ticket)) = &self.request else { return };
+        let Some(ticket) = &self.request else { return };
         let mut book = self.ledger.book();
         if matches!(ticket.state(), State::Queued) {
             failure.dispatched = Dispatched::No;
@@ -73,26 +71,21 @@ impl Outgoing {
     /// Waits until nobody wants an answer to it, or none can come; for ever where it is no request.
     pub(crate) async fn abandoned(&self) {
         match &self.request {
-            Some((_, ticket)) => ticket.abandoned().await,
+            Some(ticket) => ticket.abandoned().await,
             None => std::future::pending().await,
         }
-    }
-
-    #[cfg(feature = "http")]
-    pub(crate) fn is_answered(&self) -> bool {
-        self.request.as_ref().is_some_and(|(_, ticket)| matches!(ticket.state(), State::Answered))
     }
 
     /// Whether nothing can become of it any more.
     #[cfg(feature = "http")]
     pub(crate) fn is_settled(&self) -> bool {
-        self.request.as_ref().is_some_and(|(_, ticket)| ticket.is_settled())
+        self.request.as_ref().is_some_and(|ticket| ticket.is_settled())
     }
 }
 
 impl Drop for Outgoing {
     fn drop(&mut self) {
-        let Some((_, ticket)) = &self.request else { return };
+        let Some(ticket) = &self.request else { return };
         if matches!(ticket.state(), State::Queued | State::Writing { .. }) {
             self.failed(Failure::lost("the connection was closed"));
         }

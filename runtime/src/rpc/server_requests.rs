@@ -1,31 +1,15 @@
-//! Our side of one connection: what the server may ask of us and tell us.
+//! Answers to what a server asks.
 
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use rmcp::ClientHandler;
-use rmcp::model::{
-    ClientCapabilities, ClientConfig, Implementation, ProtocolVersion, ResourceUpdatedNotificationParam,
-};
-use rmcp::service::{NotificationContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::client::handlers::{Handlers, Unanswered};
-use crate::session::clock::{Open, Questions};
-use crate::session::subscriptions::Subscriptions;
+use crate::rpc::clock::{Open, Questions};
 
 /// How many answers that take as long as they may one call waits for.
 const ANSWERS_IN_ALL: u32 = 10;
-
-/// Our side of one connection, as rmcp asks for it.
-pub(crate) struct Handler {
-    pub(crate) capabilities: ClientCapabilities,
-    pub(crate) protocol_version: ProtocolVersion,
-    pub(crate) answers: Arc<Answers>,
-    pub(crate) list_changes: Arc<watch::Sender<u64>>,
-    pub(crate) resources: Arc<OnceLock<Arc<Subscriptions>>>,
-}
 
 /// Answers what a server asks, and knows which of its questions are open: the time of the calls that they may be about
 /// stands still meanwhile.
@@ -72,27 +56,5 @@ impl<'a> Asked<'a> {
 impl Drop for Asked<'_> {
     fn drop(&mut self) {
         self.open.send_modify(|open| open.close(self.number));
-    }
-}
-
-impl ClientHandler for Handler {
-    fn get_info(&self) -> ClientConfig {
-        ClientConfig::new(self.capabilities.clone(), Implementation::new("mcp-bindgen", env!("CARGO_PKG_VERSION")))
-            .with_protocol_version(self.protocol_version.clone())
-    }
-
-    async fn on_resource_updated(
-        &self,
-        params: ResourceUpdatedNotificationParam,
-        _context: NotificationContext<RoleClient>,
-    ) {
-        // Before somebody subscribes over this connection, nobody listens.
-        if let Some(subscriptions) = self.resources.get() {
-            subscriptions.note(&params.uri);
-        }
-    }
-
-    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.list_changes.send_modify(|count| *count += 1);
     }
 }

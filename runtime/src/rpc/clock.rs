@@ -107,11 +107,11 @@ pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questio
 mod tests {
     use super::*;
     use crate::observe::redact::Redactor;
-    use crate::session::ledger::{Ledger, Limits};
+    use crate::rpc::ledger::{Ledger, Limits};
 
     async fn runs_out(questions: Questions) -> Duration {
         let ledger = Ledger::new(Limits::default(), Duration::from_secs(1), Redactor::default());
-        let ticket = ledger.admit(0, Deadline::NEVER, None).expect("it is admitted");
+        let ticket = ledger.admit(0, crate::rpc::ticket::TicketTerms::default()).expect("it is admitted");
         let start = Instant::now();
         let time = run_out(&ticket, Patience::strictly(Duration::from_millis(10)), Some(questions));
         tokio::time::timeout(Duration::from_secs(20), time).await.expect("time does not stand still for ever");

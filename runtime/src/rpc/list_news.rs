@@ -8,6 +8,8 @@ use tokio::sync::watch;
 #[derive(Default)]
 pub(crate) struct ListNews {
     count: watch::Sender<u64>,
+    /// How often the server has said so.
+    told: watch::Sender<u64>,
 }
 
 impl ListNews {
@@ -18,7 +20,10 @@ impl ListNews {
             told == Some(&Value::Bool(true))
         };
         let is_news = match fields.get("method").and_then(Value::as_str) {
-            Some("notifications/tools/list_changed") => true,
+            Some("notifications/tools/list_changed") => {
+                self.told.send_modify(|told| *told += 1);
+                true
+            }
             // From now on it tells of changes; of those before nobody has heard.
             Some("notifications/subscriptions/acknowledged") => tells_of_tools(),
             _ => false,
@@ -44,6 +49,11 @@ impl ListNews {
 
     pub(crate) fn count(&self) -> u64 {
         *self.count.borrow()
+    }
+
+    /// How often the server has said that its list changed.
+    pub(crate) fn told(&self) -> watch::Receiver<u64> {
+        self.told.subscribe()
     }
 
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {

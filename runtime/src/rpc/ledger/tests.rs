@@ -1,0 +1,413 @@
+//! The state machine of a request, and what comes in.
+
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
+use serde_json::json;
+
+use super::*;
+use crate::rpc::deadline::Deadline;
+
+const NO_LIMITS: Limits = Limits { requests: usize::MAX, bytes: usize::MAX };
+
+/// A ledger whose next request is 1.
+fn ledger() -> Arc<Ledger> {
+    let ledger = Ledger::new(NO_LIMITS, Duration::from_secs(30), Redactor::default());
+    ledger.give_up(&admitted(&ledger));
+    ledger
+}
+
+fn message(ticket: &Ticket) -> ClientJsonRpcMessage {
+    let request = ClientRequest::CallToolRequest(CallToolRequest::new(CallToolRequestParams::new("t")));
+    ClientJsonRpcMessage::request(request, ticket.id())
+}
+
+fn notification() -> ClientJsonRpcMessage {
+    serde_json::from_value(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).expect("a notification")
+}
+
+fn admitted(ledger: &Ledger) -> Ticket {
+    ledger.admit(100, TicketTerms::default()).expect("there is room")
+}
+
+/// The next request, of which nothing has left.
+fn queued(ledger: &Arc<Ledger>) -> (Ticket, Outgoing) {
+    let ticket = admitted(ledger);
+    let outgoing = ledger.queued_request(&message(&ticket), &ticket);
+    (ticket, outgoing)
+}
+
+/// The next request, which has left; it ends at a hundred times its id in the stream.
+fn written(ledger: &Arc<Ledger>) -> Ticket {
+    let (ticket, outgoing) = queued(ledger);
+    assert!(outgoing.begin_write(Some(ticket.serial().unsigned_abs() * 100)));
+    outgoing.written();
+    ticket
+}
+
+/// A ledger whose request 1 has left.
+fn awaiting() -> (Arc<Ledger>, Ticket) {
+    let ledger = ledger();
+    let ticket = written(&ledger);
+    (ledger, ticket)
+}
+
+/// Whether a message answers a request that is under way.
+fn takes(ledger: &Ledger, message: Value, answers: Option<&RequestId>) -> bool {
+    let before = ledger.book().under_way.len();
+    assert!(ledger.received(message, answers).is_none());
+    ledger.book().under_way.len() < before
+}
+
+/// What a message makes of request 1.
+fn outcome_of(message: Value) -> Option<Result<Value, rmcp::model::ErrorData>> {
+    let (ledger, ticket) = awaiting();
+    assert!(ledger.received(message, None).is_none());
+    ticket.take_answer()
+}
+
+fn answer(id: i64) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}})
+}
+
+fn failure_of(ticket: &Ticket) -> Failure {
+    match ticket.state() {
+        State::Failed(failure) => failure,
+        other => panic!("it has not failed: {other:?}"),
+    }
+}
+
+fn is_empty(ledger: &Ledger) -> bool {
+    let book = ledger.book();
+    book.queued.is_empty() && book.queued_bytes == 0 && book.under_way.is_empty()
+}
+
+#[test]
+fn what_was_given_up_before_its_first_byte_is_not_written() {
+    let ledger = ledger();
+    let (ticket, outgoing) = queued(&ledger);
+    assert_eq!(ledger.give_up(&ticket), Dispatched::No);
+    assert!(!outgoing.begin_write(None));
+    // Also where it is given up before the transport has it.
+    let ticket = admitted(&ledger);
+    assert_eq!(ledger.give_up(&ticket), Dispatched::No);
+    let outgoing = ledger.queued_request(&message(&ticket), &ticket);
+    assert!(!outgoing.begin_write(None));
+    assert!(is_empty(&ledger));
+}
+
+#[test]
+fn what_is_late_is_not_written() {
+    let ledger = ledger();
+    let ticket = ledger.admit(100, TicketTerms { deadline: Deadline::after(Duration::ZERO), ..TicketTerms::default() });
+    let ticket = ticket.expect("there is room");
+    let outgoing = ledger.queued_request(&message(&ticket), &ticket);
+    assert!(!outgoing.begin_write(None));
+    drop(outgoing);
+    assert_eq!(ledger.give_up(&ticket), Dispatched::No);
+    assert!(is_empty(&ledger));
+}
+
+#[test]
+fn what_was_given_up_after_its_first_byte_is_unknown() {
+    let ledger = ledger();
+    let (ticket, outgoing) = queued(&ledger);
+    assert!(outgoing.begin_write(None));
+    assert_eq!(ledger.give_up(&ticket), Dispatched::Unknown);
+    let ticket = written(&ledger);
+    assert_eq!(ledger.give_up(&ticket), Dispatched::Unknown);
+    assert_eq!(ledger.give_up(&ticket), Dispatched::Unknown, "it stays what it was");
+    assert!(is_empty(&ledger));
+}
+
+#[test]
+fn an_answer_settles_a_request_once() {
+    let ledger = ledger();
+    let ticket = written(&ledger);
+    assert!(takes(&ledger, answer(1), None));
+    assert!(matches!(ticket.state(), State::Answered));
+    assert!(is_empty(&ledger));
+    assert!(!takes(&ledger, answer(1), None), "a second answer to it");
+    ledger.close(&Failure::lost("gone"), None);
+    assert!(matches!(ticket.state(), State::Answered), "an answer stays");
+    assert_eq!(ledger.give_up(&ticket), Dispatched::Yes);
+}
+
+#[test]
+fn a_late_answer_never_answers_another_request() {
+    let ledger = ledger();
+    let late = written(&ledger);
+    ledger.give_up(&late);
+    let waiting = written(&ledger);
+    let here = RequestId::Number(2);
+    assert!(!takes(&ledger, answer(1), None));
+    assert!(!takes(&ledger, answer(1), Some(&here)), "in the answer to another");
+    let nameless = json!({"id": null, "error": {"code": -32603, "message": "whose?"}});
+    assert!(!takes(&ledger, nameless, None), "it may belong to what was given up");
+    assert!(matches!(waiting.state(), State::Written { .. }));
+    assert!(takes(&ledger, answer(2), None));
+}
+
+#[test]
+fn nothing_answers_what_has_not_left() {
+    let ledger = ledger();
+    let (ticket, _outgoing) = queued(&ledger);
+    assert!(!takes(&ledger, answer(1), None));
+    assert!(!takes(&ledger, json!({"id": null, "error": {}}), None));
+    assert!(matches!(ticket.state(), State::Queued));
+}
+
+#[test]
+fn a_stop_fails_what_has_not_left_and_leaves_the_rest_its_chance() {
+    let ledger = ledger();
+    let sent = written(&ledger);
+    let (waiting, outgoing) = queued(&ledger);
+    let unnamed = admitted(&ledger);
+    ledger.stop(&Failure::not_sent("no more"));
+    assert!(!ledger.is_open());
+    for ticket in [&waiting, &unnamed] {
+        assert_eq!(failure_of(ticket).dispatched, Dispatched::No);
+    }
+    assert!(!outgoing.begin_write(None));
+    let refused = ledger.admit(100, TicketTerms::default()).map(drop).expect_err("it is closed");
+    assert_eq!((refused.dispatched, refused.message.as_str()), (Dispatched::No, "no more"));
+    assert!(takes(&ledger, answer(1), None));
+    assert!(matches!(sent.state(), State::Answered));
+    assert!(is_empty(&ledger));
+}
+
+#[test]
+fn an_end_tells_what_was_read_from_what_was_not() {
+    let ledger = ledger();
+    let tickets = [(); 3].map(|()| written(&ledger));
+    // The second lacks its last byte, which may be a mere line's end; the third lacks more.
+    ledger.close(&Failure::lost("gone"), Some(199));
+    let dispatched = tickets.map(|ticket| failure_of(&ticket).dispatched);
+    assert_eq!(dispatched, [Dispatched::Unknown, Dispatched::Unknown, Dispatched::No]);
+    assert!(is_empty(&ledger));
+
+    let (ledger, ticket) = awaiting();
+    ledger.close(&Failure::lost("gone"), None);
+    assert_eq!(failure_of(&ticket).dispatched, Dispatched::Unknown);
+}
+
+#[test]
+fn the_backlog_is_bounded() {
+    let ledger = Ledger::new(Limits { requests: 2, bytes: 1000 }, Duration::from_secs(30), Redactor::default());
+    let large = ledger.admit(5000, TicketTerms::default()).expect("nothing else waits");
+    let refused = ledger.admit(1, TicketTerms::default()).map(drop).expect_err("too many bytes");
+    assert_eq!(refused.dispatched, Dispatched::No);
+    ledger.give_up(&large);
+    let first = written(&ledger);
+    let (_second, _a) = queued(&ledger);
+    let (_third, _b) = queued(&ledger);
+    let refused = ledger.admit(1, TicketTerms::default()).map(drop).expect_err("too many requests");
+    assert!(refused.message.contains("2 requests wait already"), "{}", refused.message);
+    assert!(matches!(first.state(), State::Written { .. }));
+}
+
+#[test]
+fn what_a_transport_drops_has_failed() {
+    let ledger = ledger();
+    let (ticket, outgoing) = queued(&ledger);
+    drop(outgoing);
+    assert_eq!(failure_of(&ticket).dispatched, Dispatched::No);
+    let (ticket, outgoing) = queued(&ledger);
+    outgoing.begin_write(None);
+    drop(outgoing);
+    assert_eq!(failure_of(&ticket).dispatched, Dispatched::Unknown);
+    assert!(is_empty(&ledger));
+}
+
+#[cfg(feature = "http")]
+#[test]
+fn what_a_server_refused_unseen_can_be_handed_over_again() {
+    let ledger = ledger();
+    let (ticket, outgoing) = queued(&ledger);
+    assert!(outgoing.begin_write(None));
+    outgoing.returned();
+    assert!(matches!(ticket.state(), State::Queued));
+    let outgoing = ledger.queued_request(&message(&ticket), &ticket);
+    assert!(outgoing.begin_write(None));
+    outgoing.written();
+    assert!(takes(&ledger, answer(1), None));
+    assert!(is_empty(&ledger));
+}
+
+#[test]
+fn a_server_without_a_sign_for_several_timeouts_is_given_up() {
+    let timeout = Duration::from_millis(3);
+    let ledger = Ledger::new(NO_LIMITS, timeout, Redactor::default());
+    for round in 1..=TIMEOUTS_WITHOUT_A_SIGN {
+        assert!(ledger.is_open(), "round {round}");
+        // What runs side by side counts once.
+        let tickets: Vec<Ticket> = (0..9).map(|_| written(&ledger)).collect();
+        std::thread::sleep(timeout);
+        for ticket in &tickets {
+            ledger.time_out(ticket);
+        }
+    }
+    assert!(!ledger.is_open());
+    assert!(ledger.admit(1, TicketTerms::default()).is_err());
+}
+
+#[test]
+fn a_server_that_says_anything_is_kept() {
+    let ledger = Ledger::new(NO_LIMITS, Duration::from_millis(1), Redactor::default());
+    for _ in 1..9 {
+        let ticket = written(&ledger);
+        std::thread::sleep(Duration::from_millis(2));
+        ledger.time_out(&ticket);
+        ledger.received(json!({"method": "notifications/message", "params": {"level": "info", "data": 1}}), None);
+    }
+    assert!(ledger.is_open());
+    // Short timeouts say little.
+    let ledger = self::ledger();
+    for _ in 20..60 {
+        let ticket = written(&ledger);
+        ledger.time_out(&ticket);
+    }
+    assert!(ledger.is_open());
+}
+
+#[test]
+fn progress_is_that_of_its_request() {
+    let ledger = ledger();
+    let tickets = [(); 2].map(|()| written(&ledger));
+    let progress =
+        json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 2, "progress": 1}});
+    assert!(!takes(&ledger, progress, None));
+    assert_eq!(tickets.map(|ticket| ticket.last_progress().is_some()), [false, true]);
+}
+
+#[test]
+fn acknowledged_subscription_hears_what_the_server_tells_of() {
+    let ledger = ledger();
+    let open = || {
+        let (acknowledged, told) = tokio::sync::oneshot::channel();
+        let terms = TicketTerms { acknowledged: Some(acknowledged), ..TicketTerms::default() };
+        let ticket = ledger.admit(100, terms).expect("there is room");
+        let outgoing = ledger.queued_request(&message(&ticket), &ticket);
+        assert!(outgoing.begin_write(None));
+        outgoing.written();
+        (ticket, told)
+    };
+    let [(first, mut told), (second, mut other)] = [open(), open()];
+    let acknowledged = json!({
+        "method": "notifications/subscriptions/acknowledged",
+        "params": {
+            "notifications": {"toolsListChanged": true},
+            "_meta": {"io.modelcontextprotocol/subscriptionId": 1},
+        },
+    });
+    assert!(!takes(&ledger, acknowledged, None));
+    assert_eq!(told.try_recv().expect("it was acknowledged"), json!({"toolsListChanged": true}));
+    assert!(other.try_recv().is_err(), "it has another id");
+    let nameless = json!({"id": null, "error": {"code": -32700, "message": "parse"}});
+    assert!(!takes(&ledger, nameless, None), "it answers no subscription");
+    let cancelled = |id| json!({"method": "notifications/cancelled", "params": {"requestId": id}});
+    assert!(matches!(ledger.received(cancelled(1), None), Some(Incoming::Cancelled(RequestId::Number(1)))));
+    assert!(matches!(first.state(), State::Failed(_)));
+    assert!(matches!(second.state(), State::Written { .. }));
+    assert!(takes(&ledger, answer(2), None));
+}
+
+#[test]
+fn servers_cancel_subscriptions_and_no_calls() {
+    let (ledger, ticket) = awaiting();
+    ledger.received(json!({"method": "notifications/cancelled", "params": {"requestId": 1}}), None);
+    assert!(matches!(ticket.state(), State::Written { .. }));
+}
+
+#[test]
+fn a_result_passes_through_untouched() {
+    let sent = json!({"content": [], "tools": 5, "b": 1, "a": null});
+    for id in [json!(1), json!("1")] {
+        assert_eq!(outcome_of(json!({"jsonrpc": "2.0", "id": id, "result": sent})), Some(Ok(sent.clone())));
+    }
+}
+
+#[test]
+fn what_cannot_be_read_costs_its_place_in_a_list_and_the_whole_of_a_result() {
+    let list = br#"{"id": 1, "result": {"tools": [{"name": "a", "maximum": 1e400}, {"name": "\ud800"}]}}"#;
+    let list = outcome_of(messages::parse(list).expect("it is mended")).expect("it is answered").expect("a result");
+    assert_eq!(list["tools"][1]["name"], "\u{fffd}");
+    for result in [r#"{"content": [], "structuredContent": {"n": 1e400}}"#, r#"{"content": [], "tools": [1e400]}"#] {
+        let message = messages::parse(format!(r#"{{"id": 1, "result": {result}}}"#).as_bytes()).expect("it is mended");
+        assert!(message.get("result").is_none(), "{message}");
+        let (ledger, ticket) = awaiting();
+        assert!(takes(&ledger, message, None));
+        let failure = failure_of(&ticket);
+        assert_eq!(failure.dispatched, Dispatched::Yes);
+        assert!(failure.message.contains("cannot be read"), "{failure:?}");
+    }
+    assert_eq!(messages::parse(b"Listening on 1e400"), None);
+}
+
+#[test]
+fn texts_that_are_no_unicode_cost_no_result() {
+    for text in [
+        &br#"{"id": 1, "result": {"content": ["a\udfffb"]}}"#[..],
+        b"{\"id\": 1, \"result\": {\"content\": [\"a\xffb\"]}}",
+    ] {
+        let result = outcome_of(messages::parse(text).expect("it is mended"));
+        assert_eq!(result, Some(Ok(json!({"content": ["a\u{fffd}b"]}))));
+    }
+}
+
+#[test]
+fn an_error_without_an_id_belongs_to_the_only_request() {
+    let error = json!({"id": null, "error": {"code": -32700, "message": "parse"}});
+    let (ledger, ticket) = awaiting();
+    assert!(takes(&ledger, error.clone(), None));
+    assert!(ticket.take_answer().is_some_and(|answer| answer.is_err()));
+    assert!(!takes(&ledger, error.clone(), None));
+    let (ledger, _) = awaiting();
+    written(&ledger);
+    assert!(!takes(&ledger, error, None), "it may belong to either");
+}
+
+#[test]
+fn an_error_without_an_id_that_may_answer_a_notification_ends_no_request() {
+    let nameless = |code: i64| json!({"id": null, "error": {"code": code, "message": "whose?"}});
+    for code in [-32601, -32603, -32000, 1] {
+        let (ledger, _) = awaiting();
+        assert!(takes(&ledger, answer(1), None));
+        written(&ledger);
+        assert!(!takes(&ledger, nameless(code), None), "{code} is about a message that was read");
+        assert!(outcome_of(nameless(code)).is_some(), "nothing else was sent");
+    }
+    let (ledger, _) = awaiting();
+    ledger.queued(&notification());
+    let ticket = written(&ledger);
+    assert!(takes(&ledger, answer(1), None));
+    assert!(!takes(&ledger, nameless(-32600), None), "the notification may be meant");
+    assert!(matches!(ticket.state(), State::Written { .. }));
+    // Whoever has answered this has read the notification.
+    assert!(takes(&ledger, answer(2), None));
+    written(&ledger);
+    assert!(takes(&ledger, nameless(-32600), None));
+    let (ledger, _) = awaiting();
+    ledger.queued(&notification());
+    assert!(takes(&ledger, nameless(-32601), Some(&RequestId::Number(1))), "it comes with the answer");
+}
+
+#[test]
+fn a_response_to_nothing_is_ignored() {
+    for message in [json!({"id": 2, "result": {}}), json!([1]), json!({"id": 2})] {
+        assert_eq!(outcome_of(message), None);
+    }
+}
+
+#[test]
+fn an_answer_with_neither_result_nor_error_ends_its_request() {
+    let (ledger, ticket) = awaiting();
+    assert!(takes(&ledger, json!({"id": 1}), None));
+    assert!(failure_of(&ticket).message.contains("neither"));
+}
+
+#[test]
+fn an_id_that_the_server_made_up_is_that_of_the_exchange() {
+    let message = json!({"id": "server-error", "error": {"code": -32600, "message": "no"}});
+    let (ledger, _) = awaiting();
+    assert!(!takes(&ledger, message.clone(), None));
+    assert!(takes(&ledger, message, Some(&RequestId::Number(1))));
+}

@@ -1,0 +1,86 @@
+//! What a request may take, and what can become of it.
+
+use rmcp::model::{ClientRequest, ErrorData, RequestMetaObject};
+use tokio_util::sync::CancellationToken;
+
+use crate::Dispatched;
+use crate::call::Listener;
+use crate::rpc::clock::Questions;
+use crate::rpc::deadline::Patience;
+use crate::rpc::failure::Failure;
+use crate::wire::size_of_members;
+
+/// Why a request has no result.
+#[derive(Clone, Debug)]
+pub(crate) enum RequestError {
+    /// No answer came in time.
+    Timeout(Dispatched),
+    /// The caller's token was cancelled.
+    Cancelled(Dispatched),
+    /// It failed below the protocol; [`Dispatched::Yes`] where the server answered with what is no answer.
+    Failed(Failure),
+    /// The server answered with an error.
+    Rpc(ErrorData),
+}
+
+impl RequestError {
+    /// The server answered, but with nothing that this client can take.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::Failed(Failure::new(Dispatched::Yes, message))
+    }
+
+    /// The same of a later request of one call: what the first one did stays done.
+    pub(crate) fn after_a_round(self) -> Self {
+        match self {
+            Self::Timeout(Dispatched::No) => Self::Timeout(Dispatched::Unknown),
+            Self::Cancelled(Dispatched::No) => Self::Cancelled(Dispatched::Unknown),
+            Self::Failed(failure) if failure.dispatched == Dispatched::No => {
+                Self::Failed(Failure { dispatched: Dispatched::Unknown, ..failure })
+            }
+            other => other,
+        }
+    }
+}
+
+impl std::fmt::Display for RequestError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Timeout(_) => f.write_str("no answer came in time"),
+            Self::Cancelled(_) => f.write_str("it was cancelled"),
+            Self::Failed(failure) => f.write_str(&failure.message),
+            Self::Rpc(error) => write!(f, "JSON-RPC error {}: {}", error.code.0, error.message),
+        }
+    }
+}
+
+/// What a request may take, and who hears of it.
+pub(crate) struct Terms {
+    pub(crate) patience: Patience,
+    pub(crate) listener: Option<Listener>,
+    pub(crate) cancellation: Option<CancellationToken>,
+    /// While the server has a question open, time stands still.
+    pub(crate) questions: Option<Questions>,
+    /// The count of changes to the list of tools for which it was let through.
+    pub(crate) list: Option<u64>,
+    /// What it says of whom it is made for, where that is not this client.
+    pub(crate) stamp: Option<RequestMetaObject>,
+}
+
+impl From<Patience> for Terms {
+    fn from(patience: Patience) -> Self {
+        Self { patience, listener: None, cancellation: None, questions: None, list: None, stamp: None }
+    }
+}
+
+/// About how long a request is as text. Only what a program asks can be long.
+pub(super) fn size_of(request: &ClientRequest) -> usize {
+    const ENVELOPE: usize = 256;
+    let arguments = match request {
+        ClientRequest::CallToolRequest(call) => call.params.arguments.as_ref().map_or(0, size_of_members),
+        ClientRequest::GetPromptRequest(get) => get.params.arguments.as_ref().map_or(0, size_of_members),
+        ClientRequest::ReadResourceRequest(read) => read.params.uri.len(),
+        ClientRequest::SubscribeRequest(subscribe) => subscribe.params.uri.len(),
+        _ => 0,
+    };
+    ENVELOPE.saturating_add(arguments)
+}

@@ -1,0 +1,223 @@
+//! Requests to a server, from the caller to the transport and back.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification, ClientRequest,
+    GetMeta, ProgressToken, RequestMetaObject, SubscriptionFilter, SubscriptionsListenRequest,
+    SubscriptionsListenRequestParams,
+};
+use serde_json::Value;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use super::clock::run_out;
+use super::errands::Errands;
+use super::failure::Failure;
+use super::ledger::Ledger;
+use super::receiving::Receiving;
+use super::request::{RequestError, Terms, size_of};
+use super::server_requests::Answers;
+use super::ticket::{State, Ticket, TicketTerms};
+use super::transport::{Sender, Sending, Transport};
+use crate::Dispatched;
+use crate::observe::note_request;
+use crate::task::{cancelled, task};
+
+/// One session with a server.
+#[derive(Clone)]
+pub(crate) struct Session {
+    pub(crate) ledger: Arc<Ledger>,
+    sender: Arc<dyn Sender>,
+    errands: Arc<Errands>,
+    /// The `_meta` of every request, where a version without a handshake wants one.
+    stamp: Arc<RequestMetaObject>,
+}
+
+impl Session {
+    /// A session over this transport, and its receiving side, which has to be driven.
+    pub(crate) fn new(
+        (sender, transport): (Arc<dyn Sender>, Box<dyn Transport>),
+        ledger: Arc<Ledger>,
+        answers: Arc<Answers>,
+        stamp: RequestMetaObject,
+    ) -> (Self, Receiving) {
+        let errands = Arc::new(Errands::new(Handle::current()));
+        let receiving = Receiving::new((sender.clone(), transport), ledger.clone(), errands.clone(), answers);
+        (Self { ledger, sender, errands, stamp: Arc::new(stamp) }, receiving)
+    }
+
+    /// Puts this into the `_meta` of every request from now on.
+    pub(super) fn stamp(&mut self, stamp: RequestMetaObject) {
+        self.stamp = Arc::new(stamp);
+    }
+
+    /// Sends a request and waits for its raw result. Dropping the future cancels the request: one that has not left never
+    /// will, and of another the server is told.
+    pub(crate) async fn request(&self, request: ClientRequest, terms: impl Into<Terms>) -> Result<Value, RequestError> {
+        let mut terms = terms.into();
+        let ticket_terms = TicketTerms {
+            deadline: terms.patience.first,
+            listener: terms.listener.take(),
+            list: terms.list,
+            acknowledged: None,
+        };
+        let is_call = matches!(request, ClientRequest::CallToolRequest(_));
+        let mut sent = self.send(request, terms.stamp.take(), ticket_terms)?;
+        if is_call {
+            note_request(&sent.pending.ticket.id());
+        }
+        let ticket = sent.pending.ticket.clone();
+        tokio::select! {
+            biased;
+            () = cancelled(terms.cancellation.as_ref()) => Err(RequestError::Cancelled(sent.pending.give_up())),
+            answer = sent.answer() => answer,
+            () = run_out(&ticket, terms.patience, terms.questions) => Err(sent.pending.late()),
+        }
+    }
+
+    /// Has the server tell of something, and gives what it tells of: until the subscription is dropped, or ends. Cancel safe.
+    pub(crate) async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, RequestError> {
+        let request = SubscriptionsListenRequest::new(SubscriptionsListenRequestParams::new(filter));
+        let (acknowledged, mut told) = oneshot::channel();
+        let terms = TicketTerms { acknowledged: Some(acknowledged), ..TicketTerms::default() };
+        let mut sent = self.send(ClientRequest::SubscriptionsListenRequest(request), None, terms)?;
+        tokio::select! {
+            biased;
+            Ok(told) = &mut told => Ok(Subscription { sent, told }),
+            answer = sent.answer() => Err(answer.map_or_else(
+                |error| error,
+                |_| RequestError::invalid("the server ended it before it said what it tells of"),
+            )),
+        }
+    }
+
+    /// Sends a notification. Cancel safe but for a message of which half has left, which is written to its end.
+    pub(crate) async fn notify(&self, notification: ClientNotification) -> Result<(), Failure> {
+        let message = ClientJsonRpcMessage::notification(notification);
+        let outgoing = self.ledger.queued(&message);
+        self.sender.clone().send(message, outgoing).await
+    }
+
+    /// Does something that nobody waits for, as long as the connection lasts.
+    pub(super) fn begin_errand(&self, errand: impl Future<Output = ()> + Send + 'static) {
+        self.errands.begin(task(errand));
+    }
+
+    fn send(
+        &self,
+        mut request: ClientRequest,
+        stamp: Option<RequestMetaObject>,
+        terms: TicketTerms,
+    ) -> Result<Sent, RequestError> {
+        let ticket = self.ledger.admit(size_of(&request), terms).map_err(RequestError::Failed)?;
+        let is_handshake = matches!(request, ClientRequest::InitializeRequest(_));
+        if !is_handshake {
+            let meta = request.get_meta_mut();
+            meta.extend((*self.stamp).clone());
+            meta.extend(stamp.unwrap_or_default());
+            meta.set_progress_token(ProgressToken(ticket.id()));
+        }
+        let message = ClientJsonRpcMessage::request(request, ticket.id());
+        let outgoing = self.ledger.queued_request(&message, &ticket);
+        let sending = self.sender.clone().send(message, outgoing);
+        Ok(Sent { pending: Pending { session: self.clone(), ticket, is_handshake }, sending: Some(sending) })
+    }
+}
+
+/// What a server tells, as long as it does. Dropping it ends it.
+pub(crate) struct Subscription {
+    sent: Sent,
+    told: Value,
+}
+
+impl Subscription {
+    /// Whether the server tells of this resource.
+    pub(crate) fn has_resource(&self, uri: &str) -> bool {
+        let told = self.told.get("resourceSubscriptions").and_then(Value::as_array);
+        told.is_some_and(|told| told.iter().any(|told| told == uri))
+    }
+
+    /// Waits until the server tells of nothing any more. Cancel safe.
+    pub(crate) async fn ended(&mut self) -> Result<(), RequestError> {
+        self.sent.answer().await.map(drop)
+    }
+}
+
+/// A request that the transport has.
+struct Sent {
+    // Dropped before what is sent, which fails then: the server is told of a request that was given up.
+    pending: Pending,
+    sending: Option<Sending>,
+}
+
+impl Sent {
+    /// Waits until nothing can become of the request any more. Cancel safe.
+    async fn answer(&mut self) -> Result<Value, RequestError> {
+        if let Some(sending) = &mut self.sending {
+            tokio::select! {
+                biased;
+                _ = sending => {}
+                () = self.pending.ticket.settled() => {}
+            }
+            self.sending = None;
+        }
+        self.pending.ticket.settled().await;
+        self.pending.settled()
+    }
+}
+
+/// A request that has no answer yet; dropping it gives it up.
+struct Pending {
+    session: Session,
+    ticket: Ticket,
+    is_handshake: bool,
+}
+
+impl Pending {
+    fn settled(&self) -> Result<Value, RequestError> {
+        if let Some(answer) = self.ticket.take_answer() {
+            return answer.map_err(RequestError::Rpc);
+        }
+        match self.ticket.state() {
+            // The transport does not write what is late.
+            _ if self.ticket.is_late() && self.ticket.is_unsent() => Err(self.late()),
+            State::Failed(failure) => Err(RequestError::Failed(failure)),
+            _ => Err(RequestError::Failed(Failure::new(self.give_up(), "the connection was closed"))),
+        }
+    }
+
+    fn late(&self) -> RequestError {
+        let dispatched = self.session.ledger.time_out(&self.ticket);
+        self.tell_the_server();
+        RequestError::Timeout(dispatched)
+    }
+
+    fn give_up(&self) -> Dispatched {
+        let dispatched = self.session.ledger.give_up(&self.ticket);
+        self.tell_the_server();
+        dispatched
+    }
+
+    /// Where the request has left, the server is told that nobody waits for it.
+    fn tell_the_server(&self) {
+        if matches!(self.ticket.state(), State::GivenUp(Dispatched::Unknown)) && !self.is_handshake {
+            let why = "the caller no longer waits".to_owned();
+            let params = CancelledNotificationParam::new(Some(self.ticket.id()), Some(why));
+            let cancelled = ClientNotification::CancelledNotification(CancelledNotification::new(params));
+            let session = self.session.clone();
+            self.session.begin_errand(async move {
+                // Whatever it was, nobody waits for it.
+                let _ = session.notify(cancelled).await;
+            });
+        }
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        if !self.ticket.is_settled() {
+            self.give_up();
+        }
+    }
+}
