@@ -10,6 +10,7 @@ mod auth;
 mod call;
 mod catalog;
 mod client;
+mod contained;
 mod generated;
 #[cfg(feature = "keyring")]
 mod keyring;
@@ -57,11 +58,11 @@ pub use catalog::resources::{ReadResource, ResourceContents, ResourceRequest, Re
 pub use catalog::specs::{PromptArgumentSpec, PromptSpec, ResourceTemplateSpec};
 pub use catalog::subscriptions::ResourceUpdates;
 pub use client::{
-    Client, ClientOptions, ConnectReport, ConnectionState, ElicitationAnswer, ElicitationRequest, KnownSecrets,
-    LocalSecrets, Or, Root, SamplingAnswer, SamplingRequest, SecretError, SecretSource, Servers, StateWatch,
-    with_secrets,
+    Client, ClientOptions, ConnectReport, ElicitationAnswer, ElicitationRequest, KnownSecrets, LocalSecrets, Or, Root,
+    SamplingAnswer, SamplingRequest, SecretError, SecretSource, Servers, StateWatch, with_secrets,
 };
 pub use mcp_model::SecretRef;
+pub use observe::ConnectionState;
 pub use testing::{Answer, Fake};
 #[cfg(feature = "cassette")]
 pub use transport::cassette::{Cassette, CassetteError, Difference};

@@ -1,5 +1,6 @@
 //! A call: what is asked of a tool, what it answered, and what can come of it.
 
+mod approval;
 mod arguments;
 mod call_tool;
 mod content;
@@ -20,7 +21,10 @@ mod spec;
 mod tool;
 mod tool_call;
 mod typed_call;
+pub(crate) mod wait;
 
+pub(crate) use approval::Approver;
+pub use approval::{ApprovalAnswer, ApprovalRequest};
 pub use arguments::AsArguments;
 pub use call_tool::{CallTool, DynCallTool, WithOptions};
 pub use content::Content;
@@ -49,5 +53,5 @@ pub(crate) use result::INPUT_REQUIRED;
 pub use result::ToolResult;
 pub use spec::{Annotations, ServerSpec, ToolSpec};
 pub use tool::{Tool, call, call_untyped, parse_arguments, place_of, print_arguments, read_arguments};
-pub use tool_call::ToolCall;
+pub use tool_call::{ServiceFuture, ToolCall};
 pub use typed_call::TypedCall;

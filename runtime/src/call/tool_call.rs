@@ -4,6 +4,7 @@ use std::any::{Any, TypeId};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -11,8 +12,11 @@ use serde_json::{Map, Value};
 #[cfg(feature = "validate")]
 use super::tool::check_arguments;
 use super::tool::invalid_arguments;
-use super::{Annotations, CallError, CallOptions, Passage, ServerSpec, Tool, ToolSpec};
+use super::{Annotations, CallError, CallOptions, Passage, ServerSpec, Tool, ToolResult, ToolSpec};
 use crate::wire::to_value;
+
+/// What services of calls return.
+pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
 
 /// One call: which tool of which server, with what.
 #[derive(Clone, Debug)]
@@ -89,6 +93,11 @@ impl ToolCall {
     #[must_use]
     pub fn bound(server: &'static ServerSpec, tool: &'static ToolSpec, arguments: Map<String, Value>) -> Self {
         Self { spec: Some(tool), bindings: Some(server), ..Self::new(server.name, tool.name, arguments) }
+    }
+
+    /// What is known of the tool's behaviour: by its bindings, else by how the caller described it.
+    pub(crate) fn annotations(&self) -> Annotations {
+        self.known().map(|spec| spec.annotations).or_else(|| self.description()).unwrap_or_default()
     }
 
     /// What bindings know of the tool that is called. A call that was renamed has left its bindings behind.

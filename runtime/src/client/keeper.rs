@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::lease::Opened;
 use super::options::ClientOptions;
-use super::state::{ConnectionState, Status};
+use super::state::Status;
+use crate::ConnectionState;
 use crate::catalog::drift::{self, Demand};
 use crate::catalog::{changes, notifications, subscriptions};
 use crate::rpc::deadline::Patience;

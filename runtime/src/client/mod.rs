@@ -32,14 +32,14 @@ use crate::rpc::notices::Notices;
 use crate::rpc::subscriptions::Subscriptions;
 
 use crate::rpc::deadline::Patience;
-use crate::{CallTool, ConnectError, ServerSpec};
+use crate::{CallTool, ConnectError, ConnectionState, ServerSpec};
 
 pub use handlers::{ElicitationAnswer, ElicitationRequest, Root, SamplingAnswer, SamplingRequest};
 pub use options::ClientOptions;
 pub use resolve::{KnownSecrets, with_secrets};
 pub use secrets::{LocalSecrets, Or, SecretError, SecretSource};
 pub use servers::{ConnectReport, Servers};
-pub use state::{ConnectionState, StateWatch};
+pub use state::StateWatch;
 
 /// A client of one server. Clones share one connection, which is opened by the first call and closed with the last
 /// clone.

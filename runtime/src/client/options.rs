@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::handlers::{ElicitationAnswer, ElicitationRequest, Handlers, Root, SamplingAnswer, SamplingRequest};
 use super::secrets::{SecretSource, Secrets};
-use crate::middleware::{ApprovalAnswer, ApprovalRequest, Approver};
+use crate::call::{ApprovalAnswer, ApprovalRequest, Approver};
 #[cfg(feature = "cassette")]
 use crate::transport::cassette::Cassette;
 #[cfg(feature = "stdio")]

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use tower::Service;
 
 use super::Client;
-use crate::middleware::ServiceFuture;
+use crate::call::ServiceFuture;
 use crate::{CallError, CallTool, ToolCall, ToolResult};
 
 /// It is always ready; what cannot be sent at once waits within the time of its call.

@@ -7,25 +7,9 @@ use tokio::sync::watch;
 use crate::ConnectError;
 use crate::catalog::changes::Changes;
 use crate::catalog::drift::Told;
-use crate::observe::Observer;
+use crate::observe::{ConnectionState, Observer};
 use crate::rpc::notices::Notices;
 use crate::rpc::subscriptions::Subscriptions;
-
-/// What the connection of a [`Client`](crate::Client) is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ConnectionState {
-    /// There is none; the next call opens one.
-    Disconnected,
-    /// It is being opened.
-    Connecting,
-    /// It is open.
-    Connected,
-    /// It was lost, and is being opened again.
-    Reconnecting,
-    /// The client was shut down, and opens no other.
-    ShutDown,
-}
 
 /// Sees every change of a [`ConnectionState`]; of several in quick succession the last.
 ///

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tower::{BoxError, Service, ServiceExt};
 
-use super::layer::{Around, ServiceFuture, through};
-use super::wait;
+use super::layer::{Around, through};
+use crate::call::{ServiceFuture, wait};
 use crate::{CallError, CallTool, Dispatched, ToolCall, ToolResult};
 
 /// [`CallTool`] through a service of tower: the client that bindings are given where a program has put tower's own layers

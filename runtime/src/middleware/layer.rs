@@ -1,17 +1,13 @@
 //! What all layers have in common.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tower::Service;
 
-use crate::call::Place;
+use crate::call::{Place, ServiceFuture};
 use crate::{CallError, ToolCall, ToolResult};
-
-/// What services of calls return.
-pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;
 
 /// A service that a layer can be put around.
 pub(super) trait Below:

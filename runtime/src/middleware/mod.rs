@@ -9,7 +9,7 @@
 mod approval;
 mod cache;
 mod calls;
-mod contained;
+
 mod demands;
 mod events;
 mod layer;
@@ -22,13 +22,11 @@ mod tools;
 mod transaction;
 #[cfg(feature = "validation")]
 mod validate;
-mod wait;
 
-pub(crate) use self::approval::Approver;
-pub use self::approval::{Approval, ApprovalAnswer, ApprovalRequest};
+pub use self::approval::Approval;
 pub use self::cache::Cache;
 pub use self::calls::Calls;
-pub use self::layer::{Layered, ServiceFuture};
+pub use self::layer::Layered;
 pub use self::limits::{TotalCap, TryTimeout};
 pub use self::policy::{CallFacts, Policy, Verdict};
 pub use self::retry::Retry;
@@ -37,3 +35,4 @@ pub use self::stack::Stack;
 pub use self::transaction::Transaction;
 #[cfg(feature = "validation")]
 pub use self::validate::Validate;
+pub use crate::call::{ApprovalAnswer, ApprovalRequest, ServiceFuture};

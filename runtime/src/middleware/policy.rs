@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::contained::{Panicked, contained, contained_async};
 use super::layer::{Around, Below, layers_of_tower};
-use super::tools::{Globs, annotations};
-use super::wait;
+use super::tools::Globs;
+use crate::call::wait;
 use crate::call::{Passage, Place};
+use crate::contained::{Panicked, contained, contained_async};
 use crate::{Annotations, CallError, ToolCall, ToolResult};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -43,7 +43,7 @@ impl<'c> CallFacts<'c> {
             server: &call.server,
             tool: &call.tool,
             arguments: &call.arguments,
-            annotations: annotations(call),
+            annotations: call.annotations(),
             call,
         }
     }

@@ -9,7 +9,7 @@ use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker
 use tower::util::rng::HasherRng;
 
 use super::layer::{Around, Below, layers_of_tower};
-use super::tools::{Globs, annotations};
+use super::tools::Globs;
 use crate::call::Place;
 use crate::rpc::failure::is_final;
 use crate::task::cancelled;
@@ -74,7 +74,7 @@ impl Retry {
     }
 
     fn is_repeatable(&self, call: &ToolCall) -> bool {
-        let hints = annotations(call);
+        let hints = call.annotations();
         hints.read_only == Some(true) || hints.idempotent == Some(true) || self.repeatable.name(&call.tool)
     }
 

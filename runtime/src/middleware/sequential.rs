@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lru::LruCache;
 
 use super::CallFacts;
-use super::contained::contained;
 use super::layer::{Around, Below, layers_of_tower};
 use super::tools::names;
 use crate::call::Place;
+use crate::contained::contained;
 use crate::{CallError, ToolCall, ToolResult};
 
 /// How many scopes are remembered.

@@ -12,9 +12,8 @@ use super::Validate;
 use super::calls::Called;
 use super::demands::{Admission, Consent, Sameness};
 use super::events::Announced;
-use super::layer::ServiceFuture;
 use super::{Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout};
-use crate::call::Offer;
+use crate::call::{Offer, ServiceFuture};
 use crate::observe::{Events, Observer};
 use crate::{
     CallError, CallTool, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult,

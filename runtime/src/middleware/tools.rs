@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use mcp_model::matches_glob;
 
-use crate::{Annotations, ToolCall};
-
 /// Globs of wire names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Globs(Arc<[String]>);
@@ -38,9 +36,4 @@ pub(super) fn names(glob: &str, tool: &str) -> bool {
         Some(0) if glob == "*" => true,
         Some(_) => matches_glob(glob, tool),
     }
-}
-
-/// What is known of a called tool's behaviour: by its bindings, else by how the caller described it.
-pub(super) fn annotations(call: &ToolCall) -> Annotations {
-    call.known().map(|spec| spec.annotations).or_else(|| call.description()).unwrap_or_default()
 }

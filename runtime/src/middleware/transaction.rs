@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::contained::contained;
 use super::layer::{Around, Below, layers_of_tower};
 use super::tools::Globs;
-use super::wait;
 use crate::call::Place;
+use crate::call::wait;
+use crate::contained::contained;
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 
 /// How long a call waits for its turn at most.

@@ -14,6 +14,7 @@ pub(crate) mod notes;
 mod observer;
 pub(crate) mod redact;
 mod spans;
+mod state;
 
 pub use bus::Events;
 pub(crate) use bus::subscribe_to_all;
@@ -23,3 +24,4 @@ pub use event::{
 pub(crate) use invocation::{Invocation, Try, observed};
 pub(crate) use observer::Observer;
 pub(crate) use spans::note_request;
+pub use state::ConnectionState;

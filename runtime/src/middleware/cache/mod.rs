@@ -12,9 +12,9 @@ use serde_json::Value;
 
 use self::kept::{Found, Key, Shared};
 use super::layer::{Around, Below, layers_of_tower};
-use super::tools::{Globs, annotations};
-use super::wait;
+use super::tools::Globs;
 use crate::call::Place;
+use crate::call::wait;
 use crate::rpc::deadline::Deadline;
 use crate::{CallError, ToolCall, ToolResult};
 
@@ -111,7 +111,7 @@ impl Cache {
     }
 
     fn reads(&self, call: &ToolCall) -> bool {
-        let is_read_only = annotations(call).read_only == Some(true) || self.reads.name(&call.tool);
+        let is_read_only = call.annotations().read_only == Some(true) || self.reads.name(&call.tool);
         is_read_only && !self.writes.name(&call.tool)
     }
 

@@ -7,16 +7,16 @@ use std::task::Poll;
 
 /// That it panicked. What it said then is in the hands of the program's panic hook; it may be a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Panicked;
+pub(crate) struct Panicked;
 
 /// What a closure gives, unless it panics.
-pub(super) fn contained<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
+pub(crate) fn contained<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
     // What a closure that panicked left behind is the program's, which sees the error.
     catch_unwind(AssertUnwindSafe(run)).map_err(|_| Panicked)
 }
 
 /// What a closure's future gives, unless the one or the other panics.
-pub(super) async fn contained_async<F: Future>(begin: impl FnOnce() -> F) -> Result<F::Output, Panicked> {
+pub(crate) async fn contained_async<F: Future>(begin: impl FnOnce() -> F) -> Result<F::Output, Panicked> {
     let mut future = pin!(contained(begin)?);
     poll_fn(|context| match contained(|| future.as_mut().poll(context)) {
         Ok(Poll::Pending) => Poll::Pending,

@@ -14,7 +14,7 @@ use crate::{CallError, Dispatched, ToolCall};
 
 /// Waits on the clock of somebody else, who is asked about the call and has so long: only what bounds all of it, and its
 /// cancellation, end that. None where they took longer.
-pub(super) async fn aside<F: Future>(
+pub(crate) async fn aside<F: Future>(
     call: &ToolCall,
     patience: Duration,
     future: F,
@@ -34,7 +34,7 @@ pub(super) async fn aside<F: Future>(
 
 /// Waits for others on the clock of the call, which has so much less time afterwards; `patience` at most. None where that is
 /// over.
-pub(super) async fn within<F: Future>(
+pub(crate) async fn within<F: Future>(
     call: &mut ToolCall,
     patience: Duration,
     future: F,
