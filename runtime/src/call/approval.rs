@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::wait;
-use crate::contained::{Panicked, contained_async};
+use crate::ground::contained::{Panicked, contained_async};
 use crate::{Annotations, CallError, ToolCall};
 
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -4,7 +4,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::wire::{size_of_members, size_of_value};
+use crate::ground::wire::{size_of_members, size_of_value};
 
 /// One block of a tool's answer. `extra` has what else is in the block: `annotations`, `_meta`, keys of the server's own.
 ///

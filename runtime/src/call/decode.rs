@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::observe::redact::LONGEST_MESSAGE;
-use crate::wire::{Mismatch, Wire, from_value};
+use crate::ground::redact::LONGEST_MESSAGE;
+use crate::ground::wire::{Mismatch, Wire, from_value};
 use crate::{CallError, Content, ToolResult};
 
 /// The field of the object that FastMCP and the official Python SDK put around a result that is none.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::decode::WRAPPER_FIELD;
 use super::{CallError, Content, Tool, ToolResult};
-use crate::wire::{Mismatch, Print, to_value};
+use crate::ground::wire::{Mismatch, Print, to_value};
 
 /// What [`Tool::result`] does for an output.
 ///

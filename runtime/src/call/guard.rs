@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use super::{CallError, ToolCall};
-use crate::observe::Observer;
+use crate::call::events::Observer;
 
 pub(crate) type Checking<'a> = Pin<Box<dyn Future<Output = Result<(), CallError>> + Send + 'a>>;
 

@@ -8,6 +8,7 @@ mod decode;
 mod encode;
 mod error;
 mod error_kind;
+pub(crate) mod events;
 mod evidence;
 mod guard;
 mod input;
@@ -21,6 +22,8 @@ mod spec;
 mod tool;
 mod tool_call;
 mod typed_call;
+#[cfg(feature = "validation")]
+pub mod validate;
 pub(crate) mod wait;
 
 pub(crate) use approval::Approver;

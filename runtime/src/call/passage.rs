@@ -8,8 +8,8 @@ use mcp_model::canonical_json;
 use serde_json::Value;
 
 use super::ToolCall;
-use crate::observe::Observer;
-use crate::rpc::deadline::Deadline;
+use crate::call::events::Observer;
+use crate::ground::deadline::Deadline;
 
 /// The layers around a client, outermost first: the order of a [`Stack`](crate::middleware::Stack).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

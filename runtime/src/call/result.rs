@@ -7,8 +7,8 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{CallError, Content, Tool};
-use crate::observe::redact::{LONGEST_MESSAGE, Redactor};
-use crate::wire::{size_of_members, size_of_value};
+use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
+use crate::ground::wire::{size_of_members, size_of_value};
 
 /// The `resultType` of what is no result yet.
 pub(crate) const INPUT_REQUIRED: &str = "input_required";

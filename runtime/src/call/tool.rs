@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{AsArguments, CallError, CallTool, ServerSpec, ToolCall, ToolResult, ToolSpec};
-use crate::wire::{Wire, from_value, to_value};
+use crate::ground::wire::{Wire, from_value, to_value};
 
 /// The typed parameters of one tool; generated code implements it.
 pub trait Tool: Wire + Send + Sync {
@@ -77,7 +77,7 @@ pub(super) fn invalid_arguments<P: Tool>(pointer: String, message: String) -> Ca
 
 #[cfg(feature = "validate")]
 pub(super) fn check_arguments<P: Tool>(arguments: &Value) -> Result<(), CallError> {
-    crate::validate::arguments(P::SPEC, arguments)
+    crate::call::validate::arguments(P::SPEC, arguments)
         .map_err(|refusal| invalid_arguments::<P>(refusal.pointer().to_owned(), refusal.message()))
 }
 

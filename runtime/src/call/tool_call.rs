@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::tool::check_arguments;
 use super::tool::invalid_arguments;
 use super::{Annotations, CallError, CallOptions, Passage, ServerSpec, Tool, ToolResult, ToolSpec};
-use crate::wire::to_value;
+use crate::ground::wire::to_value;
 
 /// What services of calls return.
 pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send>>;

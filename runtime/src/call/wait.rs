@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::rpc::deadline::Deadline;
-use crate::task::cancelled;
+use crate::ground::deadline::Deadline;
+use crate::ground::task::cancelled;
 use crate::{CallError, Dispatched, ToolCall};
 
 /// Waits on the clock of somebody else, who is asked about the call and has so long: only what bounds all of it, and its

@@ -9,17 +9,17 @@ use super::Client;
 use super::lease::Lease;
 #[cfg(feature = "http")]
 use crate::ConnectErrorKind;
+use crate::call::events::{Invocation, Try};
 use crate::call::{Demands, Limit};
-use crate::catalog::drift::Bound;
-use crate::observe::redact::LONGEST_MESSAGE;
-use crate::observe::{Invocation, Try};
-use crate::rpc::ask::Ask;
-use crate::rpc::connection::Connection;
-use crate::rpc::deadline::{Deadline, Patience};
+use crate::client::catalog::drift::Bound;
+use crate::connect::ask::Ask;
+use crate::connect::connection::Connection;
+use crate::ground::deadline::{Deadline, Patience};
+use crate::ground::redact::LONGEST_MESSAGE;
+use crate::ground::task::cancelled;
 use crate::rpc::failure::Failure;
 use crate::rpc::request::RequestError;
 use crate::rpc::unknown::names_unknown;
-use crate::task::cancelled;
 use crate::{CallError, CallOptions, CallTool, Cause, ConnectError, Dispatched, ToolCall, ToolResult};
 
 const INVALID_PARAMS: i32 = -32602;
@@ -157,7 +157,7 @@ impl Client {
             self.check(&call).await?;
             let bound = self.bound(&call)?;
             let (connection, patience) = self.ready_until(&call.tool, &call.options, call.passage.limit()).await?;
-            attempt.connected(&connection);
+            attempt.connected(&connection.protocol_version);
             self.call_over(&connection, call, bound, patience).await
         };
         let outcome = made.instrument(attempt.span()).await;
@@ -216,7 +216,7 @@ impl Client {
             let listed = tokio::select! {
                 biased;
                 () = cancelled(call.options.cancellation()) => return Err(RequestError::Cancelled(Dispatched::No)),
-                listed = Box::pin(crate::catalog::tools(self.name(), connection, patience)) => listed,
+                listed = Box::pin(crate::client::catalog::tools(self.name(), connection, patience)) => listed,
             };
             listed.map_err(|error| match error.kind {
                 ConnectErrorKind::Timeout => RequestError::Timeout(Dispatched::No),

@@ -6,11 +6,12 @@ use mcp_model::matches_glob;
 
 use super::Client;
 use super::lease::Lease;
+use crate::call::events::Observer;
 use crate::call::{Checking, Guard, Place};
-use crate::catalog::drift::{self, Bound, Demand};
-use crate::observe::Observer;
-use crate::rpc::deadline::Patience;
-use crate::task::cancelled;
+use crate::client::catalog::drift;
+use crate::client::catalog::drift::{Bound, Demand};
+use crate::ground::deadline::Patience;
+use crate::ground::task::cancelled;
 use crate::{CallError, Cause, ConnectErrorKind, Dispatched, ToolCall};
 
 impl Guard for Client {

@@ -13,14 +13,15 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::lease::Opened;
-use super::options::ClientOptions;
 use super::state::Status;
 use crate::ConnectionState;
-use crate::catalog::drift::{self, Demand};
-use crate::catalog::{changes, notifications, subscriptions};
-use crate::rpc::deadline::Patience;
-use crate::rpc::eras::establish;
-use crate::task::task;
+use crate::client::catalog::drift;
+use crate::client::catalog::drift::Demand;
+use crate::client::catalog::{changes, notifications, subscriptions};
+use crate::connect::eras::establish;
+use crate::connect::options::ClientOptions;
+use crate::ground::deadline::Patience;
+use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
 /// How long to wait before each try to open a lost connection again.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::catalog::drift::LiveTools;
-use crate::rpc::connection::Connection;
+use crate::client::catalog::drift::LiveTools;
+use crate::connect::connection::Connection;
 
 /// How long a new connection stays at least for those whom it was opened for.
 const TIME_FOR_FIRST_USE: Duration = Duration::from_secs(1);

@@ -1,16 +1,13 @@
 //! A client of one server.
 
 mod calling;
+pub(crate) mod catalog;
 mod configured;
 mod governance;
-pub(crate) mod handlers;
 mod keeper;
 mod lease;
-pub(crate) mod options;
 mod pool;
 mod requesting;
-pub(crate) mod resolve;
-pub(crate) mod secrets;
 mod servers;
 mod service;
 mod state;
@@ -25,19 +22,15 @@ use mcp_model::{ServerConfig, Snapshot};
 
 use self::lease::Lease;
 use self::supervisor::Supervisor;
-use crate::catalog::changes::Changes;
-use crate::catalog::drift::Baseline;
-use crate::observe::{Events, Observer};
+use crate::call::events::{Events, Observer};
+use crate::client::catalog::changes::Changes;
+use crate::client::catalog::drift::Baseline;
 use crate::rpc::notices::Notices;
 use crate::rpc::subscriptions::Subscriptions;
 
-use crate::rpc::deadline::Patience;
-use crate::{CallTool, ConnectError, ConnectionState, ServerSpec};
+use crate::ground::deadline::Patience;
+use crate::{CallTool, ClientOptions, ConnectError, ConnectionState, ServerSpec};
 
-pub use handlers::{ElicitationAnswer, ElicitationRequest, Root, SamplingAnswer, SamplingRequest};
-pub use options::ClientOptions;
-pub use resolve::{KnownSecrets, with_secrets};
-pub use secrets::{LocalSecrets, Or, SecretError, SecretSource};
 pub use servers::{ConnectReport, Servers};
 pub use state::StateWatch;
 
@@ -108,7 +101,7 @@ impl Client {
         write: impl tokio::io::AsyncWrite + Send + Unpin + 'static,
         options: ClientOptions,
     ) -> Self {
-        let streams = crate::transport::duplex::Streams::new(Box::new(read), Box::new(write));
+        let streams = crate::rpc::transports::duplex::Streams::new(Box::new(read), Box::new(write));
         // Nothing is ever started.
         Self::with_options(ServerConfig::stdio(name, ""), options.over(streams))
     }

@@ -8,8 +8,8 @@ use mcp_model::{SecretRef, ServerConfig, Transport, digest};
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use super::options::ClientOptions;
 use super::supervisor::Supervisor;
+use crate::connect::options::ClientOptions;
 
 /// The last of those who share a supervisor ends it: nothing is kept alive here.
 static SHARED: Mutex<Option<HashMap<String, Weak<Supervisor>>>> = Mutex::new(None);

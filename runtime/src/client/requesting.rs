@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Client;
-use crate::rpc::ask::Ask;
+use crate::connect::ask::Ask;
 use crate::{CallError, CallOptions};
 
 /// What may be asked: it lists, reads, completes, or says what is to be told. What calls a tool is governed, and has a door of
@@ -69,7 +69,9 @@ impl Client {
         let (connection, patience) = self.ready(method, &options).await?;
         match connection.ask(Ask::raw(method, params), &options, patience).await {
             #[cfg(feature = "http")]
-            Ok(result) if method == "tools/list" => Ok(crate::catalog::usable_page(self.name(), &connection, result)),
+            Ok(result) if method == "tools/list" => {
+                Ok(crate::client::catalog::usable_page(self.name(), &connection, result))
+            }
             Ok(result) => Ok(result),
             Err(error) => Err(self.call_error(&connection, method, patience.timeout, error)),
         }

@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use super::configured::{SERVERS_VARIABLE, clients_of};
-use crate::observe::{Events, subscribe_to_all};
+use crate::call::events::{Events, subscribe_to_all};
 use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind};
 
 /// Several servers by name, each with one shared connection.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 use crate::ConnectError;
-use crate::catalog::changes::Changes;
-use crate::catalog::drift::Told;
-use crate::observe::{ConnectionState, Observer};
+use crate::call::events::{ConnectionState, Observer};
+use crate::client::catalog::changes::Changes;
+use crate::client::catalog::drift::Told;
 use crate::rpc::notices::Notices;
 use crate::rpc::subscriptions::Subscriptions;
 

@@ -12,11 +12,11 @@ use tokio::time::timeout;
 
 use super::keeper::{FIRST_PAUSE, Failed, Keeper, Order, Progress};
 use super::lease::Lease;
-use super::options::ClientOptions;
 use super::state::Status;
 use crate::ConnectionState;
-use crate::observe::Observer;
-use crate::task::task;
+use crate::call::events::Observer;
+use crate::connect::options::ClientOptions;
+use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
 /// Longer than a stubborn child process, or the goodbye to an HTTP server that does not answer, may take.

@@ -17,7 +17,7 @@ pub use crate::call::{
     Demands, Offer, call, call_untyped, decode, decode_wrapped, encode, encode_wrapped, place_of, print_arguments,
     read_arguments,
 };
-pub use crate::wire::*;
+pub use crate::ground::wire::*;
 // The language puts exported macros at the root of the crate, too.
 pub use crate::{
     __from, __json_schema, __literal_enum, __newtype, __object, __serde_call, __string_enum, __tagged_union, __tool,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcp_model::{TemplateValue, UriTemplate};
 use serde_json::{Map, Value};
 
-use crate::wire::{Wire, to_value};
+use crate::ground::wire::{Wire, to_value};
 use crate::{CallError, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult};
 
 /// Gets a prompt with typed arguments.

@@ -9,7 +9,7 @@ use super::CallFacts;
 use super::layer::{Around, Below, layers_of_tower};
 use super::tools::Globs;
 use crate::call::{ApprovalAnswer, ApprovalRequest, Approver, Place};
-use crate::contained::contained;
+use crate::ground::contained::contained;
 use crate::{Annotations, CallError, ToolCall, ToolResult};
 
 type Which = dyn Fn(&CallFacts<'_>) -> bool + Send + Sync;

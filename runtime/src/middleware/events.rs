@@ -6,7 +6,7 @@ use tower::ServiceExt;
 
 use super::layer::{Around, Below};
 use crate::call::Place;
-use crate::observe::{Observer, observed};
+use crate::call::events::{Observer, observed};
 use crate::{CallError, ToolCall, ToolResult};
 
 /// Has each call told once, whatever the layers below make of it.

@@ -13,7 +13,7 @@ use super::layer::{Around, Below, layers_of_tower};
 use super::tools::Globs;
 use crate::call::wait;
 use crate::call::{Passage, Place};
-use crate::contained::{Panicked, contained, contained_async};
+use crate::ground::contained::{Panicked, contained, contained_async};
 use crate::{Annotations, CallError, ToolCall, ToolResult};
 
 const PATIENCE: Duration = Duration::from_secs(30);

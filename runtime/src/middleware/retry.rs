@@ -11,8 +11,8 @@ use tower::util::rng::HasherRng;
 use super::layer::{Around, Below, layers_of_tower};
 use super::tools::Globs;
 use crate::call::Place;
+use crate::ground::task::cancelled;
 use crate::rpc::failure::is_final;
-use crate::task::cancelled;
 use crate::{CallError, CallOptions, Cause, ConnectError, ConnectErrorKind, Dispatched, ToolCall, ToolResult};
 
 const TRIES: usize = 3;

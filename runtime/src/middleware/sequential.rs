@@ -10,7 +10,7 @@ use super::CallFacts;
 use super::layer::{Around, Below, layers_of_tower};
 use super::tools::names;
 use crate::call::Place;
-use crate::contained::contained;
+use crate::ground::contained::contained;
 use crate::{CallError, ToolCall, ToolResult};
 
 /// How many scopes are remembered.

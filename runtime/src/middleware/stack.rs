@@ -13,8 +13,8 @@ use super::calls::Called;
 use super::demands::{Admission, Consent, Sameness};
 use super::events::Announced;
 use super::{Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout};
+use crate::call::events::{Events, Observer};
 use crate::call::{Offer, ServiceFuture};
-use crate::observe::{Events, Observer};
 use crate::{
     CallError, CallTool, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult,
     ToolCall, ToolResult,

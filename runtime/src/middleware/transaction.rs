@@ -8,7 +8,7 @@ use super::layer::{Around, Below, layers_of_tower};
 use super::tools::Globs;
 use crate::call::Place;
 use crate::call::wait;
-use crate::contained::contained;
+use crate::ground::contained::contained;
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 
 /// How long a call waits for its turn at most.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::layer::{Around, Below, layers_of_tower};
 use crate::call::Place;
-use crate::validate::{arguments, result};
+use crate::call::validate::{arguments, result};
 use crate::{CallError, ToolCall, ToolResult, ToolSpec};
 
 /// Checks arguments before a call, and structured results after it, against the whole of the schemas that bindings know: what

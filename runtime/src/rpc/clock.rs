@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::deadline::{Deadline, Patience};
 use super::ticket::Ticket;
+use crate::ground::deadline::{Deadline, Patience};
 
 /// The questions of a server that nobody has answered yet, each with its number.
 #[derive(Debug, Default)]
@@ -106,7 +106,7 @@ pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::observe::redact::Redactor;
+    use crate::ground::redact::Redactor;
     use crate::rpc::ledger::{Ledger, Limits};
 
     async fn runs_out(questions: Questions) -> Duration {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-use crate::task::Boxed;
+use crate::ground::task::Boxed;
 
 /// The tasks of one connection that nobody waits for; none once it has ended.
 pub(super) struct Errands {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 #[cfg(feature = "http")]
-use crate::transport::http::refusals::HttpError;
+use crate::rpc::transports::http::refusals::HttpError;
 use crate::{Cause, Dispatched};
 
 const STALE: &str = "the server's list of tools changed each time that they were compared; make the call again";

@@ -1,27 +1,24 @@
 //! One session with a server, and what became of every request of it.
 
-pub(crate) mod ask;
 mod clock;
-pub(crate) mod connection;
-pub(crate) mod deadline;
-pub(crate) mod eras;
 mod errands;
 pub(crate) mod failure;
-pub(crate) mod handshake;
+pub(crate) mod handlers;
 pub(crate) mod ledger;
 mod limits;
 pub(crate) mod list_news;
 pub(crate) mod messages;
+pub(crate) mod notes;
 pub(crate) mod notices;
 pub(crate) mod questions;
 pub(crate) mod receiving;
 pub(crate) mod request;
-mod rounds;
 pub(crate) mod server_requests;
 pub(crate) mod session;
 mod silence;
 pub(crate) mod subscriptions;
 pub(crate) mod ticket;
 pub(crate) mod transport;
+pub(crate) mod transports;
 pub(crate) mod unknown;
 pub(crate) mod witness;

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 use tokio::sync::{broadcast, watch};
 
-use crate::observe::redact::Redactor;
+use crate::ground::redact::Redactor;
 
 /// How many notifications a listener may be behind.
 const UNREAD: usize = 1024;

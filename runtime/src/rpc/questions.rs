@@ -12,9 +12,9 @@ use tokio::time::{Instant, sleep_until};
 
 use super::server_requests::Answers;
 use super::transport::Sending;
-use crate::client::handlers::Unanswered;
-use crate::task::Boxed;
-use crate::wire::size_of_value;
+use crate::ground::task::Boxed;
+use crate::ground::wire::size_of_value;
+use crate::rpc::handlers::Unanswered;
 
 /// Requests that may wait for the program at once; each further one is refused.
 const MOST_OPEN: usize = 64;

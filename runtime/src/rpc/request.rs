@@ -5,10 +5,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::Dispatched;
 use crate::call::Listener;
+use crate::ground::deadline::Patience;
+use crate::ground::wire::size_of_members;
 use crate::rpc::clock::Questions;
-use crate::rpc::deadline::Patience;
 use crate::rpc::failure::Failure;
-use crate::wire::size_of_members;
 
 /// Why a request has no result.
 #[derive(Clone, Debug)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::client::handlers::{Handlers, Unanswered};
 use crate::rpc::clock::{Open, Questions};
+use crate::rpc::handlers::{Handlers, Unanswered};
 
 /// How many answers that take as long as they may one call waits for.
 const ANSWERS_IN_ALL: u32 = 10;

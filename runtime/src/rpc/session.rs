@@ -21,8 +21,8 @@ use super::server_requests::Answers;
 use super::ticket::{State, Ticket, TicketTerms};
 use super::transport::{Sender, Sending, Transport};
 use crate::Dispatched;
-use crate::observe::note_request;
-use crate::task::{cancelled, task};
+use crate::call::events::note_request;
+use crate::ground::task::{cancelled, task};
 
 /// One session with a server.
 #[derive(Clone)]
@@ -48,7 +48,7 @@ impl Session {
     }
 
     /// Puts this into the `_meta` of every request from now on.
-    pub(super) fn stamp(&mut self, stamp: RequestMetaObject) {
+    pub(crate) fn stamp(&mut self, stamp: RequestMetaObject) {
         self.stamp = Arc::new(stamp);
     }
 
@@ -100,7 +100,7 @@ impl Session {
     }
 
     /// Does something that nobody waits for, as long as the connection lasts.
-    pub(super) fn begin_errand(&self, errand: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn begin_errand(&self, errand: impl Future<Output = ()> + Send + 'static) {
         self.errands.begin(task(errand));
     }
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::Dispatched;
 use crate::call::Listener;
-use crate::rpc::deadline::Deadline;
+use crate::ground::deadline::Deadline;
 use crate::rpc::failure::Failure;
 
 /// What became of a request so far.

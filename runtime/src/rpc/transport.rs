@@ -8,7 +8,7 @@ use rmcp::model::{ClientJsonRpcMessage, RequestId};
 use super::failure::Failure;
 use super::ledger::Outgoing;
 use super::questions::Question;
-use crate::task::Boxed;
+use crate::ground::task::Boxed;
 
 /// Gives whether the message has left. What became of a request, the ledger has.
 pub(crate) type Sending = Boxed<Result<(), Failure>>;

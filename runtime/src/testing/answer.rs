@@ -1,6 +1,6 @@
 //! What a fake may be given as an answer.
 
-use crate::wire::Wire;
+use crate::ground::wire::Wire;
 use crate::{CallError, Tool, ToolResult};
 
 /// What a [`Fake`](crate::Fake) answers a call of the tool `P` with: its output, a [`ToolResult`], a [`CallError`], or a

@@ -11,8 +11,8 @@ use mcp_model::nearest;
 use serde_json::{Map, Value};
 
 use super::Answer;
-use crate::rpc::deadline::Deadline;
-use crate::task::cancelled;
+use crate::ground::deadline::Deadline;
+use crate::ground::task::cancelled;
 use crate::{CallError, CallOptions, CallTool, Dispatched, Tool, ToolCall, ToolResult, parse_arguments};
 
 /// What servers answer to arguments that do not fit.

@@ -9,7 +9,7 @@ use lru::LruCache;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::rpc::deadline::Deadline;
+use crate::ground::deadline::Deadline;
 use crate::{CallError, ToolResult};
 
 /// What a call is told from others by.

@@ -15,7 +15,7 @@ use super::layer::{Around, Below, layers_of_tower};
 use super::tools::Globs;
 use crate::call::Place;
 use crate::call::wait;
-use crate::rpc::deadline::Deadline;
+use crate::ground::deadline::Deadline;
 use crate::{CallError, ToolCall, ToolResult};
 
 /// How long a call waits for another one that asks the same.

@@ -19,7 +19,7 @@ pub(crate) use self::outgoing::Departure;
 pub(crate) use self::outgoing::Outgoing;
 use crate::Dispatched;
 use crate::call::Progress;
-use crate::observe::redact::{LONGEST_MESSAGE, Redactor};
+use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::rpc::failure::Failure;
 pub(crate) use crate::rpc::limits::Limits;
 use crate::rpc::list_news::ListNews;

@@ -4,7 +4,7 @@ use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
 use serde_json::json;
 
 use super::*;
-use crate::rpc::deadline::Deadline;
+use crate::ground::deadline::Deadline;
 
 const NO_LIMITS: Limits = Limits { requests: usize::MAX, bytes: usize::MAX };
 

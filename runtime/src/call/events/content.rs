@@ -1,0 +1,172 @@
+//! What is shown of arguments and results where somebody asked for them.
+
+use mcp_model::{is_secret_key, without_secrets};
+use serde_json::{Map, Value};
+
+use crate::ground::redact::{REDACTED, Redactor};
+
+/// How many bytes of one value are shown, about; the rest is left out.
+const MOST: usize = 16 * 1024;
+const LONGEST_TEXT: usize = 4 * 1024;
+/// What a secret at the end of what is shown may be longer.
+const MARGIN: usize = 1024;
+/// A text that holds JSON is looked through as such up to here.
+const LONGEST_JSON: usize = 256 * 1024;
+const DEEPEST: usize = 64;
+const CUT: &str = "…";
+
+/// A copy without secrets: neither what the redactor knows, nor what stands under the keys or in the forms of secrets; and
+/// of bounded size.
+pub(super) fn shown(redactor: &Redactor, value: &Value) -> Value {
+    Showing { redactor, left: MOST, depth: 0 }.value("", value)
+}
+
+/// As [`shown`], of an object.
+pub(super) fn shown_object(redactor: &Redactor, object: &Map<String, Value>) -> Map<String, Value> {
+    Showing { redactor, left: MOST, depth: 0 }.object(object)
+}
+
+struct Showing<'r> {
+    redactor: &'r Redactor,
+    left: usize,
+    depth: usize,
+}
+
+impl Showing<'_> {
+    fn value(&mut self, key: &str, value: &Value) -> Value {
+        let is_nothing = matches!(value, Value::Null | Value::Bool(_));
+        if is_secret_key(key) && !is_nothing {
+            self.spend(REDACTED.len());
+            return REDACTED.into();
+        }
+        match value {
+            Value::Null | Value::Bool(_) => {
+                self.spend(4);
+                value.clone()
+            }
+            Value::Number(number) => {
+                let text = number.to_string();
+                self.spend(text.len());
+                if self.redactor.knows(&text) { REDACTED.into() } else { value.clone() }
+            }
+            Value::String(text) => self.text(key, text).into(),
+            Value::Array(_) | Value::Object(_) if self.depth == DEEPEST => CUT.into(),
+            Value::Array(items) => {
+                self.depth += 1;
+                let mut copied = Vec::new();
+                for item in items {
+                    if self.left == 0 {
+                        copied.push(CUT.into());
+                        break;
+                    }
+                    copied.push(self.value(key, item));
+                }
+                self.depth -= 1;
+                self.spend(2);
+                Value::Array(copied)
+            }
+            Value::Object(members) => {
+                self.depth += 1;
+                let copied = self.object(members);
+                self.depth -= 1;
+                Value::Object(copied)
+            }
+        }
+    }
+
+    fn object(&mut self, members: &Map<String, Value>) -> Map<String, Value> {
+        let mut copied = Map::new();
+        self.spend(2);
+        for (key, value) in members {
+            if self.left == 0 {
+                copied.insert(CUT.to_owned(), CUT.into());
+                break;
+            }
+            // A key may be a secret itself.
+            let shown = self.text("", key);
+            copied.insert(shown, self.value(key, value));
+        }
+        copied
+    }
+
+    fn text(&mut self, key: &str, text: &str) -> String {
+        let longest = LONGEST_TEXT.min(self.left);
+        let shown = match self.as_json(text) {
+            Some(json) => json,
+            None => {
+                // What is known is hidden before anything is cut, what shows by its form before the last cut.
+                let known_hidden = self.redactor.shown(text, longest.saturating_add(MARGIN));
+                without_secrets(key, &known_hidden, REDACTED).into_owned()
+            }
+        };
+        let kept = match shown.char_indices().nth(longest) {
+            Some((end, _)) => format!("{}{CUT}", shown.get(..end).unwrap_or_default()),
+            None => shown,
+        };
+        self.spend(kept.len() + 2);
+        kept
+    }
+
+    /// A text that is JSON, as tools give it where they declare no schema, without secrets.
+    fn as_json(&mut self, text: &str) -> Option<String> {
+        let may_be = text.trim_start().starts_with(['{', '[']) && text.len() <= LONGEST_JSON;
+        if !may_be || self.depth == DEEPEST {
+            return None;
+        }
+        let value: Value = serde_json::from_str(text).ok()?;
+        let mut within = Showing { redactor: self.redactor, left: self.left.min(LONGEST_TEXT), depth: self.depth + 1 };
+        Some(within.value("", &value).to_string())
+    }
+
+    fn spend(&mut self, bytes: usize) {
+        self.left = self.left.saturating_sub(bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::redact::PrivateValues;
+    use serde_json::json;
+
+    fn redactor() -> Redactor {
+        let mut values = PrivateValues::default();
+        values.secret("hunter22");
+        values.secret("8675309");
+        Redactor::new(&values)
+    }
+
+    #[test]
+    fn what_is_secret_by_key_by_form_or_by_value_is_hidden_and_nothing_else() {
+        let token = format!("{}_{}", "ghp", "a1B2".repeat(9));
+        let value = json!({
+            "title": "It broke", "number": 5, "phone": 8_675_309, "draft": true, "max_tokens": 100, "password": null,
+            "apiKey": "abc", "credentials": { "user": "ada", "pin": [1, 2] }, "note": format!("see {token} and hunter22"),
+            "hunter22": "x", "text": "{\"client_secret\": \"s3\", \"page\": 2}", "list": [{ "auth_token": "t" }, "hunter22"],
+        });
+        let expected = json!({
+            "title": "It broke", "number": 5, "phone": REDACTED, "draft": true, "max_tokens": 100, "password": null,
+            "apiKey": REDACTED, "credentials": REDACTED, "note": format!("see {REDACTED} and {REDACTED}"),
+            "[redacted]": "x", "text": "{\"client_secret\":\"[redacted]\",\"page\":2}",
+            "list": [{ "auth_token": REDACTED }, REDACTED],
+        });
+        assert_eq!(shown(&redactor(), &value), expected);
+    }
+
+    #[test]
+    fn what_is_long_wide_or_deep_is_cut_and_never_in_a_secret() {
+        let long = format!("{}hunter22{}", "a ".repeat(LONGEST_TEXT / 2 - 2), "b".repeat(1_000_000));
+        let token = format!("{}{}_{} more", "c ".repeat(LONGEST_TEXT / 2 - 5), "ghp", "a1B2".repeat(9));
+        let mut deep = json!("hunter22");
+        for _ in 0..100 {
+            deep = json!([deep]);
+        }
+        let wide: Vec<Value> = (0..100_000).map(|number| json!({ "n": number, "t": "some text" })).collect();
+        for value in [json!(long), json!(token), deep, json!(wide), json!({ "data": "=".repeat(1 << 20) })] {
+            let shown = shown(&redactor(), &value).to_string();
+            assert!(shown.len() < 3 * MOST, "{} bytes", shown.len());
+            assert!(!shown.contains("hunt") && !shown.contains("ghp"), "{}", &shown[shown.len() - 100..]);
+            assert!(shown.contains(CUT), "{}", &shown[..100]);
+        }
+    }
+}

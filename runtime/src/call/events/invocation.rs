@@ -1,0 +1,117 @@
+//! One call as whoever watches sees it: the call as a whole, and each time that a client tries it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+use tower::{Service, ServiceExt};
+use tracing::{Instrument, Span};
+
+use super::event::{CallOutcome, CallSource, Event, ToolInvoked};
+use super::metrics::{self, Timing};
+use super::observer::Observer;
+use super::spans::CallSpan;
+use crate::{CallError, ToolCall, ToolResult};
+
+/// A call of the program, of which whoever watches is told once, also where nobody waits for its end.
+pub(crate) struct Invocation {
+    observer: Arc<Observer>,
+    server: String,
+    tool: String,
+    is_bound: bool,
+    source: CallSource,
+    arguments: Option<Map<String, Value>>,
+    begun: Instant,
+    is_over: bool,
+}
+
+impl Invocation {
+    /// None where nobody would hear of it.
+    pub(crate) fn begin(observer: &Arc<Observer>, call: &ToolCall) -> Option<Self> {
+        let is_heard = observer.is_heard();
+        (is_heard || metrics::ARE_KEPT).then(|| Self {
+            observer: observer.clone(),
+            server: observer.server_of(call).to_owned(),
+            tool: observer.name(&call.tool),
+            is_bound: call.spec.is_some(),
+            source: match CallSource::of(call) {
+                CallSource::Named(name) => CallSource::Named(observer.name(&name)),
+                other => other,
+            },
+            arguments: if is_heard { observer.arguments(&call.arguments) } else { None },
+            begun: Instant::now(),
+            is_over: false,
+        })
+    }
+
+    pub(crate) fn end(mut self, outcome: &Result<ToolResult, CallError>) {
+        let result = || self.observer.result(outcome.as_ref().ok()?);
+        let result = if self.observer.is_heard() { result() } else { None };
+        self.tell(CallOutcome::of(outcome), result);
+    }
+
+    fn tell(&mut self, outcome: CallOutcome, result: Option<Value>) {
+        self.is_over = true;
+        metrics::call_ended(&self.server, &self.tool, self.is_bound, outcome);
+        let duration: Duration = self.begun.elapsed();
+        let (server, tool) = (std::mem::take(&mut self.server), std::mem::take(&mut self.tool));
+        let source = std::mem::replace(&mut self.source, CallSource::Untyped);
+        let arguments = self.arguments.take();
+        self.observer
+            .publish(|| Event::ToolInvoked(ToolInvoked { server, tool, source, duration, outcome, arguments, result }));
+    }
+}
+
+impl Drop for Invocation {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.tell(CallOutcome::Dropped, None);
+        }
+    }
+}
+
+/// One try of a client to make a call.
+pub(crate) struct Try {
+    span: CallSpan,
+    timing: Timing,
+}
+
+impl Try {
+    /// `is_all` where nothing around the client tells of the call.
+    pub(crate) fn begin(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
+        Self { span: CallSpan::of_try(observer, call, is_all), timing: Timing::of(observer, call) }
+    }
+
+    /// The request is about to be made.
+    pub(crate) fn connected(&self, protocol_version: &str) {
+        self.span.connected(protocol_version);
+        self.timing.begin(protocol_version);
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        self.span.span()
+    }
+
+    pub(crate) fn end(self, outcome: &Result<ToolResult, CallError>) {
+        self.timing.end(CallOutcome::of(outcome), outcome.as_ref().err());
+        self.span.end(outcome);
+    }
+}
+
+/// Tells of a call from its beginning to its end, whatever is tried in between.
+pub(crate) async fn observed(
+    observer: &Arc<Observer>,
+    mut call: ToolCall,
+    below: impl Service<ToolCall, Response = ToolResult, Error = CallError>,
+) -> Result<ToolResult, CallError> {
+    call.passage.observe_with(observer);
+    let invocation = Invocation::begin(observer, &call);
+    let span = CallSpan::of_all(observer, &call);
+    let outcome = below.oneshot(call).instrument(span.span()).await;
+    span.end(&outcome);
+    if let Some(invocation) = invocation {
+        invocation.end(&outcome);
+    }
+    outcome
+}

@@ -1,0 +1,161 @@
+//! Who tells of what happens to one client.
+
+use std::fmt;
+use std::sync::{PoisonError, RwLock};
+use std::time::Duration;
+
+use mcp_model::ServerConfig;
+use serde_json::{Map, Value};
+
+use super::bus::{Bus, Events, listen};
+use super::content;
+use super::endpoint::Endpoint;
+use super::event::{ApprovalAsked, DriftDetected, Event, ServerStateChanged, ToolsChanged};
+use super::metrics;
+use crate::ground::redact::{LONGEST_MESSAGE, PrivateValues, Redactor};
+use crate::{ConnectError, ConnectionState, ToolCall, ToolResult};
+
+/// What names of tools and callers are shown of, in characters.
+const LONGEST_NAME: usize = 200;
+
+/// Tells whoever watches what happens to one client, or to a stack around something that is none. The default is that of
+/// such a stack, which knows no server.
+#[derive(Default)]
+pub(crate) struct Observer {
+    /// Where there is none, calls say.
+    server: Option<String>,
+    bus: Bus,
+    records_content: bool,
+    /// Knows the secrets of the last connection, or of a configuration that has all of them itself.
+    redactor: RwLock<Option<Redactor>>,
+    pub(super) endpoint: Endpoint,
+}
+
+impl Observer {
+    pub(crate) fn new(config: &ServerConfig, records_content: bool) -> Self {
+        let has_all = config.placeholders().is_empty() && config.inherit_env.is_empty();
+        let redactor = has_all.then(|| Redactor::new(&PrivateValues::of(config)));
+        Self {
+            server: Some(config.name.clone()),
+            bus: Bus::default(),
+            records_content,
+            redactor: RwLock::new(redactor),
+            endpoint: Endpoint::of(config),
+        }
+    }
+
+    pub(crate) fn subscribe(&self) -> Events {
+        listen(std::iter::once(&self.bus))
+    }
+
+    pub(super) fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    /// What a connection must not repeat, nobody is told.
+    pub(crate) fn redact_with(&self, redactor: &Redactor) {
+        *self.redactor.write().unwrap_or_else(PoisonError::into_inner) = Some(redactor.clone());
+    }
+
+    fn redactor(&self) -> Option<Redactor> {
+        self.redactor.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The server of a call.
+    pub(super) fn server_of<'c>(&'c self, call: &'c ToolCall) -> &'c str {
+        self.server.as_deref().unwrap_or(&call.server)
+    }
+
+    pub(super) fn server(&self) -> &str {
+        self.server.as_deref().unwrap_or_default()
+    }
+
+    /// A name that a caller chose, as it is shown.
+    pub(super) fn name(&self, name: &str) -> String {
+        self.redactor().unwrap_or_default().shown_line(name, LONGEST_NAME)
+    }
+
+    /// What is shown of arguments. Nothing where nobody asked for them, or it is not known yet what is secret: before the
+    /// first connection of a client whose configuration has placeholders.
+    pub(super) fn arguments(&self, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
+        let redactor = self.redactor().filter(|_| self.records_content)?;
+        Some(content::shown_object(&redactor, arguments))
+    }
+
+    /// As [`arguments`](Self::arguments), of a result.
+    pub(super) fn result(&self, result: &ToolResult) -> Option<Value> {
+        let redactor = self.redactor().filter(|_| self.records_content)?;
+        Some(content::shown(&redactor, &result.to_json()))
+    }
+
+    pub(super) fn is_heard(&self) -> bool {
+        self.bus.is_heard()
+    }
+
+    pub(super) fn publish(&self, event: impl FnOnce() -> Event) {
+        self.bus.publish(event);
+    }
+
+    pub(crate) fn state_changed(&self, state: ConnectionState, error: Option<&ConnectError>) {
+        metrics::state_changed(self.server(), state);
+        self.publish(|| {
+            let (server, error) = (self.server().to_owned(), error.map(|error| error.message.clone()));
+            Event::ServerStateChanged(ServerStateChanged { server, state, error })
+        });
+    }
+
+    /// A connection that was open has ended.
+    pub(crate) fn session_ended(&self, after: Duration, was_lost: bool) {
+        metrics::session_ended(self.server(), &self.endpoint, after, was_lost);
+    }
+
+    pub(crate) fn tools_changed(&self) {
+        self.publish(|| Event::ToolsChanged(ToolsChanged { server: self.server().to_owned() }));
+    }
+
+    pub(crate) fn approval_asked(&self, call: &ToolCall) {
+        self.publish(|| {
+            Event::ApprovalAsked(ApprovalAsked {
+                server: self.server_of(call).to_owned(),
+                tool: self.name(&call.tool),
+                arguments: self.arguments(&call.arguments),
+            })
+        });
+    }
+
+    /// `change` is what changed, in words.
+    pub(crate) fn drift_detected(&self, tool: &str, change: &str, is_breaking: bool, is_refused: bool) {
+        self.publish(|| {
+            Event::DriftDetected(DriftDetected {
+                server: self.server().to_owned(),
+                tool: self.name(tool),
+                change: self.redactor().unwrap_or_default().shown(change, LONGEST_MESSAGE),
+                is_breaking,
+                is_refused,
+            })
+        });
+    }
+}
+
+impl fmt::Debug for Observer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Observer").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn drift_is_told_without_secrets_and_in_bounds() {
+        let config = ServerConfig::stdio("s", "x").env("API_KEY", "hunter22-5a7c9e1b");
+        let observer = Observer::new(&config, false);
+        let mut events = observer.subscribe();
+        observer.drift_detected("t\u{1b}[31m", &format!("hunter22-5a7c9e1b {}", "x".repeat(9000)), true, false);
+        let Some(Event::DriftDetected(drift)) = events.next().await else { panic!("nothing is told") };
+        assert_eq!((drift.server.as_str(), drift.is_breaking, drift.is_refused), ("s", true, false));
+        assert!(drift.change.starts_with("[redacted] xxx") && drift.change.len() < 3000, "{}", drift.change);
+        assert!(!drift.tool.contains('\u{1b}'), "{}", drift.tool);
+    }
+}

@@ -1,0 +1,83 @@
+//! The validators of the bound tools: each is compiled when it is first used.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+
+use serde_json::Value;
+
+use super::{Refusal, UnusableSchema, Validator};
+use crate::ground::redact::Redactor;
+
+type Compiled = Arc<Result<Validator, UnusableSchema>>;
+
+/// Texts that live for ever are known by where they lie: to hash a long schema at every call would cost more than most
+/// checks do.
+type TypeKey = (usize, usize);
+
+static COMPILED: LazyLock<RwLock<HashMap<TypeKey, Compiled>>> = LazyLock::new(RwLock::default);
+
+pub(super) fn check(tool: &str, schema: &'static str, value: &Value, redactor: &Redactor) -> Result<(), Refusal> {
+    match &*compiled(tool, schema) {
+        Ok(validator) => Ok(validator.check_without(value, redactor)?),
+        Err(unusable) => Err(unusable.clone().into()),
+    }
+}
+
+fn compiled(tool: &str, schema: &'static str) -> Compiled {
+    let place = (schema.as_ptr().addr(), schema.len());
+    let known = COMPILED.read().unwrap_or_else(PoisonError::into_inner).get(&place).cloned();
+    known.unwrap_or_else(|| {
+        let compiled = compile(schema);
+        let mut all = COMPILED.write().unwrap_or_else(PoisonError::into_inner);
+        let kept = all.entry(place).or_insert_with(|| {
+            warn(tool, &compiled);
+            Arc::new(compiled)
+        });
+        Arc::clone(kept)
+    })
+}
+
+fn compile(schema: &str) -> Result<Validator, UnusableSchema> {
+    let schema = serde_json::from_str(schema).map_err(|error| UnusableSchema::new("", error.to_string()))?;
+    Validator::new(&schema)
+}
+
+fn warn(tool: &str, compiled: &Result<Validator, UnusableSchema>) {
+    match compiled {
+        Ok(validator) => {
+            for skipped in validator.skipped() {
+                tracing::warn!(tool, pointer = skipped.pointer, "a part of the schema is not checked: {skipped}");
+            }
+        }
+        Err(unusable) => tracing::warn!(tool, "the schema cannot be used: {unusable}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_schema_is_compiled_once_and_survives_a_poisoned_lock() {
+        let schema = r#"{"type": "integer"}"#;
+        assert!(check("count", schema, &json!(5), &Redactor::default()).is_ok());
+        let first = compiled("count", schema);
+        let poisoned = std::thread::spawn(|| {
+            let _held = COMPILED.write();
+            panic!("poisons the lock");
+        });
+        assert!(poisoned.join().is_err());
+        assert!(check("count", schema, &json!("5"), &Redactor::default()).is_err());
+        assert!(Arc::ptr_eq(&first, &compiled("count", schema)));
+    }
+
+    #[test]
+    fn a_text_that_is_no_schema_is_refused_every_time() {
+        for _ in 0..2 {
+            let refusal = check("broken", "{", &json!({}), &Redactor::default()).unwrap_err();
+            assert!(matches!(refusal, Refusal::UnusableSchema(_)), "{refusal}");
+        }
+    }
+}

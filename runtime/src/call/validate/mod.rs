@@ -1,0 +1,97 @@
+//! Checking values against the schemas that servers sent: all of JSON Schema, beyond what types express.
+//!
+//! With feature `validate`, generated `parse` functions and calls check the arguments by themselves; with `validation` alone
+//! only what asks for it does: a [`Validator`], the layer [`Validate`](crate::middleware::Validate). Results are
+//! checked where a program asks for it, with [`result`]. Nothing is ever fetched, and `format` is not asserted.
+//!
+//! ```
+//! use mcp_runtime::validate::Validator;
+//! use serde_json::json;
+//!
+//! let schema = json!({"type": "object", "properties": {"limit": {"type": "integer", "maximum": 100}}});
+//! let validator = Validator::new(&schema)?;
+//! assert!(validator.check(&json!({"limit": 100})).is_ok());
+//!
+//! let violation = validator.check(&json!({"limit": 500})).unwrap_err();
+//! assert_eq!(violation.pointer, "/limit");
+//! assert_eq!(violation.keyword, "maximum");
+//! assert_eq!(violation.value, "500");
+//! # Ok::<(), mcp_runtime::validate::UnusableSchema>(())
+//! ```
+
+mod compiled;
+mod dialect;
+mod expansion;
+mod links;
+mod mend;
+mod validator;
+mod violation;
+
+use serde_json::Value;
+
+use crate::ground::redact::Redactor;
+use crate::{ToolResult, ToolSpec};
+
+pub use validator::{Skipped, UnusableSchema, Validator};
+pub use violation::Violation;
+
+/// Why a value was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The value is not what the schema asks for.
+    #[error(transparent)]
+    Violation(#[from] Violation),
+    /// The schema cannot be used, so that nothing can be said of the value.
+    #[error("the schema cannot be used: {0}")]
+    UnusableSchema(#[from] UnusableSchema),
+}
+
+impl Refusal {
+    /// Where in the value, as a JSON pointer (RFC 6901); empty for the whole.
+    #[must_use]
+    pub fn pointer(&self) -> &str {
+        match self {
+            Self::Violation(violation) => &violation.pointer,
+            Self::UnusableSchema(_) => "",
+        }
+    }
+
+    /// What does not fit, without the place.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::Violation(violation) => violation.reason(),
+            Self::UnusableSchema(_) => self.to_string(),
+        }
+    }
+}
+
+/// Checks the arguments of a call against the tool's `inputSchema`, which is compiled once.
+///
+/// # Errors
+/// Where the arguments do not fit, or the schema cannot be used.
+pub fn arguments(spec: &'static ToolSpec, arguments: &Value) -> Result<(), Refusal> {
+    compiled::check(spec.name, spec.input_schema, arguments, &Redactor::default())
+}
+
+/// Checks the structured content of a result against the tool's `outputSchema`, which is compiled once; where there is
+/// no structured content, its text, in each of the ways in which [`Tool::output`](crate::Tool::output) reads it. A result that is an
+/// error always fits, and so does any where the tool declares no `outputSchema`.
+///
+/// # Errors
+/// Where the structured content does not fit or is missing, or the schema cannot be used.
+pub fn result(spec: &'static ToolSpec, result: &ToolResult) -> Result<(), Refusal> {
+    let Some(schema) = spec.output_schema.filter(|_| !result.is_error) else { return Ok(()) };
+    // As it is read: a text is a value where nothing else is.
+    let values = crate::call::values(result);
+    let mut refused = values.iter().map(|value| (value, compiled::check(spec.name, schema, value, &result.redactor)));
+    let Some((likeliest, Err(refusal))) = refused.next() else {
+        return if values.is_empty() { Err(Violation::missing_structured_content().into()) } else { Ok(()) };
+    };
+    if refused.any(|(_, checked)| checked.is_ok()) {
+        return Ok(());
+    }
+    let is_prose = result.structured.is_none() && likeliest.is_string() && values.len() == 1;
+    Err(if is_prose { Violation::missing_structured_content().into() } else { refusal })
+}

@@ -1,0 +1,146 @@
+//! A schema that is ready to check values.
+
+use std::fmt;
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, ValidationError};
+use serde_json::Value;
+
+use super::links::Links;
+use super::mend::{Mended, Probe, mend};
+use super::violation::brief;
+use super::{Violation, dialect, expansion};
+use crate::ground::redact::Redactor;
+
+const LONGEST_REASON: usize = 240;
+
+/// A schema, compiled.
+#[derive(Debug)]
+pub struct Validator {
+    compiled: jsonschema::Validator,
+    skipped: Vec<Skipped>,
+}
+
+impl Validator {
+    /// Compiles a schema of the version that its `$schema` names; of 2020-12 where it names none.
+    ///
+    /// A keyword with a value that the specification does not allow, and a pattern that the regex engine cannot take,
+    /// is [skipped](Self::skipped): the rest of the schema still holds.
+    ///
+    /// # Errors
+    /// Where a `$ref` leads nowhere or out of the document, or the schema is too deep or grows without measure: schemas
+    /// that are made of each other apply to one value more often than any validator could try.
+    pub fn new(schema: &Value) -> Result<Self, UnusableSchema> {
+        let draft = dialect::of(schema);
+        let mended = mend(schema, draft, None)?;
+        if let Ok(compiled) = compile_document(draft, &mended.schema)? {
+            return Ok(Self { compiled, skipped: mended.skipped });
+        }
+        let probe: Probe = |draft, schema| compile(draft, schema).is_ok();
+        let mended = mend(schema, draft, Some(probe))?;
+        match compile_document(draft, &mended.schema)? {
+            Ok(compiled) => Ok(Self { compiled, skipped: mended.skipped }),
+            Err(error) => Err(UnusableSchema::because(&error, &mended)),
+        }
+    }
+
+    /// Checks a value.
+    ///
+    /// # Errors
+    /// With the first thing that does not fit.
+    pub fn check(&self, value: &Value) -> Result<(), Violation> {
+        self.check_without(value, &Redactor::default())
+    }
+
+    /// Checks a value of which not everything may be repeated.
+    pub(super) fn check_without(&self, value: &Value, redactor: &Redactor) -> Result<(), Violation> {
+        self.compiled.validate(value).map_err(|error| Violation::new(&error, redactor))
+    }
+
+    /// What of the schema is not checked.
+    #[must_use]
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
+    }
+}
+
+/// Compiles a whole document, if that ends.
+fn compile_document(
+    draft: Draft,
+    schema: &Value,
+) -> Result<Result<jsonschema::Validator, ValidationError<'static>>, UnusableSchema> {
+    let links = match Links::of(schema, draft) {
+        Ok(links) => links,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    expansion::check(&links)?;
+    Ok(if links.are_fixed { compile(draft, &links.by_pointers(draft)) } else { compile(draft, schema) })
+}
+
+fn compile(draft: Draft, schema: &Value) -> Result<jsonschema::Validator, ValidationError<'static>> {
+    let mut options = jsonschema::options().with_draft(draft).offline().should_validate_formats(false);
+    for encoding in ["base64", "base64url", "base32", "base32hex", "base16"] {
+        options = options.without_content_encoding_support(encoding);
+    }
+    options.without_content_media_type_support("application/json").build(schema)
+}
+
+/// A part of a schema that is not checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Skipped {
+    /// Where in the schema, as a JSON pointer (RFC 6901).
+    pub pointer: String,
+    /// What stands there as JSON, shortened.
+    pub value: String,
+    /// Why it is not checked.
+    pub reason: String,
+}
+
+impl fmt::Display for Skipped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}: {}", self.value, crate::call::place(&self.pointer), self.reason)
+    }
+}
+
+/// A schema that cannot be used, because something that it needs is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnusableSchema {
+    /// Where in the schema, as a JSON pointer (RFC 6901); empty where the place is not known.
+    pub pointer: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl UnusableSchema {
+    pub(super) fn new(pointer: impl Into<String>, message: impl AsRef<str>) -> Self {
+        Self { pointer: pointer.into(), message: brief(message.as_ref(), LONGEST_REASON) }
+    }
+
+    fn because(error: &ValidationError<'_>, mended: &Mended) -> Self {
+        let message = error.masked().to_string();
+        if !matches!(error.kind(), ValidationErrorKind::Referencing(_)) {
+            return Self::new(error.instance_path().as_str(), message);
+        }
+        match mended.references.iter().find(|reference| reference.explains(&message)) {
+            Some(reference) => Self::new(
+                &reference.pointer,
+                format!("`{}` leads nowhere in this document, and others are never fetched", reference.target),
+            ),
+            None => Self::new("", message),
+        }
+    }
+}
+
+impl fmt::Display for UnusableSchema {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pointer.is_empty() {
+            formatter.write_str(&self.message)
+        } else {
+            write!(formatter, "{} (at `{}`)", self.message, mcp_model::printable(&self.pointer))
+        }
+    }
+}
+
+impl std::error::Error for UnusableSchema {}

@@ -1,0 +1,111 @@
+//! What a value breaks, said briefly: values and schemas are large, and come from strangers.
+
+use std::fmt;
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use serde_json::Value;
+
+use crate::ground::redact::Redactor;
+
+const LONGEST_VALUE: usize = 80;
+const LONGEST_MESSAGE: usize = 240;
+const DEEPEST_UNION: usize = 16;
+
+/// The first thing that a value breaks of a schema.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// Where in the value, as a JSON pointer (RFC 6901); empty for the whole.
+    pub pointer: String,
+    /// The keyword of the schema that is broken.
+    pub keyword: String,
+    /// The value there as JSON, shortened.
+    pub value: String,
+    /// What the keyword asks for.
+    pub message: String,
+}
+
+impl Violation {
+    pub(super) fn new(error: &ValidationError<'_>, redactor: &Redactor) -> Self {
+        let error = telling(error, DEEPEST_UNION);
+        let keyword = match error.kind() {
+            ValidationErrorKind::FalseSchema => forbidding(error),
+            kind => kind.keyword(),
+        };
+        Self {
+            pointer: redactor.pointer(error.instance_path().as_str()),
+            keyword: keyword.to_owned(),
+            value: brief(&redactor.text(&error.instance().to_string()), LONGEST_VALUE),
+            message: brief(&redactor.text(&error.masked().to_string()), LONGEST_MESSAGE),
+        }
+    }
+
+    pub(super) fn missing_structured_content() -> Self {
+        Self {
+            pointer: String::new(),
+            keyword: "outputSchema".to_owned(),
+            value: Value::Null.to_string(),
+            message: "there is no structured content".to_owned(),
+        }
+    }
+
+    /// What does not fit, without the place.
+    pub(super) fn reason(&self) -> String {
+        format!("{} (`{}`, found {})", self.message, self.keyword, self.value)
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match crate::call::place(&self.pointer).trim_start() {
+            "" => formatter.write_str(&self.reason()),
+            place => write!(formatter, "{place}: {}", self.reason()),
+        }
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Of a union, the error of the only branch that the value could have been meant for: one that is not already refused
+/// for its type or its tag.
+fn telling<'e, 'v>(error: &'e ValidationError<'v>, depth: usize) -> &'e ValidationError<'v>
+where
+    'static: 'v,
+{
+    let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) = error.kind() else {
+        return error;
+    };
+    let mut meant = context.iter().filter(|errors| !errors.iter().any(|branch| is_ruled_out(error, branch)));
+    match (meant.next().and_then(|errors| errors.first()), meant.next()) {
+        (Some(branch), None) if depth > 0 => telling(branch, depth - 1),
+        _ => error,
+    }
+}
+
+/// The keyword whose value is `false`, where it is not the name of a property.
+fn forbidding<'e>(error: &'e ValidationError<'_>) -> &'e str {
+    let path = error.schema_path().as_str();
+    let (rest, last) = path.rsplit_once('/').unwrap_or_default();
+    let is_named = ["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"]
+        .iter()
+        .any(|keyword| rest.ends_with(keyword));
+    if is_named || last.is_empty() || last.bytes().all(|byte| byte.is_ascii_digit()) { "false" } else { last }
+}
+
+fn is_ruled_out(union: &ValidationError<'_>, branch: &ValidationError<'_>) -> bool {
+    match branch.kind() {
+        ValidationErrorKind::Type { .. } => branch.instance_path() == union.instance_path(),
+        ValidationErrorKind::Constant { .. } => true,
+        _ => false,
+    }
+}
+
+/// One short line.
+pub(super) fn brief(text: &str, longest: usize) -> String {
+    let text = mcp_model::printable(text);
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", text.split_at(end).0),
+        None => text,
+    }
+}

@@ -1,0 +1,151 @@
+//! Lists of tools that change while a program runs.
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::call::events::Observer;
+use crate::connect::connection::Connection;
+use crate::{Client, ConnectError};
+
+const PAUSE_BEFORE_SUBSCRIBING_AGAIN: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// What is known of changes to one server's list of tools, over all its connections.
+pub(crate) struct Changes {
+    observer: Arc<Observer>,
+    count: watch::Sender<u64>,
+    is_watched: watch::Sender<bool>,
+}
+
+impl Changes {
+    pub(crate) fn new(observer: Arc<Observer>) -> Self {
+        Self { observer, count: watch::Sender::default(), is_watched: watch::Sender::default() }
+    }
+
+    /// Has servers asked to tell of changes that tell on request alone.
+    pub(crate) fn watch(&self) {
+        self.is_watched.send_if_modified(|is_watched| !std::mem::replace(is_watched, true));
+    }
+
+    /// Notes that the list is not what it was, or may not be.
+    pub(crate) fn note(&self) {
+        self.count.send_modify(|count| *count += 1);
+        self.observer.tools_changed();
+    }
+
+    /// Has the server asked to tell of changes, where it tells of them on request alone; says whether it does.
+    pub(crate) fn ask_for(&self, connection: &Connection) -> bool {
+        self.is_watched.send_replace(true);
+        tells_on_request(connection)
+    }
+}
+
+/// Tells a program when a server's list of tools changes, and how it is then.
+///
+/// As long as it is kept, so is the connection, unless [`ClientOptions::idle_timeout`](crate::ClientOptions::idle_timeout)
+/// says otherwise: a closed connection hears nothing.
+///
+/// ```no_run
+/// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::ConnectError> {
+/// let mut changes = client.tool_changes();
+/// loop {
+///     let tools = changes.changed().await?;
+///     println!("{} has {} tools now", client.name(), tools.len());
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct ToolChanges {
+    client: Client,
+    count: watch::Receiver<u64>,
+    seen: u64,
+}
+
+impl ToolChanges {
+    /// Waits until the server says that its list changed, or was reached anew, and lists its tools, each as the server
+    /// sent it. Nothing is missed where the future is dropped.
+    ///
+    /// # Errors
+    /// Where the server cannot be reached, also where its connection is lost meanwhile and cannot be opened again; or gives
+    /// no list. Asked once more, this tries to reach it as calls do, and tells of the list that it has then.
+    pub async fn changed(&mut self) -> Result<Vec<Value>, ConnectError> {
+        self.client.connection().await?;
+        // Its sender lives as long as the client.
+        let seen = self.seen;
+        let count = tokio::select! {
+            biased;
+            count = self.count.wait_for(|count| *count != seen) => count.map(|count| *count),
+            error = self.client.lost() => return Err(error),
+        };
+        let count = match count {
+            Ok(count) => count,
+            Err(_) => pending().await,
+        };
+        let tools = self.client.list_tools_raw().await?;
+        self.seen = count;
+        Ok(tools)
+    }
+}
+
+impl Client {
+    /// Watches the list of tools from now on.
+    #[must_use]
+    pub fn tool_changes(&self) -> ToolChanges {
+        let changes = self.changes();
+        changes.watch();
+        let count = changes.count.subscribe();
+        let seen = *count.borrow();
+        ToolChanges { client: self.clone(), count, seen }
+    }
+}
+
+/// Notes what one connection hears of changes.
+pub(crate) async fn forward(connection: &Connection, changes: &Changes) -> Infallible {
+    tokio::select! {
+        never = heard(connection, changes) => never,
+        never = asked(connection, changes) => never,
+    }
+}
+
+async fn heard(connection: &Connection, changes: &Changes) -> Infallible {
+    let mut count = connection.link.ledger.list_news.told();
+    // What it said during the handshake counts as well.
+    count.mark_changed();
+    if *count.borrow_and_update() > 0 {
+        changes.note();
+    }
+    while count.changed().await.is_ok() {
+        changes.note();
+    }
+    pending().await
+}
+
+fn tells_on_request(connection: &Connection) -> bool {
+    let tells = connection.handshake.pointer("/capabilities/tools/listChanged").and_then(Value::as_bool);
+    connection.is_modern() && tells == Some(true)
+}
+
+/// Servers of 2026-07-28 tell of changes whom asks for it, in a request that stays open; so only where somebody watches.
+async fn asked(connection: &Connection, changes: &Changes) -> Infallible {
+    let is_watched = changes.is_watched.subscribe().wait_for(|is_watched| *is_watched).await.is_ok();
+    if !tells_on_request(connection) || !is_watched {
+        return pending().await;
+    }
+    let mut pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN;
+    loop {
+        match connection.listen_to_tools().await {
+            Ok(()) => pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN,
+            Err(error) => tracing::debug!("cannot hear of changes to the list of tools: {error}"),
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+        // What changed in between, nobody has said.
+        changes.note();
+    }
+}

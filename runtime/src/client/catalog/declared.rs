@@ -1,0 +1,56 @@
+//! What a server says of itself.
+
+use serde_json::Value;
+
+use crate::connect::connection::Connection;
+use crate::{Client, ConnectError};
+
+/// What a server says of itself when it is connected to, as it sent it but for secrets of its configuration.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Declared {
+    /// The protocol version that was agreed, such as `2025-11-25`.
+    pub protocol_version: String,
+    /// Its name and version: `serverInfo`.
+    pub server_info: Option<Value>,
+    /// What it can do: `ServerCapabilities`.
+    pub capabilities: Option<Value>,
+    /// How it wants to be used, for the model.
+    pub instructions: Option<String>,
+}
+
+impl Declared {
+    pub(super) fn by(connection: &Connection) -> Self {
+        let mut handshake = connection.handshake.clone();
+        // One that repeats its key must not have it kept with the code, or told to others.
+        connection.link.notes.redactor().description(&mut handshake);
+        let server_info = handshake
+            .get("serverInfo")
+            .or_else(|| handshake.pointer("/_meta/io.modelcontextprotocol~1serverInfo"))
+            .cloned();
+        Self {
+            protocol_version: connection.protocol_version.clone(),
+            server_info,
+            capabilities: handshake.get("capabilities").cloned(),
+            instructions: handshake.get("instructions").and_then(Value::as_str).map(str::to_owned),
+        }
+    }
+}
+
+impl Client {
+    /// What the server says of itself; connects where there is no connection.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::ConnectError> {
+    /// let declared = client.declared().await?;
+    /// println!("{} speaks {}", client.name(), declared.protocol_version);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Why there is no connection.
+    pub async fn declared(&self) -> Result<Declared, ConnectError> {
+        Ok(Declared::by(&*self.connection().await?))
+    }
+}

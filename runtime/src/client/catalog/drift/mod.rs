@@ -1,0 +1,272 @@
+//! Whether the tools of a live server are those that were bound.
+
+mod bound;
+mod told;
+mod verdict;
+
+use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mcp_model::{Drift, Pin, ServerConfig};
+use serde_json::Value;
+use tokio::sync::{OnceCell, watch};
+use tokio::time::{Instant, sleep};
+
+use self::bound::name_of;
+pub(crate) use self::bound::{Baseline, Bound};
+pub(crate) use self::told::Told;
+use self::verdict::Verdict;
+use super::changes::Changes;
+use crate::connect::connection::Connection;
+use crate::ground::deadline::Patience;
+use crate::{ConnectError, ConnectErrorKind as Kind, ServerSpec, ToolCall};
+
+/// The call that makes somebody look goes first.
+const HEAD_START: Duration = Duration::from_millis(10);
+/// How long is waited before the next list of a server that tells of changes all the time.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// How long a server may take to begin telling of changes before it is looked what its tools are.
+const PATIENCE_FOR_SUBSCRIBING: Duration = Duration::from_secs(2);
+
+/// What the configuration of a server demands of bound tools.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Demand {
+    drift: Drift,
+    pin: Pin,
+}
+
+impl Demand {
+    pub(crate) fn of(config: &ServerConfig) -> Self {
+        Self { drift: config.drift.unwrap_or_default(), pin: config.pin.unwrap_or_default() }
+    }
+
+    pub(crate) fn looks(self) -> bool {
+        self.drift != Drift::Ignore
+    }
+
+    pub(crate) fn refuses(self) -> bool {
+        self.drift == Drift::Deny
+    }
+}
+
+/// The tools of one connection, and how they differ from those that were bound.
+#[derive(Default)]
+pub(crate) struct LiveTools {
+    listed: Mutex<Option<Arc<Listed>>>,
+    list_count: watch::Sender<usize>,
+    /// Whoever lists; others wait for the same list.
+    listing: tokio::sync::Mutex<()>,
+    bound: Mutex<Bindings>,
+    /// How many were bound, for whoever compares them in the background.
+    bound_count: watch::Sender<usize>,
+}
+
+/// What is called over one connection.
+#[derive(Default)]
+struct Bindings {
+    seen: HashSet<usize>,
+    tools: Vec<Bound>,
+}
+
+/// What came of looking at a tool before it is called.
+pub(crate) struct Looked {
+    /// What speaks against it.
+    pub(crate) refusal: Option<String>,
+    /// The count of changes to the list for which this holds.
+    pub(crate) list: u64,
+}
+
+/// The tools as they were listed once.
+struct Listed {
+    /// The count of changes when the list was asked for.
+    news: u64,
+    /// The count when it was there: some servers tell of a change whenever they are asked.
+    end: u64,
+    tools: HashMap<String, Value>,
+    verdicts: Mutex<HashMap<usize, Arc<OnceCell<Arc<Verdict>>>>>,
+}
+
+impl LiveTools {
+    /// Notes what a call is bound to, and with it the rest of its bindings.
+    pub(crate) fn bind(&self, bound: &Bound, bindings: Option<&'static ServerSpec>) {
+        let mut known = lock(&self.bound);
+        if !known.seen.insert(bound.id()) {
+            return;
+        }
+        if let Some(server) = bindings
+            && known.seen.insert(std::ptr::from_ref(server).addr())
+        {
+            known.tools.extend(server.tools.iter().map(Bound::Spec));
+        }
+        // The same constant may stand in several places.
+        if !known.tools.iter().any(|tool| tool.is(bound)) {
+            known.tools.push(bound.clone());
+        }
+        let count = known.tools.len();
+        drop(known);
+        self.bound_count.send_replace(count);
+    }
+
+    /// Whether something speaks against calling a tool. The tools are listed where they have not been yet, or may
+    /// have changed since.
+    ///
+    /// # Errors
+    /// Where they cannot be listed.
+    pub(crate) async fn refusal(
+        &self,
+        server: &str,
+        connection: &Connection,
+        bound: &Bound,
+        (demand, told): (Demand, &Told),
+        patience: Patience,
+    ) -> Result<Looked, ConnectError> {
+        let mut listed = self.current(server, connection, patience).await?;
+        let mut may_look_again = true;
+        loop {
+            // Schemas of strangers are compared in bounded time, but not always in a call's.
+            let verdict = listed.verdict(server, connection, bound, (demand, told));
+            let late = || ConnectError::new(server, Kind::Timeout, "its tools are still being compared");
+            let refusal = patience.renewed().first.bound(verdict).await.ok_or_else(late)?.refusal();
+            let is_current = listed.news == connection.link.ledger.list_news.count();
+            if is_current || !std::mem::take(&mut may_look_again) {
+                return Ok(Looked { refusal, list: listed.end });
+            }
+            listed = self.current(server, connection, patience).await?;
+        }
+    }
+
+    async fn current(
+        &self,
+        server: &str,
+        connection: &Connection,
+        patience: Patience,
+    ) -> Result<Arc<Listed>, ConnectError> {
+        let news = &connection.link.ledger.list_news;
+        let is_current = |listed: &Arc<Listed>| listed.news == news.count();
+        let known = || lock(&self.listed).clone().filter(is_current);
+        if let Some(listed) = known() {
+            return Ok(listed);
+        }
+        let Some(_one_at_a_time) = patience.first.bound(self.listing.lock()).await else {
+            let message = format!("no answer to `tools/list` within {:?}", patience.timeout);
+            return Err(ConnectError::new(server, Kind::Timeout, message));
+        };
+        if let Some(listed) = known() {
+            return Ok(listed);
+        }
+        let start = news.count();
+        let mut tools = HashMap::new();
+        for mut tool in super::tools(server, connection, patience).await? {
+            // As it was when the snapshot was taken.
+            connection.link.notes.redactor().description(&mut tool);
+            if let Some(name) = name_of(&tool).map(str::to_owned) {
+                tools.entry(name).or_insert(tool);
+            }
+        }
+        let listed = Arc::new(Listed { news: start, end: news.count(), tools, verdicts: Mutex::default() });
+        *lock(&self.listed) = Some(listed.clone());
+        self.list_count.send_modify(|count| *count += 1);
+        Ok(listed)
+    }
+}
+
+impl Listed {
+    /// How a tool differs; the first who asks has it told.
+    async fn verdict(
+        &self,
+        server: &str,
+        connection: &Connection,
+        bound: &Bound,
+        (demand, told): (Demand, &Told),
+    ) -> Arc<Verdict> {
+        let one = lock(&self.verdicts).entry(bound.id()).or_default().clone();
+        let compare = async || {
+            let verdict = match bound.declared() {
+                Ok(declared) => {
+                    let live = self.tools.get(bound.name()).cloned();
+                    Verdict::of(declared, live, demand.pin, connection.link.notes.redactor()).await
+                }
+                Err(error) => Verdict::unknown(&error),
+            };
+            told.tell(server, bound.name(), &verdict, demand);
+            Arc::new(verdict)
+        };
+        // The others wait; where whoever compares has no time left, the next one does.
+        one.get_or_init(compare).await.clone()
+    }
+}
+
+/// What was bound with the tool of a call.
+pub(crate) fn bindings_of(call: &ToolCall, baseline: &Baseline) -> Option<&'static ServerSpec> {
+    call.bindings.or(match baseline {
+        Baseline::Bindings(server) => Some(server),
+        Baseline::None | Baseline::Snapshot(_) => None,
+    })
+}
+
+/// Compares the tools of a connection with what was bound, once something bound was called over it, and whenever the
+/// server tells that they changed. Where calls wait for the list, it is theirs: nobody else's stands in their way.
+pub(crate) async fn watch(
+    server: &str,
+    (live, connection): (&LiveTools, &Connection),
+    (demand, told): (Demand, &Told),
+    changes: &Changes,
+    patience: impl Fn() -> Patience,
+) -> Infallible {
+    let mut bound = live.bound_count.subscribe();
+    let mut lists = live.list_count.subscribe();
+    let mut news = connection.link.ledger.list_news.subscribe();
+    if !demand.looks() || bound.wait_for(|count| *count > 0).await.is_err() {
+        return pending().await;
+    }
+    let mut pause = HEAD_START;
+    sleep(pause).await;
+    // Where it tells of changes on request alone, nothing is missed if it is asked first.
+    if changes.ask_for(connection) && !demand.refuses() && news.borrow_and_update().eq(&0) {
+        let _ = tokio::time::timeout(PATIENCE_FOR_SUBSCRIBING, news.changed()).await;
+    }
+    loop {
+        bound.borrow_and_update();
+        news.borrow_and_update();
+        lists.borrow_and_update();
+        let listed = match demand.refuses() {
+            true => Ok(lock(&live.listed).clone()),
+            false => live.current(server, connection, patience()).await.map(Some),
+        };
+        match listed {
+            Ok(None) => {}
+            Ok(Some(listed)) => {
+                let tools = lock(&live.bound).tools.clone();
+                for bound in tools {
+                    listed.verdict(server, connection, &bound, (demand, told)).await;
+                    // Bindings may be many, and calls have their turn.
+                    tokio::task::yield_now().await;
+                }
+            }
+            Err(error) if connection.is_open() => {
+                tracing::warn!(server, "whether its tools are those that were bound cannot be told: {}", error.message);
+            }
+            Err(_) => {}
+        }
+        let compared = Instant::now();
+        let changed = tokio::select! {
+            changed = bound.changed() => changed,
+            changed = news.changed(), if !demand.refuses() => changed,
+            changed = lists.changed(), if demand.refuses() => changed,
+        };
+        if changed.is_err() {
+            return pending().await;
+        }
+        // A server may tell of a change whenever it is asked for its list.
+        let is_calm = compared.elapsed() > pause.saturating_mul(8);
+        pause = if is_calm { HEAD_START } else { pause.saturating_mul(2).min(LONGEST_PAUSE) };
+        sleep(pause).await;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,46 @@
+//! What was told of differences, so that each is told once.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use super::verdict::Verdict;
+use super::{Demand, lock};
+use crate::call::events::Observer;
+
+/// So many differences of one tool are told.
+const MOST_TOLD: usize = 20;
+
+/// What was told of each tool of a server, over all its connections.
+pub(crate) struct Told {
+    observer: Arc<Observer>,
+    words: Mutex<HashMap<String, HashSet<String>>>,
+}
+
+impl Told {
+    pub(crate) fn new(observer: Arc<Observer>) -> Self {
+        Self { observer, words: Mutex::default() }
+    }
+
+    pub(super) fn tell(&self, server: &str, tool: &str, verdict: &Verdict, demand: Demand) {
+        let mut told = lock(&self.words);
+        if verdict.0.is_empty() {
+            // What changes once more is told once more.
+            told.remove(tool);
+            return;
+        }
+        let before = told.insert(tool.to_owned(), verdict.0.iter().map(|found| found.words.clone()).collect());
+        drop(told);
+        let is_news = |words: &String| before.as_ref().is_none_or(|before| !before.contains(words));
+        for found in verdict.0.iter().filter(|found| is_news(&found.words)).take(MOST_TOLD) {
+            let (words, is_breaking) = (&found.words, found.is_breaking);
+            let is_refused = is_breaking && demand.refuses();
+            let so = match (is_breaking, is_refused) {
+                (_, true) => "calls of it are refused",
+                (true, false) => "calls of it may fail",
+                (false, false) => "its bindings go on working",
+            };
+            tracing::warn!(server, tool, "the tool has changed since its bindings were made; {so}: {words}");
+            self.observer.drift_detected(tool, words, is_breaking, is_refused);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! How a live tool differs from the one that was bound.
+
+use mcp_model::{Pin, Snapshot};
+use mcp_schema::drift::{self, Class};
+use serde_json::Value;
+
+use super::bound::{compared, hints};
+use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
+
+/// So many differences are named in an error.
+const MOST_NAMED: usize = 5;
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Difference {
+    /// Where it is, what it is, and its proof; without secrets.
+    pub(super) words: String,
+    /// Whether calls that were fine may fail now, or `pin` wants it as it was.
+    pub(super) is_breaking: bool,
+}
+
+impl Difference {
+    fn breaking(words: &str) -> Self {
+        Self { words: words.to_owned(), is_breaking: true }
+    }
+}
+
+/// All differences of one tool; none where it is what was bound.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Verdict(pub(super) Vec<Difference>);
+
+impl Verdict {
+    /// Compares a tool with the one that the server has now; `None` where it is gone.
+    pub(super) async fn of(bound: Value, live: Option<Value>, pin: Pin, redactor: &Redactor) -> Self {
+        // Members in another order are the same, as they are for digests.
+        let is_same = |live: &Value| {
+            compared(&bound, pin) == compared(live, pin) && (pin == Pin::Schema || hints(&bound).eq(hints(live)))
+        };
+        if live.as_ref().is_some_and(is_same) {
+            return Self::default();
+        }
+        // What is compared comes from a stranger and may take a while.
+        let judged = tokio::task::spawn_blocking(move || differences(&bound, live.as_ref(), pin));
+        let undecided = |_| vec![Difference::breaking("what it says of itself cannot be compared")];
+        let mut found = judged.await.unwrap_or_else(undecided);
+        found.iter_mut().for_each(|found| found.words = redactor.shown_line(&found.words, LONGEST_MESSAGE));
+        Self(found)
+    }
+
+    /// That it cannot be known what was bound.
+    pub(super) fn unknown(error: &serde_json::Error) -> Self {
+        Self(vec![Difference::breaking(&format!("its bindings hold a schema that is not JSON: {error}"))])
+    }
+
+    /// What speaks against calling the tool.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let breaking: Vec<&str> =
+            self.0.iter().filter(|found| found.is_breaking).map(|found| found.words.as_str()).collect();
+        let named = breaking.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(" · ");
+        let more = match breaking.len().saturating_sub(MOST_NAMED) {
+            0 => String::new(),
+            more => format!(" · and {more} more"),
+        };
+        (!breaking.is_empty()).then(|| format!("{named}{more}"))
+    }
+}
+
+fn differences(bound: &Value, live: Option<&Value>, pin: Pin) -> Vec<Difference> {
+    let of = |tool: Option<&Value>| Snapshot {
+        tools: tool.map(|tool| compared(tool, pin)).into_iter().collect(),
+        ..Snapshot::default()
+    };
+    let changes = drift::diff(&of(Some(bound)), &of(live));
+    let mut found: Vec<Difference> = changes
+        .iter()
+        .map(|change| {
+            // Class `source` is about regenerated code alone: what was built goes on.
+            let is_breaking = pin == Pin::All || change.class == Class::Breaking;
+            Difference { words: change.in_words(), is_breaking }
+        })
+        .collect();
+    if let Some(live) = live.filter(|_| pin == Pin::All) {
+        for ((key, before), (_, now)) in hints(bound).zip(hints(live)).filter(|((_, before), (_, now))| before != now) {
+            let said = |hint: Option<bool>| hint.map_or_else(|| "not said".to_owned(), |hint| hint.to_string());
+            found.push(Difference::breaking(&format!(
+                "/annotations/{key}: {} now, {} before",
+                said(now),
+                said(before)
+            )));
+        }
+    }
+    found
+}

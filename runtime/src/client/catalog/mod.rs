@@ -1,0 +1,247 @@
+//! What a server offers, as it says it.
+
+mod capture;
+pub(crate) mod changes;
+pub(crate) mod declared;
+pub(crate) mod drift;
+pub(crate) mod notifications;
+pub(crate) mod prompts;
+pub(crate) mod resources;
+pub(crate) mod specs;
+pub(crate) mod subscriptions;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use mcp_model::Snapshot;
+use serde::ser::SerializeMap;
+use serde_json::{Map, Value};
+
+use self::declared::Declared;
+use crate::connect::connection::{Connection, Listing};
+use crate::ground::deadline::Patience;
+#[cfg(feature = "http")]
+use crate::ground::redact::LONGEST_MESSAGE;
+use crate::ground::wire::size_of_value;
+use crate::rpc::request::RequestError;
+use crate::{Client, ConnectError, ConnectErrorKind as Kind, Dispatched};
+
+const MAX_PAGES: usize = 1000;
+/// A listing may hold about so much of what the server sent, over all its pages.
+const MAX_LISTING: usize = 64 * 1024 * 1024;
+/// Some servers register tools right after the handshake and then say that their list changed.
+const QUIET_PERIOD: Duration = Duration::from_millis(150);
+const MAX_RELISTS: usize = 5;
+const METHOD_NOT_FOUND: i32 = -32601;
+
+impl Client {
+    /// The tools, each as the server sent it, in the server's order.
+    ///
+    /// # Errors
+    /// Where the server cannot be reached, does not answer in time, or answers with something else than a list.
+    pub async fn list_tools_raw(&self) -> Result<Vec<Value>, ConnectError> {
+        let connection = self.connection().await?;
+        tools(self.name(), &connection, self.patience()).await
+    }
+
+    /// Takes a snapshot of all that the server offers.
+    ///
+    /// # Errors
+    /// As [`list_tools_raw`](Self::list_tools_raw).
+    pub async fn snapshot(&self) -> Result<Snapshot, ConnectError> {
+        let connection = self.connection().await?;
+        let mut tools = settled_tools(self, &connection).await?;
+        tools.sort_by(|a, b| name_of(a).cmp(name_of(b)));
+        let mut prompts = declared_list(self, &connection, Listing::Prompts).await?;
+        let mut resource_templates = declared_list(self, &connection, Listing::ResourceTemplates).await?;
+        // A snapshot is kept with the code: a server that repeats its key must not put it there.
+        let said = tools.iter_mut().chain(&mut prompts).chain(&mut resource_templates);
+        said.for_each(|value| connection.link.notes.redactor().description(value));
+        let Declared { protocol_version, server_info, capabilities, instructions } = Declared::by(&connection);
+        Ok(Snapshot {
+            server: Some(self.name().to_owned()),
+            protocol_version: Some(protocol_version),
+            server_info,
+            capabilities,
+            client_capabilities: Some(connection.declared.clone()),
+            instructions,
+            tools,
+            prompts,
+            resource_templates,
+            ..Snapshot::default()
+        })
+    }
+}
+
+/// The tools of a server whose list has come to rest.
+async fn settled_tools(client: &Client, connection: &Connection) -> Result<Vec<Value>, ConnectError> {
+    for _ in 0..MAX_RELISTS {
+        let before = connection.list_changes();
+        let found = tools(client.name(), connection, client.patience()).await?;
+        tokio::time::sleep(QUIET_PERIOD).await;
+        if connection.list_changes() == before {
+            return Ok(found);
+        }
+    }
+    let message = format!("its list of tools changed during each of {MAX_RELISTS} listings");
+    Err(ConnectError::new(client.name(), Kind::Protocol, message))
+}
+
+/// All tools that may be offered over this connection.
+pub(crate) async fn tools(
+    server: &str,
+    connection: &Connection,
+    patience: Patience,
+) -> Result<Vec<Value>, ConnectError> {
+    let found = all(server, connection, Listing::Tools, patience).await?;
+    #[cfg(feature = "http")]
+    let found = without_unusable_headers(server, connection, found);
+    Ok(found)
+}
+
+/// One page of tools, without those that may not be offered over this connection.
+#[cfg(feature = "http")]
+pub(crate) fn usable_page(server: &str, connection: &Connection, mut page: Value) -> Value {
+    if let Some(Value::Array(tools)) = page.get_mut("tools") {
+        *tools = without_unusable_headers(server, connection, std::mem::take(tools));
+    }
+    page
+}
+
+/// The protocol forbids offering a tool over HTTP whose header annotations cannot be followed.
+#[cfg(feature = "http")]
+fn without_unusable_headers(server: &str, connection: &Connection, mut tools: Vec<Value>) -> Vec<Value> {
+    const FIRST_VERSION_WITH_HEADERS: &str = "2026-07-28";
+    let Some(headers) = &connection.link.param_headers else {
+        return tools;
+    };
+    if connection.protocol_version.as_str() < FIRST_VERSION_WITH_HEADERS {
+        return tools;
+    }
+    let redactor = connection.link.notes.redactor();
+    tools.retain(|tool| {
+        let (Some(name), Some(schema)) = (tool.get("name").and_then(Value::as_str), tool.get("inputSchema")) else {
+            return true;
+        };
+        headers
+            .learn(name, schema)
+            .inspect_err(|reason| {
+                let [name, reason] = [name, reason].map(|text| redactor.shown_line(text, LONGEST_MESSAGE));
+                tracing::warn!(server, tool = name, "tool left out: {reason}");
+            })
+            .is_ok()
+    });
+    tools
+}
+
+pub(crate) async fn declared_list(
+    client: &Client,
+    connection: &Connection,
+    listing: Listing,
+) -> Result<Vec<Value>, ConnectError> {
+    let (_, capability) = listing.key();
+    if connection.handshake.pointer(&format!("/capabilities/{capability}")).is_none_or(Value::is_null) {
+        return Ok(Vec::new());
+    }
+    all(client.name(), connection, listing, client.patience()).await
+}
+
+async fn all(
+    server: &str,
+    connection: &Connection,
+    listing: Listing,
+    patience: Patience,
+) -> Result<Vec<Value>, ConnectError> {
+    let notes = &connection.link.notes;
+    let wrong = |kind, message: String| {
+        ConnectError::new(server, kind, notes.explain(&message)).with_evidence(notes.evidence())
+    };
+    let method = listing.method();
+    let (key, _) = listing.key();
+    let mut found = Vec::new();
+    let mut cursors = HashSet::new();
+    let mut cursor = None;
+    let mut size: usize = 0;
+    for _ in 0..MAX_PAGES {
+        let mut page = match connection.list_page(listing, cursor, patience).await {
+            Ok(page) => page,
+            // Servers with resources need not have templates.
+            Err(RequestError::Rpc(error))
+                if error.code.0 == METHOD_NOT_FOUND && matches!(listing, Listing::ResourceTemplates) =>
+            {
+                return Ok(found);
+            }
+            Err(RequestError::Timeout(_)) if patience.cap.has_passed() && !found.is_empty() => {
+                let message = format!("`{method}` takes too long: no end after {} items", found.len());
+                return Err(wrong(Kind::Timeout, message));
+            }
+            // Nobody cancels a listing.
+            Err(RequestError::Timeout(_) | RequestError::Cancelled(_)) => {
+                let message = format!("no answer to `{method}` within {:?}", patience.timeout);
+                return Err(wrong(Kind::Timeout, message));
+            }
+            Err(RequestError::Rpc(error)) => {
+                let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);
+                return Err(wrong(Kind::Protocol, message));
+            }
+            Err(RequestError::Failed(failure)) => {
+                let kind = match failure.dispatched {
+                    _ if failure.wants_authorization => Kind::Auth,
+                    Dispatched::Yes => Kind::Protocol,
+                    Dispatched::No | Dispatched::Unknown => Kind::Transport,
+                };
+                let error = wrong(kind, format!("`{method}` failed: {}", failure.message));
+                return Err(error.with_retry_after(failure.retry_after));
+            }
+        };
+        size = size.saturating_add(size_of_value(&page));
+        if size > MAX_LISTING {
+            let most = MAX_LISTING / (1024 * 1024);
+            let message = format!("`{method}` gives more than {most} MiB; have the server list less");
+            return Err(wrong(Kind::Protocol, message));
+        }
+        let Some(Value::Array(items)) = page.get_mut(key).map(Value::take) else {
+            return Err(wrong(Kind::Protocol, format!("the answer to `{method}` has no array `{key}`")));
+        };
+        let next = page.get("nextCursor").and_then(Value::as_str);
+        let repeats = next.is_some_and(|next| !cursors.insert(next.to_owned()));
+        // Some servers always send a cursor; their list ends where it leads to nothing new.
+        if repeats && items.iter().all(|item| found.contains(item)) {
+            tracing::warn!(server, "`{method}` repeats a cursor that leads to no new item; the list ends there");
+            return Ok(found);
+        }
+        found.extend(items);
+        let Some(next) = next else {
+            return Ok(found);
+        };
+        cursor = Some(next.to_owned());
+    }
+    Err(wrong(Kind::Protocol, format!("`{method}` has no end: more than {MAX_PAGES} pages")))
+}
+
+fn name_of(tool: &Value) -> &str {
+    tool.get("name").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// `_meta`, where it is of the form that the protocol says; another stays where it is.
+fn take_meta(fields: &mut Map<String, Value>) -> Option<Map<String, Value>> {
+    match fields.remove("_meta") {
+        Some(Value::Object(meta)) => Some(meta),
+        other => {
+            other.map(|odd| fields.insert("_meta".to_owned(), odd));
+            None
+        }
+    }
+}
+
+/// Prints what stands in a result beside its fields.
+fn rest<M: SerializeMap>(
+    fields: &mut M,
+    meta: Option<&Map<String, Value>>,
+    extra: &Map<String, Value>,
+) -> Result<(), M::Error> {
+    if let Some(meta) = meta {
+        fields.serialize_entry("_meta", meta)?;
+    }
+    extra.iter().try_for_each(|(key, value)| fields.serialize_entry(key, value))
+}

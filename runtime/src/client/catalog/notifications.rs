@@ -1,0 +1,114 @@
+//! What a server tells of its own accord, for programs that pass it on.
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::sleep;
+
+use crate::Client;
+use crate::connect::connection::Connection;
+use crate::rpc::notices::{Notice, Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
+
+const PAUSE_BEFORE_LISTENING_AGAIN: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Something that a server told.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Notification {
+    /// The method: `notifications/message`, `notifications/prompts/list_changed`, `notifications/resources/list_changed`,
+    /// `notifications/resources/updated`.
+    pub method: String,
+    /// The parameters as sent, but for secrets of the server's configuration.
+    pub params: Map<String, Value>,
+    /// How many were lost before it, because nobody took them in time.
+    pub missed: u64,
+}
+
+/// What a server tells of its own accord: its log, changes to its lists of prompts and resources, and to the resources that it
+/// was asked to tell of. Whoever is slow holds nothing up: of more than 1024 that were not taken, the oldest are lost, and the
+/// next one says how many.
+///
+/// It does not keep a connection open, and hears of whatever connections the client has. Where one takes the place of
+/// another, the lists may have changed meanwhile, and that is told as a change.
+///
+/// ```no_run
+/// # async fn run(client: mcp_runtime::Client) {
+/// let mut notifications = client.notifications();
+/// while let Some(told) = notifications.next().await {
+///     println!("{}: {:?}", told.method, told.params);
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Notifications {
+    heard: broadcast::Receiver<Arc<Notice>>,
+    missed: u64,
+}
+
+impl Notifications {
+    /// The next one; `None` where the last clone of the client is gone. Nothing is missed where the future is dropped.
+    pub async fn next(&mut self) -> Option<Notification> {
+        loop {
+            match self.heard.recv().await {
+                Ok(notice) => {
+                    return Some(Notification {
+                        method: notice.method.to_owned(),
+                        params: notice.params.clone(),
+                        missed: std::mem::take(&mut self.missed),
+                    });
+                }
+                Err(RecvError::Lagged(missed)) => self.missed = self.missed.saturating_add(missed),
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    }
+}
+
+impl Client {
+    /// Listens from now on to what the server tells of its own accord. Of tools [`tool_changes`](Self::tool_changes) tells, and
+    /// of resources a server tells whom [subscribes](Self::subscribe).
+    #[must_use]
+    pub fn notifications(&self) -> Notifications {
+        Notifications { heard: self.notices().subscribe(), missed: 0 }
+    }
+}
+
+/// The lists of which the server of a connection tells changes.
+fn told_of(connection: &Connection) -> Vec<&'static str> {
+    let lists = [("prompts", PROMPTS_CHANGED), ("resources", RESOURCES_CHANGED)];
+    let tells = |key: &str| {
+        let path = format!("/capabilities/{key}/listChanged");
+        connection.handshake.pointer(&path).and_then(Value::as_bool) == Some(true)
+    };
+    lists.into_iter().filter(|(key, _)| tells(key)).map(|(_, method)| method).collect()
+}
+
+/// Has the server of one connection tell of changes, where it tells of them on request alone, from when somebody listens.
+/// `is_another` where there was a connection before, of which nothing was heard for a while.
+pub(crate) async fn keep(connection: &Connection, notices: &Notices, is_another: bool) -> Infallible {
+    let lists = told_of(connection);
+    let may_have_changed = || lists.iter().for_each(|method| notices.note(method));
+    if is_another {
+        may_have_changed();
+    }
+    if !connection.is_modern() || lists.is_empty() {
+        return pending().await;
+    }
+    notices.wanted().await;
+    let mut pause = PAUSE_BEFORE_LISTENING_AGAIN;
+    loop {
+        match connection.listen_to_lists(&lists).await {
+            Ok(()) => pause = PAUSE_BEFORE_LISTENING_AGAIN,
+            Err(error) => tracing::debug!("cannot hear of changes to prompts and resources: {error}"),
+        }
+        sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+        may_have_changed();
+    }
+}

@@ -1,0 +1,277 @@
+//! Prompts: messages that a server writes for a model.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::declared_list;
+use crate::connect::ask::Ask;
+use crate::connect::connection::Listing;
+use crate::ground::redact::Redactor;
+use crate::rpc::request::RequestError;
+use crate::rpc::unknown::names_unknown;
+use crate::{CallError, CallOptions, Client, ConnectError, Content, WithOptions};
+
+/// Which prompt of which server, with what.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PromptRequest {
+    /// The server's name.
+    pub server: Cow<'static, str>,
+    /// The prompt's name.
+    pub prompt: Cow<'static, str>,
+    /// The arguments; the protocol has texts alone.
+    pub arguments: Map<String, Value>,
+    /// What is asked of this request beyond them.
+    pub options: CallOptions,
+}
+
+impl PromptRequest {
+    /// A prompt by its name.
+    pub fn new(
+        server: impl Into<Cow<'static, str>>,
+        prompt: impl Into<Cow<'static, str>>,
+        arguments: Map<String, Value>,
+    ) -> Self {
+        Self { server: server.into(), prompt: prompt.into(), arguments, options: CallOptions::new() }
+    }
+
+    /// Sets options; what was set before stays where they say nothing.
+    #[must_use]
+    pub fn with(mut self, options: CallOptions) -> Self {
+        self.options = options.or(&self.options);
+        self
+    }
+}
+
+/// Anything that can get prompts: a [`Client`], a layer around one, a fake in a test.
+pub trait GetPrompt: Send + Sync {
+    /// Gets a prompt.
+    ///
+    /// # Errors
+    /// [`CallError::PromptNotFound`], [`CallError::Rpc`] where the server wants other arguments, and whatever the request
+    /// met.
+    fn get_prompt(&self, request: PromptRequest) -> impl Future<Output = Result<PromptResult, CallError>> + Send;
+}
+
+impl<C: GetPrompt + ?Sized> GetPrompt for &C {
+    fn get_prompt(&self, request: PromptRequest) -> impl Future<Output = Result<PromptResult, CallError>> + Send {
+        (**self).get_prompt(request)
+    }
+}
+
+impl<C: GetPrompt + ?Sized> GetPrompt for Arc<C> {
+    fn get_prompt(&self, request: PromptRequest) -> impl Future<Output = Result<PromptResult, CallError>> + Send {
+        (**self).get_prompt(request)
+    }
+}
+
+impl<C: GetPrompt> GetPrompt for WithOptions<C> {
+    fn get_prompt(&self, mut request: PromptRequest) -> impl Future<Output = Result<PromptResult, CallError>> + Send {
+        let (client, options) = self.parts();
+        request.options = request.options.or(options);
+        client.get_prompt(request)
+    }
+}
+
+impl GetPrompt for Client {
+    async fn get_prompt(&self, request: PromptRequest) -> Result<PromptResult, CallError> {
+        let PromptRequest { prompt, arguments, options, .. } = request;
+        let (connection, patience) = self.ready(&prompt, &options).await?;
+        match connection.ask(Ask::prompt(prompt.clone().into_owned(), arguments), &options, patience).await {
+            Ok(result) => {
+                let redactor = connection.link.notes.redactor().clone();
+                Ok(PromptResult { redactor, ..PromptResult::from_json(self.name(), prompt, result) })
+            }
+            Err(RequestError::Rpc(error)) if names_unknown("prompt", &prompt, &error.message) => {
+                Err(CallError::PromptNotFound { server: self.name().to_owned(), prompt: prompt.into_owned() })
+            }
+            Err(error) => Err(self.call_error(&connection, &prompt, patience.timeout, error)),
+        }
+    }
+}
+
+impl Client {
+    /// Gets a prompt by its name, without bindings. The protocol has texts for arguments, and nothing else.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::CallError> {
+    /// let review = client.prompt("review", [("path", "src/lib.rs")]).await?;
+    /// for message in &review.messages {
+    ///     println!("{}: {:?}", message.role, message.content.as_text());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`GetPrompt::get_prompt`].
+    pub async fn prompt<K: Into<String>, V: Into<String>>(
+        &self,
+        prompt: impl Into<String>,
+        arguments: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<PromptResult, CallError> {
+        let arguments = arguments.into_iter().map(|(key, value)| (key.into(), Value::String(value.into())));
+        self.get_prompt(PromptRequest::new(self.name().to_owned(), prompt.into(), arguments.collect())).await
+    }
+
+    /// The prompts, each as the server sent it; none where the server does not declare any.
+    ///
+    /// # Errors
+    /// As [`list_tools_raw`](Self::list_tools_raw).
+    pub async fn list_prompts_raw(&self) -> Result<Vec<Value>, ConnectError> {
+        let connection = self.connection().await?;
+        declared_list(self, &connection, Listing::Prompts).await
+    }
+}
+
+/// The messages of a prompt, exactly as the server sent them. `Debug` is without the secrets of the server's
+/// configuration.
+#[derive(Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct PromptResult {
+    /// The server's name.
+    pub server: String,
+    /// The prompt's name.
+    pub prompt: String,
+    /// What the server says of it.
+    pub description: Option<String>,
+    /// The messages, in order.
+    pub messages: Vec<PromptMessage>,
+    /// `_meta`.
+    pub meta: Option<Map<String, Value>>,
+    /// What else the server sent beside these.
+    pub extra: Map<String, Value>,
+    redactor: Redactor,
+}
+
+impl PromptResult {
+    /// Reads the `result` of a `prompts/get` response. Nothing in it can make this fail.
+    pub fn from_json(server: impl Into<String>, prompt: impl Into<String>, result: Value) -> Self {
+        let mut read = Self { server: server.into(), prompt: prompt.into(), ..Self::default() };
+        let Value::Object(mut fields) = result else {
+            read.messages = vec![PromptMessage::from_json(result)];
+            return read;
+        };
+        match fields.remove("messages") {
+            Some(Value::Array(messages)) => {
+                read.messages = messages.into_iter().map(PromptMessage::from_json).collect();
+            }
+            None | Some(Value::Null) => {}
+            Some(odd) => read.messages = vec![PromptMessage::from_json(odd)],
+        }
+        match fields.remove("description") {
+            Some(Value::String(description)) => read.description = Some(description),
+            other => drop(other.map(|odd| fields.insert("description".to_owned(), odd))),
+        }
+        read.meta = super::take_meta(&mut fields);
+        read.extra = fields;
+        read
+    }
+
+    /// The texts of all messages, joined by newlines.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.messages.iter().filter_map(|message| message.content.as_text()).collect();
+        texts.join("\n")
+    }
+
+    /// The `result` of a `prompts/get` response, with everything that the server sent.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for PromptResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        struct Exact<'r>(&'r PromptResult);
+        impl fmt::Debug for Exact<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let PromptResult { server, prompt, description, messages, meta, extra, redactor: _ } = self.0;
+                f.debug_struct("PromptResult")
+                    .field("server", server)
+                    .field("prompt", prompt)
+                    .field("description", description)
+                    .field("messages", messages)
+                    .field("meta", meta)
+                    .field("extra", extra)
+                    .finish()
+            }
+        }
+        self.redactor.debug(&Exact(self), f)
+    }
+}
+
+/// As the `result` of a `prompts/get` response.
+impl Serialize for PromptResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        if let Some(description) = &self.description {
+            fields.serialize_entry("description", description)?;
+        }
+        fields.serialize_entry("messages", &self.messages)?;
+        super::rest(&mut fields, self.meta.as_ref(), &self.extra)?;
+        fields.end()
+    }
+}
+
+/// A message of a prompt.
+///
+/// ```
+/// use mcp_runtime::PromptMessage;
+///
+/// let sent = serde_json::json!({ "role": "user", "content": { "type": "text", "text": "Review it." } });
+/// let message = PromptMessage::from_json(sent.clone());
+/// assert_eq!((message.role.as_str(), message.content.as_text()), ("user", Some("Review it.")));
+/// assert_eq!(serde_json::to_value(&message)?, sent);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PromptMessage {
+    /// Whose it is: `user` or `assistant`. Empty for what is no message; that is in `content`, as sent.
+    pub role: String,
+    /// What it says.
+    pub content: Content,
+    /// The other keys of the message.
+    pub extra: Map<String, Value>,
+}
+
+impl PromptMessage {
+    /// Reads one message.
+    #[must_use]
+    pub fn from_json(message: Value) -> Self {
+        let odd = |message| Self { role: String::new(), content: Content::Other(message), extra: Map::new() };
+        let Value::Object(mut fields) = message else { return odd(message) };
+        let has_role = fields.get("role").and_then(Value::as_str).is_some_and(|role| !role.is_empty());
+        if !has_role || !fields.contains_key("content") {
+            return odd(Value::Object(fields));
+        }
+        match (fields.remove("role"), fields.remove("content")) {
+            (Some(Value::String(role)), Some(content)) => {
+                Self { role, content: Content::from_json(content), extra: fields }
+            }
+            _ => odd(Value::Object(fields)),
+        }
+    }
+}
+
+/// As the server sent it, but for the order of keys.
+impl Serialize for PromptMessage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let (true, Content::Other(message)) = (self.role.is_empty(), &self.content) {
+            return message.serialize(serializer);
+        }
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("role", &self.role)?;
+        fields.serialize_entry("content", &self.content)?;
+        super::rest(&mut fields, None, &self.extra)?;
+        fields.end()
+    }
+}

@@ -1,0 +1,362 @@
+//! Resources: what a server lets a program read by URI.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::declared_list;
+use crate::connect::ask::Ask;
+use crate::connect::connection::{Connection, Listing};
+use crate::ground::redact::Redactor;
+use crate::rpc::request::RequestError;
+use crate::rpc::unknown::names_unknown;
+use crate::{CallError, CallOptions, Client, ConnectError, WithOptions};
+
+/// The code of versions before 2026-07-28.
+const RESOURCE_NOT_FOUND: i32 = -32002;
+
+/// Which resource of which server is read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ResourceRequest {
+    /// The server's name.
+    pub server: Cow<'static, str>,
+    /// The resource's URI.
+    pub uri: String,
+    /// What is asked of this request beyond it.
+    pub options: CallOptions,
+}
+
+impl ResourceRequest {
+    /// A resource by its URI.
+    pub fn new(server: impl Into<Cow<'static, str>>, uri: impl Into<String>) -> Self {
+        Self { server: server.into(), uri: uri.into(), options: CallOptions::new() }
+    }
+
+    /// Sets options; what was set before stays where they say nothing.
+    #[must_use]
+    pub fn with(mut self, options: CallOptions) -> Self {
+        self.options = options.or(&self.options);
+        self
+    }
+}
+
+/// Anything that can read resources: a [`Client`], a layer around one, a fake in a test.
+pub trait ReadResource: Send + Sync {
+    /// Reads a resource.
+    ///
+    /// # Errors
+    /// [`CallError::ResourceNotFound`], and whatever the request met.
+    fn read_resource(&self, request: ResourceRequest)
+    -> impl Future<Output = Result<ResourceResult, CallError>> + Send;
+}
+
+impl<C: ReadResource + ?Sized> ReadResource for &C {
+    fn read_resource(
+        &self,
+        request: ResourceRequest,
+    ) -> impl Future<Output = Result<ResourceResult, CallError>> + Send {
+        (**self).read_resource(request)
+    }
+}
+
+impl<C: ReadResource + ?Sized> ReadResource for Arc<C> {
+    fn read_resource(
+        &self,
+        request: ResourceRequest,
+    ) -> impl Future<Output = Result<ResourceResult, CallError>> + Send {
+        (**self).read_resource(request)
+    }
+}
+
+impl<C: ReadResource> ReadResource for WithOptions<C> {
+    fn read_resource(
+        &self,
+        mut request: ResourceRequest,
+    ) -> impl Future<Output = Result<ResourceResult, CallError>> + Send {
+        let (client, options) = self.parts();
+        request.options = request.options.or(options);
+        client.read_resource(request)
+    }
+}
+
+impl ReadResource for Client {
+    async fn read_resource(&self, request: ResourceRequest) -> Result<ResourceResult, CallError> {
+        let ResourceRequest { uri, options, .. } = request;
+        let (connection, patience) = self.ready(&uri, &options).await?;
+        match connection.ask(Ask::resource(uri.clone()), &options, patience).await {
+            Ok(result) => {
+                let redactor = connection.link.notes.redactor().clone();
+                Ok(ResourceResult { redactor, ..ResourceResult::from_json(self.name(), uri, result) })
+            }
+            Err(error) => Err(resource_error(self, &connection, &uri, patience.timeout, error)),
+        }
+    }
+}
+
+/// Why a resource could not be had.
+pub(super) fn resource_error(
+    client: &Client,
+    connection: &Connection,
+    uri: &str,
+    timeout: Duration,
+    error: RequestError,
+) -> CallError {
+    match error {
+        RequestError::Rpc(error)
+            if error.code.0 == RESOURCE_NOT_FOUND || names_unknown("resource", uri, &error.message) =>
+        {
+            CallError::ResourceNotFound { server: client.name().to_owned(), uri: uri.to_owned() }
+        }
+        error => client.call_error(connection, uri, timeout, error),
+    }
+}
+
+impl Client {
+    /// Reads a resource.
+    ///
+    /// ```no_run
+    /// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::CallError> {
+    /// let readme = client.read("file:///README.md").await?;
+    /// println!("{}", readme.text());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ReadResource::read_resource`].
+    pub async fn read(&self, uri: impl Into<String>) -> Result<ResourceResult, CallError> {
+        self.read_resource(ResourceRequest::new(self.name().to_owned(), uri)).await
+    }
+
+    /// The resources, each as the server sent it; none where the server does not declare any.
+    ///
+    /// # Errors
+    /// As [`list_tools_raw`](Self::list_tools_raw).
+    pub async fn list_resources_raw(&self) -> Result<Vec<Value>, ConnectError> {
+        let connection = self.connection().await?;
+        declared_list(self, &connection, Listing::Resources).await
+    }
+
+    /// The resource templates, each as the server sent it; none where the server does not declare resources.
+    ///
+    /// # Errors
+    /// As [`list_tools_raw`](Self::list_tools_raw).
+    pub async fn list_resource_templates_raw(&self) -> Result<Vec<Value>, ConnectError> {
+        let connection = self.connection().await?;
+        declared_list(self, &connection, Listing::ResourceTemplates).await
+    }
+}
+
+/// What a resource holds, exactly as the server sent it. `Debug` is without the secrets of the server's configuration.
+#[derive(Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ResourceResult {
+    /// The server's name.
+    pub server: String,
+    /// The URI that was read.
+    pub uri: String,
+    /// What it holds; of a folder that may be several.
+    pub contents: Vec<ResourceContents>,
+    /// `_meta`.
+    pub meta: Option<Map<String, Value>>,
+    /// What else the server sent beside these.
+    pub extra: Map<String, Value>,
+    redactor: Redactor,
+}
+
+impl ResourceResult {
+    /// Reads the `result` of a `resources/read` response. Nothing in it can make this fail.
+    pub fn from_json(server: impl Into<String>, uri: impl Into<String>, result: Value) -> Self {
+        let mut read = Self { server: server.into(), uri: uri.into(), ..Self::default() };
+        let Value::Object(mut fields) = result else {
+            read.contents = vec![ResourceContents::Other(result)];
+            return read;
+        };
+        match fields.remove("contents") {
+            Some(Value::Array(contents)) => {
+                read.contents = contents.into_iter().map(ResourceContents::from_json).collect();
+            }
+            None | Some(Value::Null) => {}
+            Some(odd) => read.contents = vec![ResourceContents::Other(odd)],
+        }
+        read.meta = super::take_meta(&mut fields);
+        read.extra = fields;
+        read
+    }
+
+    /// The texts, joined by newlines.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let texts: Vec<&str> = self.contents.iter().filter_map(ResourceContents::as_text).collect();
+        texts.join("\n")
+    }
+
+    /// The `result` of a `resources/read` response, with everything that the server sent.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+}
+
+impl fmt::Debug for ResourceResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        struct Exact<'r>(&'r ResourceResult);
+        impl fmt::Debug for Exact<'_> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let ResourceResult { server, uri, contents, meta, extra, redactor: _ } = self.0;
+                f.debug_struct("ResourceResult")
+                    .field("server", server)
+                    .field("uri", uri)
+                    .field("contents", contents)
+                    .field("meta", meta)
+                    .field("extra", extra)
+                    .finish()
+            }
+        }
+        self.redactor.debug(&Exact(self), f)
+    }
+}
+
+/// As the `result` of a `resources/read` response.
+impl Serialize for ResourceResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("contents", &self.contents)?;
+        super::rest(&mut fields, self.meta.as_ref(), &self.extra)?;
+        fields.end()
+    }
+}
+
+/// One part of what a resource holds. `extra` has what else is there: `mimeType`, `_meta`, keys of the server's own.
+///
+/// ```
+/// use mcp_runtime::ResourceContents;
+///
+/// let sent = serde_json::json!({ "uri": "file:///a.bin", "mimeType": "application/octet-stream", "blob": "AP8=" });
+/// let contents = ResourceContents::from_json(sent.clone());
+/// assert_eq!(contents.mime_type(), Some("application/octet-stream"));
+/// assert_eq!(contents.bytes().as_deref(), Some([0, 255].as_slice()));
+/// assert_eq!(serde_json::to_value(&contents)?, sent);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ResourceContents {
+    /// Text.
+    #[non_exhaustive]
+    Text {
+        /// Whose it is.
+        uri: String,
+        /// The text.
+        text: String,
+        /// The other keys.
+        extra: Map<String, Value>,
+    },
+    /// Bytes.
+    #[non_exhaustive]
+    Blob {
+        /// Whose they are.
+        uri: String,
+        /// The bytes, in base64.
+        blob: String,
+        /// The other keys.
+        extra: Map<String, Value>,
+    },
+    /// What is of no form that this version knows, as sent.
+    Other(Value),
+}
+
+impl ResourceContents {
+    /// Reads one part, or the `resource` of a content block.
+    #[must_use]
+    pub fn from_json(contents: Value) -> Self {
+        let Value::Object(mut fields) = contents else { return Self::Other(contents) };
+        let is_text = |fields: &Map<String, Value>, key: &str| fields.get(key).is_some_and(Value::is_string);
+        let kind = match (is_text(&fields, "text"), is_text(&fields, "blob")) {
+            (true, false) if is_text(&fields, "uri") => "text",
+            (false, true) if is_text(&fields, "uri") => "blob",
+            _ => return Self::Other(Value::Object(fields)),
+        };
+        let mut take = |key: &str| match fields.remove(key) {
+            Some(Value::String(text)) => text,
+            _ => String::new(),
+        };
+        let (uri, held) = (take("uri"), take(kind));
+        match kind {
+            "text" => Self::Text { uri, text: held, extra: fields },
+            _ => Self::Blob { uri, blob: held, extra: fields },
+        }
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn uri(&self) -> Option<&str> {
+        match self {
+            Self::Text { uri, .. } | Self::Blob { uri, .. } => Some(uri),
+            Self::Other(contents) => contents.get("uri")?.as_str(),
+        }
+    }
+
+    /// The text of what is text.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text, .. } => Some(text),
+            Self::Blob { .. } | Self::Other(_) => None,
+        }
+    }
+
+    /// The bytes, of text in UTF-8; `None` where they are not in base64.
+    #[must_use]
+    pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
+        match self {
+            Self::Text { text, .. } => Some(Cow::Borrowed(text.as_bytes())),
+            Self::Blob { blob, .. } => BASE64_STANDARD.decode(blob).ok().map(Cow::Owned),
+            Self::Other(_) => None,
+        }
+    }
+
+    /// The media type, where the server says it.
+    #[must_use]
+    pub fn mime_type(&self) -> Option<&str> {
+        self.other("mimeType")?.as_str()
+    }
+
+    /// `_meta` of this part.
+    #[must_use]
+    pub fn meta(&self) -> Option<&Value> {
+        self.other("_meta")
+    }
+
+    fn other(&self, key: &str) -> Option<&Value> {
+        match self {
+            Self::Text { extra, .. } | Self::Blob { extra, .. } => extra.get(key),
+            Self::Other(contents) => contents.get(key),
+        }
+    }
+}
+
+/// As the server sent it, but for the order of keys.
+impl Serialize for ResourceContents {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (uri, key, held, extra) = match self {
+            Self::Text { uri, text, extra } => (uri, "text", text, extra),
+            Self::Blob { uri, blob, extra } => (uri, "blob", blob, extra),
+            Self::Other(contents) => return contents.serialize(serializer),
+        };
+        let mut fields = serializer.serialize_map(None)?;
+        fields.serialize_entry("uri", uri)?;
+        super::rest(&mut fields, None, extra)?;
+        fields.serialize_entry(key, held)?;
+        fields.end()
+    }
+}

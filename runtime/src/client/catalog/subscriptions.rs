@@ -1,0 +1,258 @@
+//! Resources that change while a program runs.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use super::resources::resource_error;
+use crate::connect::connection::Connection;
+use crate::ground::deadline::{Deadline, Patience};
+use crate::rpc::request::RequestError;
+use crate::rpc::session::Subscription;
+use crate::rpc::subscriptions::{News, Refusal, Standing, Subscriptions};
+use crate::{CallError, CallOptions, Client, Dispatched};
+
+const PAUSE_BEFORE_LISTENING_AGAIN: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const UPDATES: &str = "news of resources";
+
+/// Tells a program when a resource changes. Dropping it ends the subscription, and as long as it is kept, so is the
+/// connection, unless [`ClientOptions::idle_timeout`](crate::ClientOptions::idle_timeout) says otherwise.
+///
+/// ```no_run
+/// # async fn run(client: mcp_runtime::Client) -> Result<(), mcp_runtime::CallError> {
+/// let mut updates = client.subscribe("file:///var/log/today").await?;
+/// loop {
+///     updates.changed().await?;
+///     let log = client.read("file:///var/log/today").await?;
+///     println!("{}", log.text());
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct ResourceUpdates {
+    watch: Watch,
+    seen: u64,
+}
+
+struct Watch {
+    client: Client,
+    uri: String,
+    news: watch::Receiver<News>,
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("client", &self.client).field("uri", &self.uri).finish()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.client.subscriptions().unwatch(&self.uri);
+    }
+}
+
+impl ResourceUpdates {
+    /// The resource.
+    #[must_use]
+    pub fn uri(&self) -> &str {
+        &self.watch.uri
+    }
+
+    /// Waits until the server says that the resource changed, or something inside it, or was reached anew; of several
+    /// changes in quick succession it tells once. Nothing is missed where the future is dropped.
+    ///
+    /// # Errors
+    /// Where the server cannot be reached, or no longer tells of the resource.
+    pub async fn changed(&mut self) -> Result<(), CallError> {
+        let Watch { client, uri, news } = &mut self.watch;
+        client.connection().await.map_err(|error| client.not_connected(uri, error))?;
+        let seen = self.seen;
+        // Its sender lives as long as this watches.
+        let is_news = |news: &News| news.count != seen || matches!(news.standing, Standing::Refused(_));
+        let news = news.wait_for(is_news).await.map(|news| news.clone());
+        let news = match news {
+            Ok(news) => news,
+            Err(_) => pending().await,
+        };
+        if let Standing::Refused(refusal) = news.standing {
+            return Err(client.refused(uri, refusal).await);
+        }
+        self.seen = news.count;
+        Ok(())
+    }
+}
+
+impl Client {
+    /// Subscribes to a resource, for as long as what is returned is kept: over all connections that the client makes.
+    ///
+    /// # Errors
+    /// [`CallError::NotOffered`] where the server does not tell of changes, [`CallError::ResourceNotFound`], and whatever
+    /// the request met.
+    pub async fn subscribe(&self, uri: impl Into<String>) -> Result<ResourceUpdates, CallError> {
+        let uri = uri.into();
+        let (connection, patience) = self.ready(&uri, &CallOptions::new()).await?;
+        let tells = connection.handshake.pointer("/capabilities/resources/subscribe").and_then(Value::as_bool);
+        if !connection.is_modern() && tells != Some(true) {
+            return Err(CallError::not_offered(self.name(), uri, UPDATES));
+        }
+        let news = self.subscriptions().watch(&uri);
+        let mut watch = Watch { client: self.clone(), uri, news };
+        let settled = async {
+            let news =
+                watch.news.wait_for(|news| !matches!(news.standing, Standing::Asked)).await.map(|news| news.clone());
+            match news {
+                Ok(news) => news,
+                Err(_) => pending().await,
+            }
+        };
+        let Some(news) = Deadline::after(patience.timeout).bound(settled).await else {
+            let error = RequestError::Timeout(Dispatched::Unknown);
+            return Err(self.call_error(&connection, &watch.uri, patience.timeout, error));
+        };
+        match news.standing {
+            Standing::Refused(refusal) => Err(self.refused(&watch.uri, refusal).await),
+            Standing::Asked | Standing::Told => Ok(ResourceUpdates { watch, seen: news.count }),
+        }
+    }
+
+    async fn refused(&self, uri: &str, refusal: Refusal) -> CallError {
+        match (refusal, self.connection().await) {
+            (Refusal::NotOffered, _) => CallError::not_offered(self.name(), uri, UPDATES),
+            (Refusal::Failed(error), Ok(connection)) => {
+                resource_error(self, &connection, uri, self.patience().timeout, error)
+            }
+            (Refusal::Failed(_), Err(error)) => self.not_connected(uri, error),
+        }
+    }
+}
+
+/// Keeps the server of one connection telling of what is watched.
+pub(crate) async fn keep(connection: &Connection, watched: &Arc<Subscriptions>, patience: Duration) -> Infallible {
+    // A connection has one keeper.
+    connection.link.ledger.resources_watched_by(watched.clone());
+    if connection.is_modern() {
+        listen(connection, watched, patience).await
+    } else {
+        ask(connection, watched, patience).await
+    }
+}
+
+/// Older servers are asked for each resource.
+async fn ask(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
+    let mut changes = watched.changes();
+    let mut asked: BTreeSet<String> = BTreeSet::new();
+    loop {
+        changes.borrow_and_update();
+        let wanted = watched.wanted();
+        let gone: Vec<String> =
+            asked.iter().filter(|uri| !wanted.iter().any(|(wanted, _)| wanted == *uri)).cloned().collect();
+        for uri in gone {
+            asked.remove(&uri);
+            if let Err(error) = connection.set_subscription(&uri, false, Patience::strictly(patience)).await {
+                tracing::debug!("cannot unsubscribe from a resource: {error}");
+            }
+        }
+        for (uri, is_awaited) in wanted {
+            if asked.insert(uri.clone()) || is_awaited {
+                let outcome = connection.set_subscription(&uri, true, Patience::strictly(patience)).await;
+                watched.settle(&uri, outcome.map_err(Refusal::Failed));
+            }
+        }
+        if changes.changed().await.is_err() {
+            pending::<()>().await;
+        }
+    }
+}
+
+/// Servers of 2026-07-28 tell in the answer to one request that stays open.
+async fn listen(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
+    let mut changes = watched.changes();
+    let mut listening = Listening { stream: None, told: BTreeSet::new() };
+    let mut pause = PAUSE_BEFORE_LISTENING_AGAIN;
+    loop {
+        changes.borrow_and_update();
+        let wanted = watched.wanted();
+        listening.begin(connection, watched, &wanted, patience).await;
+        if listening.stream.is_some() {
+            pause = PAUSE_BEFORE_LISTENING_AGAIN;
+        }
+        loop {
+            tokio::select! {
+                changed = changes.changed() => match changed {
+                    Ok(()) => break,
+                    Err(_) => pending().await,
+                },
+                () = listening.ended() => listening.end(),
+                () = sleep(pause), if listening.stream.is_none() && !wanted.is_empty() => {
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// A stream of what a server tells, and of which resources it does.
+struct Listening {
+    stream: Option<Subscription>,
+    told: BTreeSet<String>,
+}
+
+impl Listening {
+    /// Opens a stream for these resources; the last one goes on until then.
+    async fn begin(
+        &mut self,
+        connection: &Connection,
+        watched: &Subscriptions,
+        wanted: &[(String, bool)],
+        patience: Duration,
+    ) {
+        if wanted.is_empty() {
+            return self.end();
+        }
+        self.told.retain(|told| wanted.iter().any(|(uri, _)| uri == told));
+        let uris = wanted.iter().map(|(uri, _)| uri.clone()).collect();
+        let opened = Deadline::after(patience).bound(connection.listen_to_resources(uris)).await;
+        match opened.unwrap_or(Err(RequestError::Timeout(Dispatched::Unknown))) {
+            Ok(stream) => {
+                for (uri, is_awaited) in wanted {
+                    if self.told.insert(uri.clone()) || *is_awaited {
+                        watched.settle(uri, if stream.has_resource(uri) { Ok(()) } else { Err(Refusal::NotOffered) });
+                    }
+                }
+                self.stream = Some(stream);
+            }
+            Err(error) => {
+                tracing::debug!("cannot hear of changes to resources: {error}");
+                let failure = RequestError::invalid(format!("`subscriptions/listen` failed: {error}"));
+                for (uri, _) in wanted.iter().filter(|(_, is_awaited)| *is_awaited) {
+                    watched.settle(uri, Err(Refusal::Failed(failure.clone())));
+                }
+                self.end();
+            }
+        }
+    }
+
+    /// What changes until it listens again, nobody says.
+    fn end(&mut self) {
+        self.stream = None;
+        self.told.clear();
+    }
+
+    /// Waits until the server tells of nothing any more.
+    async fn ended(&mut self) {
+        match &mut self.stream {
+            // However it ends, another is opened.
+            Some(stream) => drop(stream.ended().await),
+            None => pending().await,
+        }
+    }
+}

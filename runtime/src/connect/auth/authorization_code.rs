@@ -1,0 +1,186 @@
+//! Asking a user: the authorization request, and what its redirect says.
+
+use url::Url;
+
+use super::error::{AuthError, quoted};
+use super::fetch::Fetch;
+use super::metadata::AuthorizationServer;
+use super::secret::Secret;
+use crate::ground::redact::Redactor;
+
+/// An authorization request.
+pub(super) struct AuthorizationRequest<'a> {
+    pub(super) client_id: &'a str,
+    pub(super) redirect: &'a str,
+    pub(super) scopes: &'a [String],
+    pub(super) resource: &'a str,
+    pub(super) state: &'a str,
+    pub(super) challenge: &'a str,
+}
+
+impl AuthorizationRequest<'_> {
+    /// Where the user says yes or no.
+    pub(super) fn url(&self, fetch: &Fetch, server: &AuthorizationServer) -> Result<Url, AuthError> {
+        let endpoint = server.authorization_endpoint.as_deref();
+        let endpoint = endpoint.ok_or_else(|| {
+            AuthError::new(format!(
+                "the authorization server {} has nowhere to ask a user (`authorization_endpoint`); for a program on its \
+                 own use `OAuth::client_credentials`",
+                quoted(&server.issuer, &fetch.redactor)
+            ))
+        })?;
+        if !server.has_s256 {
+            return Err(AuthError::new(format!(
+                "the authorization server {} does not say that it checks proof keys (`code_challenge_methods_supported` \
+                 with S256); without them the protocol forbids to go on",
+                quoted(&server.issuer, &fetch.redactor)
+            )));
+        }
+        let mut url = fetch.allowed(endpoint, "the authorization endpoint")?;
+        url.query_pairs_mut()
+            .append_pair("response_type", "code")
+            .append_pair("client_id", self.client_id)
+            .append_pair("redirect_uri", self.redirect)
+            .append_pair("state", self.state)
+            .append_pair("code_challenge", self.challenge)
+            .append_pair("code_challenge_method", "S256")
+            .append_pair("resource", self.resource);
+        if !self.scopes.is_empty() {
+            url.query_pairs_mut().append_pair("scope", &self.scopes.join(" "));
+        }
+        if self.scopes.iter().any(|scope| scope == "offline_access") {
+            // OpenID Connect passes over the scope without it.
+            url.query_pairs_mut().append_pair("prompt", "consent");
+        }
+        Ok(url)
+    }
+}
+
+/// The code of a redirect, once it is known to come from this server in answer to this request.
+pub(super) fn code(
+    redirected: &str,
+    state: &str,
+    server: &AuthorizationServer,
+    redactor: &Redactor,
+) -> Result<Secret, AuthError> {
+    let quoted = |text: &str| quoted(text, redactor);
+    let url = Url::parse(redirected).map_err(|_| AuthError::new("the redirect is no URL"))?;
+    let parameter = |name: &str| url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned());
+    if parameter("state").as_deref() != Some(state) {
+        return Err(AuthError::new("the redirect does not belong to this authorization (`state`); begin again"));
+    }
+    let code = parameter("code").filter(|code| !code.is_empty());
+    code.iter().for_each(|code| redactor.learn(code));
+    match parameter("iss") {
+        // As it is written (RFC 9207): an issuer that only looks alike is another.
+        Some(issuer) if issuer != server.issuer => {
+            return Err(AuthError::new(format!(
+                "the redirect is from another authorization server, {}, and not from {}; it may be an attack, and its \
+                 code is not used",
+                quoted(&issuer),
+                quoted(&server.issuer)
+            )));
+        }
+        None if server.names_issuer_in_redirects => {
+            return Err(AuthError::new(format!(
+                "the redirect does not say that it is from {} (`iss`), though that server always does; its code is not \
+                 used",
+                quoted(&server.issuer)
+            )));
+        }
+        _ => {}
+    }
+    if let Some(error) = parameter("error") {
+        let why = parameter("error_description").map(|why| format!(": {}", quoted(&why))).unwrap_or_default();
+        return Err(AuthError::new(format!("the authorization was refused: {}{why}", quoted(&error))));
+    }
+    code.map(Secret::new).ok_or_else(|| AuthError::new("the redirect holds no code"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn server(more: Value) -> AuthorizationServer {
+        let mut document = json!({
+            "issuer": "https://auth.example",
+            "token_endpoint": "https://auth.example/token",
+            "authorization_endpoint": "https://auth.example/authorize?tenant=1",
+            "code_challenge_methods_supported": ["plain", "S256"],
+        });
+        document.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
+        AuthorizationServer::parse(&document, "https://auth.example", &Redactor::default()).expect("metadata")
+    }
+
+    fn code(redirected: &str, state: &str, server: &AuthorizationServer) -> Result<Secret, AuthError> {
+        super::code(redirected, state, server, &Redactor::default())
+    }
+
+    #[test]
+    fn an_issuer_has_to_be_the_one_that_was_asked() {
+        let (says, silent) =
+            (server(json!({"authorization_response_iss_parameter_supported": true})), server(json!({})));
+        let right = "http://127.0.0.1:1/callback?code=c&state=s&iss=https%3A%2F%2Fauth.example";
+        for server in [&says, &silent] {
+            assert_eq!(code(right, "s", server).expect("the code").expose(), "c");
+            for wrong in ["https://evil.example", "https://auth.example/", "", "HTTPS://auth.example"] {
+                let url = format!("http://127.0.0.1:1/callback?code=c&state=s&iss={wrong}");
+                let error = code(&url, "s", server).expect_err(wrong).to_string();
+                assert!(error.contains("another authorization server"), "{error}");
+            }
+        }
+        let without = "http://127.0.0.1:1/callback?code=c&state=s";
+        assert!(code(without, "s", &silent).is_ok());
+        assert!(code(without, "s", &says).expect_err("no issuer").to_string().contains("`iss`"));
+    }
+
+    #[test]
+    fn a_redirect_of_somebody_else_or_with_a_no_gives_no_code() {
+        let server = server(json!({}));
+        for (query, expected) in [
+            ("code=c&state=other", "`state`"),
+            ("code=c", "`state`"),
+            ("state=s", "no code"),
+            ("code=&state=s", "no code"),
+            ("state=s&error=access_denied&error_description=not%20%1b%5B31myou", r"access_denied: not \u{1b}[31myou"),
+            ("state=s&error=no&error_description=a%20sk-code-1&code=sk-code-1", "no: a [redacted]"),
+        ] {
+            let error =
+                code(&format!("http://127.0.0.1:1/callback?{query}"), "s", &server).expect_err(query).to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_request_says_what_it_is_for() {
+        let scopes = ["read".to_owned(), "offline_access".to_owned()];
+        let request = AuthorizationRequest {
+            client_id: "me",
+            redirect: "http://127.0.0.1:1/callback",
+            scopes: &scopes,
+            resource: "https://mcp.example",
+            state: "s",
+            challenge: "c",
+        };
+        let fetch = Fetch::new("https://mcp.example/mcp", Redactor::default()).expect("a server");
+        let url = request.url(&fetch, &server(json!({}))).expect("a URL");
+        let has = |pair: &str| url.query().is_some_and(|query| query.split('&').any(|one| one == pair));
+        for pair in [
+            "tenant=1",
+            "response_type=code",
+            "code_challenge_method=S256",
+            "code_challenge=c",
+            "scope=read+offline_access",
+            "prompt=consent",
+            "resource=https%3A%2F%2Fmcp.example",
+            "state=s",
+        ] {
+            assert!(has(pair), "{pair} in {url}");
+        }
+        for methods in [json!(["plain"]), json!(null)] {
+            let server = server(json!({"code_challenge_methods_supported": methods}));
+            assert!(request.url(&fetch, &server).expect_err("no S256").to_string().contains("S256"));
+        }
+    }
+}

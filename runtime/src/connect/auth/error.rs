@@ -1,0 +1,28 @@
+//! Why there is no authorization, for a person.
+
+use std::fmt;
+
+use crate::ground::redact::Redactor;
+
+const LONGEST_QUOTE: usize = 200;
+
+/// A message that says what happened and what to do; never a secret.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct AuthError(String);
+
+impl AuthError {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for AuthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Returns a stranger's text as a message shows it, without secrets.
+pub(super) fn quoted(text: &str, redactor: &Redactor) -> String {
+    redactor.shown_line(text, LONGEST_QUOTE)
+}

@@ -1,0 +1,230 @@
+//! The requests to whoever the metadata names: where they may go, and how much may come back.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+use http::header::ACCEPT;
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde_json::Value;
+use url::{Host, Url};
+
+use super::error::{AuthError, quoted};
+use crate::ground::redact::Redactor;
+use crate::rpc::transports::http::client;
+use crate::rpc::transports::http::refusals::describe;
+
+const LONGEST_BODY: usize = 128 * 1024;
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Requests on behalf of the client of one server.
+pub(super) struct Fetch {
+    /// The server, without a fragment.
+    pub(super) server: Url,
+    /// Knows every secret of the authorization before it is sent.
+    pub(super) redactor: Redactor,
+}
+
+/// How near an address is. Who is far may not send us to what is near.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Nearness {
+    Public,
+    Private,
+    Loopback,
+}
+
+impl Fetch {
+    pub(super) fn new(server: &str, redactor: Redactor) -> Result<Self, AuthError> {
+        let mut server = Url::parse(server).map_err(|error| AuthError::new(format!("`url` is no URL: {error}")))?;
+        server.set_fragment(None);
+        if !server.username().is_empty() || server.password().is_some() {
+            return Err(AuthError::new("`url` holds a user or a password, and OAuth takes their place; remove them"));
+        }
+        let is_safe = server.scheme() == "https" || server.host().map(near) == Some(Nearness::Loopback);
+        if !is_safe {
+            return Err(AuthError::new("a server that asks for OAuth has to be reached by https; change `url`"));
+        }
+        Ok(Self { server, redactor })
+    }
+
+    /// The server's name where it gives itself none: its URL without what may be secret.
+    pub(super) fn identifier(&self) -> String {
+        let mut url = self.server.clone();
+        url.set_query(None);
+        url.to_string()
+    }
+
+    /// `url`, where requests may go there: by https, or plainly where all stays on this machine, and never from a server
+    /// far away to one that is near.
+    pub(super) fn allowed(&self, url: &str, what: &str) -> Result<Url, AuthError> {
+        let refused =
+            |why: &str| AuthError::new(format!("{what} is said to be at {}, {why}", quoted(url, &self.redactor)));
+        let parsed = Url::parse(url).map_err(|_| refused("which is no URL"))?;
+        let (Some(host), Some(from)) = (parsed.host().map(near), self.server.host().map(near)) else {
+            return Err(refused("which is no URL with a host"));
+        };
+        match parsed.scheme() {
+            "https" => {}
+            "http" if host == Nearness::Loopback => {}
+            _ => return Err(refused("which is not reached by https")),
+        }
+        if host > from {
+            return Err(refused("which is an address of this machine or network, and the server is not"));
+        }
+        Ok(parsed)
+    }
+
+    /// Returns the JSON document at the first of these places that has one; `None` if all say that they have none.
+    ///
+    /// # Errors
+    /// The first place that could not be read, if none has a document.
+    pub(super) async fn document(&self, places: &[Url]) -> Result<Option<Value>, AuthError> {
+        let mut failure = None;
+        for place in places {
+            match self.document_at(place).await {
+                Ok(None) => {}
+                Ok(document) => return Ok(document),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        failure.map_or(Ok(None), Err)
+    }
+
+    async fn document_at(&self, url: &Url) -> Result<Option<Value>, AuthError> {
+        let failed = |why: String| AuthError::new(format!("{url} could not be read: {why}"));
+        let request = request(Method::GET, url)?;
+        let (status, body) = self.send(request).await.map_err(failed)?;
+        if status.is_client_error() {
+            return Ok(None);
+        }
+        if !status.is_success() {
+            return Err(failed(format!("HTTP {status}")));
+        }
+        // Servers that answer every path with a page have no metadata there.
+        Ok(serde_json::from_slice(&body).ok().filter(Value::is_object))
+    }
+
+    /// The answer to a request, its body as far as it is JSON.
+    pub(super) async fn answer(&self, request: RequestBuilder) -> Result<(StatusCode, Value), String> {
+        let (status, body) = self.send(request).await?;
+        Ok((status, serde_json::from_slice(&body).unwrap_or_default()))
+    }
+
+    async fn send(&self, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), String> {
+        let exchange = async {
+            let response = request.send().await.map_err(|error| match error.is_redirect() {
+                true => "it redirects, which is not followed here".to_owned(),
+                false => describe(&error),
+            })?;
+            Ok((response.status(), body(response).await?))
+        };
+        let answer = tokio::time::timeout(PATIENCE, exchange).await;
+        answer.unwrap_or_else(|_| Err(format!("no answer within {PATIENCE:?}")))
+    }
+}
+
+/// A request that asks for JSON, by the client that the transport has as well.
+pub(super) fn request(method: Method, url: &Url) -> Result<RequestBuilder, AuthError> {
+    let client = client::shared(url.as_str()).map_err(AuthError::new)?;
+    Ok(client.request(method, url.clone()).header(ACCEPT, "application/json"))
+}
+
+async fn body(mut response: Response) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(|error| describe(&error))? {
+        body.extend_from_slice(&chunk);
+        if body.len() > LONGEST_BODY {
+            return Err("the answer is too long".to_owned());
+        }
+    }
+    Ok(body)
+}
+
+fn near(host: Host<&str>) -> Nearness {
+    match host {
+        Host::Domain(name) => {
+            let name = name.trim_end_matches('.').to_ascii_lowercase();
+            if name == "localhost" || name.ends_with(".localhost") { Nearness::Loopback } else { Nearness::Public }
+        }
+        Host::Ipv4(address) => near_address(IpAddr::V4(address)),
+        Host::Ipv6(address) => near_address(IpAddr::V6(address)),
+    }
+}
+
+fn near_address(address: IpAddr) -> Nearness {
+    let is_private = match address {
+        IpAddr::V4(address) => is_private_v4(address),
+        IpAddr::V6(address) => match address.to_ipv4_mapped() {
+            Some(mapped) => return near_address(IpAddr::V4(mapped)),
+            None => is_private_v6(address),
+        },
+    };
+    if address.is_loopback() || address.is_unspecified() {
+        Nearness::Loopback
+    } else if is_private {
+        Nearness::Private
+    } else {
+        Nearness::Public
+    }
+}
+
+fn is_private_v4(address: Ipv4Addr) -> bool {
+    let [first, second, ..] = address.octets();
+    let is_shared = first == 100 && (64..128).contains(&second);
+    address.is_private() || address.is_link_local() || is_shared
+}
+
+fn is_private_v6(address: Ipv6Addr) -> bool {
+    let [first, ..] = address.segments();
+    (first & 0xfe00) == 0xfc00 || (first & 0xffc0) == 0xfe80
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fetch(server: &str) -> Result<Fetch, AuthError> {
+        Fetch::new(server, Redactor::default())
+    }
+
+    #[test]
+    fn nobody_far_away_sends_us_to_what_is_near() {
+        let allowed = |server, url| fetch(server).expect(server).allowed(url, "it").is_ok();
+        let far = "https://mcp.example.com/mcp";
+        assert!(allowed(far, "https://auth.example.com/"));
+        for url in [
+            "http://auth.example.com/",
+            "https://localhost/",
+            "https://x.localhost./",
+            "http://127.0.0.1:631/",
+            "https://10.0.0.1/",
+            "https://169.254.169.254/latest",
+            "https://[::1]/",
+            "https://[::ffff:10.0.0.1]/",
+            "https://[fd00::1]/",
+            "https://0.0.0.0/",
+            "file:///etc/passwd",
+            "data:,x",
+            "x",
+        ] {
+            assert!(!allowed(far, url), "{url}");
+        }
+        let here = "http://localhost:3000/mcp";
+        for url in ["http://127.0.0.1:9000/", "https://10.0.0.1/", "https://auth.example.com/"] {
+            assert!(allowed(here, url), "{url}");
+        }
+        assert!(!allowed(here, "http://auth.example.com/"));
+        assert!(allowed("https://10.1.2.3/mcp", "https://10.0.0.1/"));
+        assert!(!allowed("https://10.1.2.3/mcp", "https://localhost/"));
+    }
+
+    #[test]
+    fn tokens_travel_encrypted_or_not_at_all() {
+        for server in ["http://mcp.example.com/mcp", "http://10.0.0.1/mcp", "ftp://localhost.example"] {
+            assert!(fetch(server).is_err(), "{server}");
+        }
+        assert_eq!(
+            fetch("http://[::1]:8080/mcp#x").map(|fetch| fetch.server.to_string()).ok().as_deref(),
+            Some("http://[::1]:8080/mcp")
+        );
+    }
+}

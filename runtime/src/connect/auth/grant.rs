@@ -1,0 +1,165 @@
+//! The token endpoint.
+
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use reqwest::Method;
+use serde_json::Value;
+use url::form_urlencoded::Serializer;
+
+use super::entry::{Tokens, now};
+use super::error::{AuthError, quoted};
+use super::fetch::{self, Fetch};
+use super::metadata::text;
+use super::secret::Secret;
+use crate::ground::redact::Redactor;
+
+/// What proves who the client is: parameters, and a header.
+pub(super) type Proof = (Vec<(&'static str, String)>, Option<String>);
+
+/// A request for tokens.
+pub(super) struct TokenRequest<'a> {
+    pub(super) endpoint: &'a str,
+    pub(super) client_id: &'a str,
+    pub(super) proof: Proof,
+    pub(super) resource: &'a str,
+    /// The scopes that are asked for: what is granted where the answer does not say.
+    pub(super) scopes: &'a [String],
+    /// The grant and its parameters.
+    pub(super) grant: Vec<(&'static str, String)>,
+}
+
+/// Why there are no tokens.
+pub(super) enum GrantError {
+    /// The server's answer is no, and would be so again.
+    Refused { code: String, error: AuthError },
+    /// There was no answer that says so.
+    Failed(AuthError),
+}
+
+impl From<GrantError> for AuthError {
+    fn from(error: GrantError) -> Self {
+        match error {
+            GrantError::Refused { error, .. } | GrantError::Failed(error) => error,
+        }
+    }
+}
+
+/// The parameters that no message shows.
+const SECRET: [&str; 7] =
+    ["assertion", "client_assertion", "client_secret", "code", "code_verifier", "refresh_token", "subject_token"];
+
+/// The whole answer to a request for tokens.
+pub(super) async fn answer(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<Value, GrantError> {
+    let endpoint = fetch.allowed(request.endpoint, "the token endpoint").map_err(GrantError::Failed)?;
+    let (parameters, header) = &request.proof;
+    let secrets = request.grant.iter().chain(parameters).filter(|(name, _)| SECRET.contains(name));
+    secrets.for_each(|(_, value)| fetch.redactor.learn(value));
+    header.iter().for_each(|header| fetch.redactor.learn(header));
+    let form = Serializer::new(String::new())
+        .extend_pairs(&request.grant)
+        .extend_pairs(parameters)
+        .append_pair("resource", request.resource)
+        .finish();
+    let mut post = fetch::request(Method::POST, &endpoint)
+        .map_err(GrantError::Failed)?
+        .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .body(form);
+    if let Some(header) = header {
+        post = post.header(AUTHORIZATION, header);
+    }
+    let host = endpoint.host_str().unwrap_or_default();
+    let (status, body) = fetch.answer(post).await.map_err(|why| {
+        GrantError::Failed(AuthError::new(format!("the token endpoint at {host} could not be asked: {why}")))
+    })?;
+    if status.is_success() {
+        return Ok(body);
+    }
+    let code = text(&body, "error").unwrap_or_default();
+    let mut message = format!("the authorization server at {host} gives no token: HTTP {}", status.as_u16());
+    for said in [Some(code.as_str()), body.get("error_description").and_then(Value::as_str)].into_iter().flatten() {
+        message.push_str(": ");
+        message.push_str(&quoted(said, &fetch.redactor));
+    }
+    let error = AuthError::new(message);
+    let is_final = status.is_client_error() && !code.is_empty() && code != "temporarily_unavailable";
+    Err(if is_final { GrantError::Refused { code, error } } else { GrantError::Failed(error) })
+}
+
+/// Tokens for a grant.
+pub(super) async fn tokens(fetch: &Fetch, request: &TokenRequest<'_>) -> Result<Tokens, GrantError> {
+    let body = answer(fetch, request).await?;
+    read(&body, request, &fetch.redactor).map_err(GrantError::Failed)
+}
+
+fn read(body: &Value, request: &TokenRequest<'_>, redactor: &Redactor) -> Result<Tokens, AuthError> {
+    let kind = text(body, "token_type").unwrap_or_default();
+    let access = text(body, "access_token").filter(|token| token.bytes().all(|byte| byte.is_ascii_graphic()));
+    let Some(access) = access else {
+        return Err(AuthError::new("the authorization server's answer holds no access token"));
+    };
+    if !kind.eq_ignore_ascii_case("bearer") {
+        return Err(AuthError::new(format!(
+            "the authorization server gives a token of type `{}`, and only `Bearer` is known",
+            quoted(&kind, redactor)
+        )));
+    }
+    let lifetime = body.get("expires_in");
+    // Some write it as text.
+    let lifetime = lifetime.and_then(|value| value.as_u64().or_else(|| value.as_str()?.parse().ok()));
+    let granted = text(body, "scope").map(|scopes| scopes.split_whitespace().map(str::to_owned).collect());
+    Ok(Tokens {
+        access: Secret::new(access),
+        refresh: text(body, "refresh_token").map(Secret::new),
+        expires: lifetime.map(|seconds| now().saturating_add(seconds)),
+        scopes: granted.unwrap_or_else(|| request.scopes.to_vec()),
+        resource: request.resource.to_owned(),
+        client_id: request.client_id.to_owned(),
+    })
+}
+
+/// The parameter `scope`, where there is something to ask for.
+pub(super) fn scope(scopes: &[String]) -> Option<(&'static str, String)> {
+    (!scopes.is_empty()).then(|| ("scope", scopes.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(body: Value) -> Result<Tokens, AuthError> {
+        let asked = ["read".to_owned()];
+        let request = TokenRequest {
+            endpoint: "https://a.example/token",
+            client_id: "me",
+            proof: (Vec::new(), None),
+            resource: "https://a.example/mcp",
+            scopes: &asked,
+            grant: Vec::new(),
+        };
+        super::read(&body, &request, &Redactor::default())
+    }
+
+    #[test]
+    fn what_the_answer_does_not_say_is_what_was_asked_for() {
+        let tokens = read(json!({"access_token": "t", "token_type": "bearer", "expires_in": "60"})).expect("tokens");
+        assert_eq!(tokens.scopes, ["read"]);
+        assert!(tokens.expires.is_some_and(|expires| expires > now() + 50));
+        let tokens = read(json!({"access_token": "t", "token_type": "Bearer", "scope": "a b"})).expect("tokens");
+        assert_eq!((tokens.scopes.join("+"), tokens.expires, tokens.refresh), ("a+b".to_owned(), None, None));
+    }
+
+    #[test]
+    fn an_answer_without_a_usable_token_is_refused_and_not_shown() {
+        for body in [
+            json!(null),
+            json!({"token_type": "Bearer"}),
+            json!({"access_token": "", "token_type": "Bearer"}),
+            json!({"access_token": "sk-1\r\nX: y", "token_type": "Bearer"}),
+            json!({"access_token": "sk-1", "token_type": "mac"}),
+            json!({"access_token": "sk-1"}),
+        ] {
+            let error = read(body.clone()).expect_err("no token").to_string();
+            assert!(!error.contains("sk-1"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Getting tokens: those that are kept, renewed ones, new ones.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::challenge::BearerChallenge;
+use super::client::Client;
+use super::discovery::{authorization_server, discover};
+use super::entry::{Entry, Issued, Tokens};
+use super::error::AuthError;
+use super::fetch::Fetch;
+use super::grant::{self, GrantError, TokenRequest};
+use super::metadata::AuthorizationServer;
+use super::registration::{self, proof};
+use super::scopes::{Known, covers, select};
+use super::secret::Secret;
+use super::settings::Settings;
+use super::store::{StoreLock, TokenStore, TokenStoreError};
+use crate::ground::redact::Redactor;
+
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+/// How often more scopes are asked for at one server.
+const STEP_UPS: usize = 3;
+/// How long a failed renewal is not repeated while the token is good.
+const RENEWAL_PAUSE: Duration = Duration::from_secs(5);
+
+/// Why tokens are needed.
+#[derive(Clone, Debug)]
+pub(super) enum Need {
+    /// Those that are there end.
+    Renewal,
+    /// The server refused a request.
+    Refusal {
+        challenge: BearerChallenge,
+        /// The token was fine, but does not allow enough.
+        is_step_up: bool,
+        /// The token of the request.
+        sent: Option<Secret>,
+    },
+}
+
+impl Need {
+    pub(super) fn sent(&self) -> Option<&Secret> {
+        match self {
+            Self::Renewal => None,
+            Self::Refusal { sent, .. } => sent.as_ref(),
+        }
+    }
+
+    fn is_met_by(&self, tokens: &Tokens) -> bool {
+        let enough = match self {
+            Self::Refusal { challenge, is_step_up: true, .. } => {
+                covers(&tokens.scopes, &challenge.scopes().unwrap_or_default())
+            }
+            _ => true,
+        };
+        enough && tokens.is_fresh() && Some(&tokens.access) != self.sent()
+    }
+}
+
+/// The authorization at one server.
+pub(super) struct Core {
+    pub(super) settings: Settings,
+    pub(super) fetch: Fetch,
+    key: String,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    is_loaded: bool,
+    entry: Entry,
+    servers: HashMap<String, AuthorizationServer>,
+    step_ups: usize,
+    waits_for: Option<String>,
+    renewal_failed: Option<Instant>,
+}
+
+impl Core {
+    pub(super) fn new(url: &str, settings: Settings) -> Result<Self, AuthError> {
+        let fetch = Fetch::new(url, settings.redactor())?;
+        Ok(Self { key: settings.key(&fetch), settings, fetch, state: Mutex::default() })
+    }
+
+    /// Reads what is kept, once.
+    pub(super) async fn load(&self) -> Result<(), AuthError> {
+        if !self.state().is_loaded {
+            let entry = self.read().await?;
+            let mut state = self.state();
+            if !state.is_loaded {
+                state.adopt(entry, &self.fetch.redactor);
+            }
+        }
+        Ok(())
+    }
+
+    /// The token that a request can be sent with.
+    pub(super) fn token(&self) -> Option<Secret> {
+        self.state().entry.tokens().filter(|tokens| tokens.is_usable()).map(|tokens| tokens.access.clone())
+    }
+
+    /// Whether the token ends, and there is what it is renewed with.
+    pub(super) fn may_renew(&self) -> bool {
+        let state = self.state();
+        let pauses = state.renewal_failed.is_some_and(|failed| failed.elapsed() < RENEWAL_PAUSE);
+        let ends = |tokens: &Tokens| !tokens.is_fresh() && tokens.refresh.is_some() && !(pauses && tokens.is_usable());
+        state.entry.tokens().is_some_and(ends)
+    }
+
+    pub(super) fn renewal_failed(&self, error: &AuthError) {
+        tracing::warn!("the tokens could not be renewed: {error}");
+        self.state().renewal_failed = Some(Instant::now());
+    }
+
+    pub(super) fn has_what(&self, need: &Need) -> bool {
+        self.state().entry.tokens().is_some_and(|tokens| need.is_met_by(tokens))
+    }
+
+    pub(super) fn has_other_than(&self, sent: Option<&Secret>) -> bool {
+        self.token().is_some_and(|token| Some(&token) != sent)
+    }
+
+    pub(super) fn waits_for(&self) -> Option<String> {
+        self.state().waits_for.clone()
+    }
+
+    pub(super) fn wait_for(&self, what: Option<String>) {
+        self.state().waits_for = what;
+    }
+
+    /// Gets tokens. Nobody else does so at the same time, in any process that shares the store.
+    pub(super) async fn obtain(&self, need: Need) -> Result<(), AuthError> {
+        let _lock = self.lock().await?;
+        let mut entry = self.read().await?;
+        if entry.tokens().is_some_and(|tokens| need.is_met_by(tokens)) {
+            // Somebody else was faster.
+            self.state().adopt(entry, &self.fetch.redactor);
+            return Ok(());
+        }
+        let before = entry.clone();
+        let outcome = match &need {
+            Need::Renewal => self.renew(&mut entry).await,
+            Need::Refusal { challenge, is_step_up, .. } => self.answer(&mut entry, challenge, *is_step_up).await,
+        };
+        self.state().adopt(entry.clone(), &self.fetch.redactor);
+        if entry != before {
+            self.write(&entry).await?;
+        }
+        outcome
+    }
+
+    async fn renew(&self, entry: &mut Entry) -> Result<(), AuthError> {
+        let Some(issuer) = entry.current.clone() else { return Ok(()) };
+        let known = self.state().servers.get(&issuer).cloned();
+        let server = match known {
+            Some(server) => server,
+            None => authorization_server(&self.fetch, &issuer).await?,
+        };
+        self.refresh(entry.issued(&issuer), &server).await?;
+        self.state().servers.insert(issuer, server);
+        Ok(())
+    }
+
+    /// Renews tokens. Where the server says no, the access token is used until it ends, and the next request is answered
+    /// with a challenge.
+    async fn refresh(&self, issued: &mut Issued, server: &AuthorizationServer) -> Result<bool, AuthError> {
+        let Some(tokens) = issued.tokens.clone() else { return Ok(false) };
+        let (Some(refresh), Some(client)) = (&tokens.refresh, self.known_client(issued, &tokens, server)) else {
+            return Ok(false);
+        };
+        let request = TokenRequest {
+            endpoint: &server.token_endpoint,
+            client_id: &client.id,
+            proof: proof(&self.settings, &client, server)?,
+            resource: &tokens.resource,
+            scopes: &tokens.scopes,
+            grant: vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh.expose().to_owned())],
+        };
+        match grant::tokens(&self.fetch, &request).await {
+            Ok(mut renewed) => {
+                renewed.refresh = renewed.refresh.or(tokens.refresh);
+                issued.tokens = Some(renewed);
+                Ok(true)
+            }
+            Err(GrantError::Refused { code, error }) => {
+                tracing::info!("the tokens could not be renewed, and are asked for anew: {error}");
+                issued.tokens = Some(Tokens { refresh: None, ..tokens }).filter(Tokens::is_usable);
+                if code == "invalid_client" || code == "unauthorized_client" {
+                    issued.client = None;
+                }
+                Ok(false)
+            }
+            Err(GrantError::Failed(error)) => Err(error),
+        }
+    }
+
+    /// The client that tokens were given to.
+    fn known_client(&self, issued: &Issued, tokens: &Tokens, server: &AuthorizationServer) -> Option<Client> {
+        let clients = [
+            registration::configured(&self.settings, server),
+            registration::by_metadata(&self.settings),
+            issued.client.clone(),
+        ];
+        clients.into_iter().flatten().find(|client| client.id == tokens.client_id)
+    }
+
+    async fn answer(&self, entry: &mut Entry, challenge: &BearerChallenge, is_step_up: bool) -> Result<(), AuthError> {
+        // Each time anew: a server may have moved to another authorization server.
+        let found = discover(&self.fetch, challenge, self.settings.issuer.as_deref()).await?;
+        let issuer = found.server.issuer.clone();
+        self.state().servers.insert(issuer.clone(), found.server.clone());
+        entry.current = Some(issuer.clone());
+        let issued = entry.issued(&issuer);
+        let granted = issued.tokens.as_ref().map(|tokens| tokens.scopes.clone()).unwrap_or_default();
+        let challenged = challenge.scopes();
+        if is_step_up {
+            self.may_step_up(&granted, challenged.as_deref().unwrap_or_default())?;
+        } else {
+            let covers = covers(&granted, challenged.as_deref().unwrap_or_default());
+            if covers && self.refresh(issued, &found.server).await? {
+                return Ok(());
+            }
+            // The access token is of no use. What renews it stays until there is more: nobody may be there to give it.
+            let renewable = issued.tokens.take().filter(|tokens| !covers && tokens.refresh.is_some());
+            issued.tokens = renewable.map(|tokens| Tokens { expires: Some(0), ..tokens });
+        }
+        let scopes = select(Known {
+            configured: self.settings.scopes.as_deref(),
+            challenged,
+            of_resource: found.scopes.as_deref(),
+            of_server: found.server.scopes.as_deref(),
+            granted: &granted,
+        });
+        issued.tokens = Some(self.ask(issued, &found, &scopes).await?);
+        Ok(())
+    }
+
+    fn may_step_up(&self, granted: &[String], wanted: &[String]) -> Result<(), AuthError> {
+        if covers(granted, wanted) {
+            return Err(AuthError::new(
+                "the server says that the token allows too little (insufficient_scope), and names no scope that it has not",
+            ));
+        }
+        let mut state = self.state();
+        state.step_ups += 1;
+        if state.step_ups > STEP_UPS {
+            return Err(AuthError::new(format!(
+                "the server asked for more scopes {STEP_UPS} times, and asks again; name all that are needed with \
+                 `OAuth::scopes`"
+            )));
+        }
+        Ok(())
+    }
+
+    async fn lock(&self) -> Result<StoreLock, AuthError> {
+        let patience = self.settings.patience;
+        let until = Instant::now().checked_add(patience);
+        loop {
+            if let Some(lock) = self.with_store(|store, key| store.try_lock(key)).await? {
+                return Ok(lock);
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                return Err(AuthError::new(format!(
+                    "another process has been getting tokens for this server for {patience:?}; end it, or wait for it"
+                )));
+            }
+            sleep(LOCK_PAUSE).await;
+        }
+    }
+
+    async fn read(&self) -> Result<Entry, AuthError> {
+        let stored = self.with_store(|store, key| store.load(key)).await?;
+        Ok(stored.as_ref().map(Entry::parse).unwrap_or_default())
+    }
+
+    async fn write(&self, entry: &Entry) -> Result<(), AuthError> {
+        let text = entry.print();
+        self.with_store(move |store, key| store.save(key, &text)).await
+    }
+
+    async fn with_store<T: Send + 'static>(
+        &self,
+        run: impl FnOnce(&dyn TokenStore, &str) -> Result<T, TokenStoreError> + Send + 'static,
+    ) -> Result<T, AuthError> {
+        let (store, key): (Arc<dyn TokenStore>, _) = (self.settings.store.clone(), self.key.clone());
+        let run = tokio::task::spawn_blocking(move || run(store.as_ref(), &key));
+        let failed = |why: String| AuthError::new(format!("the store of tokens does not work: {why}"));
+        run.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn adopt(&mut self, entry: Entry, redactor: &Redactor) {
+        self.is_loaded = true;
+        for issued in entry.issuers.values() {
+            let client = issued.client.as_ref().and_then(|client| client.secret.as_ref());
+            let tokens = issued.tokens.iter().flat_map(|tokens| [Some(&tokens.access), tokens.refresh.as_ref()]);
+            tokens.chain([client]).flatten().for_each(|secret| redactor.learn(secret.expose()));
+        }
+        self.entry = entry;
+    }
+}

@@ -1,0 +1,154 @@
+//! How a client becomes known to an authorization server: it is already, its metadata is at a URL, or it registers.
+
+use http::header::CONTENT_TYPE;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::client::{AuthMethod, Client};
+use super::error::{AuthError, quoted};
+use super::fetch::{self, Fetch};
+use super::grant::Proof;
+use super::metadata::{AuthorizationServer, text};
+use super::secret::Secret;
+use super::settings::Settings;
+use super::signing;
+
+/// The client that asks a user, in the protocol's order: the program's own, one with a metadata document, one that was
+/// registered before, a new registration.
+pub(super) async fn client(
+    fetch: &Fetch,
+    settings: &Settings,
+    server: &AuthorizationServer,
+    redirect: &str,
+    registered: Option<&Client>,
+) -> Result<Client, AuthError> {
+    if let Some(client) = configured(settings, server) {
+        return Ok(client);
+    }
+    if let Some(client) = by_metadata(settings).filter(|_| server.takes_metadata_urls) {
+        return Ok(client);
+    }
+    if let Some(client) = registered.filter(|client| client.redirect.as_deref() == Some(redirect)) {
+        return Ok(client.clone());
+    }
+    match &server.registration_endpoint {
+        Some(endpoint) => register(fetch, settings, server, endpoint, redirect).await,
+        None => Err(AuthError::new(format!(
+            "the authorization server {} does not register clients by itself; register the program there, and name it \
+             with `OAuth::client`",
+            quoted(&server.issuer, &fetch.redactor)
+        ))),
+    }
+}
+
+/// The client that the program names.
+pub(super) fn configured(settings: &Settings, server: &AuthorizationServer) -> Option<Client> {
+    let client = settings.client.as_ref()?;
+    let method = AuthMethod::choose(server.auth_methods.as_deref(), client.secret.is_some());
+    Some(Client { id: client.id.clone(), secret: client.secret.clone(), method, redirect: None })
+}
+
+/// The client whose name is the URL of its metadata.
+pub(super) fn by_metadata(settings: &Settings) -> Option<Client> {
+    let id = settings.metadata_url.clone()?;
+    Some(Client { id, secret: None, method: AuthMethod::None, redirect: None })
+}
+
+/// What proves to `server` who the client is.
+pub(super) fn proof(settings: &Settings, client: &Client, server: &AuthorizationServer) -> Result<Proof, AuthError> {
+    let named = settings.client.as_ref().filter(|named| named.id == client.id);
+    match named.and_then(|named| named.key.as_ref()) {
+        Some(key) => Ok((signing::proof(&client.id, key, &server.issuer)?, None)),
+        None => Ok(client.proof()),
+    }
+}
+
+async fn register(
+    fetch: &Fetch,
+    settings: &Settings,
+    server: &AuthorizationServer,
+    endpoint: &str,
+    redirect: &str,
+) -> Result<Client, AuthError> {
+    let endpoint = fetch.allowed(endpoint, "the registration endpoint")?;
+    let host = endpoint.host_str().unwrap_or_default().to_owned();
+    let post = fetch::request(Method::POST, &endpoint)?
+        .header(CONTENT_TYPE, "application/json")
+        .body(request(settings, server, redirect).to_string());
+    let failed = |why: &str| AuthError::new(format!("the client could not be registered at {host}: {why}"));
+    let (status, body) = fetch.answer(post).await.map_err(|why| failed(&why))?;
+    if !status.is_success() {
+        let said = ["error", "error_description"].iter().filter_map(|key| text(&body, key));
+        let said = said.map(|text| format!(": {}", quoted(&text, &fetch.redactor))).collect::<String>();
+        return Err(failed(&format!("HTTP {}{said}", status.as_u16())));
+    }
+    read(&body, server, redirect).ok_or_else(|| failed("the answer holds no `client_id`"))
+}
+
+fn request(settings: &Settings, server: &AuthorizationServer, redirect: &str) -> Value {
+    // A program that others have too keeps no secret; where the server wants one, it gets it.
+    let takes = |method: AuthMethod| {
+        server.auth_methods.as_ref().is_none_or(|methods| methods.iter().any(|name| name == method.as_str()))
+    };
+    let method = if takes(AuthMethod::None) {
+        AuthMethod::None
+    } else {
+        AuthMethod::choose(server.auth_methods.as_deref(), true)
+    };
+    json!({
+        "client_name": settings.name,
+        "redirect_uris": [redirect],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": method.as_str(),
+        "application_type": if redirect.starts_with("http://127.0.0.1") { "native" } else { "web" },
+    })
+}
+
+fn read(body: &Value, server: &AuthorizationServer, redirect: &str) -> Option<Client> {
+    let secret = text(body, "client_secret").map(Secret::new);
+    let given = text(body, "token_endpoint_auth_method").and_then(|name| AuthMethod::parse(&name));
+    let method = given
+        .filter(|method| *method == AuthMethod::None || secret.is_some())
+        .unwrap_or_else(|| AuthMethod::choose(server.auth_methods.as_deref(), secret.is_some()));
+    Some(Client { id: text(body, "client_id")?, secret, method, redirect: Some(redirect.to_owned()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::redact::Redactor;
+
+    fn server(methods: &[&str]) -> AuthorizationServer {
+        let document = json!({
+            "issuer": "https://a.example",
+            "token_endpoint": "https://a.example/token",
+            "token_endpoint_auth_methods_supported": methods,
+        });
+        AuthorizationServer::parse(&document, "https://a.example", &Redactor::default()).expect("metadata")
+    }
+
+    #[test]
+    fn a_client_proves_itself_as_it_was_registered() {
+        let read = |methods: &[&str], body| read(&body, &server(methods), "r").expect("a client").method;
+        let with_secret = json!({"client_id": "x", "client_secret": "s"});
+        assert_eq!(read(&["none"], with_secret.clone()), AuthMethod::None);
+        assert_eq!(read(&["client_secret_post"], with_secret), AuthMethod::Post);
+        let said = json!({"client_id": "x", "client_secret": "s", "token_endpoint_auth_method": "client_secret_post"});
+        assert_eq!(read(&["client_secret_basic"], said), AuthMethod::Post);
+        let empty = json!({"client_id": "x", "client_secret": "", "token_endpoint_auth_method": "client_secret_basic"});
+        assert_eq!(read(&["client_secret_basic"], empty), AuthMethod::None);
+        assert!(super::read(&json!({"client_secret": "s"}), &server(&[]), "r").is_none());
+    }
+
+    #[test]
+    fn the_request_says_what_kind_of_program_it_is() {
+        let settings = Settings::default();
+        let native = request(&settings, &server(&["client_secret_basic"]), "http://127.0.0.1:9/callback");
+        assert_eq!(native["application_type"], "native");
+        assert_eq!(native["token_endpoint_auth_method"], "client_secret_basic");
+        assert_eq!(native["grant_types"], json!(["authorization_code", "refresh_token"]));
+        let web = request(&settings, &server(&["none", "client_secret_basic"]), "https://app.example/callback");
+        assert_eq!((&web["application_type"], &web["token_endpoint_auth_method"]), (&json!("web"), &json!("none")));
+    }
+}

@@ -1,0 +1,149 @@
+//! The authorization of the requests to one server: one task at a time gets tokens, and everybody waits for it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use http::{HeaderValue, StatusCode};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use super::challenge::BearerChallenge;
+use super::error::AuthError;
+use super::obtain::{Core, Need};
+use super::secret::Secret;
+use super::settings::Settings;
+use crate::ground::redact::Redactor;
+use crate::rpc::transports::http::authorization::{Authorizer, Challenge};
+
+const SCHEME: &str = "Bearer ";
+/// Another's attempt may have been for something else; then there is one of our own.
+const ATTEMPTS: usize = 2;
+/// How long a request waits for a renewal while its token is good.
+const RENEWAL_WAIT: Duration = Duration::from_secs(1);
+
+type Outcome = Option<Result<(), AuthError>>;
+
+/// Who authorizes the requests to one server, over all connections to it.
+pub(crate) struct Session {
+    core: Arc<Core>,
+    attempt: Mutex<Option<Attempt>>,
+}
+
+/// Tokens that are being got. It goes on where nobody waits: a user who is asked may take longer than a request.
+struct Attempt {
+    is_renewal: bool,
+    outcome: watch::Receiver<Outcome>,
+    task: AbortHandle,
+}
+
+impl Attempt {
+    fn is_running(&self) -> bool {
+        self.outcome.borrow().is_none() && self.outcome.has_changed().is_ok()
+    }
+}
+
+impl Session {
+    pub(super) fn new(url: &str, settings: Settings) -> Result<Self, AuthError> {
+        Ok(Self { core: Arc::new(Core::new(url, settings)?), attempt: Mutex::default() })
+    }
+
+    async fn obtain(&self, need: Need) -> Result<(), AuthError> {
+        let is_renewal = matches!(need, Need::Renewal);
+        let (mut outcome, is_of_others) = {
+            let mut slot = self.attempt();
+            match slot.as_ref().filter(|attempt| attempt.is_running()) {
+                Some(attempt) => (attempt.outcome.clone(), attempt.is_renewal && !is_renewal),
+                None => (slot.insert(self.begin(need)).outcome.clone(), false),
+            }
+        };
+        let given_up = || AuthError::new("the authorization was given up");
+        let settled = outcome.wait_for(Option::is_some).await.map_err(|_| given_up())?;
+        // A renewal that fails does not say whether the tokens can be had in another way.
+        if is_of_others { Ok(()) } else { settled.clone().unwrap_or_else(|| Err(given_up())) }
+    }
+
+    fn begin(&self, need: Need) -> Attempt {
+        let (sender, outcome) = watch::channel(None);
+        let core = self.core.clone();
+        let is_renewal = matches!(need, Need::Renewal);
+        let task = tokio::spawn(async move {
+            let settled = core.obtain(need).await;
+            if let (true, Err(error)) = (is_renewal, &settled) {
+                core.renewal_failed(error);
+            }
+            sender.send_replace(Some(settled));
+        });
+        Attempt { is_renewal, outcome, task: task.abort_handle() }
+    }
+
+    fn attempt(&self) -> MutexGuard<'_, Option<Attempt>> {
+        self.attempt.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn next_header(&self) -> Result<Option<HeaderValue>, AuthError> {
+        self.core.load().await?;
+        if self.core.may_renew() {
+            let renewal = self.obtain(Need::Renewal);
+            if self.core.token().is_none() {
+                renewal.await?;
+            } else {
+                // However it ends, the token is still good.
+                let _ = timeout(RENEWAL_WAIT, renewal).await;
+            }
+        }
+        let Some(token) = self.core.token() else { return Ok(None) };
+        let header = HeaderValue::from_str(&format!("{SCHEME}{}", token.expose()));
+        let mut header = header.map_err(|_| AuthError::new("the access token cannot stand in a header"))?;
+        header.set_sensitive(true);
+        Ok(Some(header))
+    }
+
+    async fn answer(&self, challenge: Challenge) -> Result<bool, AuthError> {
+        let bearer = BearerChallenge::parse(&challenge.values);
+        let is_step_up = challenge.status == StatusCode::FORBIDDEN;
+        if is_step_up && !bearer.is_insufficient_scope() {
+            return Ok(false);
+        }
+        let sent = challenge.sent.as_ref().and_then(|header| header.to_str().ok());
+        let sent = sent.and_then(|header| header.strip_prefix(SCHEME)).map(Secret::new);
+        let need = Need::Refusal { challenge: bearer, is_step_up, sent };
+        if self.core.has_what(&need) {
+            return Ok(true);
+        }
+        for _ in 0..ATTEMPTS {
+            self.obtain(need.clone()).await?;
+            if self.core.has_other_than(need.sent()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Authorizer for Session {
+    fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>> {
+        Box::pin(async { self.next_header().await.map_err(|error| error.to_string()) })
+    }
+
+    fn challenged(&self, challenge: Challenge) -> BoxFuture<'_, Result<bool, String>> {
+        Box::pin(async { self.answer(challenge).await.map_err(|error| error.to_string()) })
+    }
+
+    fn waits_for(&self) -> Option<String> {
+        self.core.waits_for()
+    }
+
+    fn redactor(&self) -> &Redactor {
+        &self.core.fetch.redactor
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(attempt) = self.attempt().take() {
+            attempt.task.abort();
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What a program said of its authorization.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use serde_json::json;
+use url::Url;
+
+use super::fetch::Fetch;
+use super::secret::{Secret, hash};
+use super::signing;
+use super::store::{MemoryTokenStore, TokenStore};
+use crate::ground::redact::{PrivateValues, Redactor};
+
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Something that the program gives when it is asked, or why it does not.
+pub(super) type Source = Arc<dyn Fn(String) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
+
+/// How a program shows a URL.
+pub(super) type Show = Arc<dyn Fn(&str) + Send + Sync>;
+
+#[derive(Clone)]
+pub(super) struct Settings {
+    pub(super) grant: Grant,
+    pub(super) client: Option<Registered>,
+    pub(super) metadata_url: Option<String>,
+    pub(super) name: String,
+    pub(super) issuer: Option<String>,
+    pub(super) scopes: Option<Vec<String>>,
+    pub(super) store: Arc<dyn TokenStore>,
+    pub(super) patience: Duration,
+    pub(super) port: Option<u16>,
+    pub(super) opens_browser: bool,
+    pub(super) show: Option<Show>,
+    pub(super) redirect: Option<(String, Source)>,
+}
+
+/// Who says that requests are allowed.
+#[derive(Clone)]
+pub(super) enum Grant {
+    User,
+    Client,
+    Workload(Source),
+    Enterprise(IdentityProvider),
+}
+
+/// A client that was registered by a person.
+#[derive(Clone)]
+pub(super) struct Registered {
+    pub(super) id: String,
+    pub(super) secret: Option<Secret>,
+    /// PKCS #8 in PEM.
+    pub(super) key: Option<Secret>,
+}
+
+impl Grant {
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Client => "client credentials",
+            Self::Workload(_) => "workload",
+            Self::Enterprise(_) => "enterprise",
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            grant: Grant::User,
+            client: None,
+            metadata_url: None,
+            name: "mcp-bindgen".to_owned(),
+            issuer: None,
+            scopes: None,
+            store: Arc::new(MemoryTokenStore::new()),
+            patience: PATIENCE,
+            port: None,
+            opens_browser: false,
+            show: None,
+            redirect: None,
+        }
+    }
+}
+
+impl Settings {
+    pub(super) fn check(&self) -> Result<(), String> {
+        if let Some(key) = self.client.as_ref().and_then(|client| client.key.as_ref()) {
+            signing::check(key).map_err(|error| error.to_string())?;
+        }
+        let has_secret = self.client.as_ref().is_some_and(|client| client.secret.is_some() || client.key.is_some());
+        if self.issuer.is_none() && (has_secret || !matches!(self.grant, Grant::User)) {
+            return Err(
+                "client credentials need an issuer: name their authorization server with `OAuth::issuer`; without \
+                        it the server chooses who receives them"
+                    .to_owned(),
+            );
+        }
+        let is_document = |url: &str| Url::parse(url).is_ok_and(|url| url.scheme() == "https" && url.path() != "/");
+        if self.metadata_url.as_deref().is_some_and(|url| !is_document(url)) {
+            return Err("`OAuth::client_metadata_url` needs an https URL with a path".to_owned());
+        }
+        let is_scope = |scope: &String| {
+            !scope.is_empty() && scope.bytes().all(|b| b.is_ascii_graphic() && b != b'"' && b != b'\\')
+        };
+        if !self.scopes.iter().flatten().all(is_scope) {
+            return Err("`OAuth::scopes` takes one scope at a time, without spaces, quotes and backslashes".to_owned());
+        }
+        if self.redirect.as_ref().is_some_and(|(redirect, _)| Url::parse(redirect).is_err()) {
+            return Err("`OAuth::on_redirect` needs a URL to be redirected to".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Knows the secrets that the program configured.
+    pub(super) fn redactor(&self) -> Redactor {
+        let mut values = PrivateValues::default();
+        let secrets = self.client.iter().flat_map(|client| [&client.secret, &client.key]).flatten();
+        secrets.for_each(|secret| values.secret(secret.expose()));
+        Redactor::new(&values)
+    }
+
+    /// Returns the key of a server's entry in the store: other credentials or another query are another account.
+    pub(super) fn key(&self, server: &Fetch) -> String {
+        let client = self.client.as_ref();
+        let exposed = |secret: Option<&Secret>| secret.map(|secret| secret.expose().to_owned());
+        let provider = match &self.grant {
+            Grant::Enterprise(provider) => Some([&provider.token_endpoint, &provider.client_id]),
+            _ => None,
+        };
+        let account = json!([
+            server.server.query(),
+            self.grant.name(),
+            client.map(|client| &client.id),
+            exposed(client.and_then(|client| client.secret.as_ref())),
+            exposed(client.and_then(|client| client.key.as_ref())),
+            self.metadata_url,
+            self.issuer,
+            provider,
+        ]);
+        format!("{}#{}", server.identifier(), hash(&account.to_string()))
+    }
+}
+
+/// The identity provider of an enterprise, for [`OAuth::enterprise`](crate::OAuth::enterprise).
+#[derive(Clone)]
+pub struct IdentityProvider {
+    pub(super) token_endpoint: String,
+    pub(super) client_id: String,
+    pub(super) id_token: Source,
+}
+
+impl IdentityProvider {
+    /// The provider with this token endpoint, which knows the program under `client_id`; `id_token` gives the ID token of the
+    /// user, as it was got when the user logged in there.
+    pub fn new<F, A, E>(token_endpoint: impl Into<String>, client_id: impl Into<String>, id_token: F) -> Self
+    where
+        F: Fn() -> A + Send + Sync + 'static,
+        A: Future<Output = Result<String, E>> + Send + 'static,
+        E: fmt::Display,
+    {
+        let id_token = source(move |_| id_token());
+        Self { token_endpoint: token_endpoint.into(), client_id: client_id.into(), id_token }
+    }
+}
+
+impl fmt::Debug for IdentityProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("IdentityProvider");
+        shown.field("token_endpoint", &self.token_endpoint).field("client_id", &self.client_id).finish_non_exhaustive()
+    }
+}
+
+/// A function of the program's as a source.
+pub(super) fn source<F, A, E>(give: F) -> Source
+where
+    F: Fn(String) -> A + Send + Sync + 'static,
+    A: Future<Output = Result<String, E>> + Send + 'static,
+    E: fmt::Display,
+{
+    Arc::new(move |argument| {
+        let given = give(argument);
+        Box::pin(async move { given.await.map_err(|error| error.to_string()) })
+    })
+}

@@ -1,0 +1,87 @@
+//! Tokens in the keyring of the operating system.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use super::{FileTokenStore, MemoryTokenStore, StoreLock, StoredTokens, TokenStore, TokenStoreError};
+use crate::connect::keyring::{entry, existing};
+
+/// The locks of this process: two stores of one service are one.
+static LOCKS: LazyLock<MemoryTokenStore> = LazyLock::new(MemoryTokenStore::new);
+
+/// Keeps the tokens of each server in an entry of the operating system's keyring: the Secret Service, the macOS keychain,
+/// the credential manager of Windows. An entry has the service that the program names, and the server's URL with a
+/// hash as its user.
+///
+/// A keyring has no locks. Where several processes of a program may run at once, give it a folder for them
+/// ([`lock_in`](Self::lock_in)), so that they renew tokens one after the other. Windows takes 2,560 bytes for an entry;
+/// what is longer cannot be kept there, which is an error and no loss of what is.
+///
+/// ```no_run
+/// use mcp_runtime::{KeyringTokenStore, OAuth};
+///
+/// let store = KeyringTokenStore::new("my-agent").lock_in("/home/me/.local/state/my-agent");
+/// let oauth = OAuth::new().store(store);
+/// ```
+#[derive(Clone, Debug)]
+pub struct KeyringTokenStore {
+    service: String,
+    locks: Option<FileTokenStore>,
+}
+
+impl KeyringTokenStore {
+    /// A store of the entries of this service: the program's name, so that no other program has the same.
+    pub fn new(service: impl Into<String>) -> Self {
+        Self { service: service.into(), locks: None }
+    }
+
+    /// Locks files of this folder, which hold nothing, against other processes. It is made where it is not there, for
+    /// its owner alone.
+    #[must_use]
+    pub fn lock_in(self, folder: impl Into<PathBuf>) -> Self {
+        Self { locks: Some(FileTokenStore::new(folder)), ..self }
+    }
+
+    /// What happens to the tokens of one server; that there are none is no error.
+    fn on_entry<T>(
+        &self,
+        key: &str,
+        what: &str,
+        act: impl FnOnce(keyring_core::Entry) -> keyring_core::Result<T>,
+    ) -> Result<Option<T>, TokenStoreError> {
+        existing(entry(&self.service, key).and_then(act)).map_err(|error| self.failed(key, what, error))
+    }
+
+    fn failed(&self, key: &str, what: &str, why: impl fmt::Display) -> TokenStoreError {
+        let service = &self.service;
+        TokenStoreError::new(format!(
+            "the keyring's entry of service `{service}` and user `{key}` (tokens) could not be {what}: {why}"
+        ))
+    }
+}
+
+impl TokenStore for KeyringTokenStore {
+    fn load(&self, key: &str) -> Result<Option<StoredTokens>, TokenStoreError> {
+        // As bytes: passwords are UTF-16 on Windows, and there is little room.
+        let Some(kept) = self.on_entry(key, "read", |entry| entry.get_secret())? else { return Ok(None) };
+        let text = String::from_utf8(kept).map_err(|_| self.failed(key, "read", "it is not UTF-8"))?;
+        Ok(Some(StoredTokens::new(text)))
+    }
+
+    fn save(&self, key: &str, tokens: &StoredTokens) -> Result<(), TokenStoreError> {
+        let written = self.on_entry(key, "written", |entry| entry.set_secret(tokens.expose().as_bytes()))?;
+        written.ok_or_else(|| self.failed(key, "written", "the keyring has no place for it"))
+    }
+
+    fn remove(&self, key: &str) -> Result<(), TokenStoreError> {
+        self.on_entry(key, "removed", |entry| entry.delete_credential()).map(drop)
+    }
+
+    fn try_lock(&self, key: &str) -> Result<Option<StoreLock>, TokenStoreError> {
+        match &self.locks {
+            Some(files) => files.try_lock(key),
+            None => LOCKS.try_lock(&format!("{}\n{key}", self.service)),
+        }
+    }
+}

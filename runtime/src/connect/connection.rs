@@ -1,0 +1,197 @@
+//! One open connection to a server.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rmcp::model::{
+    ClientRequest, DiscoverRequest, DiscoverRequestParams, ListPromptsRequest, ListResourceTemplatesRequest,
+    ListResourcesRequest, ListToolsRequest, PaginatedRequestParams, PingRequest, ProtocolVersion,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+};
+// Deprecated by the protocol, and what older servers know.
+#[allow(deprecated)]
+use rmcp::model::{SubscribeRequest, UnsubscribeRequest};
+use serde_json::Value;
+
+use crate::Dispatched;
+use crate::connect::handshake::Agreed;
+use crate::connect::open::Link;
+use crate::ground::deadline::Patience;
+use crate::rpc::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
+use crate::rpc::receiving::Receiving;
+use crate::rpc::request::RequestError;
+use crate::rpc::server_requests::Answers;
+use crate::rpc::session::{Session, Subscription};
+
+#[cfg(feature = "http")]
+const HEADER_MISMATCH: i32 = -32020;
+
+/// What can be listed.
+#[derive(Clone, Copy)]
+pub(crate) enum Listing {
+    Tools,
+    Prompts,
+    Resources,
+    ResourceTemplates,
+}
+
+impl Listing {
+    /// The key of the items in a result, and the capability that promises them.
+    pub(crate) fn key(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Tools => ("tools", "tools"),
+            Self::Prompts => ("prompts", "prompts"),
+            Self::Resources => ("resources", "resources"),
+            Self::ResourceTemplates => ("resourceTemplates", "resources"),
+        }
+    }
+
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "tools/list",
+            Self::Prompts => "prompts/list",
+            Self::Resources => "resources/list",
+            Self::ResourceTemplates => "resources/templates/list",
+        }
+    }
+
+    fn request(self, cursor: Option<String>) -> ClientRequest {
+        let params = Some(PaginatedRequestParams::default().with_cursor(cursor));
+        match self {
+            Self::Tools => ClientRequest::ListToolsRequest(ListToolsRequest { params, ..Default::default() }),
+            Self::Prompts => ClientRequest::ListPromptsRequest(ListPromptsRequest { params, ..Default::default() }),
+            Self::Resources => {
+                ClientRequest::ListResourcesRequest(ListResourcesRequest { params, ..Default::default() })
+            }
+            Self::ResourceTemplates => ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest {
+                params,
+                ..Default::default()
+            }),
+        }
+    }
+}
+
+/// What an open connection consists of.
+pub(crate) struct Connection {
+    pub(crate) session: Session,
+    /// The receiving side, until somebody drives it.
+    receiving: Mutex<Option<Receiving>>,
+    pub(crate) link: Link,
+    /// The protocol version that was agreed.
+    pub(crate) protocol_version: String,
+    /// What the server answered to `initialize` or `server/discover`, as sent.
+    pub(crate) handshake: Value,
+    /// The client capabilities that the program declared; what every client has is left out.
+    pub(crate) declared: Value,
+    pub(crate) answers: Arc<Answers>,
+}
+
+impl Connection {
+    pub(super) fn new(
+        (session, receiving): (Session, Receiving),
+        link: Link,
+        agreed: Agreed,
+        declared: Value,
+        answers: Arc<Answers>,
+    ) -> Self {
+        let receiving = Mutex::new(Some(receiving));
+        let (protocol_version, handshake) = (agreed.version.as_str().to_owned(), agreed.answer);
+        Self { session, receiving, link, protocol_version, handshake, declared, answers }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.link.ledger.is_open()
+    }
+
+    /// How often the server has said that its list of tools changed.
+    pub(crate) fn list_changes(&self) -> u64 {
+        *self.link.ledger.list_news.told().borrow()
+    }
+
+    /// The receiving side, once. Whoever takes it ends the connection by dropping it.
+    pub(crate) fn take_receiving(&self) -> Option<Receiving> {
+        self.receiving.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether the protocol version is one without a handshake.
+    pub(crate) fn is_modern(&self) -> bool {
+        let mut known = ProtocolVersion::KNOWN_VERSIONS.iter();
+        known.any(|version| version.as_str() == self.protocol_version && !version.has_initialize())
+    }
+
+    /// Whether the server says anything at all.
+    pub(crate) async fn answers(&self, patience: Duration) -> bool {
+        let question = if self.is_modern() {
+            ClientRequest::DiscoverRequest(DiscoverRequest::new(DiscoverRequestParams {}))
+        } else {
+            ClientRequest::PingRequest(PingRequest::default())
+        };
+        let patience = Patience::strictly(patience);
+        match self.session.request(question, patience).await {
+            Ok(_) | Err(RequestError::Rpc(_)) => true,
+            // Whatever it answered, it answered.
+            Err(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
+            Err(RequestError::Timeout(_) | RequestError::Cancelled(_)) => false,
+        }
+    }
+
+    /// Asks a server of older versions to tell when a resource changes, or not to any more.
+    // Deprecated by the protocol, and what older servers know.
+    #[allow(deprecated)]
+    pub(crate) async fn set_subscription(
+        &self,
+        uri: &str,
+        wanted: bool,
+        patience: Patience,
+    ) -> Result<(), RequestError> {
+        let request = if wanted {
+            ClientRequest::SubscribeRequest(SubscribeRequest::new(SubscribeRequestParams::new(uri)))
+        } else {
+            ClientRequest::UnsubscribeRequest(UnsubscribeRequest::new(UnsubscribeRequestParams::new(uri)))
+        };
+        self.session.request(request, patience).await.map(drop)
+    }
+
+    /// Has a server tell of these resources, where it tells on request alone.
+    pub(crate) async fn listen_to_resources(&self, uris: Vec<String>) -> Result<Subscription, RequestError> {
+        self.session.listen(SubscriptionFilter::builder().resource_subscriptions(uris).build()).await
+    }
+
+    /// Has a server tell of changes to the list of tools, where it does on request alone; ends when it stops.
+    pub(crate) async fn listen_to_tools(&self) -> Result<(), RequestError> {
+        let mut subscription = self.session.listen(SubscriptionFilter::builder().tools_list_changed().build()).await?;
+        let ended = subscription.ended().await;
+        // Changes from here on are not heard of.
+        self.link.ledger.list_news.note();
+        ended
+    }
+
+    /// Has a server tell of changes to these lists, where it does on request alone; ends when it stops.
+    pub(crate) async fn listen_to_lists(&self, changes: &[&str]) -> Result<(), RequestError> {
+        let mut filter = SubscriptionFilter::builder();
+        if changes.contains(&PROMPTS_CHANGED) {
+            filter = filter.prompts_list_changed();
+        }
+        if changes.contains(&RESOURCES_CHANGED) {
+            filter = filter.resources_list_changed();
+        }
+        self.session.listen(filter.build()).await?.ended().await
+    }
+
+    /// One page of a list.
+    pub(crate) async fn list_page(
+        &self,
+        listing: Listing,
+        cursor: Option<String>,
+        patience: Patience,
+    ) -> Result<Value, RequestError> {
+        self.session.request(listing.request(cursor), patience.renewed()).await
+    }
+
+    /// Whether the server refused a call for want of a header that only its list of tools tells of.
+    #[cfg(feature = "http")]
+    pub(crate) fn wants_headers(&self, error: &RequestError) -> bool {
+        self.link.param_headers.is_some()
+            && matches!(error, RequestError::Rpc(error) if error.code.0 == HEADER_MISMATCH)
+    }
+}

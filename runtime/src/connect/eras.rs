@@ -1,0 +1,248 @@
+//! Opens connections: starts or reaches the server, and agrees with it on a protocol version.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_model::ServerConfig;
+use rmcp::model::{ClientCapabilities, ProtocolVersion};
+
+#[cfg(feature = "cassette")]
+use crate::CassetteError;
+use crate::connect::connection::Connection;
+use crate::connect::handshake;
+use crate::connect::handshake::{Asked, Attempts, Beginning, Introduction, Reason, Refusal, known_version};
+#[cfg(feature = "stdio")]
+use crate::connect::open::SPENT;
+use crate::connect::open::{Link, OpenError, open};
+use crate::connect::options::ClientOptions;
+#[cfg(feature = "stdio")]
+use crate::connect::process::download::Download;
+#[cfg(feature = "stdio")]
+use crate::connect::process::environment::missed;
+use crate::connect::resolve::{Resolved, resolve, unresolved};
+use crate::ground::deadline::Deadline;
+use crate::ground::redact::Redactor;
+use crate::rpc::failure::Failure as RequestFailure;
+#[cfg(feature = "stdio")]
+use crate::rpc::notes::Notes;
+use crate::rpc::notices::Notices;
+use crate::rpc::request::RequestError;
+use crate::rpc::server_requests::Answers;
+use crate::rpc::session::Session;
+#[cfg(feature = "stdio")]
+use crate::rpc::transports::duplex::Streams;
+#[cfg(feature = "http")]
+use crate::rpc::transports::http::refusals::HttpError;
+use crate::{ConnectError, ConnectErrorKind as Kind, Dispatched, Evidence};
+
+/// A failed attempt.
+struct Failure {
+    error: ConnectError,
+    /// Whether the server ended when it was asked for `server/discover`.
+    ended_at_discover: bool,
+}
+
+/// Connects to a server, within `patience` in all.
+pub(crate) async fn establish(
+    config: &ServerConfig,
+    options: &ClientOptions,
+    notices: &Arc<Notices>,
+    patience: Duration,
+) -> Result<Connection, ConnectError> {
+    let deadline = Deadline::after(patience);
+    #[cfg(feature = "stdio")]
+    if options.streams().is_some_and(Streams::are_spent) {
+        return Err(ConnectError::new(&config.name, Kind::Transport, SPENT));
+    }
+    let hint = options.version_hint().and_then(known_version);
+    let modern = hint.as_ref().is_some_and(|version| !version.has_initialize());
+    let source = options.secret_source();
+    #[cfg(feature = "cassette")]
+    if let Some(cassette) = options.inserted_cassette() {
+        let wrong = |error: CassetteError| ConnectError::new(&config.name, Kind::Config, error.to_string());
+        cassette.insert_for(&config.name).map_err(wrong)?;
+    }
+    let resolving = async {
+        if options.replays() { Ok(unresolved(config, &source).await) } else { resolve(config, &source).await }
+    };
+    let Some(resolved) = deadline.bound(resolving).await else {
+        let message = format!("the secrets of its configuration were not given within {patience:?}");
+        return Err(ConnectError::new(&config.name, Kind::Timeout, message));
+    };
+    let Resolved { config, redactor } = resolved?;
+    let time = (deadline, patience);
+    #[cfg(feature = "stdio")]
+    let config = if options.streams().is_none() && !options.replays() {
+        downloaded(config, &redactor, time).await?
+    } else {
+        config
+    };
+    let version = hint.filter(ProtocolVersion::has_initialize).unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
+    let attempt = |attempts| Box::pin(attempt((&config, options), notices, version.clone(), &redactor, attempts, time));
+    let attempts = if modern { Attempts::DiscoverFirst(patience / 2) } else { Attempts::InitializeFirst };
+    match attempt(attempts).await {
+        // A server of older versions may end where it is asked for what it does not know.
+        Err(failure) if failure.ended_at_discover && !options.opens_one_transport() => {
+            attempt(Attempts::InitializeOnly).await.map_err(|failure| failure.error)
+        }
+        outcome => outcome.map_err(|failure| failure.error),
+    }
+}
+
+/// Downloads the server's package where that is a step of its own, and returns how the server is started.
+#[cfg(feature = "stdio")]
+async fn downloaded(
+    config: ServerConfig,
+    redactor: &Redactor,
+    (deadline, patience): (Deadline, Duration),
+) -> Result<ServerConfig, ConnectError> {
+    let Some(download) = Download::before(&config) else { return Ok(config) };
+    let notes = Notes::new(&config.name, redactor.clone());
+    let failed = |kind, message: &str| {
+        ConnectError::new(&config.name, kind, notes.explain(message)).with_evidence(notes.evidence())
+    };
+    match deadline.bound(Box::pin(download.run(&notes))).await {
+        Some(outcome) => outcome.map_err(|(kind, message)| failed(kind, &message)),
+        None => Err(failed(Kind::Timeout, &download.failed(&format!("was not complete within {patience:?}")))),
+    }
+}
+
+async fn attempt(
+    (config, options): (&ServerConfig, &ClientOptions),
+    notices: &Arc<Notices>,
+    version: ProtocolVersion,
+    redactor: &Redactor,
+    attempts: Attempts,
+    (until, patience): (Deadline, Duration),
+) -> Result<Connection, Failure> {
+    #[cfg_attr(
+        not(any(feature = "auth", feature = "cassette")),
+        expect(unused_mut, reason = "nobody else sets something on it")
+    )]
+    let mut link = Link {
+        max_concurrent_requests: options.concurrent_requests(),
+        #[cfg(feature = "stdio")]
+        streams: options.streams().cloned(),
+        ..Link::new(config, redactor, options.call_timeout(config.timeout))
+    };
+    link.ledger.heard_by(notices.clone());
+    #[cfg(feature = "cassette")]
+    if let Some(cassette) = options.inserted_cassette() {
+        link.player = cassette.player();
+        if let Some(witness) = cassette.witness(redactor) {
+            link.ledger.witnessed_by(witness);
+        }
+    }
+    #[cfg(feature = "auth")]
+    match if options.replays() { Ok(None) } else { options.authorizer(&config.transport) } {
+        Ok(authorizer) => link.authorizer = authorizer,
+        Err(message) => {
+            let error = ConnectError::new(&config.name, Kind::Config, link.notes.explain(&message));
+            return Err(Failure { error, ended_at_discover: false });
+        }
+    }
+    let fail = |kind, message: &str| {
+        #[cfg_attr(not(feature = "stdio"), expect(unused_mut, reason = "nothing else is added to it"))]
+        let mut message = link.notes.explain(message);
+        #[cfg(feature = "stdio")]
+        if matches!(kind, Kind::Transport | Kind::Timeout)
+            && matches!(config.transport, mcp_model::Transport::Stdio { .. })
+            && options.streams().is_none()
+            && !options.replays()
+            && let Some(missed) = missed(config, &link.notes.stderr())
+        {
+            message.push_str("\n  ");
+            message.push_str(&missed);
+        }
+        let error = ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence());
+        Failure { error, ended_at_discover: false }
+    };
+    let capabilities: ClientCapabilities =
+        serde_json::from_value(options.declared_capabilities()).map_err(|error| {
+            fail(Kind::Config, &format!("the client capabilities are not those of the protocol: {error}"))
+        })?;
+    let declared = serde_json::to_value(&capabilities).unwrap_or_default();
+    let introduction = Introduction { capabilities, version };
+    let answers = Arc::new(Answers::new(options.handlers().clone()));
+    let asked = Asked::default();
+    let beginning = async {
+        let opened = open(config, &link).await.map_err(|error| match error {
+            OpenError::Start(kind, message) => fail(kind, &message),
+            #[cfg(feature = "http")]
+            OpenError::Below(failure) => failed_below(&fail, "", &failure),
+        })?;
+        let stamp = introduction.stamp(ProtocolVersion::LATEST);
+        let (mut session, mut receiving) = Session::new(opened.sides, link.ledger.clone(), answers.clone(), stamp);
+        let begun = handshake::begin(&mut session, &mut receiving, &introduction, attempts, &asked).await;
+        #[cfg(feature = "stdio")]
+        if let (Err(_), Some(sandbox)) = (&begun, &opened.sandbox)
+            && let Some((kind, message)) = sandbox.refusal().await
+        {
+            return Err(fail(kind, &message));
+        }
+        begun.map(|agreed| (session, receiving, agreed)).map_err(|refusal| refused(&fail, &refusal))
+    };
+    let Some(begun) = until.bound(Box::pin(beginning)).await else {
+        #[cfg(feature = "http")]
+        if let Some(waits) = link.authorizer.as_ref().and_then(|authorizer| authorizer.waits_for()) {
+            let message = format!("{waits}; it goes on waiting, and connecting again finds what came of it");
+            return Err(fail(Kind::Auth, &message));
+        }
+        let message = format!("no answer to `{}` within {patience:?}", asked.last().method());
+        return Err(fail(Kind::Timeout, &message));
+    };
+    let (session, receiving, agreed) = begun?;
+    Ok(Connection::new((session, receiving), link, agreed, declared, answers))
+}
+
+fn refused(fail: &impl Fn(Kind, &str) -> Failure, refusal: &Refusal) -> Failure {
+    let method = refusal.beginning.method();
+    match &refusal.reason {
+        Reason::Closed => {
+            let message = format!("the connection was closed before `{method}` was answered");
+            let ended_at_discover = refusal.beginning == Beginning::Discover;
+            Failure { ended_at_discover, ..fail(Kind::Transport, &message) }
+        }
+        Reason::Failed(RequestError::Rpc(error)) => {
+            let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);
+            fail(Kind::Protocol, &message)
+        }
+        Reason::Failed(RequestError::Failed(failure)) if failure.dispatched == Dispatched::Yes => {
+            fail(Kind::Protocol, &format!("`{method}` failed: {}", failure.message))
+        }
+        Reason::Failed(RequestError::Failed(failure)) => {
+            failed_below(fail, &format!("`{method}` was not answered: "), failure)
+        }
+        Reason::Failed(error) => fail(Kind::Transport, &format!("`{method}` was not answered: {error}")),
+        Reason::Unclear => fail(Kind::Protocol, &format!("the answer to `{method}` is not what the protocol says")),
+        Reason::NoCommonVersion(offered) => {
+            let message = format!("no protocol version in common; the server speaks {}", offered.join(", "));
+            fail(Kind::Protocol, &message)
+        }
+        Reason::UnknownVersion(version) => {
+            let known: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
+            let known = known.join(", ");
+            fail(Kind::Protocol, &format!("the server speaks protocol version `{version}`; supported are {known}"))
+        }
+    }
+}
+
+fn failed_below(fail: &impl Fn(Kind, &str) -> Failure, what: &str, below: &RequestFailure) -> Failure {
+    let failure = match below.wants_authorization {
+        true => fail(Kind::Auth, &below.message),
+        false => fail(Kind::Transport, &format!("{what}{}", below.message)),
+    };
+    let evidence = Evidence { http_status: http_status(below), ..failure.error.evidence().clone() };
+    Failure { error: failure.error.with_retry_after(below.retry_after).with_evidence(evidence), ..failure }
+}
+
+/// The HTTP status that a request was refused with.
+#[cfg(feature = "http")]
+fn http_status(below: &RequestFailure) -> Option<u16> {
+    below.source.as_deref()?.downcast_ref::<HttpError>()?.status()
+}
+
+#[cfg(not(feature = "http"))]
+fn http_status(_: &RequestFailure) -> Option<u16> {
+    None
+}

@@ -1,0 +1,17 @@
+//! From the configuration of a server to a session with it.
+
+pub(crate) mod ask;
+#[cfg(feature = "auth")]
+pub(crate) mod auth;
+pub(crate) mod connection;
+pub(crate) mod eras;
+pub(crate) mod handshake;
+#[cfg(feature = "keyring")]
+mod keyring;
+pub(crate) mod open;
+pub(crate) mod options;
+#[cfg(feature = "stdio")]
+pub(crate) mod process;
+pub(crate) mod resolve;
+mod rounds;
+pub(crate) mod secrets;

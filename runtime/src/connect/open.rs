@@ -1,0 +1,241 @@
+//! Starts or reaches a server.
+
+#[cfg(feature = "http")]
+use std::collections::BTreeSet;
+use std::sync::Arc;
+#[cfg(feature = "http")]
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use mcp_model::{ServerConfig, Transport};
+
+#[cfg(feature = "stdio")]
+use super::process::isolation::Sandbox;
+use crate::ConnectErrorKind as Kind;
+use crate::ground::redact::Redactor;
+#[cfg(feature = "http")]
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::{Ledger, Limits};
+use crate::rpc::notes::Notes;
+use crate::rpc::transport::{self, Sender};
+#[cfg(feature = "cassette")]
+use crate::rpc::transports::cassette::{Player, replay};
+#[cfg(feature = "stdio")]
+use crate::rpc::transports::duplex::{DuplexTransport, Streams};
+#[cfg(feature = "http")]
+use crate::rpc::transports::http::authorization::Authorizer;
+#[cfg(feature = "http")]
+use crate::rpc::transports::http::param_headers::ParamHeaders;
+#[cfg(feature = "http")]
+use crate::rpc::transports::http::reach::exposes_headers;
+#[cfg(feature = "http")]
+use crate::rpc::transports::http::{HttpClient, Life, streamable};
+#[cfg(feature = "http")]
+use crate::rpc::transports::sse::SseTransport;
+
+/// What is said of streams that there are no others in place of.
+#[cfg(feature = "stdio")]
+pub(crate) const SPENT: &str =
+    "the streams that the client was made with have ended, and it has no others; make another client";
+
+/// Both sides of a transport.
+pub(crate) type Sides = (Arc<dyn Sender>, Box<dyn transport::Transport>);
+
+/// What a transport shares with the rest of its connection.
+pub(crate) struct Link {
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) notes: Notes,
+    /// How many requests over HTTP may be under way at once, where something is said.
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) max_concurrent_requests: Option<usize>,
+    /// The streams that the server is at the other end of, where the program has them.
+    #[cfg(feature = "stdio")]
+    pub(crate) streams: Option<Streams>,
+    /// What answers in the server's place.
+    #[cfg(feature = "cassette")]
+    pub(crate) player: Option<Arc<Player>>,
+    /// Where the server is reached over HTTP.
+    #[cfg(feature = "http")]
+    pub(crate) param_headers: Option<Arc<ParamHeaders>>,
+    /// Who authorizes its requests, where the program said so.
+    #[cfg(feature = "http")]
+    pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
+}
+
+impl Link {
+    /// `timeout` is how long calls wait for an answer.
+    pub(crate) fn new(config: &ServerConfig, redactor: &Redactor, timeout: Duration) -> Self {
+        Self {
+            ledger: Ledger::new(Limits::default(), timeout, redactor.clone()),
+            notes: Notes::new(&config.name, redactor.clone()),
+            max_concurrent_requests: None,
+            #[cfg(feature = "stdio")]
+            streams: None,
+            #[cfg(feature = "cassette")]
+            player: None,
+            #[cfg(feature = "http")]
+            param_headers: matches!(config.transport, Transport::Http { .. }).then(Arc::default),
+            #[cfg(feature = "http")]
+            authorizer: None,
+        }
+    }
+}
+
+/// Why there is no conversation.
+pub(crate) enum OpenError {
+    /// The server could not be started, or the configuration does not say how to reach it.
+    Start(Kind, String),
+    /// The server could not be reached, or refused.
+    #[cfg(feature = "http")]
+    Below(Box<Failure>),
+}
+
+/// A transport that is open.
+pub(crate) struct Opened {
+    pub(crate) sides: Sides,
+    /// Of an isolated server: what may know why it does not answer.
+    #[cfg(feature = "stdio")]
+    pub(crate) sandbox: Option<Sandbox>,
+}
+
+#[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
+impl Opened {
+    fn new(sender: Arc<impl Sender + 'static>, transport: impl transport::Transport + 'static) -> Self {
+        Self {
+            sides: (sender, Box::new(transport)),
+            #[cfg(feature = "stdio")]
+            sandbox: None,
+        }
+    }
+}
+
+/// Opens a transport.
+pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, OpenError> {
+    let is_child = matches!(config.transport, Transport::Stdio { .. });
+    if config.isolation.is_some() && !is_child {
+        let message = "`isolation` is for servers that are started here; of one with a `url` nothing can be enforced";
+        return Err(OpenError::Start(Kind::Config, message.to_owned()));
+    }
+    #[cfg(feature = "cassette")]
+    if let Some(player) = &link.player {
+        let (sender, transport) = replay(player.clone(), link.ledger.clone(), link.notes.redactor().clone());
+        return Ok(Opened::new(sender, transport));
+    }
+    #[cfg(feature = "stdio")]
+    if let Some(streams) = &link.streams {
+        let sides = DuplexTransport::over(streams, link.ledger.clone(), link.notes.clone());
+        let (sender, transport) = sides.ok_or_else(|| OpenError::Start(Kind::Transport, SPENT.to_owned()))?;
+        return Ok(Opened::new(sender, transport));
+    }
+    match &config.transport {
+        #[cfg(feature = "stdio")]
+        Transport::Stdio { command, args, cwd } => {
+            let program = super::process::program::Program {
+                command,
+                args,
+                cwd: cwd.as_deref(),
+                env: &config.env,
+                inherit_env: &config.inherit_env,
+            };
+            let sandbox = config.isolation.as_ref().map(|isolation| Sandbox::new(isolation, &program)).transpose();
+            let sandbox = sandbox.map_err(|(kind, message)| OpenError::Start(kind, message))?;
+            let (sender, transport) = super::process::stdio::StdioTransport::start(
+                &program,
+                sandbox.as_ref(),
+                link.ledger.clone(),
+                link.notes.clone(),
+            )
+            .map_err(|error| OpenError::Start(Kind::Spawn, cannot_start(command, cwd.as_deref(), &error)))?;
+            Ok(Opened { sandbox, ..Opened::new(sender, transport) })
+        }
+        #[cfg(feature = "http")]
+        Transport::Http { url, headers } => {
+            warn_of_exposed_headers(config);
+            let (life, until) = Life::new();
+            let client = http_client(url, headers, link, until)?;
+            let param_headers = link.param_headers.clone().unwrap_or_default();
+            let url = reqwest::Url::parse(url)
+                .map_err(|error| OpenError::Start(Kind::Config, format!("`url` is not a URL: {error}")))?;
+            let (sender, transport) =
+                streamable::connect(url, client, param_headers, link.max_concurrent_requests, life);
+            Ok(Opened::new(sender, transport))
+        }
+        #[cfg(feature = "http")]
+        Transport::Sse { url, headers } => {
+            warn_of_exposed_headers(config);
+            let (life, until) = Life::new();
+            let client = http_client(url, headers, link, until)?;
+            let sides = SseTransport::connect(url, client, life).await;
+            let (sender, transport) = sides.map_err(|error| OpenError::Below(Box::new(error.failure())))?;
+            Ok(Opened::new(sender, transport))
+        }
+        #[cfg(not(all(feature = "stdio", feature = "http")))]
+        _ => {
+            let _ = link;
+            let missing = if cfg!(feature = "stdio") { "http" } else { "stdio" };
+            let message = format!("this build cannot reach it; enable the feature `{missing}` of mcp-bindgen");
+            Err(OpenError::Start(Kind::Unsupported, message))
+        }
+    }
+}
+
+/// The message of a program that the system did not start.
+#[cfg(feature = "stdio")]
+pub(super) fn cannot_start(command: &str, cwd: Option<&str>, error: &std::io::Error) -> String {
+    match (error.kind(), cwd) {
+        (std::io::ErrorKind::NotFound, Some(cwd)) if !std::path::Path::new(cwd).is_dir() => {
+            format!("could not start `{command}`: the folder `{cwd}` (cwd) does not exist")
+        }
+        _ => format!("could not start `{command}`: {error}"),
+    }
+}
+
+/// Warns once of each server whose headers others can read on their way.
+#[cfg(feature = "http")]
+fn warn_of_exposed_headers(config: &ServerConfig) {
+    static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let server = &config.name;
+    if exposes_headers(config) && WARNED.lock().unwrap_or_else(PoisonError::into_inner).insert(server.clone()) {
+        tracing::warn!(server, "secret headers go to another machine over plain HTTP; set `url` to `https://`");
+    }
+}
+
+#[cfg(feature = "http")]
+fn http_client(
+    url: &str,
+    headers: &std::collections::BTreeMap<String, String>,
+    link: &Link,
+    until: crate::rpc::transports::http::Until,
+) -> Result<HttpClient, OpenError> {
+    let wrong = |message| OpenError::Start(Kind::Config, message);
+    if !(url.starts_with("http://") || url.starts_with("https://")) {
+        return Err(wrong("`url` begins with neither http:// nor https://".to_owned()));
+    }
+    Ok(HttpClient {
+        client: crate::rpc::transports::http::client::shared(url)
+            .map_err(|error| OpenError::Start(Kind::Transport, error))?,
+        headers: header_map(headers).map_err(wrong)?,
+        authorizer: link.authorizer.clone(),
+        ledger: link.ledger.clone(),
+        notes: link.notes.clone(),
+        until,
+    })
+}
+
+#[cfg(feature = "http")]
+fn header_map(headers: &std::collections::BTreeMap<String, String>) -> Result<http::HeaderMap, String> {
+    const OURS: &[&str] = &["accept", "content-type", "content-length", "host", "mcp-session-id", "last-event-id"];
+    let mut map = http::HeaderMap::new();
+    for (name, value) in headers {
+        let header = http::HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| format!("`{name}` under `headers` is not a header name"))?;
+        if OURS.contains(&header.as_str()) {
+            return Err(format!("the header `{name}` is set by the protocol; remove it from `headers`"));
+        }
+        let mut value = http::HeaderValue::from_str(value)
+            .map_err(|_| format!("the value of the header `{name}` holds characters that a header cannot carry"))?;
+        value.set_sensitive(true);
+        map.insert(header, value);
+    }
+    Ok(map)
+}

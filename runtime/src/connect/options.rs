@@ -1,0 +1,431 @@
+//! What a program sets on a client beyond the configuration of its server.
+
+use std::fmt;
+use std::future::Future;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::secrets::{SecretSource, Secrets};
+use crate::call::{ApprovalAnswer, ApprovalRequest, Approver};
+use crate::rpc::handlers::{ElicitationAnswer, ElicitationRequest, Handlers, Root, SamplingAnswer, SamplingRequest};
+#[cfg(feature = "cassette")]
+use crate::rpc::transports::cassette::Cassette;
+#[cfg(feature = "stdio")]
+use crate::rpc::transports::duplex::Streams;
+
+/// How long a call may take where nothing else is said.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long connecting may take; a server may have to be downloaded first.
+const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How many timeouts a call may take that gets on.
+const TIMEOUTS_IN_ALL: u32 = 10;
+
+/// Options of a [`Client`](crate::Client).
+#[derive(Clone, Default)]
+pub struct ClientOptions {
+    timeout: Option<Duration>,
+    connect_timeout: Option<Duration>,
+    max_total_timeout: Option<Duration>,
+    idle_timeout: Option<Duration>,
+    health_check: Option<Duration>,
+    max_concurrent_requests: Option<usize>,
+    protocol_version: Option<String>,
+    capabilities: Option<Value>,
+    handlers: Handlers,
+    secrets: Option<Secrets>,
+    trusts_current_folder: bool,
+    approver: Option<Approver>,
+    records_content: bool,
+    #[cfg(feature = "stdio")]
+    streams: Option<Streams>,
+    #[cfg(feature = "cassette")]
+    cassette: Option<Cassette>,
+    #[cfg(feature = "auth")]
+    authorization: Option<crate::OAuth>,
+}
+
+impl ClientOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How long a call may take over an open connection where the server's configuration does not say; 30 seconds by
+    /// default. What the server says of its progress begins it anew, up to [`max_total_timeout`](Self::max_total_timeout).
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
+        self
+    }
+
+    /// How long a call may take that makes progress, and a listing with all its pages; ten times the timeout by default.
+    #[must_use]
+    pub fn max_total_timeout(mut self, timeout: Duration) -> Self {
+        self.max_total_timeout = Some(timeout);
+        self
+    }
+
+    /// How long connecting may take where the server's configuration does not say; 60 seconds by default.
+    #[must_use]
+    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
+        self.connect_timeout = Some(timeout);
+        self
+    }
+
+    /// Closes a connection that nobody has used for so long; the next call opens another. By default it stays open.
+    #[must_use]
+    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = Some(timeout);
+        self
+    }
+
+    /// Asks a server that nobody calls so often whether it still answers. One that does not, within the timeout of a call
+    /// at most, is replaced by another connection. By default only calls find out.
+    #[must_use]
+    pub fn health_check(mut self, every: Duration) -> Self {
+        self.health_check = Some(every);
+        self
+    }
+
+    /// How many requests to a server over HTTP may wait for the head of their answer at once, at least one; 16 by
+    /// default. Those beyond wait for their turn. Over stdio there is one stream for all, and no limit.
+    #[must_use]
+    pub fn max_concurrent_requests(mut self, requests: usize) -> Self {
+        self.max_concurrent_requests = Some(requests);
+        self
+    }
+
+    /// The protocol version to try first.
+    #[must_use]
+    pub fn protocol_version(mut self, version: impl Into<String>) -> Self {
+        self.protocol_version = Some(version.into());
+        self
+    }
+
+    /// The client capabilities to declare, as JSON; the list of tools may depend on them.
+    #[must_use]
+    pub fn capabilities(mut self, capabilities: Value) -> Self {
+        self.capabilities = Some(capabilities);
+        self
+    }
+
+    /// Answers what the server asks of the user in the middle of a call, and declares that it can be asked.
+    #[must_use]
+    pub fn on_elicitation<F, A>(mut self, answer: F) -> Self
+    where
+        F: Fn(ElicitationRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = ElicitationAnswer> + Send + 'static,
+    {
+        self.handlers.on_elicitation(answer);
+        self
+    }
+
+    /// Lets the server ask the program's model, and declares that it can.
+    ///
+    /// ```
+    /// use mcp_runtime::{ClientOptions, SamplingAnswer};
+    ///
+    /// let options = ClientOptions::new().on_sampling(async |request| match request.params.get("messages") {
+    ///     Some(messages) => SamplingAnswer::text("my-model", format!("about {messages}")),
+    ///     None => SamplingAnswer::Decline,
+    /// });
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn on_sampling<F, A>(mut self, answer: F) -> Self
+    where
+        F: Fn(SamplingRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = SamplingAnswer> + Send + 'static,
+    {
+        self.handlers.on_sampling(answer);
+        self
+    }
+
+    /// The folders that the server may take for its own, and declares that it can ask for them.
+    #[must_use]
+    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
+        self.handlers.roots(roots);
+        self
+    }
+
+    /// Says which folders the server may take for its own whenever it asks, and declares that it can ask for them; instead of
+    /// [`roots`](Self::roots), where they change.
+    ///
+    /// ```
+    /// use mcp_runtime::{ClientOptions, Root};
+    ///
+    /// let options = ClientOptions::new().on_roots(async || vec![Root::new("file:///home/me/project")]);
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn on_roots<F, A>(mut self, answer: F) -> Self
+    where
+        F: Fn() -> A + Send + Sync + 'static,
+        A: Future<Output = Vec<Root>> + Send + 'static,
+    {
+        self.handlers.on_roots(answer);
+        self
+    }
+
+    /// How long an answer to what a server asks may take; five minutes by default. The time of the call stands still
+    /// meanwhile, for ten times as long in all. What takes longer is declined.
+    #[must_use]
+    pub fn answer_timeout(mut self, timeout: Duration) -> Self {
+        self.handlers.patience(timeout);
+        self
+    }
+
+    /// How often within a minute the server is answered at most that asks the user something, and how often one that asks the
+    /// program's model; 60 by default. Each further request is refused. Roots are not counted.
+    ///
+    /// ```
+    /// use mcp_runtime::{ClientOptions, SamplingAnswer};
+    ///
+    /// let options = ClientOptions::new()
+    ///     .on_sampling(async |_| SamplingAnswer::text("my-model", "an answer that costs something"))
+    ///     .answers_per_minute(5);
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn answers_per_minute(mut self, answers: usize) -> Self {
+        self.handlers.per_minute(answers);
+        self
+    }
+
+    /// Where the values of placeholders come from, in place of [`LocalSecrets`](crate::LocalSecrets): the environment and,
+    /// with feature `keyring`, the keyring of the operating system. It is asked each time that a connection is opened.
+    #[must_use]
+    pub fn secrets(mut self, source: impl SecretSource + 'static) -> Self {
+        self.secrets = Some(Secrets::new(source));
+        self
+    }
+
+    /// Lets bindings that hold no configuration take that of the current folder: what `mcp.toml` or `.mcp.json` there, or at
+    /// the root of its workspace, says of the server. It starts whatever `command` stands in it, and sends secrets to
+    /// whatever `url` does: for programs that are only run in folders of their own.
+    ///
+    /// ```no_run
+    /// use mcp_runtime::{Client, ClientOptions, ServerSpec};
+    ///
+    /// # static SERVER: ServerSpec = ServerSpec::new("github");
+    /// let client = Client::for_spec_with(&SERVER, ClientOptions::new().trust_current_folder())?;
+    /// // Github::with(client).create_issue(params).await?
+    /// # drop(client);
+    /// # Ok::<(), mcp_runtime::ConnectError>(())
+    /// ```
+    #[must_use]
+    pub fn trust_current_folder(mut self) -> Self {
+        self.trusts_current_folder = true;
+        self
+    }
+
+    pub(crate) fn trusts_current_folder(&self) -> bool {
+        self.trusts_current_folder
+    }
+
+    /// What the snapshot was taken with, where the program says nothing else.
+    pub(crate) fn captured_with(mut self, version: Option<&str>, capabilities: Option<Value>) -> Self {
+        self.protocol_version = self.protocol_version.or_else(|| version.map(str::to_owned));
+        self.capabilities = self.capabilities.or(capabilities);
+        self
+    }
+
+    /// Approves calls of tools that `approve` of the server's configuration names; without it they are denied. What it takes
+    /// does not count as the time of the call. Prompts and resources are not asked for.
+    ///
+    /// Clients of a configuration get it by [`Servers::load_with`](crate::Servers::load_with), those of bindings by
+    /// [`Client::for_spec_with`](crate::Client::for_spec_with).
+    ///
+    /// ```
+    /// use mcp_runtime::ClientOptions;
+    /// use mcp_runtime::middleware::ApprovalAnswer;
+    ///
+    /// let options = ClientOptions::new().on_approval(async |request| match request.tool.as_str() {
+    ///     "merge_pull_request" => ApprovalAnswer::Approve,
+    ///     _ => ApprovalAnswer::Decline("only merges".to_owned()),
+    /// });
+    /// # let _ = options;
+    /// ```
+    #[must_use]
+    pub fn on_approval<F, A>(mut self, answer: F) -> Self
+    where
+        F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = ApprovalAnswer> + Send + 'static,
+    {
+        self.approver = Some(Approver::new(answer));
+        self
+    }
+
+    pub(crate) fn approver(&self) -> Option<&Approver> {
+        self.approver.as_ref()
+    }
+
+    /// Has [`events`](crate::events) and spans show arguments and results, up to 16 KiB of each. Left out of them is what the
+    /// configuration of the server keeps secret, what stands under the keys of secrets (`password`, `apiKey`), and what has
+    /// their form (`ghp_..`). By default they show nothing of either.
+    ///
+    /// A client whose configuration has placeholders knows its secrets from the first connection on, and shows nothing before.
+    #[must_use]
+    pub fn record_content(mut self, yes: bool) -> Self {
+        self.records_content = yes;
+        self
+    }
+
+    pub(crate) fn records_content(&self) -> bool {
+        self.records_content
+    }
+
+    pub(crate) fn secret_source(&self) -> Secrets {
+        self.secrets.clone().unwrap_or_default()
+    }
+
+    /// Records what is said with the server, or replays it without one; see [`Cassette`](crate::Cassette). A cassette is
+    /// for the connections of one server.
+    #[cfg(feature = "cassette")]
+    #[must_use]
+    pub fn cassette(mut self, cassette: Cassette) -> Self {
+        self.cassette = Some(cassette);
+        self
+    }
+
+    #[cfg(feature = "cassette")]
+    pub(crate) fn inserted_cassette(&self) -> Option<&Cassette> {
+        self.cassette.as_ref()
+    }
+
+    /// Whether there is no server to reach.
+    pub(crate) fn replays(&self) -> bool {
+        #[cfg(feature = "cassette")]
+        return self.cassette.as_ref().is_some_and(Cassette::replays);
+        #[cfg(not(feature = "cassette"))]
+        false
+    }
+
+    pub(crate) fn has_cassette(&self) -> bool {
+        #[cfg(feature = "cassette")]
+        return self.cassette.is_some();
+        #[cfg(not(feature = "cassette"))]
+        false
+    }
+
+    /// What a closed connection leaves to be written.
+    pub(crate) fn save_cassette(&self) {
+        #[cfg(feature = "cassette")]
+        if let Some(cassette) = &self.cassette {
+            cassette.save_or_log();
+        }
+    }
+
+    /// The streams that the server is at the other end of.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn over(mut self, streams: Streams) -> Self {
+        self.streams = Some(streams);
+        self
+    }
+
+    #[cfg(feature = "stdio")]
+    pub(crate) fn streams(&self) -> Option<&Streams> {
+        self.streams.as_ref()
+    }
+
+    /// Whether there is one transport for all attempts to begin a conversation, and none after it.
+    pub(crate) fn opens_one_transport(&self) -> bool {
+        #[cfg(feature = "stdio")]
+        return self.streams.is_some();
+        #[cfg(not(feature = "stdio"))]
+        false
+    }
+
+    /// How requests to the server are authorized, where it is one over HTTP that asks for OAuth.
+    #[cfg(feature = "auth")]
+    #[must_use]
+    pub fn authorization(mut self, oauth: crate::OAuth) -> Self {
+        self.authorization = Some(oauth);
+        self
+    }
+
+    pub(crate) fn call_timeout(&self, configured: Option<Duration>) -> Duration {
+        configured.or(self.timeout).unwrap_or(DEFAULT_TIMEOUT)
+    }
+
+    pub(crate) fn connect_timeout_or(&self, configured: Option<Duration>) -> Duration {
+        configured.or(self.connect_timeout).unwrap_or(DEFAULT_CONNECT_TIMEOUT)
+    }
+
+    pub(crate) fn total_timeout(&self, timeout: Duration) -> Duration {
+        self.max_total_timeout.unwrap_or_else(|| timeout.saturating_mul(TIMEOUTS_IN_ALL))
+    }
+
+    pub(crate) fn idle_after(&self) -> Option<Duration> {
+        self.idle_timeout
+    }
+
+    pub(crate) fn check_every(&self) -> Option<Duration> {
+        self.health_check
+    }
+
+    pub(crate) fn concurrent_requests(&self) -> Option<usize> {
+        self.max_concurrent_requests
+    }
+
+    pub(crate) fn version_hint(&self) -> Option<&str> {
+        self.protocol_version.as_deref()
+    }
+
+    pub(crate) fn declared_capabilities(&self) -> Value {
+        let mut capabilities = self.capabilities.clone().unwrap_or_else(|| json!({}));
+        if let Value::Object(declared) = &mut capabilities {
+            self.handlers.declare(declared);
+        }
+        capabilities
+    }
+
+    pub(crate) fn handlers(&self) -> &Handlers {
+        &self.handlers
+    }
+
+    /// Who authorizes the requests to a server, where the program said so.
+    #[cfg(feature = "auth")]
+    pub(crate) fn authorizer(
+        &self,
+        server: &mcp_model::Transport,
+    ) -> Result<Option<std::sync::Arc<dyn crate::rpc::transports::http::authorization::Authorizer>>, String> {
+        use mcp_model::Transport;
+        let Some(oauth) = &self.authorization else { return Ok(None) };
+        let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = server else {
+            return Err("OAuth is for servers with a `url`; what a child process needs stands in its `env`".to_owned());
+        };
+        if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+            return Err("`headers.Authorization` and OAuth exclude each other; remove the one or the other".to_owned());
+        }
+        Ok(Some(oauth.session(url)?))
+    }
+}
+
+impl fmt::Debug for ClientOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ClientOptions");
+        shown
+            .field("timeout", &self.timeout)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("max_total_timeout", &self.max_total_timeout)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("health_check", &self.health_check)
+            .field("max_concurrent_requests", &self.max_concurrent_requests)
+            .field("protocol_version", &self.protocol_version)
+            .field("capabilities", &self.capabilities)
+            .field("handlers", &self.handlers)
+            .field("secrets", &self.secrets.is_some())
+            .field("trusts_current_folder", &self.trusts_current_folder)
+            .field("approver", &self.approver.is_some())
+            .field("records_content", &self.records_content);
+        #[cfg(feature = "stdio")]
+        shown.field("streams", &self.streams.is_some());
+        #[cfg(feature = "cassette")]
+        shown.field("cassette", &self.cassette);
+        #[cfg(feature = "auth")]
+        shown.field("authorization", &self.authorization);
+        shown.finish()
+    }
+}

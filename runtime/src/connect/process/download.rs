@@ -1,0 +1,248 @@
+//! Downloads the package of a server in a step of its own, where that takes variables that the server is not given.
+//!
+//! `npx -y PACKAGE` and `uvx PACKAGE` look into an index whenever they start, and the server is their child. So one run of
+//! them, with the variables and without the server, puts the package into their cache and prints the `PATH` that the
+//! server would have. The server's program is then found on it, and started as any other.
+
+use std::path::Path;
+use std::pin::pin;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use mcp_model::{Isolation, ServerConfig, Transport};
+use tokio::io::{AsyncReadExt, BufReader};
+use tokio::time::timeout;
+
+use super::environment::Manager;
+use super::find::is_path;
+use super::isolation::Sandbox;
+use super::process::{Pipes, ProcessTree};
+use super::program::Program;
+use super::stdio::note_stderr;
+use crate::ConnectErrorKind as Kind;
+use crate::rpc::notes::Notes;
+
+const LONGEST_OUTPUT: u64 = 1024 * 1024;
+const PATIENCE_FOR_OUTPUT: Duration = Duration::from_millis(200);
+
+/// A download that has to come before the server's start.
+pub(crate) struct Download<'c> {
+    config: &'c ServerConfig,
+    manager: Manager,
+    package: &'c str,
+    args: &'c [String],
+    /// The variables that it takes.
+    variables: Vec<String>,
+}
+
+impl<'c> Download<'c> {
+    /// Returns the download that this server needs, if any. The cache of a server that does not see the home goes with it, and one
+    /// without a network downloads nothing: these are started as they are.
+    pub(crate) fn before(config: &'c ServerConfig) -> Option<Self> {
+        let (manager, package, args) = Manager::of(config)?;
+        if config.isolation.as_ref().is_some_and(keeps_no_download) {
+            return None;
+        }
+        let variables = manager.withheld(config);
+        (!variables.is_empty()).then_some(Self { config, manager, package, args, variables })
+    }
+
+    /// Downloads the package, and returns how its server is started. Dropping the future ends all that was started.
+    ///
+    /// # Errors
+    /// If the package manager cannot be started or fails; `notes` has its stderr. If the server's program is
+    /// not found and cannot be started without the variables either.
+    pub(crate) async fn run(&self, notes: &Notes) -> Result<ServerConfig, (Kind, String)> {
+        let Transport::Stdio { command, cwd, .. } = &self.config.transport else { return Ok(self.config.clone()) };
+        let (args, inherit_env) = (self.step(), [&*self.config.inherit_env, &*self.variables].concat());
+        let program =
+            Program { command, args: &args, cwd: cwd.as_deref(), env: &self.config.env, inherit_env: &inherit_env };
+        let sandbox = self.config.isolation.as_ref().map(|isolation| Sandbox::new(isolation, &program)).transpose()?;
+        let started = ProcessTree::start(&program, sandbox.as_ref());
+        let (mut process, Pipes { stdin, stdout, stderr }) = started
+            .map_err(|error| (Kind::Spawn, crate::connect::open::cannot_start(command, cwd.as_deref(), &error)))?;
+        drop(stdin);
+        let mut printed = Vec::new();
+        let status = {
+            let mut stdout = BufReader::new(stdout).take(LONGEST_OUTPUT);
+            let reading = async { tokio::join!(stdout.read_to_end(&mut printed), note_stderr(stderr, notes.clone())) };
+            let mut reading = pin!(reading);
+            tokio::select! {
+                _ = &mut reading => process.ended().await,
+                // A grandchild may hold the pipes open for ever.
+                status = process.ended() => {
+                    let _ = timeout(PATIENCE_FOR_OUTPUT, &mut reading).await;
+                    status
+                }
+            }
+        };
+        drop(process);
+        if let (false, Some(sandbox)) = (status.as_ref().is_ok_and(ExitStatus::success), &sandbox)
+            && let Some(refusal) = sandbox.refusal().await
+        {
+            return Err(refusal);
+        }
+        match status {
+            Ok(status) if status.success() => self.started_as(&String::from_utf8_lossy(&printed)),
+            Ok(status) => Err((Kind::Spawn, self.failed(&format!("failed ({status})")))),
+            Err(error) => Err((Kind::Spawn, self.failed(&format!("failed: {error}")))),
+        }
+    }
+
+    /// Returns the message of a download that did not succeed.
+    pub(crate) fn failed(&self, how: &str) -> String {
+        let (command, package) = (self.command(), self.package);
+        let variables = self.variables.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        format!(
+            "the download of `{package}` with `{command}` {how}; check {variables}, or run `{command} {package}` in a shell"
+        )
+    }
+
+    fn command(&self) -> &'static str {
+        match self.manager {
+            Manager::Npm => "npx -y",
+            Manager::Uv => "uvx",
+        }
+    }
+
+    /// Returns the arguments that make the package manager install the package, run none of its programs, and print `PATH`.
+    fn step(&self) -> Vec<String> {
+        let words: &[&str] = match (self.manager, cfg!(windows)) {
+            (Manager::Npm, false) => &["-y", "--package", self.package, "-c", "printf '%s' \"$PATH\""],
+            (Manager::Npm, true) => &["-y", "--package", self.package, "-c", "echo %PATH%"],
+            (Manager::Uv, false) => &["--from", self.package, "sh", "-c", "printf '%s' \"$PATH\""],
+            (Manager::Uv, true) => &["--from", self.package, "cmd", "/c", "echo %PATH%"],
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    /// Starts the server's own program if it is found; else the package manager, which then takes what is in its cache. The
+    /// cache of another index is found only by the variables that name the index.
+    fn started_as(&self, printed: &str) -> Result<ServerConfig, (Kind, String)> {
+        let mut config = self.config.clone();
+        let path = printed.lines().next_back().unwrap_or_default().trim();
+        let programs = std::env::split_paths(path).next();
+        let found = programs.and_then(|folder| {
+            let name = match self.manager {
+                Manager::Npm => program_of_npm(&folder, self.package)?,
+                Manager::Uv => name_of_requirement(self.package)?.to_owned(),
+            };
+            let program = which::which_in(&name, Some(&folder), &folder).ok()?;
+            program.to_str().map(str::to_owned)
+        });
+        if let Transport::Stdio { command, args, .. } = &mut config.transport {
+            match found {
+                Some(program) => {
+                    *command = program;
+                    *args = self.args.to_vec();
+                    config.env.retain(|name, _| !is_path(name));
+                    config.env.insert("PATH".to_owned(), path.to_owned());
+                }
+                None => {
+                    let indexes: Vec<String> = self
+                        .variables
+                        .iter()
+                        .filter(|name| names_an_index(name))
+                        .map(|name| format!("\"{name}\""))
+                        .collect();
+                    if !indexes.is_empty() {
+                        let message = format!(
+                            "cannot find the program of `{}` after its download; to start it with `{}`, write \
+                             `inherit_env = [{}]` in its configuration",
+                            self.package,
+                            self.command(),
+                            indexes.join(", ")
+                        );
+                        return Err((Kind::Config, message));
+                    }
+                    args.insert(0, "--offline".to_owned());
+                }
+            }
+        }
+        Ok(config)
+    }
+}
+
+/// Returns `true` for a variable that says where packages come from.
+fn names_an_index(variable: &str) -> bool {
+    let variable = variable.to_ascii_lowercase();
+    ["index", "registry", "find_links"].iter().any(|part| variable.contains(part))
+}
+
+/// Returns `true` if a package that is downloaded within these bounds is gone when the server starts, or cannot be downloaded.
+fn keeps_no_download(isolation: &Isolation) -> bool {
+    isolation.temp_home || isolation.no_network || isolation.read.is_some() || isolation.write.is_some()
+}
+
+/// Finds the program that `npx` runs of a package, by the rule of `npx`: the only one, or the one with the package's name.
+fn program_of_npm(programs: &Path, package: &str) -> Option<String> {
+    let (scope, rest) = match package.strip_prefix('@') {
+        Some(scoped) => scoped.split_once('/').map(|(scope, rest)| (Some(scope), rest))?,
+        None => (None, package),
+    };
+    let name = rest.split_once('@').map_or(rest, |(name, _)| name);
+    let is_name =
+        |part: &str| part.starts_with(|c: char| c.is_ascii_alphanumeric()) && !part.contains(['/', '\\', ':']);
+    if !is_name(name) || !scope.is_none_or(is_name) {
+        return None;
+    }
+    let folder = scope.map_or_else(Default::default, |scope| format!("@{scope}/")) + name;
+    let text = std::fs::read_to_string(programs.parent()?.join(folder).join("package.json")).ok()?;
+    let manifest: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let programs = match manifest.get("bin")? {
+        serde_json::Value::String(_) => return Some(name.to_owned()),
+        programs => programs.as_object()?,
+    };
+    let (first, file) = programs.iter().next()?;
+    let only = programs.values().all(|other| other == file).then_some(first);
+    only.map(String::as_str).or_else(|| programs.contains_key(name).then_some(name)).map(str::to_owned)
+}
+
+/// Returns the name of the project in a requirement such as `name[extra]==1.2`; none of a URL or a path.
+fn name_of_requirement(requirement: &str) -> Option<&str> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let end = requirement.find(|c| !is_of_name(c)).unwrap_or(requirement.len());
+    let (name, rest) = requirement.split_at_checked(end)?;
+    let is_version = rest.trim_start().starts_with(['@', '[', '=', '<', '>', '!', '~']) || rest.is_empty();
+    (is_version && !rest.contains('/') && name.starts_with(|c: char| c.is_ascii_alphanumeric())).then_some(name)
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn project_name_is_read_from_a_requirement() {
+        for (requirement, name) in [
+            ("mcp-server-git", Some("mcp-server-git")),
+            ("a.b_c@1.2", Some("a.b_c")),
+            ("a[x,y]>=1", Some("a")),
+            ("a @ https://example.com/a.whl", None),
+            ("git+https://example.com/a", None),
+            ("./a", None),
+            ("", None),
+        ] {
+            assert_eq!(name_of_requirement(requirement), name, "{requirement}");
+        }
+    }
+
+    #[test]
+    fn npm_program_is_the_only_one_or_has_the_package_name() {
+        let tree = tempfile::tempdir().unwrap();
+        let programs = tree.path().join(".bin");
+        let program = |package: &str, folder: &str, bin: &str| {
+            let folder = tree.path().join(folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join("package.json"), format!(r#"{{"bin": {bin}}}"#)).unwrap();
+            program_of_npm(&programs, package)
+        };
+        assert_eq!(program("@s/server@1.2", "@s/server", r#""a.js""#).as_deref(), Some("server"));
+        assert_eq!(program("server", "server", r#"{"other": "a.js"}"#).as_deref(), Some("other"));
+        assert_eq!(program("server@latest", "server", r#"{"x": "x.js", "server": "a.js"}"#).as_deref(), Some("server"));
+        assert_eq!(program("server", "server", r#"{"x": "x.js", "y": "y.js"}"#), None);
+        for unnamed in ["github:a/b", "./server", "../server", "@s", "@../server", "https://example.com/a.tgz"] {
+            assert_eq!(program(unnamed, "server", r#""a.js""#), None, "{unnamed}");
+        }
+    }
+}

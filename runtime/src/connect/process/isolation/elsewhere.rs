@@ -1,0 +1,40 @@
+//! Systems on which nothing can be enforced.
+
+use std::path::PathBuf;
+
+use mcp_model::Isolation;
+use tokio::process::Command;
+
+use super::refusal::Refusal;
+use crate::ConnectErrorKind as Kind;
+use crate::connect::process::program::Program;
+
+/// There is none.
+pub(crate) enum Sandbox {}
+
+impl Sandbox {
+    pub(crate) fn new(_isolation: &Isolation, _program: &Program<'_>) -> Result<Self, Refusal> {
+        Err(refusal())
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        match *self {}
+    }
+
+    pub(crate) fn change_env(&self, _command: &mut Command) {
+        match *self {}
+    }
+
+    pub(crate) async fn refusal(&self) -> Option<Refusal> {
+        match *self {}
+    }
+}
+
+pub(super) fn enforced_by(_isolation: &Isolation, _program: &Program<'_>) -> Result<PathBuf, Refusal> {
+    Err(refusal())
+}
+
+fn refusal() -> Refusal {
+    let message = "its `isolation` can be enforced on Linux alone; run the server there, or take `isolation` out";
+    (Kind::Unsupported, message.to_owned())
+}

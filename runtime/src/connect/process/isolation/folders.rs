@@ -1,0 +1,329 @@
+//! Which folders a server sees, by its configuration.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use mcp_model::Isolation;
+
+use super::refusal::{Refusal, shown};
+use super::view::{Place, View};
+use super::way::{Way, follow};
+use crate::ConnectErrorKind as Kind;
+use crate::connect::process::environment::CERTIFICATES;
+use crate::connect::process::program::Program;
+
+/// The system's programs and libraries.
+const SYSTEM: [&str; 12] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+    "/run/current-system",
+    "/run/opengl-driver",
+    "/sys/devices/system/cpu",
+];
+/// What of `/etc` programs need to run: names, certificates, time zones. The rest may hold secrets of the machine.
+const SETTINGS: [&str; 33] = [
+    "alternatives",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "crypto-policies",
+    "fonts",
+    "gai.conf",
+    "group",
+    "host.conf",
+    "hosts",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "locale.alias",
+    "locale.conf",
+    "localtime",
+    "mime.types",
+    "nsswitch.conf",
+    "os-release",
+    "passwd",
+    "pki/ca-trust",
+    "pki/tls/cert.pem",
+    "pki/tls/certs",
+    "pki/tls/openssl.cnf",
+    "protocols",
+    "resolv.conf",
+    "services",
+    "ssl/cert.pem",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "static",
+    "terminfo",
+    "timezone",
+    "zoneinfo",
+];
+/// Where other programs leave their sockets and temporary files.
+const PRIVATE: [&str; 4] = ["/run", "/tmp", "/var/run", "/var/tmp"];
+/// What is there for every server and can be nobody's folder.
+const OWN: [&str; 2] = ["/dev", "/proc"];
+const HOME_WITHOUT_ONE: &str = "/tmp/home";
+const HOME_VARIABLES: [&str; 6] =
+    ["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"];
+
+/// What a server sees, and what it is told of it.
+pub(super) struct Plan {
+    pub(super) view: View,
+    pub(super) env: Vec<(&'static str, OsString)>,
+    /// The homes of the user, as they really are.
+    pub(super) homes: Vec<PathBuf>,
+    /// What the server may write to and keeps, where that was said.
+    pub(super) writable: Vec<PathBuf>,
+    temp_home: Option<PathBuf>,
+}
+
+/// Makes of what is asked for what a server sees. What its program needs is still to be added.
+pub(super) fn plan(isolation: &Isolation, program: &Program<'_>) -> Result<Plan, Refusal> {
+    let homes = homes();
+    let is_restricted = isolation.read.is_some() || isolation.write.is_some();
+    let mut plan = Plan {
+        view: if is_restricted { system_alone() } else { whole() },
+        env: Vec::new(),
+        homes: homes.iter().map(|home| home.way.real.clone()).collect(),
+        writable: Vec::new(),
+        temp_home: None,
+    };
+    if !program.env.contains_key("TMPDIR") {
+        plan.env.push(("TMPDIR", "/tmp".into()));
+    }
+    if isolation.temp_home {
+        check_variables(program)?;
+        plan.hide_homes(&homes, is_restricted)?;
+    }
+    plan.show_folders(isolation)?;
+    plan.show_certificates(program);
+    Ok(plan)
+}
+
+impl Plan {
+    fn hide_homes(&mut self, homes: &[Home], is_restricted: bool) -> Result<(), Refusal> {
+        for home in homes {
+            if !home.can_be_hidden() {
+                if home.is_of_process && !is_restricted {
+                    let message = format!(
+                        "`home = \"temp\"` cannot hide the home `{}`, in which the system lies; set `HOME` to a folder \
+                         of its own, or say with `read` and `write` what the server may see",
+                        shown(&home.given)
+                    );
+                    return Err((Kind::Config, message));
+                }
+                continue;
+            }
+            self.view.put_at(&home.way, Place::Empty);
+            self.temp_home.get_or_insert_with(|| home.given.clone());
+        }
+        let home = self.temp_home.get_or_insert_with(|| {
+            self.view.put(HOME_WITHOUT_ONE, Place::Empty);
+            HOME_WITHOUT_ONE.into()
+        });
+        self.env.push(("HOME", home.clone().into_os_string()));
+        Ok(())
+    }
+
+    fn show_folders(&mut self, isolation: &Isolation) -> Result<(), Refusal> {
+        let mut ways = Vec::new();
+        for (key, folders, place) in [("read", &isolation.read, Place::Read), ("write", &isolation.write, Place::Write)]
+        {
+            for folder in folders.iter().flatten() {
+                let way = self.way_of(key, folder)?;
+                if place == Place::Write {
+                    self.writable.push(way.real.clone());
+                }
+                ways.push((key, folder, way, place.clone()));
+            }
+        }
+        for (key, folder, way, place) in ways {
+            let is_in = |link: &Path| self.writable.iter().find(|writable| link.starts_with(writable));
+            if let Some(writable) = way.links.iter().find_map(|(link, _)| is_in(link)) {
+                let message = format!(
+                    "`{key}` of its `isolation` names `{}`, which is or leads through a symbolic link in `{}`, where the \
+                     server may write; name the folder that is meant",
+                    shown(Path::new(folder)),
+                    shown(writable)
+                );
+                return Err((Kind::Config, message));
+            }
+            self.view.put_at(&way, place);
+        }
+        Ok(())
+    }
+
+    /// Shows the certificates that the child's variables name. What the server can write to decides nothing, and neither a
+    /// home nor anything above it is shown.
+    fn show_certificates(&mut self, program: &Program<'_>) {
+        for name in CERTIFICATES.iter().filter(|name| !program.env.contains_key(**name)) {
+            let Some(value) = std::env::var_os(name) else { continue };
+            let paths =
+                if *name == "SSL_CERT_DIR" { std::env::split_paths(&value).collect() } else { vec![value.into()] };
+            for path in paths.into_iter().filter(|path| path.is_absolute()) {
+                let Ok(way) = follow(&path) else { continue };
+                let mut passed = way.links.iter().map(|(link, _)| link).chain([&way.real]);
+                let is_hidden = self.homes.iter().any(|home| home.starts_with(&way.real))
+                    || OWN.iter().any(|own| way.real.starts_with(own))
+                    || passed.any(|place| self.writable.iter().any(|folder| place.starts_with(folder)));
+                if !is_hidden {
+                    let _ = self.view.show(&path);
+                }
+            }
+        }
+    }
+
+    fn way_of(&self, key: &str, folder: &str) -> Result<Way, Refusal> {
+        let wrong = |what: String| {
+            (Kind::Config, format!("`{key}` of its `isolation` names `{}`, {what}", shown(Path::new(folder))))
+        };
+        let path = match folder.strip_prefix('~') {
+            Some(rest) if rest.is_empty() || rest.starts_with('/') => match std::env::home_dir() {
+                Some(home) if home.is_absolute() => home.join(rest.trim_start_matches('/')),
+                _ => return Err(wrong("and nobody knows the home folder: `HOME` is not set".to_owned())),
+            },
+            _ => PathBuf::from(folder),
+        };
+        if folder.is_empty() {
+            return Err(wrong("which is no folder".to_owned()));
+        }
+        let followed = std::path::absolute(&path).and_then(|path| follow(&path));
+        let way = followed.map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => wrong("which does not exist".to_owned()),
+            _ => wrong(format!("which cannot be shown: {error}")),
+        })?;
+        if OWN.iter().any(|own| way.real.starts_with(own)) {
+            return Err(wrong("and every isolated server has a `/dev` and a `/proc` of its own".to_owned()));
+        }
+        if self.temp_home.is_some() && self.homes.contains(&way.real) {
+            return Err(wrong(
+                "the home that `home = \"temp\"` hides; name folders in it, or take the one out".to_owned(),
+            ));
+        }
+        Ok(way)
+    }
+
+    /// Where the server begins: in `cwd`, which it has to see; otherwise in this process's folder, where it sees that.
+    pub(super) fn folder_to_start_in(&self, cwd: Option<&str>) -> Result<PathBuf, Refusal> {
+        let Some(cwd) = cwd else {
+            let current = std::env::current_dir().ok().filter(|current| self.view.shows(current));
+            return Ok(current.or_else(|| self.temp_home.clone()).unwrap_or_else(|| "/".into()));
+        };
+        let way = std::path::absolute(cwd).and_then(|cwd| follow(&cwd));
+        let Some(way) = way.ok().filter(|way| way.real.is_dir()) else {
+            return Err((Kind::Spawn, format!("the folder `{}` (cwd) does not exist", shown(Path::new(cwd)))));
+        };
+        if self.view.shows(&way.real) {
+            return Ok(way.real);
+        }
+        let cwd = shown(Path::new(cwd));
+        let message =
+            format!("its `isolation` does not show it the folder `{cwd}` (cwd); name it in `read` or `write`");
+        Err((Kind::Config, message))
+    }
+}
+
+/// A home of the user.
+struct Home {
+    given: PathBuf,
+    way: Way,
+    /// Whether it is the one that this process knows; the system may know another.
+    is_of_process: bool,
+}
+
+impl Home {
+    /// Whether something else can stand in its place.
+    fn can_be_hidden(&self) -> bool {
+        let mut others = SYSTEM.iter().chain(&OWN).chain(&["/etc", "/var/tmp", "/sys"]);
+        !others.any(|other| Path::new(other).starts_with(&self.way.real))
+    }
+}
+
+/// The homes that there are: that of this process, and that of the user, where it is another.
+fn homes() -> Vec<Home> {
+    let user = rustix::process::getuid().as_raw().to_string();
+    let known = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let of_user = known.lines().find_map(|line| {
+        let mut fields = line.split(':').skip(2);
+        (fields.next() == Some(&user)).then(|| fields.nth(2).map(PathBuf::from))?
+    });
+    let mut homes: Vec<Home> = Vec::new();
+    for (given, is_of_process) in [(std::env::home_dir(), true), (of_user, false)] {
+        let Some(given) = given.filter(|given| given.is_absolute() && given.is_dir()) else { continue };
+        let Ok(way) = follow(&given) else { continue };
+        if !homes.iter().any(|home| home.way.real == way.real) {
+            homes.push(Home { given, way, is_of_process });
+        }
+    }
+    homes
+}
+
+/// What is set by `home = "temp"` cannot be set otherwise as well.
+fn check_variables(program: &Program<'_>) -> Result<(), Refusal> {
+    let wrong =
+        |what: String| Err((Kind::Config, format!("{what}; `home = \"temp\"` sets it, remove the one or the other")));
+    if program.env.contains_key("HOME") {
+        return wrong("its `env` sets `HOME`".to_owned());
+    }
+    match program.inherit_env.iter().find(|name| HOME_VARIABLES.contains(&name.as_str())) {
+        Some(name) => wrong(format!("its `inherit_env` names `{name}`, which says where the real home is")),
+        None => Ok(()),
+    }
+}
+
+/// Everything that this process sees, but for what is a server's own.
+fn whole() -> View {
+    let mut view = own();
+    view.put("/", Place::Write);
+    view.put("/sys", Place::Read);
+    // In folders that are hidden, such as /run.
+    for needed in SYSTEM.into_iter().chain(["/etc/resolv.conf"]) {
+        let _ = view.show(Path::new(needed));
+    }
+    view
+}
+
+/// What no program does without.
+fn system_alone() -> View {
+    let mut view = own();
+    // What is not there is not needed.
+    for system in SYSTEM {
+        let _ = view.show(Path::new(system));
+    }
+    let etc = Path::new("/etc");
+    for setting in SETTINGS {
+        let _ = view.show(&etc.join(setting));
+    }
+    // Their settings lie apart from them, with links.
+    for entry in std::fs::read_dir(etc).into_iter().flatten().flatten() {
+        if ["java", "python3"].iter().any(|start| entry.file_name().as_encoded_bytes().starts_with(start.as_bytes())) {
+            let _ = view.show(&entry.path());
+        }
+    }
+    view
+}
+
+fn own() -> View {
+    let mut view = View::default();
+    view.put("/dev", Place::Devices);
+    view.put("/dev/shm", Place::Empty);
+    view.put("/dev/tty", Place::Nothing);
+    view.put("/proc", Place::Processes);
+    // Root may write there, whatever it was deprived of.
+    for knobs in ["/proc/sys", "/proc/sysrq-trigger"] {
+        if Path::new(knobs).exists() {
+            view.put(knobs, Place::Read);
+        }
+    }
+    for private in PRIVATE {
+        if Path::new(private).symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            view.put(private, Place::Empty);
+        }
+    }
+    view
+}

@@ -1,0 +1,216 @@
+//! How bubblewrap is asked to start a program, and what it says where it cannot.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use mcp_model::Isolation;
+use tokio::process::Command;
+
+use super::refusal::{Refusal, shown};
+use super::{bwrap, folders, needs};
+use crate::ConnectErrorKind as Kind;
+use crate::connect::process::program::Program;
+use crate::connect::process::{environment, find};
+
+/// What the shell says that looks for the program, where it is not there.
+const NOT_THERE: i32 = 77;
+/// Variables that have programs load libraries. Bubblewrap itself, which nothing holds yet, must not load what the server
+/// wrote to a folder.
+const OF_LOADER: &str = "LD_";
+
+/// How a program is started in its bounds.
+pub(crate) struct Sandbox {
+    bwrap: PathBuf,
+    options: Vec<OsString>,
+    program: PathBuf,
+    /// Variables that the child gets whatever this process has.
+    env: Vec<(&'static str, OsString)>,
+    /// Variables that bubblewrap sets for the child and does not get itself.
+    withheld: Vec<String>,
+}
+
+impl Sandbox {
+    /// Prepares what is asked for.
+    ///
+    /// # Errors
+    /// Where it contradicts itself, names what is not there, or cannot be enforced here.
+    pub(crate) fn new(isolation: &Isolation, program: &Program<'_>) -> Result<Self, Refusal> {
+        Self::with(isolation, program, bwrap::find)
+    }
+
+    fn with(
+        isolation: &Isolation,
+        program: &Program<'_>,
+        find_bwrap: impl Fn(&[PathBuf]) -> Result<PathBuf, Refusal>,
+    ) -> Result<Self, Refusal> {
+        let found = find::program(program.command, program.env, program.cwd)
+            .map_err(|error| (Kind::Spawn, format!("could not start `{}`: {error}", program.command)))?;
+        let found = std::path::absolute(&found).unwrap_or(found);
+        let mut plan = folders::plan(isolation, program)?;
+        let path = program.env.get("PATH").map(OsString::from).or_else(|| std::env::var_os("PATH"));
+        let shown = needs::show(&mut plan.view, &found, path.as_deref(), &plan.homes, &plan.writable);
+        shown.map_err(|error| (Kind::Spawn, format!("could not start `{}`: {error}", program.command)))?;
+        let cwd = plan.folder_to_start_in(program.cwd)?;
+        let bwrap = find_bwrap(&plan.writable)?;
+        let mut options: Vec<OsString> = ["--unshare-all", "--cap-drop", "ALL"].map(OsString::from).into();
+        if !isolation.no_network {
+            options.push("--share-net".into());
+        }
+        options.extend(plan.view.options());
+        let configured = program.env.iter().map(|(name, value)| (name.as_str(), OsString::from(value)));
+        let mut withheld = Vec::new();
+        for (name, value) in environment::inherited(program, true).chain(configured) {
+            if name.starts_with(OF_LOADER) {
+                options.extend(["--setenv".into(), name.into(), value]);
+                withheld.push(name.to_owned());
+            }
+        }
+        options.extend(["--chdir".into(), cwd.into_os_string(), "--".into()]);
+        Ok(Self { bwrap, options, program: found, env: plan.env, withheld })
+    }
+
+    /// The command that starts it, without its arguments.
+    pub(crate) fn command(&self) -> Command {
+        self.wrapping(self.program.as_os_str())
+    }
+
+    /// Changes the environment of the command to what it has in these bounds.
+    pub(crate) fn change_env(&self, command: &mut Command) {
+        command.envs(self.env.iter().map(|(name, value)| (*name, value)));
+        for name in &self.withheld {
+            command.env_remove(name);
+        }
+    }
+
+    /// Why nothing can run in these bounds, where that is so. It is asked when a server did not begin to speak, and
+    /// tries it out with a program that ends at once.
+    pub(crate) async fn refusal(&self) -> Option<Refusal> {
+        let mut shell = self.wrapping("/bin/sh".as_ref());
+        shell.args(["-c", &format!("[ -x \"$1\" ] || exit {NOT_THERE}"), "sh"]).arg(&self.program);
+        shell.env_clear().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        let tried = shell.output().await.ok()?;
+        if tried.status.success() {
+            return None;
+        }
+        if tried.status.code() == Some(NOT_THERE) {
+            let program = shown(&self.program);
+            let message =
+                format!("its `isolation` does not show it its own program `{program}`; name the folder in `read`");
+            return Some((Kind::Config, message));
+        }
+        let said = String::from_utf8_lossy(&tried.stderr);
+        Some((Kind::Unsupported, explained(said.trim())))
+    }
+
+    fn wrapping(&self, program: &OsStr) -> Command {
+        let mut command = Command::new(&self.bwrap);
+        command.args(&self.options).arg(program);
+        command
+    }
+}
+
+/// Returns the bubblewrap that would start a program in its bounds.
+pub(super) fn enforced_by(isolation: &Isolation, program: &Program<'_>) -> Result<PathBuf, Refusal> {
+    bwrap::find(&folders::plan(isolation, program)?.writable)
+}
+
+/// What bubblewrap says, and what can be done about it.
+fn explained(said: &str) -> String {
+    const FORBIDDEN: [&str; 6] =
+        ["namespace", "uid map", "gid map", "RTM_NEWADDR", "Operation not permitted", "Permission denied"];
+    let hint = if said.contains("Unknown option") {
+        "; it is too old, 0.4 or newer is needed"
+    } else if FORBIDDEN.iter().any(|part| said.contains(part)) {
+        "; this system does not let programs make namespaces: allow it with `sysctl kernel.unprivileged_userns_clone=1` \
+         (on Ubuntu `kernel.apparmor_restrict_unprivileged_userns=0`, or a profile for bwrap; in a container options \
+         such as `--security-opt seccomp=unconfined`)"
+    } else {
+        ""
+    };
+    let said = if said.is_empty() { "bwrap failed without a word" } else { said };
+    format!("its `isolation` cannot be enforced here: {said}{hint}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// Returns the options of bubblewrap for a shell in these bounds.
+    fn sandbox(isolation: &Isolation, env: &[(&str, &str)], bwrap: &str) -> Sandbox {
+        let env: BTreeMap<String, String> = env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let program = Program { command: "/bin/sh", args: &[], cwd: None, env: &env, inherit_env: &[] };
+        Sandbox::with(isolation, &program, |_| Ok(bwrap.into())).unwrap()
+    }
+
+    fn options(isolation: &Isolation) -> String {
+        let command = sandbox(isolation, &[], "/usr/bin/bwrap").command();
+        assert_eq!(command.as_std().get_program(), "/usr/bin/bwrap");
+        let options: Vec<_> = command.as_std().get_args().collect();
+        assert_eq!(options.last().unwrap(), &"/bin/sh");
+        options.join(" ".as_ref()).into_string().unwrap()
+    }
+
+    #[test]
+    fn each_key_changes_the_options() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap().to_str().unwrap().to_owned();
+        let any = options(&Isolation::new());
+        assert!(any.starts_with("--unshare-all --cap-drop ALL --share-net --bind / / "), "{any}");
+        assert!(!options(&Isolation::new().no_network()).contains("--share-net"));
+        let home = format!("--tmpfs {} ", std::env::home_dir().unwrap().canonicalize().unwrap().display());
+        assert!(options(&Isolation::new().temp_home()).contains(&home) && !any.contains(&home), "{any}");
+        let (bind, read) = (format!("--bind {folder} {folder} "), options(&Isolation::new().read([&folder])));
+        assert!(read.contains(&format!("--ro-{}", &bind[2..])) && !read.contains("--bind / /"), "{read}");
+        let write = options(&Isolation::new().write([&folder]));
+        assert!(write.contains(&bind) && !read.contains(&bind) && !any.contains(&folder), "{write}");
+    }
+
+    #[test]
+    fn bubblewrap_is_given_no_library_of_the_server() {
+        let library = ("LD_PRELOAD", "/srv/data/lib.so");
+        let sandbox = sandbox(&Isolation::new(), &[library, ("KEY", "secret")], "/usr/bin/bwrap");
+        let mut command = sandbox.command();
+        command.env_clear().envs([library, ("KEY", "secret")]);
+        sandbox.change_env(&mut command);
+        let command = command.as_std();
+        let env: Vec<_> = command.get_envs().filter_map(|(name, value)| Some((name, value?))).collect();
+        assert!(env.contains(&("KEY".as_ref(), "secret".as_ref())), "{env:?}");
+        assert!(!env.iter().any(|(name, _)| *name == library.0), "{env:?}");
+        let options = command.get_args().collect::<Vec<_>>().join(" ".as_ref()).into_string().unwrap();
+        assert!(options.contains("--setenv LD_PRELOAD /srv/data/lib.so --chdir "), "{options}");
+        assert!(!options.contains("secret"), "arguments are public");
+    }
+
+    #[tokio::test]
+    async fn refusal_of_bubblewrap_says_what_to_change() {
+        let folder = tempfile::tempdir().unwrap();
+        let bwrap = folder.path().join("bwrap");
+        let script = "#!/bin/sh\necho 'bwrap: setting up uid map: Permission denied' >&2\nexit 1\n";
+        // Written by another process, or a child of another test would hold it open.
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", "printf %s \"$1\" >\"$2\"", "sh", script]).arg(&bwrap);
+        assert!(shell.status().unwrap().success());
+        std::fs::set_permissions(&bwrap, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let (kind, message) = sandbox(&Isolation::new(), &[], bwrap.to_str().unwrap()).refusal().await.unwrap();
+        assert_eq!(kind, Kind::Unsupported);
+        assert!(message.contains("cannot be enforced here: bwrap: setting up uid map: Permission denied"), "{message}");
+        assert!(message.contains("kernel.apparmor_restrict_unprivileged_userns=0"), "{message}");
+    }
+
+    #[test]
+    fn what_bubblewrap_says_comes_with_what_to_do() {
+        let says = |said: &str, hint: &str| {
+            let explained = explained(said);
+            assert!(explained.contains(said) && explained.contains(hint), "{explained}");
+        };
+        says("bwrap: Unknown option --unshare-all", "0.4 or newer");
+        says("bwrap: setting up uid map: Permission denied", "kernel.apparmor_restrict_unprivileged_userns=0");
+        says("bwrap: No permissions to create new namespace, likely because", "kernel.unprivileged_userns_clone=1");
+        says("bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted", "namespaces");
+        assert!(!explained("bwrap: Can't mkdir /x: No space left on device").contains("namespaces"));
+    }
+}

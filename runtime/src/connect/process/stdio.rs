@@ -1,0 +1,86 @@
+//! A server as a child process that speaks JSON-RPC on its stdin and stdout.
+
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::process::{ChildStderr, ChildStdout};
+
+use super::isolation::Sandbox;
+use super::process::{Pipes, ProcessTree};
+use super::program::Program;
+use crate::ground::task::task;
+use crate::rpc::ledger::Ledger;
+use crate::rpc::notes::Notes;
+use crate::rpc::transports::lines::{FarEnd, LineTransport};
+use crate::rpc::transports::pipe::Sink;
+use crate::rpc::transports::writer::Writer;
+
+const MAX_STDERR_LINE: u64 = 64 * 1024;
+const PATIENCE_FOR_EXIT_STATUS: Duration = Duration::from_millis(500);
+const PATIENCE_FOR_LAST_STDERR: Duration = Duration::from_millis(200);
+
+/// The transport; dropping it kills the server with all that it started.
+pub(crate) type StdioTransport = LineTransport<Child, ChildStdout>;
+
+/// The server.
+pub(crate) struct Child {
+    process: ProcessTree,
+    stderr: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl StdioTransport {
+    pub(crate) fn start(
+        program: &Program<'_>,
+        sandbox: Option<&Sandbox>,
+        ledger: Arc<Ledger>,
+        notes: Notes,
+    ) -> io::Result<(Arc<Writer>, Self)> {
+        let (process, Pipes { stdin, stdout, stderr }) = ProcessTree::start(program, sandbox)?;
+        let writer = Arc::new(Writer::new(Sink::child(stdin)?, ledger.clone())?);
+        let stderr = Some(tokio::spawn(task(note_stderr(stderr, notes.clone()))));
+        Ok((writer.clone(), Self::new(Child { process, stderr }, stdout, writer, ledger, notes)))
+    }
+}
+
+impl FarEnd for Child {
+    async fn end_with_server(&mut self) -> Infallible {
+        self.process.end_with_server().await
+    }
+
+    async fn note_end(&mut self, notes: &Notes) {
+        if !notes.has_exited() {
+            match self.process.ended_within(PATIENCE_FOR_EXIT_STATUS).await {
+                Some(status) => notes.exited(status.to_string()),
+                None => notes.problem("the server closed its stdout and goes on running".to_owned()),
+            }
+        }
+        if let Some(stderr) = self.stderr.take() {
+            // A grandchild may hold stderr open for ever.
+            let _ = tokio::time::timeout(PATIENCE_FOR_LAST_STDERR, stderr).await;
+        }
+    }
+
+    async fn shut_down(&mut self) {
+        self.process.shut_down().await;
+    }
+}
+
+/// Notes each line of stderr, until it ends.
+pub(super) async fn note_stderr(stderr: ChildStderr, notes: Notes) {
+    let mut stderr = BufReader::new(stderr);
+    let mut line = Vec::new();
+    let mut is_rest = false;
+    loop {
+        line.clear();
+        match (&mut stderr).take(MAX_STDERR_LINE).read_until(b'\n', &mut line).await {
+            Ok(0) | Err(_) => return,
+            // Where a line was cut, half of a secret may be.
+            Ok(_) if is_rest => {}
+            Ok(_) => notes.stderr_line(&String::from_utf8_lossy(&line)),
+        }
+        is_rest = !line.ends_with(b"\n");
+    }
+}

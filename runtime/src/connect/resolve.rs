@@ -1,0 +1,129 @@
+//! From a configuration with placeholders to one that can be connected with, and to what must not be repeated of it.
+
+use std::collections::BTreeMap;
+
+use mcp_model::{SecretRef, ServerConfig};
+
+use super::secrets::SecretSource;
+use crate::ground::redact::{PrivateValues, Redactor};
+use crate::{ConnectError, ConnectErrorKind as Kind};
+
+const LONGEST_REASON: usize = 500;
+
+/// A configuration whose placeholders are values.
+pub(crate) struct Resolved {
+    pub(crate) config: ServerConfig,
+    /// Knows every secret in it.
+    pub(crate) redactor: Redactor,
+}
+
+/// The configuration of a server with the values of its placeholders, as a client asks for them when it connects: for those
+/// who hand it to somebody else that connects. `Debug` of it still shows the placeholders alone; its fields hold the values.
+///
+/// ```
+/// use mcp_model::{ServerConfig, Transport};
+/// use mcp_runtime::{LocalSecrets, with_secrets};
+///
+/// # async fn run() -> Result<(), mcp_runtime::ConnectError> {
+/// let server = ServerConfig::http("files", "https://${HOST:-files.example.com}/mcp");
+/// let ready = with_secrets(&server, &LocalSecrets).await?;
+/// assert!(matches!(&ready.transport, Transport::Http { url, .. } if url.starts_with("https://files")));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Names the placeholder that has no value, or that nothing can be said of, and never a value.
+pub async fn with_secrets(config: &ServerConfig, source: &impl SecretSource) -> Result<ServerConfig, ConnectError> {
+    Ok(resolve(config, source).await?.config)
+}
+
+/// What must not be repeated of a server's configuration, as far as it is known without connecting: for those who keep
+/// something of what the server answers.
+///
+/// ```
+/// use mcp_model::ServerConfig;
+/// use mcp_runtime::{KnownSecrets, LocalSecrets};
+///
+/// # async fn run() {
+/// let server = ServerConfig::stdio("files", "file-server").args(["--token", "8d0f2a4c6e80"]);
+/// let secrets = KnownSecrets::of(&server, &LocalSecrets).await;
+/// assert!(secrets.are_in("cannot log in with 8d0f2a4c6e80"));
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct KnownSecrets {
+    redactor: Redactor,
+}
+
+impl KnownSecrets {
+    /// Those of a configuration. A placeholder without a value hides nothing.
+    pub async fn of(config: &ServerConfig, source: &impl SecretSource) -> Self {
+        Self { redactor: unresolved(config, source).await.redactor }
+    }
+
+    /// Whether one of them is in a text, in any form that servers print it in. What may as well be an ordinary word counts
+    /// as none.
+    #[must_use]
+    pub fn are_in(&self, text: &str) -> bool {
+        self.redactor.is_sure_of(text)
+    }
+}
+
+/// Asks for the value of each placeholder.
+///
+/// # Errors
+/// Names the placeholder that has no value, or that nothing can be said of.
+pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) -> Result<Resolved, ConnectError> {
+    let mut found = BTreeMap::new();
+    for secret in config.placeholders() {
+        let value = secrets.secret(&secret).await.map_err(|error| {
+            let kind = if error.is_unsupported() { Kind::Unsupported } else { Kind::Config };
+            // What a program's own source says may hold what it gave before.
+            let said = Redactor::new(&private_values(config, &found)).shown(&error.to_string(), LONGEST_REASON);
+            ConnectError::new(&config.name, kind, format!("`{secret}` has no value: {said}"))
+        })?;
+        if let Some(value) = value {
+            found.insert(secret, value);
+        }
+    }
+    let ready = config
+        .expand_with(|secret| found.get(secret).cloned())
+        .map_err(|error| ConnectError::new(&config.name, Kind::Config, error.to_string()))?;
+    let redactor = Redactor::new(&private_values(&ready, &found));
+    Ok(Resolved { config: ready, redactor })
+}
+
+/// The configuration as it is, where nobody is connected to; what can be known of its secrets is all the same.
+pub(crate) async fn unresolved(config: &ServerConfig, secrets: &impl SecretSource) -> Resolved {
+    let mut found = BTreeMap::new();
+    for secret in config.placeholders() {
+        if let Ok(Some(value)) = secrets.secret(&secret).await {
+            found.insert(secret, value);
+        }
+    }
+    // Where a value is missing, its placeholder is no secret.
+    let known = config.expand_with(|secret| Some(found.get(secret).cloned().unwrap_or_default()));
+    let redactor = Redactor::new(&private_values(known.as_ref().unwrap_or(config), &found));
+    Resolved { config: config.clone(), redactor }
+}
+
+fn private_values(config: &ServerConfig, found: &BTreeMap<SecretRef, String>) -> PrivateValues {
+    let mut values = PrivateValues::of(config);
+    for (secret, value) in found {
+        match secret {
+            SecretRef::Variable(name) => values.handed(name, value),
+            _ => values.secret(value),
+        }
+    }
+    for name in &config.inherit_env {
+        if let Some(value) = std::env::var_os(name) {
+            values.handed(name, &value.to_string_lossy());
+        }
+    }
+    #[cfg(feature = "stdio")]
+    for (name, value) in crate::connect::process::environment::secrets_of_download(config) {
+        values.handed(&name, &value);
+    }
+    values
+}

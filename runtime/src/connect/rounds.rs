@@ -1,0 +1,233 @@
+//! One call over an open connection: what the server asks in between, and a task that it makes of it.
+
+use std::time::Duration;
+
+use rmcp::model::{
+    CancelTaskParams, CancelTaskRequest, ClientRequest, ErrorCode, ErrorData, GetTaskParams, GetTaskRequest,
+    InputResponses, RequestMetaObject, UpdateTaskParams, UpdateTaskRequest,
+};
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::ask::Ask;
+use super::connection::Connection;
+use crate::call::INPUT_REQUIRED;
+use crate::ground::deadline::{Deadline, Patience};
+use crate::ground::task::cancelled;
+use crate::rpc::handlers::Unanswered;
+use crate::rpc::request::{RequestError, Terms};
+use crate::{CallOptions, Dispatched};
+
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const MAX_INPUT_ROUNDS: usize = 10;
+const PAUSE_BEFORE_ASKING_AGAIN: Duration = Duration::from_millis(100);
+/// How often a task is asked for where the server does not say, and at most.
+const POLL: Duration = Duration::from_millis(500);
+const SHORTEST_POLL: Duration = Duration::from_millis(5);
+const PATIENCE_FOR_CANCELLING: Duration = Duration::from_secs(5);
+
+/// The time of one call: its requests', and what answers to the server's questions may still take.
+struct Time {
+    patience: Patience,
+    for_answers: Duration,
+}
+
+impl Connection {
+    /// Asks a server, answering what it asks in between, and gives the raw result.
+    pub(crate) async fn ask(
+        &self,
+        mut ask: Ask,
+        options: &CallOptions,
+        patience: Patience,
+    ) -> Result<Value, RequestError> {
+        if let Some(meta) = options.given_meta() {
+            ask.set_meta(meta);
+        }
+        let passed = options.passed_input();
+        // Of an older server, which asks nothing of the kind, whoever has answers has been told.
+        if let Some(input) = passed.filter(|input| self.is_modern() && !input.is_empty()) {
+            let responses = input.responses.clone().map(|responses| responses.into_iter().collect());
+            ask.go_on(input.state.clone(), responses);
+        }
+        let mut time = Time { patience, for_answers: self.answers.longest_in_all() };
+        for round in 0..MAX_INPUT_ROUNDS {
+            let mut result = self
+                .within(ask.request(), options, time.patience, ask.list())
+                .await
+                .map_err(|error| if round == 0 { error } else { error.after_a_round() })?;
+            if !result.is_object() {
+                return Err(RequestError::invalid("the result is no object"));
+            }
+            match result.get("resultType").and_then(Value::as_str).filter(|_| self.is_modern()) {
+                Some(INPUT_REQUIRED) if passed.is_some() => return Ok(result),
+                Some(INPUT_REQUIRED) => {}
+                Some("task") => return Box::pin(self.finished(result, options, time)).await,
+                _ => return Ok(result),
+            }
+            let state = result.get("requestState").and_then(Value::as_str).map(str::to_owned);
+            let asked = result.get_mut("inputRequests").map(Value::take);
+            ask.go_on(state, Box::pin(self.answers_to(asked, options, &mut time)).await?);
+            time.patience = time.patience.renewed();
+        }
+        Err(RequestError::invalid(format!("the server asked for input {MAX_INPUT_ROUNDS} times without an end")))
+    }
+
+    async fn within(
+        &self,
+        request: ClientRequest,
+        options: &CallOptions,
+        patience: Patience,
+        list: Option<u64>,
+    ) -> Result<Value, RequestError> {
+        let terms = Terms {
+            patience,
+            listener: options.listener().cloned(),
+            cancellation: options.cancellation().cloned(),
+            // Where results carry the questions, it is known whose they are.
+            questions: (!self.is_modern()).then(|| self.answers.questions()),
+            list,
+            stamp: self.own_stamp(options),
+        };
+        self.session.request(request, terms).await
+    }
+
+    /// What a request says of whom it is made for, where that is not this client.
+    fn own_stamp(&self, options: &CallOptions) -> Option<RequestMetaObject> {
+        let capabilities = options.given_capabilities().filter(|_| self.is_modern())?;
+        let mut own = RequestMetaObject::default();
+        own.insert(CLIENT_CAPABILITIES.to_owned(), capabilities.clone());
+        Some(own)
+    }
+
+    /// The answers to what the server asks; the time that they take does not count.
+    async fn answers_to(
+        &self,
+        asked: Option<Value>,
+        options: &CallOptions,
+        time: &mut Time,
+    ) -> Result<Option<InputResponses>, RequestError> {
+        let Some(Value::Object(asked)) = asked.filter(|asked| asked.as_object().is_some_and(|asked| !asked.is_empty()))
+        else {
+            tokio::time::sleep(PAUSE_BEFORE_ASKING_AGAIN.min(time.patience.cap.left())).await;
+            return Ok(None);
+        };
+        let start = Instant::now();
+        let answered = tokio::select! {
+            biased;
+            () = cancelled(options.cancellation()) => return Err(RequestError::Cancelled(Dispatched::Unknown)),
+            answered = Deadline::after(time.for_answers).bound(self.answer(asked)) => answered,
+        };
+        time.for_answers = time.for_answers.saturating_sub(start.elapsed());
+        time.patience = time.patience.without(start.elapsed());
+        answered.unwrap_or(Err(RequestError::Timeout(Dispatched::Unknown))).map(Some)
+    }
+
+    async fn answer(&self, asked: Map<String, Value>) -> Result<InputResponses, RequestError> {
+        let mut answers = InputResponses::new();
+        for (key, mut asked) in asked {
+            let params = asked.get_mut("params").map(Value::take).unwrap_or_default();
+            let method = asked.get("method").and_then(Value::as_str).unwrap_or_default();
+            let answer = self.answers.answer(method, params).await.map_err(|reason| {
+                let what = match reason {
+                    Unanswered::Unknown => "which this client does not answer",
+                    Unanswered::Declined => "which was declined",
+                    Unanswered::TooMany => "too often within a minute",
+                };
+                RequestError::invalid(format!("the server asks for `{method}`, {what}"))
+            })?;
+            answers.insert(key, answer);
+        }
+        Ok(answers)
+    }
+
+    /// The result of a task, when it is there. A call that is given up cancels its task.
+    async fn finished(&self, mut task: Value, options: &CallOptions, mut time: Time) -> Result<Value, RequestError> {
+        let Some(id) = task.get("taskId").and_then(Value::as_str).map(str::to_owned) else {
+            return Err(RequestError::invalid("the server made a task of it that has no `taskId`"));
+        };
+        let mut abandoned = AbandonedTask { connection: self, id: Some(id.clone()) };
+        // A task shows a question until it has looked at the answer.
+        let mut answered = Map::new();
+        let outcome = async {
+            loop {
+                match task.get("status").and_then(Value::as_str) {
+                    Some("completed") => {
+                        let result = task.get_mut("result").map(Value::take).filter(Value::is_object);
+                        return result.ok_or_else(|| RequestError::invalid("the task has ended without a result"));
+                    }
+                    Some("failed") => return Err(RequestError::Rpc(error_of(&task))),
+                    Some("cancelled") => {
+                        return Err(RequestError::invalid("the server cancelled the task that it made of it"));
+                    }
+                    Some(INPUT_REQUIRED) => {
+                        let asked = task.get_mut("inputRequests").map(Value::take);
+                        let asked = asked.and_then(|asked| unanswered(asked, &mut answered));
+                        if asked.is_some()
+                            && let Some(answers) = self.answers_to(asked, options, &mut time).await?
+                        {
+                            let update = UpdateTaskRequest::new(UpdateTaskParams::new(id.clone(), answers));
+                            let update = ClientRequest::UpdateTaskRequest(update);
+                            self.within(update, options, time.patience.renewed(), None).await?;
+                        }
+                    }
+                    _ => {}
+                }
+                pause(&task, options, time.patience).await?;
+                let poll = GetTaskRequest::new(GetTaskParams::new(id.clone()));
+                let poll = ClientRequest::GetTaskRequest(poll);
+                task = self.within(poll, options, time.patience.renewed(), None).await?;
+            }
+        };
+        let outcome = outcome.await;
+        if !matches!(outcome, Err(RequestError::Timeout(_) | RequestError::Cancelled(_))) {
+            abandoned.id = None;
+        }
+        outcome.map_err(RequestError::after_a_round)
+    }
+}
+
+/// What of these questions is new; from now on it is not.
+fn unanswered(asked: Value, answered: &mut Map<String, Value>) -> Option<Value> {
+    let Value::Object(mut asked) = asked else { return None };
+    asked.retain(|key, question| answered.get(key) != Some(question));
+    answered.extend(asked.clone());
+    (!asked.is_empty()).then_some(Value::Object(asked))
+}
+
+/// Waits as long as the server wants before it is asked again.
+async fn pause(task: &Value, options: &CallOptions, patience: Patience) -> Result<(), RequestError> {
+    let wanted = task.get("pollIntervalMs").and_then(Value::as_u64).map_or(POLL, Duration::from_millis);
+    let pause = tokio::time::sleep(wanted.max(SHORTEST_POLL));
+    tokio::select! {
+        waited = patience.cap.bound(pause) => waited.ok_or(RequestError::Timeout(Dispatched::Unknown)),
+        () = cancelled(options.cancellation()) => Err(RequestError::Cancelled(Dispatched::Unknown)),
+    }
+}
+
+fn error_of(task: &Value) -> ErrorData {
+    let error = task.get("error");
+    let code = error.and_then(|error| error.get("code")?.as_i64()).and_then(|code| i32::try_from(code).ok());
+    let message = error.and_then(|error| error.get("message")?.as_str()).unwrap_or("the task failed").to_owned();
+    let data = error.and_then(|error| error.get("data")).cloned();
+    ErrorData::new(code.map_or(ErrorCode::INTERNAL_ERROR, ErrorCode), message, data)
+}
+
+/// A task that nobody waits for any more; the server is told.
+struct AbandonedTask<'c> {
+    connection: &'c Connection,
+    id: Option<String>,
+}
+
+impl Drop for AbandonedTask<'_> {
+    fn drop(&mut self) {
+        if let Some(id) = self.id.take() {
+            let session = self.connection.session.clone();
+            let cancel = ClientRequest::CancelTaskRequest(CancelTaskRequest::new(CancelTaskParams::new(id)));
+            let patience = Patience::strictly(PATIENCE_FOR_CANCELLING);
+            self.connection.session.begin_errand(async move {
+                // A server that does not answer it keeps nothing alive here.
+                let _ = session.request(cancel, patience).await;
+            });
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Where the values of placeholders come from.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use mcp_model::SecretRef;
+
+/// Gives the values of placeholders at the moment of connecting: see [`ClientOptions::secrets`](crate::ClientOptions::secrets).
+///
+/// ```
+/// use mcp_runtime::{ClientOptions, LocalSecrets, SecretError, SecretRef, SecretSource};
+///
+/// struct Vault;
+///
+/// impl SecretSource for Vault {
+///     async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
+///         match secret {
+///             SecretRef::Variable(name) if name == "GITHUB_TOKEN" => Ok(Some("from the vault".to_owned())),
+///             _ => Ok(None),
+///         }
+///     }
+/// }
+///
+/// let options = ClientOptions::new().secrets(Vault.or(LocalSecrets));
+/// assert!(!format!("{options:?}").contains("from the vault"));
+/// ```
+pub trait SecretSource: Send + Sync {
+    /// The value that a placeholder stands for; `None` where there is none, so that its default counts.
+    ///
+    /// # Errors
+    /// Why it cannot be said whether there is one.
+    fn secret(&self, secret: &SecretRef) -> impl Future<Output = Result<Option<String>, SecretError>> + Send;
+
+    /// This source, and another one for what it does not have.
+    fn or<S: SecretSource>(self, other: S) -> Or<Self, S>
+    where
+        Self: Sized,
+    {
+        Or { first: self, second: other }
+    }
+}
+
+/// Two sources, the second for what the first does not have: [`SecretSource::or`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Or<A, B> {
+    first: A,
+    second: B,
+}
+
+impl<A: SecretSource, B: SecretSource> SecretSource for Or<A, B> {
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
+        match self.first.secret(secret).await? {
+            Some(value) => Ok(Some(value)),
+            None => self.second.secret(secret).await,
+        }
+    }
+}
+
+/// What there is without a program's own source: the environment, and with feature `keyring` the keyring of the operating
+/// system, where an entry has the service `mcp-bindgen` and the name in the placeholder as its user.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalSecrets;
+
+impl SecretSource for LocalSecrets {
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
+        match secret {
+            SecretRef::Variable(name) => match std::env::var(name) {
+                Ok(value) => Ok(Some(value)),
+                Err(std::env::VarError::NotPresent) => Ok(None),
+                Err(std::env::VarError::NotUnicode(_)) => Err(SecretError::new("the variable is not UTF-8")),
+            },
+            #[cfg(feature = "keyring")]
+            SecretRef::Keyring(name) => crate::connect::keyring::secret(name.clone()).await.map_err(SecretError::new),
+            #[cfg(not(feature = "keyring"))]
+            SecretRef::Keyring(_) => Err(SecretError {
+                message: "this build reads no keyring; enable the feature `keyring` of mcp-bindgen".to_owned(),
+                is_unsupported: true,
+            }),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Why a source cannot say whether it has a secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretError {
+    message: String,
+    is_unsupported: bool,
+}
+
+impl SecretError {
+    /// An error that says what stood in the way, and never a value.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), is_unsupported: false }
+    }
+
+    /// Whether this build cannot do what the placeholder asks for.
+    pub(crate) fn is_unsupported(&self) -> bool {
+        self.is_unsupported
+    }
+}
+
+impl fmt::Display for SecretError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for SecretError {}
+
+type BoxFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
+
+/// A source of any type.
+trait AnySource: Send + Sync {
+    fn any_secret<'f>(&'f self, secret: &'f SecretRef) -> BoxFuture<'f, Result<Option<String>, SecretError>>;
+}
+
+impl<S: SecretSource> AnySource for S {
+    fn any_secret<'f>(&'f self, secret: &'f SecretRef) -> BoxFuture<'f, Result<Option<String>, SecretError>> {
+        Box::pin(self.secret(secret))
+    }
+}
+
+/// The source of a client; clones share it.
+#[derive(Clone)]
+pub(crate) struct Secrets(Arc<dyn AnySource>);
+
+impl Secrets {
+    pub(crate) fn new(source: impl SecretSource + 'static) -> Self {
+        Self(Arc::new(source))
+    }
+
+    pub(crate) async fn get(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
+        self.0.any_secret(secret).await
+    }
+}
+
+impl SecretSource for Secrets {
+    async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
+        self.get(secret).await
+    }
+}
+
+impl Default for Secrets {
+    fn default() -> Self {
+        Self::new(LocalSecrets)
+    }
+}

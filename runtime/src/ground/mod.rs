@@ -1,0 +1,7 @@
+//! What everything stands on: time, tasks, the hiding of secrets, exact reading and printing.
+
+pub(crate) mod contained;
+pub(crate) mod deadline;
+pub(crate) mod redact;
+pub(crate) mod task;
+pub(crate) mod wire;

@@ -1,0 +1,349 @@
+//! What a server may ask of the program and its user, and who answers.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::ground::task::task;
+
+/// How long an answer may take where nothing else is said.
+const DEFAULT_PATIENCE: Duration = Duration::from_secs(300);
+/// How often within a minute a server is answered where nothing else is said.
+const DEFAULT_PER_MINUTE: usize = 60;
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A question that a server puts to the user in the middle of a call (`elicitation/create`).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ElicitationRequest {
+    /// What the server wants to know, in the server's words.
+    pub message: String,
+    /// The JSON Schema of the answer, where it is a form.
+    pub schema: Option<Value>,
+    /// The parameters of the request, as sent.
+    pub params: Value,
+}
+
+/// The answer to an [`ElicitationRequest`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ElicitationAnswer {
+    /// The user gave this content.
+    Accept(Map<String, Value>),
+    /// The user said no.
+    Decline,
+    /// The user did not choose.
+    Cancel,
+    /// The result as the protocol has it: `action`, `content`. For programs that pass on what somebody else answered.
+    Result(Map<String, Value>),
+}
+
+/// A server's wish for an answer of the program's model (`sampling/createMessage`).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SamplingRequest {
+    /// The parameters of the request, as sent: `messages`, `systemPrompt`, `maxTokens` and more.
+    pub params: Value,
+}
+
+/// The answer to a [`SamplingRequest`].
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SamplingAnswer {
+    /// The result as the protocol has it: `role`, `content`, `model`.
+    Message(Map<String, Value>),
+    /// The program will not ask its model.
+    Decline,
+}
+
+impl SamplingAnswer {
+    /// What a model said.
+    pub fn text(model: impl Into<String>, text: impl Into<String>) -> Self {
+        let content = json!({ "type": "text", "text": text.into() });
+        let fields = [("role", Value::from("assistant")), ("content", content), ("model", Value::from(model.into()))];
+        Self::Message(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    }
+}
+
+/// A folder that a server may take for its own (`roots/list`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Root {
+    /// Its URI: `file:///home/me/project`.
+    pub uri: String,
+    /// Its name, for people.
+    pub name: Option<String>,
+}
+
+impl Root {
+    /// A folder by its URI.
+    pub fn new(uri: impl Into<String>) -> Self {
+        Self { uri: uri.into(), name: None }
+    }
+
+    /// Sets its name.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+}
+
+type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<A> + Send + Sync>;
+
+/// Who answers. Nobody by default: elicitation is declined, sampling refused, and there are no roots.
+#[derive(Clone, Default)]
+pub(crate) struct Handlers {
+    elicitation: Option<Answerer<ElicitationRequest, ElicitationAnswer>>,
+    sampling: Option<Answerer<SamplingRequest, SamplingAnswer>>,
+    roots: Option<Answerer<(), Vec<Root>>>,
+    patience: Option<Duration>,
+    per_minute: Option<usize>,
+    /// When the server last asked for each of `elicitation/create` and `sampling/createMessage`, over all connections.
+    asked: Arc<Mutex<[VecDeque<Instant>; 2]>>,
+}
+
+/// What cannot be answered.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Unanswered {
+    /// Nobody answers requests of this method.
+    Unknown,
+    /// The program declined.
+    Declined,
+    /// The server has asked too often.
+    TooMany,
+}
+
+impl Handlers {
+    pub(crate) fn on_elicitation<F, A>(&mut self, answer: F)
+    where
+        F: Fn(ElicitationRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = ElicitationAnswer> + Send + 'static,
+    {
+        self.elicitation = Some(Arc::new(move |request| Box::pin(answer(request))));
+    }
+
+    pub(crate) fn on_sampling<F, A>(&mut self, answer: F)
+    where
+        F: Fn(SamplingRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = SamplingAnswer> + Send + 'static,
+    {
+        self.sampling = Some(Arc::new(move |request| Box::pin(answer(request))));
+    }
+
+    pub(crate) fn roots(&mut self, roots: impl IntoIterator<Item = Root>) {
+        let roots: Arc<[Root]> = roots.into_iter().collect();
+        self.on_roots(move || std::future::ready(roots.to_vec()));
+    }
+
+    pub(crate) fn on_roots<F, A>(&mut self, answer: F)
+    where
+        F: Fn() -> A + Send + Sync + 'static,
+        A: Future<Output = Vec<Root>> + Send + 'static,
+    {
+        self.roots = Some(Arc::new(move |()| Box::pin(answer())));
+    }
+
+    pub(crate) fn patience(&mut self, patience: Duration) {
+        self.patience = Some(patience);
+    }
+
+    pub(crate) fn per_minute(&mut self, requests: usize) {
+        self.per_minute = Some(requests);
+    }
+
+    /// Counts a request that costs somebody something.
+    fn admit(&self, method: &str) -> Result<(), Unanswered> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let [elicitations, samplings] = &mut *asked;
+        let asked = if method == "elicitation/create" { elicitations } else { samplings };
+        while asked.front().is_some_and(|first| first.elapsed() >= MINUTE) {
+            asked.pop_front();
+        }
+        if asked.len() >= self.per_minute.unwrap_or(DEFAULT_PER_MINUTE) {
+            return Err(Unanswered::TooMany);
+        }
+        asked.push_back(Instant::now());
+        Ok(())
+    }
+
+    /// How long one answer may take.
+    pub(crate) fn longest_answer(&self) -> Duration {
+        self.patience.unwrap_or(DEFAULT_PATIENCE)
+    }
+
+    /// Adds to client capabilities what is answered.
+    pub(crate) fn declare(&self, capabilities: &mut Map<String, Value>) {
+        let answered = [
+            ("elicitation", self.elicitation.is_some()),
+            ("sampling", self.sampling.is_some()),
+            ("roots", self.roots.is_some()),
+        ];
+        for (capability, _) in answered.into_iter().filter(|(_, is_answered)| *is_answered) {
+            capabilities.entry(capability).or_insert_with(|| json!({}));
+        }
+    }
+
+    /// The result of a server's request, or why there is none. One that takes too long, or whose handler panics, is
+    /// declined.
+    pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, Unanswered> {
+        match method {
+            "elicitation/create" => {
+                self.admit(method)?;
+                Ok(self.elicit(params).await)
+            }
+            "sampling/createMessage" => {
+                let Some(answer) = &self.sampling else { return Err(Unanswered::Unknown) };
+                self.admit(method)?;
+                match self.in_time(answer, SamplingRequest { params }).await {
+                    Some(SamplingAnswer::Message(message)) => Ok(Value::Object(message)),
+                    Some(SamplingAnswer::Decline) | None => Err(Unanswered::Declined),
+                }
+            }
+            "roots/list" => match &self.roots {
+                Some(answer) => match self.in_time(answer, ()).await {
+                    Some(roots) => Ok(json!({ "roots": listed(&roots) })),
+                    None => Err(Unanswered::Declined),
+                },
+                None => Ok(json!({ "roots": [] })),
+            },
+            _ => Err(Unanswered::Unknown),
+        }
+    }
+
+    async fn elicit(&self, params: Value) -> Value {
+        let request = ElicitationRequest {
+            message: params.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            schema: params.get("requestedSchema").cloned(),
+            params,
+        };
+        let answer = match &self.elicitation {
+            Some(answer) => self.in_time(answer, request).await.unwrap_or(ElicitationAnswer::Cancel),
+            None => ElicitationAnswer::Decline,
+        };
+        match answer {
+            ElicitationAnswer::Accept(content) => json!({ "action": "accept", "content": content }),
+            ElicitationAnswer::Decline => json!({ "action": "decline" }),
+            ElicitationAnswer::Cancel => json!({ "action": "cancel" }),
+            ElicitationAnswer::Result(result) => Value::Object(result),
+        }
+    }
+
+    async fn in_time<Q: Send + 'static, A: Send + 'static>(&self, answer: &Answerer<Q, A>, request: Q) -> Option<A> {
+        let answer = answer.clone();
+        // On a task of its own: a handler that panics, at once or later, takes neither the call nor the connection with it.
+        let mut tasks = JoinSet::new();
+        let (sender, answered) = oneshot::channel();
+        tasks.spawn(task(async move {
+            let _ = sender.send(answer(request).await);
+        }));
+        tokio::time::timeout(self.longest_answer(), answered).await.ok()?.ok()
+    }
+}
+
+fn listed(roots: &[Root]) -> Vec<Value> {
+    let listed = roots.iter().map(|root| match &root.name {
+        Some(name) => json!({ "uri": root.uri, "name": name }),
+        None => json!({ "uri": root.uri }),
+    });
+    listed.collect()
+}
+
+impl fmt::Debug for Handlers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handlers")
+            .field("on_elicitation", &self.elicitation.is_some())
+            .field("on_sampling", &self.sampling.is_some())
+            .field("roots", &self.roots.is_some())
+            .field("answer_timeout", &self.patience)
+            .field("answers_per_minute", &self.per_minute)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn nobody_answers_by_default() {
+        let handlers = Handlers::default();
+        assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "decline" })));
+        assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(Unanswered::Unknown));
+        assert_eq!(handlers.answer("roots/list", json!({})).await, Ok(json!({ "roots": [] })));
+        assert_eq!(handlers.answer("wallet/open", json!({})).await, Err(Unanswered::Unknown));
+        let mut declared = Map::new();
+        handlers.declare(&mut declared);
+        assert!(declared.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_never_answers_or_panics_is_declined() {
+        let mut handlers = Handlers::default();
+        handlers.patience(Duration::from_millis(20));
+        handlers.on_elicitation(|_| std::future::pending());
+        handlers.on_sampling(async |_| panic!("broken"));
+        assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "cancel" })));
+        assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(Unanswered::Declined));
+    }
+
+    #[tokio::test]
+    async fn a_handler_that_panics_before_it_is_awaited_is_declined() {
+        let mut handlers = Handlers::default();
+        handlers.on_elicitation(|_| -> std::future::Ready<ElicitationAnswer> { panic!("broken") });
+        handlers.on_sampling(|_| -> std::future::Ready<SamplingAnswer> { panic!("broken") });
+        assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "cancel" })));
+        assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(Unanswered::Declined));
+    }
+
+    #[tokio::test]
+    async fn roots_are_those_of_when_they_are_asked_for() {
+        let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let mut handlers = Handlers::default();
+        handlers.on_roots(move || {
+            let number = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            async move { vec![Root::new(format!("file:///{number}"))] }
+        });
+        for number in 0..2 {
+            let roots = json!({ "roots": [{ "uri": format!("file:///{number}") }] });
+            assert_eq!(handlers.answer("roots/list", json!({})).await, Ok(roots));
+        }
+        handlers.on_roots(async || panic!("broken"));
+        assert_eq!(handlers.answer("roots/list", json!({})).await, Err(Unanswered::Declined));
+    }
+
+    #[tokio::test]
+    async fn what_somebody_else_answered_is_passed_on_as_it_is() {
+        let answer = json!({ "action": "accept", "_meta": { "k": 1 } });
+        let mut handlers = Handlers::default();
+        let given = answer.as_object().cloned().expect("an object");
+        handlers.on_elicitation(move |_| std::future::ready(ElicitationAnswer::Result(given.clone())));
+        assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(answer));
+    }
+
+    #[tokio::test]
+    async fn what_is_answered_is_declared() {
+        let mut handlers = Handlers::default();
+        handlers.on_sampling(async |_| SamplingAnswer::text("m", "hello"));
+        handlers.roots([Root::new("file:///a").name("a"), Root::new("file:///b")]);
+        let mut declared = Map::new();
+        handlers.declare(&mut declared);
+        assert_eq!(Value::Object(declared), json!({ "sampling": {}, "roots": {} }));
+        let message = handlers.answer("sampling/createMessage", json!({})).await.expect("an answer");
+        assert_eq!(
+            message,
+            json!({ "role": "assistant", "content": { "type": "text", "text": "hello" }, "model": "m" })
+        );
+        let roots = handlers.answer("roots/list", json!({})).await.expect("an answer");
+        assert_eq!(roots, json!({ "roots": [{ "uri": "file:///a", "name": "a" }, { "uri": "file:///b" }] }));
+    }
+}

@@ -1,0 +1,162 @@
+//! What was seen of a server besides its protocol messages: for the error message when it fails.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::Evidence;
+use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
+
+const LINES_KEPT: usize = 20;
+const LINE_LENGTH_KEPT: usize = 500;
+
+/// Notes on one connection, shared by its transport and whoever reports its failure.
+#[derive(Clone, Default)]
+pub(crate) struct Notes {
+    inner: Arc<Mutex<Inner>>,
+    server: Arc<str>,
+    redactor: Redactor,
+}
+
+#[derive(Default)]
+struct Inner {
+    stderr: VecDeque<String>,
+    noise: VecDeque<String>,
+    exit: Option<String>,
+    problem: Option<String>,
+}
+
+impl Notes {
+    /// Notes on a connection to this server, without what the redactor knows.
+    pub(crate) fn new(server: &str, redactor: Redactor) -> Self {
+        Self { inner: Arc::default(), server: server.into(), redactor }
+    }
+
+    /// What every text of the connection passes before it leaves.
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
+    }
+
+    /// What a message shows of a stranger's text.
+    pub(crate) fn redact(&self, text: &str) -> String {
+        self.redactor.shown(text, LONGEST_MESSAGE)
+    }
+
+    /// A line that the server wrote to stderr.
+    pub(crate) fn stderr_line(&self, line: &str) {
+        let line = self.redactor.shown_line(line, LINE_LENGTH_KEPT);
+        tracing::debug!(target: "mcp_bindgen::server_stderr", server = &*self.server, "{line}");
+        keep(&mut self.lock().stderr, line);
+    }
+
+    /// A line on stdout that is no protocol message.
+    pub(crate) fn noise_line(&self, line: &str) {
+        let line = self.redactor.shown_line(line, LINE_LENGTH_KEPT);
+        tracing::debug!(server = &*self.server, "ignoring a line on stdout that is not JSON-RPC: {line}");
+        keep(&mut self.lock().noise, line);
+    }
+
+    /// How the server's process ended.
+    pub(crate) fn exited(&self, status: String) {
+        self.lock().exit = Some(status);
+    }
+
+    /// Why the connection cannot go on.
+    pub(crate) fn problem(&self, problem: String) {
+        let problem = self.redact(&problem);
+        self.lock().problem = Some(problem);
+    }
+
+    /// The connection goes on after all.
+    #[cfg(feature = "http")]
+    pub(crate) fn problem_is_over(&self) {
+        self.lock().problem = None;
+    }
+
+    /// Whether the server's process is known to have ended.
+    pub(crate) fn has_exited(&self) -> bool {
+        self.lock().exit.is_some()
+    }
+
+    /// The last lines that the server wrote to stderr.
+    #[cfg(feature = "stdio")]
+    pub(crate) fn stderr(&self) -> String {
+        self.lock().stderr.iter().fold(String::new(), |text, line| text + line + "\n")
+    }
+
+    /// `message`, without secrets, followed by what was noted.
+    pub(crate) fn explain(&self, message: &str) -> String {
+        let mut text = self.redact(message);
+        let inner = self.lock();
+        if let Some(problem) = inner.problem.as_ref().filter(|problem| !text.contains(problem.as_str())) {
+            text.push_str(": ");
+            text.push_str(problem);
+        }
+        if let Some(exit) = &inner.exit {
+            text.push_str("; the server's process ended (");
+            text.push_str(exit);
+            text.push(')');
+        }
+        append(&mut text, "its last lines on stderr", &inner.stderr);
+        append(&mut text, "lines on its stdout that are not JSON-RPC", &inner.noise);
+        text
+    }
+
+    /// Returns the notes about the server, without secrets.
+    pub(crate) fn evidence(&self) -> Evidence {
+        let inner = self.lock();
+        Evidence {
+            exit_status: inner.exit.clone(),
+            stderr: inner.stderr.iter().cloned().collect(),
+            stray_output: inner.noise.iter().cloned().collect(),
+            http_status: None,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn keep(lines: &mut VecDeque<String>, line: String) {
+    if line.trim().is_empty() {
+        return;
+    }
+    if lines.len() == LINES_KEPT {
+        lines.pop_front();
+    }
+    lines.push_back(line);
+}
+
+fn append(text: &mut String, heading: &str, lines: &VecDeque<String>) {
+    if lines.is_empty() {
+        return;
+    }
+    text.push_str("\n  ");
+    text.push_str(heading);
+    text.push(':');
+    for line in lines {
+        text.push_str("\n    ");
+        text.push_str(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ground::redact::PrivateValues;
+
+    #[test]
+    fn explains_with_what_was_noted_and_without_secrets() {
+        let mut values = PrivateValues::default();
+        values.secret("hunter22");
+        let notes = Notes::new("server", Redactor::new(&values));
+        for number in 0..30 {
+            notes.stderr_line(&format!("line {number} hunter22\u{1b}[31m"));
+        }
+        notes.exited("exit status: 3".to_owned());
+        let text = notes.explain("no answer, hunter22");
+        assert!(text.starts_with("no answer, [redacted]; the server's process ended (exit status: 3)"), "{text}");
+        assert!(text.contains("line 29") && !text.contains("line 9 "), "{text}");
+        assert!(!text.contains("hunter22") && !text.contains('\u{1b}'), "{text}");
+    }
+}

@@ -1,0 +1,133 @@
+//! What is different between what was recorded and what is asked.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use mcp_model::{pointer_segment, printable};
+use serde_json::Value;
+
+use crate::ground::redact::REDACTED;
+
+/// More are of no use to a reader.
+const MOST: usize = 8;
+const LONGEST_VALUE: usize = 120;
+
+/// A place where a request is not the recorded one.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Difference {
+    /// Where in the parameters, as a JSON pointer (RFC 6901).
+    pub pointer: String,
+    /// What was recorded there.
+    pub recorded: Option<Value>,
+    /// What is there now, without the secrets of the server's configuration.
+    pub now: Option<Value>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = printable(&self.pointer);
+        match (&self.recorded, &self.now) {
+            (Some(recorded), Some(now)) => {
+                write!(f, "at `{place}` {} was recorded, and is {} now", Cut(recorded), Cut(now))
+            }
+            (Some(recorded), None) => write!(f, "at `{place}` {} was recorded, and is missing now", Cut(recorded)),
+            (None, Some(now)) => write!(f, "at `{place}` nothing was recorded, and is {} now", Cut(now)),
+            (None, None) => write!(f, "at `{place}`"),
+        }
+    }
+}
+
+struct Cut<'v>(&'v Value);
+
+impl fmt::Display for Cut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        let kept: String = text.chars().take(LONGEST_VALUE).collect();
+        let rest = if kept.len() < text.len() { "…" } else { "" };
+        write!(f, "{}{rest}", printable(&kept))
+    }
+}
+
+/// The first few differences; none where the one may stand for the other.
+pub(super) fn differences(recorded: &Value, now: &Value) -> Vec<Difference> {
+    let mut found = Vec::new();
+    compare(String::new(), Some(recorded), Some(now), &mut found);
+    found
+}
+
+fn compare(pointer: String, recorded: Option<&Value>, now: Option<&Value>, found: &mut Vec<Difference>) {
+    if found.len() >= MOST {
+        return;
+    }
+    match (recorded, now) {
+        (Some(Value::Object(a)), Some(Value::Object(b))) => {
+            let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            for key in keys {
+                compare(format!("{pointer}/{}", pointer_segment(key)), a.get(key), b.get(key), found);
+            }
+        }
+        (Some(Value::Array(a)), Some(Value::Array(b))) => {
+            for index in 0..a.len().max(b.len()) {
+                compare(format!("{pointer}/{index}"), a.get(index), b.get(index), found);
+            }
+        }
+        (Some(a), Some(b)) if stands_for(a, b) => {}
+        _ => found.push(Difference { pointer, recorded: recorded.cloned(), now: now.cloned() }),
+    }
+}
+
+/// Whether a recorded value is this one: what was redacted may be anything.
+fn stands_for(recorded: &Value, now: &Value) -> bool {
+    match (recorded, now) {
+        (Value::String(recorded), Value::Number(_)) => recorded == REDACTED,
+        (Value::String(recorded), Value::String(now)) if recorded.contains(REDACTED) => {
+            let mut parts = recorded.split(REDACTED);
+            let Some(mut rest) = now.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+            let parts: Vec<&str> = parts.collect();
+            let Some((last, between)) = parts.split_last() else { return false };
+            for part in between {
+                match rest.split_once(part) {
+                    Some((_, after)) => rest = after,
+                    None => return false,
+                }
+            }
+            rest.ends_with(last)
+        }
+        _ => recorded == now,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn differences_name_their_places_and_both_values() {
+        let recorded = json!({"a": [1, {"b/c": "x"}], "gone": null, "same": {"k": [1.5, true]}});
+        let now = json!({"a": [1, {"b/c": "y"}, 3], "same": {"k": [1.5, true]}, "new": {"n": 1}});
+        let said: Vec<String> = differences(&recorded, &now).iter().map(ToString::to_string).collect();
+        let expected = [
+            "at `/a/1/b~1c` \"x\" was recorded, and is \"y\" now",
+            "at `/a/2` nothing was recorded, and is 3 now",
+            "at `/gone` null was recorded, and is missing now",
+            "at `/new` nothing was recorded, and is {\"n\":1} now",
+        ];
+        assert_eq!(said, expected);
+        assert!(differences(&recorded, &recorded).is_empty());
+        let many = |n: i64| json!((0..100).map(|i| i * n).collect::<Vec<_>>());
+        assert_eq!(differences(&many(1), &many(2)).len(), MOST);
+        let long = Difference { pointer: String::new(), recorded: Some("x".repeat(1000).into()), now: None };
+        assert!(long.to_string().len() < 300, "{long}");
+    }
+
+    #[test]
+    fn what_was_redacted_may_be_anything() {
+        let same = |recorded: &str, now: Value| differences(&recorded.into(), &now).is_empty();
+        assert!(same("[redacted]", json!("k-1")) && same("[redacted]", json!(5)) && same("[redacted]", json!("")));
+        assert!(same("Bearer [redacted]!", json!("Bearer x!")) && same("a[redacted]b[redacted]c", json!("a1b2c")));
+        assert!(!same("Bearer [redacted]!", json!("Bearer x")) && !same("a[redacted]b", json!("b")));
+        assert!(!same("a[redacted]", json!(["a"])) && !same("[redacted]", json!({"k": 1})));
+    }
+}

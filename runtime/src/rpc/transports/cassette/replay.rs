@@ -1,0 +1,184 @@
+//! The transport of a conversation with a cassette.
+
+use std::collections::HashMap;
+use std::future::ready;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::model::ClientJsonRpcMessage;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::CassetteError;
+use super::difference::differences;
+use super::exchange::{Exchange, Heard, Request};
+use super::player::Player;
+use super::recorder::SUBSCRIPTION;
+use crate::ground::redact::Redactor;
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::{Ledger, Outgoing};
+use crate::rpc::transport::{Incoming, Sender, Sending, Transport};
+
+const CLOSED: &str = "the connection was closed";
+
+/// Both sides of a conversation with a cassette.
+pub(crate) fn replay(
+    player: Arc<Player>,
+    ledger: Arc<Ledger>,
+    redactor: Redactor,
+) -> (Arc<ReplaySender>, ReplayTransport) {
+    let (arriving, arrived) = unbounded_channel();
+    let stage = Stage { player, redactor, arriving, waiting: HashMap::new(), questions: 0 };
+    (Arc::new(ReplaySender(Mutex::new(stage))), ReplayTransport { ledger, arrived })
+}
+
+/// Takes requests.
+pub(crate) struct ReplaySender(Mutex<Stage>);
+
+/// Gives recorded answers.
+pub(crate) struct ReplayTransport {
+    ledger: Arc<Ledger>,
+    arrived: UnboundedReceiver<Value>,
+}
+
+/// What is being played.
+struct Stage {
+    player: Arc<Player>,
+    redactor: Redactor,
+    arriving: UnboundedSender<Value>,
+    /// What goes on when a question of the server is answered, by its id.
+    waiting: HashMap<String, Scene>,
+    questions: usize,
+}
+
+/// An exchange that is being played.
+struct Scene {
+    id: Value,
+    progress_token: Option<Value>,
+    outgoing: Outgoing,
+    exchange: Exchange,
+    /// How much of what was heard is over.
+    heard: usize,
+}
+
+impl Stage {
+    fn take(&mut self, message: &ClientJsonRpcMessage, outgoing: Outgoing) -> Result<(), Failure> {
+        if !outgoing.begin_write(None) {
+            return Err(Failure::not_sent("nobody waits for the request any more"));
+        }
+        outgoing.written();
+        let fields = serde_json::to_value(message).map_err(|error| Failure::not_sent(error.to_string()))?;
+        let Value::Object(mut fields) = fields else { return Ok(()) };
+        let Some(id) = fields.remove("id") else { return Ok(()) };
+        match fields.get("method").and_then(Value::as_str) {
+            None => self.answered(&id, &fields),
+            Some(SUBSCRIPTION) => Ok(()),
+            Some("ping") => {
+                self.arrive(json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
+                Ok(())
+            }
+            Some(method) => {
+                let params = fields.get("params");
+                let progress_token = params.and_then(|params| params.pointer("/_meta/progressToken").cloned());
+                let mut request = Request::of(method, params);
+                self.redactor.value(&mut request.params);
+                match self.player.next(&request) {
+                    Ok(exchange) => {
+                        let exchange = exchange.clone();
+                        self.play(Scene { id, progress_token, outgoing, exchange, heard: 0 });
+                        Ok(())
+                    }
+                    // There is no server that could have acted on it.
+                    Err(error) => Err(refused(&outgoing, Failure::not_sent(error.to_string()), error)),
+                }
+            }
+        }
+    }
+
+    /// Goes on until the server has a question, or its answer is there.
+    fn play(&mut self, mut scene: Scene) {
+        while let Some(Heard { method, params, answer }) = scene.exchange.heard.get(scene.heard).cloned() {
+            scene.heard += 1;
+            let mut message =
+                Map::from_iter([("jsonrpc".to_owned(), "2.0".into()), ("method".to_owned(), method.into())]);
+            if !params.is_null() {
+                message.insert("params".to_owned(), params);
+            }
+            if answer.is_some() {
+                self.questions += 1;
+                let id = format!("question-{}", self.questions);
+                message.insert("id".to_owned(), id.clone().into());
+                self.arrive(Value::Object(message));
+                self.waiting.insert(id, scene);
+                return;
+            }
+            if let (Some(token), Some(Value::Object(params))) = (&scene.progress_token, message.get_mut("params"))
+                && params.contains_key("progress")
+            {
+                params.insert("progressToken".to_owned(), token.clone());
+            }
+            self.arrive(Value::Object(message));
+        }
+        let mut response = scene.exchange.response;
+        response.insert("jsonrpc".to_owned(), "2.0".into());
+        response.insert("id".to_owned(), scene.id);
+        self.arrive(Value::Object(response));
+    }
+
+    /// The program has answered a question.
+    fn answered(&mut self, id: &Value, fields: &Map<String, Value>) -> Result<(), Failure> {
+        let Some(scene) = id.as_str().and_then(|id| self.waiting.remove(id)) else { return Ok(()) };
+        let question = scene.heard.checked_sub(1).and_then(|at| scene.exchange.heard.get(at));
+        let Some((question, recorded)) = question.and_then(|heard| Some((heard, heard.answer.as_ref()?))) else {
+            return Ok(());
+        };
+        let mut now: Map<String, Value> = fields.clone();
+        now.retain(|key, _| key == "result" || key == "error");
+        let mut now = Value::Object(now);
+        self.redactor.value(&mut now);
+        let differences = differences(&Value::Object(recorded.clone()), &now);
+        if differences.is_empty() {
+            self.play(scene);
+            return Ok(());
+        }
+        let request = format!("the answer to `{}`, which the server asks", question.method);
+        let error = CassetteError::Changed { path: self.player.path(), request, differences };
+        refused(&scene.outgoing, Failure::lost(error.to_string()), error);
+        Ok(())
+    }
+
+    fn arrive(&self, message: Value) {
+        // The other end is here.
+        let _ = self.arriving.send(message);
+    }
+}
+
+fn refused(outgoing: &Outgoing, failure: Failure, error: CassetteError) -> Failure {
+    let failure = failure.with_source(error);
+    outgoing.failed(failure.clone());
+    failure
+}
+
+impl Sender for ReplaySender {
+    fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
+        Box::pin(ready(self.0.lock().unwrap_or_else(PoisonError::into_inner).take(&message, outgoing)))
+    }
+}
+
+impl Transport for ReplayTransport {
+    fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>> {
+        Box::pin(async move {
+            loop {
+                let message = self.arrived.recv().await?;
+                if let Some(message) = self.ledger.received(message, None) {
+                    return Some(message);
+                }
+            }
+        })
+    }
+
+    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        self.ledger.close(&Failure::lost(CLOSED), None);
+        Box::pin(ready(()))
+    }
+}

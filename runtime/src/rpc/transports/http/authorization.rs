@@ -1,0 +1,68 @@
+//! The seam between requests and who authorizes them.
+
+use futures_util::future::BoxFuture;
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+
+use super::HttpClient;
+use super::refusals::HttpError;
+use crate::ground::redact::Redactor;
+use crate::rpc::ledger::Outgoing;
+
+/// Gives requests their `Authorization`, and gets another where the server refuses it. Errors are messages for a person.
+pub(crate) trait Authorizer: Send + Sync {
+    /// The header of the next request; `None` where it is sent without.
+    fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>>;
+
+    /// Told of a request that was refused. `true` where there is another header now, to repeat it with.
+    fn challenged(&self, challenge: Challenge) -> BoxFuture<'_, Result<bool, String>>;
+
+    /// What it waits for, where somebody has to act.
+    fn waits_for(&self) -> Option<String>;
+
+    /// Knows all that is secret about the authorization.
+    fn redactor(&self) -> &Redactor;
+}
+
+/// A request that was refused with 401 or 403.
+#[allow(dead_code, reason = "who authorizes looks into it")]
+pub(crate) struct Challenge {
+    pub(crate) status: StatusCode,
+    /// The values of `WWW-Authenticate`.
+    pub(crate) values: Vec<String>,
+    /// What was sent as `Authorization`.
+    pub(crate) sent: Option<HeaderValue>,
+}
+
+/// Sends a request with its `Authorization`, and again after each kind of challenge that was answered.
+pub(super) async fn send(
+    http: &HttpClient,
+    authorizer: &dyn Authorizer,
+    request: &reqwest::Request,
+    outgoing: Option<&Outgoing>,
+) -> Result<reqwest::Response, HttpError> {
+    let mut answered = Vec::new();
+    loop {
+        let sent = authorizer.header().await.map_err(HttpError::Unauthorized)?;
+        // What the server says of it in an answer goes to whoever looks into errors and logs.
+        http.notes.redactor().learn_from(authorizer.redactor());
+        let mut attempt =
+            request.try_clone().ok_or_else(|| HttpError::NotSent("the request cannot be repeated".to_owned()))?;
+        attempt.headers_mut().extend(sent.clone().map(|header| (AUTHORIZATION, header)));
+        let response = http.attempt(attempt, outgoing).await?;
+        let status = response.status();
+        let is_challenge = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+        if !is_challenge || answered.contains(&status) {
+            return Ok(response);
+        }
+        answered.push(status);
+        if let Some(outgoing) = outgoing {
+            outgoing.returned();
+        }
+        let values = response.headers().get_all(WWW_AUTHENTICATE).iter();
+        let values = values.filter_map(|value| value.to_str().ok().map(str::to_owned)).collect();
+        if !authorizer.challenged(Challenge { status, values, sent }).await.map_err(HttpError::Unauthorized)? {
+            return Ok(response);
+        }
+    }
+}

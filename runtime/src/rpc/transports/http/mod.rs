@@ -1,0 +1,201 @@
+//! Requests over HTTP: what streamable HTTP and the older HTTP+SSE have in common.
+
+pub(crate) mod authorization;
+pub(crate) mod bodies;
+pub(crate) mod client;
+mod departing;
+pub(crate) mod events;
+mod exchange;
+mod listening;
+pub(crate) mod param_headers;
+pub(crate) mod reach;
+pub(crate) mod refusals;
+mod requests;
+mod statuses;
+pub(crate) mod streamable;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use self::authorization::Authorizer;
+use self::refusals::HttpError;
+use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::{Ledger, Outgoing};
+use crate::rpc::notes::Notes;
+use crate::rpc::transport::Sending;
+
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
+pub(crate) const JSON: &str = "application/json";
+/// How much of a text of strangers a message shows.
+const PREVIEW: usize = 300;
+pub(crate) const CLOSED: &str = "the connection was closed";
+const NO_ANSWER: &str = "the server ended its response without an answer";
+pub(crate) const UNWANTED: &str = "nobody waits for the answer";
+
+/// The requests of one connection.
+#[derive(Clone)]
+pub(crate) struct HttpClient {
+    pub(crate) client: Arc<reqwest::Client>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) notes: Notes,
+    pub(crate) until: Until,
+}
+
+impl HttpClient {
+    /// Sends a request, with what the configuration says and what the protocol adds to it. `outgoing` is the message, and
+    /// hears when it leaves.
+    pub(super) async fn send(
+        &self,
+        request: reqwest::RequestBuilder,
+        headers: HeaderMap,
+        outgoing: Option<&Outgoing>,
+    ) -> Result<reqwest::Response, HttpError> {
+        let mut all = self.headers.clone();
+        all.extend(headers);
+        // `headers` replaces; what the builder has set already (Accept, Content-Type) the configuration may not name.
+        let request = request.headers(all).build().map_err(HttpError::from);
+        let sending = async {
+            match &self.authorizer {
+                None => self.attempt(request?, outgoing).await,
+                Some(authorizer) => authorization::send(self, authorizer.as_ref(), &request?, outgoing).await,
+            }
+        };
+        let response = sending.await.map_err(|error| match outgoing.is_some_and(Outgoing::is_unwanted) {
+            true => HttpError::Lost(UNWANTED.to_owned()),
+            false => self.fail(error),
+        })?;
+        self.notes.problem_is_over();
+        Ok(response)
+    }
+
+    /// Sends a request, and again where a redirect leads: reqwest follows none with a body that tells when it leaves.
+    async fn attempt(
+        &self,
+        mut request: reqwest::Request,
+        outgoing: Option<&Outgoing>,
+    ) -> Result<reqwest::Response, HttpError> {
+        let Some(outgoing) = outgoing else { return Ok(self.client.execute(request).await?) };
+        let mut visited = Vec::new();
+        loop {
+            let response = self.client.execute(departing::of(&request, outgoing)?).await?;
+            let Some(target) = redirect_target(&response) else { return Ok(response) };
+            visited.push(request.url().clone());
+            client::check_redirect(response.status(), &target, &visited)
+                .map_err(|problem| HttpError::Redirected(format!("the server redirects {problem}")))?;
+            *request.url_mut() = target;
+        }
+    }
+
+    /// Notes why a request failed. Without secrets from here on, because others log it.
+    pub(super) fn fail(&self, error: HttpError) -> HttpError {
+        let error = error.redacted(|text| self.redact(text));
+        self.notes.problem(error.to_string());
+        error
+    }
+
+    /// What may be shown of a text. Whatever cuts it comes after those that look for secrets: half of one is not found.
+    fn redact(&self, text: &str) -> String {
+        self.redactor().shown(text, LONGEST_MESSAGE)
+    }
+
+    /// What may be shown of a text of strangers, on one line.
+    fn shown(&self, text: &[u8]) -> String {
+        self.redactor().shown_line(&String::from_utf8_lossy(text), PREVIEW)
+    }
+
+    /// Knows the secrets of the configuration and of the authorization.
+    fn redactor(&self) -> &Redactor {
+        let redactor = self.notes.redactor();
+        if let Some(authorizer) = &self.authorizer {
+            redactor.learn_from(authorizer.redactor());
+        }
+        redactor
+    }
+
+    /// What a status that is no success means.
+    pub(super) async fn refused(&self, response: reqwest::Response) -> HttpError {
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = bodies::beginning(response).await;
+        self.fail(self.refusal(status, &headers, &body))
+    }
+
+    fn refusal(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> HttpError {
+        let challenge = headers.get(WWW_AUTHENTICATE).map(HeaderValue::as_bytes);
+        let credentials = match &self.authorizer {
+            Some(_) => Some("the access token"),
+            None => self.headers.contains_key(AUTHORIZATION).then_some("the `Authorization` header"),
+        };
+        refusals::refusal(status, headers, &self.shown(challenge.unwrap_or(body)), credentials)
+    }
+}
+
+/// Returns the URL that a message has to be sent to again.
+fn redirect_target(response: &reqwest::Response) -> Option<reqwest::Url> {
+    let status = response.status();
+    let repeats = matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+    let location = response.headers().get(LOCATION).filter(|_| repeats)?;
+    response.url().join(location.to_str().ok()?).ok()
+}
+
+pub(super) fn content_type(response: &reqwest::Response) -> &str {
+    response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+/// The life of a transport: what it has asked for ends with it, whoever drives it.
+pub(crate) struct Life(#[expect(dead_code, reason = "it is dropped")] watch::Sender<()>);
+
+/// Until when something may go on.
+#[derive(Clone)]
+pub(crate) struct Until(watch::Receiver<()>);
+
+impl Life {
+    pub(crate) fn new() -> (Self, Until) {
+        let (sender, receiver) = watch::channel(());
+        (Self(sender), Until(receiver))
+    }
+}
+
+impl Until {
+    /// Waits for the end.
+    pub(crate) fn end(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut life = self.0.clone();
+        async move { while life.changed().await.is_ok() {} }
+    }
+
+    /// What comes of it, unless the end comes first.
+    pub(crate) async fn or_end<T, E: From<HttpError>>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+        tokio::select! {
+            biased;
+            () = self.end() => Err(HttpError::Lost(CLOSED.to_owned()).into()),
+            outcome = work => outcome,
+        }
+    }
+}
+
+/// Sends a message by the runtime that drives the sockets of its connection: one that another runtime drives would stay in the
+/// pool, and rest with it. Dropping the future ends the sending.
+pub(super) fn on_runtime(
+    runtime: Option<&Handle>,
+    sending: impl Future<Output = Result<(), HttpError>> + Send + 'static,
+) -> Sending {
+    let sending = async move { sending.await.map_err(|error| error.failure()) };
+    let here = Handle::try_current().ok().map(|current| current.id());
+    let Some(runtime) = runtime.filter(|runtime| here != Some(runtime.id())) else { return Box::pin(sending) };
+    let mut tasks = JoinSet::new();
+    tasks.spawn_on(Box::pin(sending) as Sending, runtime);
+    Box::pin(async move {
+        match tasks.join_next().await {
+            Some(Ok(outcome)) => outcome,
+            _ => Err(Failure::lost(CLOSED)),
+        }
+    })
+}

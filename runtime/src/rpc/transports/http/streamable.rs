@@ -1,0 +1,133 @@
+//! Streamable HTTP.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::param_headers::ParamHeaders;
+use super::refusals::HttpError;
+use super::requests::Requests;
+use super::{CLOSED, HttpClient, Life, bodies, on_runtime};
+use crate::ground::task::Boxed;
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::{Ledger, Outgoing};
+use crate::rpc::transport::{Incoming, Sender, Sending, Transport};
+
+/// What a server sends faster than it is taken waits in its connections.
+const MESSAGES_UNDER_WAY: usize = 16;
+const REQUESTS_UNDER_WAY: usize = 16;
+/// How long a server may take to accept what it need not answer.
+const PATIENCE_FOR_ACCEPTANCE: Duration = Duration::from_secs(30);
+
+/// The receiving side; dropping it ends all requests.
+pub(crate) struct StreamableTransport {
+    requests: Requests,
+    ledger: Arc<Ledger>,
+    arrived: mpsc::Receiver<Incoming>,
+    /// Reads the server's own messages, once the session has begun.
+    listening: Boxed<()>,
+    life: Option<Life>,
+}
+
+/// The sending side.
+pub(crate) struct StreamableSender {
+    requests: Requests,
+    /// Cancelled when the server knows that the session has begun.
+    begun: CancellationToken,
+    /// The one that drives the connection's sockets.
+    runtime: Option<Handle>,
+}
+
+/// Both sides of a transport to this URL.
+pub(crate) fn connect(
+    url: reqwest::Url,
+    http: HttpClient,
+    param_headers: Arc<ParamHeaders>,
+    max_concurrent_requests: Option<usize>,
+    life: Life,
+) -> (Arc<StreamableSender>, StreamableTransport) {
+    let ledger = http.ledger.clone();
+    let (arriving, arrived) = mpsc::channel(MESSAGES_UNDER_WAY);
+    let slots = max_concurrent_requests.unwrap_or(REQUESTS_UNDER_WAY);
+    let requests = Requests::new(http, url, param_headers, slots, arriving);
+    let begun = CancellationToken::new();
+    let listening = {
+        let (requests, begun) = (requests.clone(), begun.clone());
+        Box::pin(async move {
+            begun.cancelled().await;
+            requests.listen().await;
+        })
+    };
+    let sender = StreamableSender { requests: requests.clone(), begun, runtime: Handle::try_current().ok() };
+    (Arc::new(sender), StreamableTransport { requests, ledger, arrived, listening, life: Some(life) })
+}
+
+impl Sender for StreamableSender {
+    fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
+        let runtime = self.runtime.clone();
+        on_runtime(runtime.as_ref(), async move {
+            match &message {
+                ClientJsonRpcMessage::Request(_) => self.requests.exchange(&message, &outgoing).await,
+                ClientJsonRpcMessage::Notification(notification) => match &notification.notification {
+                    // Where no handshake was made, a request is cancelled by dropping its response.
+                    ClientNotification::CancelledNotification(_) if self.requests.conversation().is_modern => Ok(()),
+                    ClientNotification::InitializedNotification(_) => {
+                        self.requests.notify(&message).await?;
+                        self.begun.cancel();
+                        Ok(())
+                    }
+                    _ => self.requests.notify(&message).await,
+                },
+                _ => self.requests.notify(&message).await,
+            }
+        })
+    }
+}
+
+impl Requests {
+    /// Sends what needs no answer.
+    async fn notify(&self, message: &ClientJsonRpcMessage) -> Result<(), HttpError> {
+        let sending = async {
+            let conversation = self.conversation();
+            let response = self.post(message, &conversation, None).await?;
+            if !response.status().is_success() {
+                return Err(self.http.refused(response).await);
+            }
+            // Read, so that its connection can serve again.
+            bodies::beginning(response).await;
+            Ok(())
+        };
+        let late = |_| self.lost(format!("the server has not accepted it within {PATIENCE_FOR_ACCEPTANCE:?}"));
+        timeout(PATIENCE_FOR_ACCEPTANCE, self.http.until.or_end(sending)).await.unwrap_or_else(|error| Err(late(error)))
+    }
+}
+
+impl Transport for StreamableTransport {
+    fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>> {
+        Box::pin(async move {
+            tokio::select! {
+                biased;
+                () = self.requests.ended.cancelled() => {
+                    self.ledger.close(&Failure::lost(CLOSED), None);
+                    None
+                }
+                message = self.arrived.recv() => message,
+                () = &mut self.listening => None,
+            }
+        })
+    }
+
+    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            self.ledger.close(&Failure::lost(CLOSED), None);
+            self.requests.delete().await;
+            self.life = None;
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! A server that speaks JSON-RPC in lines: over the pipes of a child process, or over a pair of streams.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+
+use super::framing::{Frame, Framer};
+use super::writer::Writer;
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::Ledger;
+use crate::rpc::messages;
+use crate::rpc::notes::Notes;
+use crate::rpc::transport::{Incoming, Transport};
+
+const CLOSED: &str = "the server closed the connection";
+const MAX_MESSAGE: usize = 64 * 1024 * 1024;
+const READ_AT_ONCE: usize = 64 * 1024;
+
+/// Who is at the other end, besides what is read and written.
+pub(crate) trait FarEnd: Send + 'static {
+    /// Ends what is left of it when the server itself has ended; until then, and where that cannot be told, it waits.
+    fn end_with_server(&mut self) -> impl Future<Output = Infallible> + Send;
+
+    /// Notes why nothing more comes, as far as can be told.
+    fn note_end(&mut self, notes: &Notes) -> impl Future<Output = ()> + Send;
+
+    /// Ends it, after what is written to it was closed.
+    fn shut_down(&mut self) -> impl Future<Output = ()> + Send;
+}
+
+/// The transport.
+pub(crate) struct LineTransport<E, R> {
+    far_end: E,
+    writer: Arc<Writer>,
+    reader: BufReader<R>,
+    framer: Framer,
+    ledger: Arc<Ledger>,
+    notes: Notes,
+}
+
+impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
+    pub(crate) fn new(far_end: E, reader: R, writer: Arc<Writer>, ledger: Arc<Ledger>, notes: Notes) -> Self {
+        Self {
+            far_end,
+            writer,
+            reader: BufReader::with_capacity(READ_AT_ONCE, reader),
+            framer: Framer::new(MAX_MESSAGE),
+            ledger,
+            notes,
+        }
+    }
+
+    /// Takes what the framer found. What cannot be read costs the request that it answers, and no other.
+    fn take(&mut self, frame: Frame) -> Option<Incoming> {
+        let message = match frame {
+            Frame::Noise(line) => return self.noise(&String::from_utf8_lossy(&line)),
+            Frame::Object { text, id } => match (messages::parse(&text), id) {
+                (Some(message), _) if messages::is_message(&message) => message,
+                (None, Some(id)) => messages::unreadable(&id, "the answer cannot be read as JSON"),
+                _ => return self.noise(&String::from_utf8_lossy(&text)),
+            },
+            Frame::TooLarge { id: Some(id) } => messages::unreadable(&id, &too_large()),
+            Frame::TooLarge { id: None } => return self.noise(&too_large()),
+        };
+        self.ledger.received(message, None)
+    }
+
+    fn noise(&self, line: &str) -> Option<Incoming> {
+        self.notes.noise_line(line);
+        None
+    }
+
+    /// Reads on; `false` at the end. Loses nothing when it is cancelled.
+    async fn read(&mut self) -> io::Result<bool> {
+        let available = tokio::select! {
+            biased;
+            available = self.reader.fill_buf() => available?,
+            never = self.far_end.end_with_server() => match never {},
+        };
+        let length = available.len();
+        if length == 0 {
+            self.framer.finish();
+        } else {
+            self.framer.push(available);
+            self.reader.consume(length);
+        }
+        Ok(length > 0)
+    }
+
+    /// Cancel safe.
+    async fn next_message(&mut self) -> Option<Incoming> {
+        loop {
+            while let Some(frame) = self.framer.next() {
+                if let Some(incoming) = self.take(frame) {
+                    return Some(incoming);
+                }
+            }
+            match self.read().await {
+                Ok(true) => {}
+                Ok(false) => {
+                    if let Some(frame) = self.framer.next() {
+                        if let Some(incoming) = self.take(frame) {
+                            return Some(incoming);
+                        }
+                        continue;
+                    }
+                    self.ledger.stop(&Failure::not_sent(CLOSED));
+                    self.far_end.note_end(&self.notes).await;
+                    let read = self.writer.read_at_most().await;
+                    self.ledger.close(&Failure::lost(CLOSED), read);
+                    return None;
+                }
+                Err(error) => {
+                    self.notes.problem(error.to_string());
+                    self.ledger.close(&Failure::lost(error.to_string()).with_source(error), None);
+                    return None;
+                }
+            }
+        }
+    }
+}
+
+impl<E: FarEnd, R: AsyncRead + Send + Unpin + 'static> Transport for LineTransport<E, R> {
+    fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>> {
+        Box::pin(self.next_message())
+    }
+
+    fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            self.ledger.stop(&Failure::not_sent(CLOSED));
+            self.writer.close().await;
+            self.far_end.shut_down().await;
+            self.ledger.close(&Failure::lost(CLOSED), None);
+        })
+    }
+}
+
+fn too_large() -> String {
+    format!("the server sent a message of more than {} MiB", MAX_MESSAGE / (1024 * 1024))
+}

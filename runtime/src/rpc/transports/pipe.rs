@@ -1,0 +1,234 @@
+//! What messages are written to: the pipe to a child's stdin, which knows what of it was read, or a given stream.
+//!
+//! A pipe of the usual size holds hundreds of requests, and what a server reads at once lies in its memory: all of them
+//! run, or may have run, though their callers gave up long ago. So the next message is written when the one before it has
+//! been read.
+
+use std::io;
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::process::ChildStdin;
+
+use self::system::Pipe;
+
+/// Where messages are written.
+pub(crate) enum Sink {
+    Child(Pipe),
+    /// Of a stream nobody knows what of it was read.
+    Given(Box<dyn AsyncWrite + Send + Unpin>),
+}
+
+impl Sink {
+    pub(crate) fn child(stdin: ChildStdin) -> io::Result<Self> {
+        Pipe::new(stdin).map(Self::Child)
+    }
+
+    /// Prepares for a message of this length; what was written before has been read.
+    pub(super) fn make_room(&mut self, length: usize) {
+        if let Self::Child(pipe) = self {
+            pipe.make_room(length);
+        }
+    }
+
+    /// Waits until the other side has read everything, or will read nothing more.
+    pub(super) async fn was_read(&mut self) {
+        if let Self::Child(pipe) = self {
+            pipe.was_read().await;
+        }
+    }
+
+    /// Whether the other side has read everything, as far as can be told.
+    pub(super) fn is_read(&mut self) -> bool {
+        match self {
+            Self::Child(pipe) => pipe.is_read(),
+            Self::Given(_) => true,
+        }
+    }
+
+    /// Writes what there is room for, and says how much that was.
+    pub(super) fn write_at_once(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Child(pipe) => pipe.write_at_once(bytes),
+            Self::Given(_) => Ok(0),
+        }
+    }
+
+    pub(super) async fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Child(pipe) => pipe.write(bytes).await,
+            Self::Given(stream) => stream.write(bytes).await,
+        }
+    }
+
+    /// Sends off what was written.
+    pub(super) async fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Child(_) => Ok(()),
+            Self::Given(stream) => stream.flush().await,
+        }
+    }
+
+    /// How many bytes nobody has read, where nobody is left who could.
+    pub(super) fn lost(&self) -> Option<u64> {
+        match self {
+            Self::Child(pipe) => pipe.lost(),
+            Self::Given(_) => None,
+        }
+    }
+}
+
+#[cfg(unix)]
+mod system {
+    use std::os::fd::AsFd;
+    use std::time::Duration;
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::io::{Errno, ioctl_fionread};
+    use tokio::net::unix::pipe::Sender;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// A line's end may stay behind until the next line comes.
+    const LEFT_BEHIND: u64 = 1;
+    /// Where the system does not tell that a pipe was emptied.
+    const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+    /// A pipe of one page is writable when it is empty, so that waiting for the one is waiting for the other. Each message
+    /// that is read wakes the writer then, so that it is so only while messages queue.
+    const SMALL: usize = 4096;
+    /// The usual size, in which a long message takes fewer turns.
+    const LARGE: usize = 65536;
+
+    pub(crate) struct Pipe {
+        sender: Sender,
+        size: usize,
+    }
+
+    impl Pipe {
+        pub(in super::super) fn new(stdin: ChildStdin) -> io::Result<Self> {
+            let sender = Sender::from_owned_fd(stdin.into_owned_fd()?)?;
+            Ok(Self { sender, size: LARGE })
+        }
+
+        /// Prepares for a message of this length; what was written before has been read.
+        pub(in super::super) fn make_room(&mut self, length: usize) {
+            if length > SMALL {
+                self.resize(LARGE);
+            }
+        }
+
+        fn resize(&mut self, size: usize) {
+            if size != self.size {
+                self.size = size;
+                // A system that refuses is asked every few milliseconds instead.
+                #[cfg(target_os = "linux")]
+                let _ = rustix::pipe::fcntl_setpipe_size(self.sender.as_fd(), size);
+            }
+        }
+
+        /// Whether the other side has read everything.
+        pub(in super::super) fn is_read(&mut self) -> bool {
+            let is_read = self.unread() <= LEFT_BEHIND;
+            if is_read {
+                self.resize(LARGE);
+            }
+            is_read
+        }
+
+        /// Writes what there is room for, and says how much that was. What is whole if it is written at all is short:
+        /// 4 KiB on Linux, 512 bytes elsewhere.
+        pub(in super::super) fn write_at_once(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            match rustix::io::write(&self.sender, bytes) {
+                Err(Errno::AGAIN | Errno::INTR) => Ok(0),
+                outcome => outcome.map_err(io::Error::from),
+            }
+        }
+
+        /// Waits until the other side has read everything, or will read nothing more.
+        pub(in super::super) async fn was_read(&mut self) {
+            if self.is_read() {
+                return;
+            }
+            self.resize(SMALL);
+            loop {
+                self.forget_readiness();
+                if self.unread() <= LEFT_BEHIND || self.is_orphaned() {
+                    return;
+                }
+                self.ready_again().await;
+            }
+        }
+
+        pub(in super::super) async fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            loop {
+                self.forget_readiness();
+                match rustix::io::write(&self.sender, bytes) {
+                    Err(Errno::AGAIN) => self.ready_again().await,
+                    Err(Errno::INTR) => {}
+                    outcome => return outcome.map_err(io::Error::from),
+                }
+            }
+        }
+
+        /// What is ready after this was not before. Whatever is looked at next is looked at again when that happens.
+        fn forget_readiness(&self) {
+            let _ = self.sender.try_io(|| Err::<(), _>(io::ErrorKind::WouldBlock.into()));
+        }
+
+        async fn ready_again(&self) {
+            let _ = timeout(LOOK_AGAIN, self.sender.writable()).await;
+        }
+
+        /// How many bytes nobody has read, where nobody is left who could.
+        pub(in super::super) fn lost(&self) -> Option<u64> {
+            self.is_orphaned().then(|| self.unread())
+        }
+
+        fn unread(&self) -> u64 {
+            ioctl_fionread(self.sender.as_fd()).unwrap_or_default()
+        }
+
+        fn is_orphaned(&self) -> bool {
+            let mut polled = [PollFd::new(&self.sender, PollFlags::empty())];
+            let asked = poll(&mut polled, Some(&Timespec::default()));
+            asked.is_ok() && polled.iter().any(|pipe| pipe.revents().contains(PollFlags::ERR))
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod system {
+    use super::*;
+
+    /// Windows does not say what of a pipe was read.
+    pub(crate) struct Pipe(ChildStdin);
+
+    impl Pipe {
+        pub(in super::super) fn new(stdin: ChildStdin) -> io::Result<Self> {
+            Ok(Self(stdin))
+        }
+
+        pub(in super::super) fn make_room(&mut self, _length: usize) {}
+
+        pub(in super::super) fn is_read(&mut self) -> bool {
+            true
+        }
+
+        pub(in super::super) fn write_at_once(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+            Ok(0)
+        }
+
+        pub(in super::super) async fn was_read(&mut self) {}
+
+        pub(in super::super) async fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let written = self.0.write(bytes).await?;
+            self.0.flush().await?;
+            Ok(written)
+        }
+
+        pub(in super::super) fn lost(&self) -> Option<u64> {
+            None
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Writes messages to a stream, one a line, each whole or not at all.
+
+use std::future::ready;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::ClientJsonRpcMessage;
+use tokio::runtime::Handle;
+use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::pipe::Sink;
+use crate::ground::task::task;
+use crate::rpc::failure::Failure;
+use crate::rpc::ledger::{Ledger, Outgoing};
+use crate::rpc::transport::{Sender, Sending};
+
+const BROKEN: &str = "the server does not read any more";
+const PATIENCE_WITH_WRITERS: Duration = Duration::from_millis(100);
+
+/// What is written to a server. Messages wait for their turn in the order in which they were sent.
+pub(crate) struct Writer {
+    stream: Arc<Mutex<Stream>>,
+    closing: CancellationToken,
+    ledger: Arc<Ledger>,
+    /// The one that the connection is in: whoever calls from another may let that rest in the middle of a message.
+    runtime: Handle,
+}
+
+struct Stream {
+    sink: Option<Sink>,
+    /// How many bytes were written so far.
+    position: u64,
+}
+
+impl Writer {
+    /// # Errors
+    /// Outside of a runtime.
+    pub(crate) fn new(sink: Sink, ledger: Arc<Ledger>) -> io::Result<Self> {
+        let stream = Arc::new(Mutex::new(Stream { sink: Some(sink), position: 0 }));
+        let runtime = Handle::try_current().map_err(io::Error::other)?;
+        Ok(Self { stream, closing: CancellationToken::new(), ledger, runtime })
+    }
+
+    /// Closes the pipe. Whoever waits for a turn, or for the server to read on, gives up.
+    pub(crate) async fn close(&self) {
+        self.closing.cancel();
+        if let Ok(mut stream) = timeout(PATIENCE_WITH_WRITERS, self.stream.lock()).await {
+            stream.sink.take();
+        }
+    }
+
+    /// How much of what was written a server that is gone can have read at most, where the system says so.
+    pub(crate) async fn read_at_most(&self) -> Option<u64> {
+        // Whoever writes into a pipe that nobody reads is about to notice.
+        let stream = timeout(PATIENCE_WITH_WRITERS, self.stream.lock()).await.ok()?;
+        let lost = stream.sink.as_ref()?.lost()?;
+        Some(stream.position.saturating_sub(lost))
+    }
+
+    /// The stream, once what was written before has been read.
+    async fn turn(&self) -> OwnedMutexGuard<Stream> {
+        let mut stream = self.stream.clone().lock_owned().await;
+        if let Some(sink) = &mut stream.sink {
+            sink.was_read().await;
+        }
+        stream
+    }
+
+    /// The stream, where nothing is in the way.
+    fn turn_at_once(&self) -> Option<OwnedMutexGuard<Stream>> {
+        let mut stream = self.stream.clone().try_lock_owned().ok()?;
+        let is_free = !self.closing.is_cancelled() && stream.sink.as_mut().is_some_and(Sink::is_read);
+        is_free.then_some(stream)
+    }
+
+    /// Has a task do it, which goes on where nobody waits.
+    fn by_task(&self, writing: impl Future<Output = Result<(), Failure>> + Send + 'static) -> Sending {
+        let (done, outcome) = oneshot::channel();
+        self.runtime.spawn(task(async move {
+            // Who waited may be gone.
+            let _ = done.send(writing.await);
+        }));
+        Box::pin(async move { outcome.await.unwrap_or_else(|_| Err(Failure::lost(BROKEN))) })
+    }
+
+    /// Writes a message when its turn has come, unless nobody waits for it any more.
+    async fn write(&self, message: &ClientJsonRpcMessage, outgoing: Outgoing) -> Result<(), Failure> {
+        let stream = tokio::select! {
+            biased;
+            () = outgoing.abandoned() => return Err(withdrawn()),
+            () = self.closing.cancelled() => return Err(Failure::not_sent(BROKEN)),
+            stream = self.turn() => stream,
+        };
+        let line = line(message).map_err(|error| Failure::not_sent(error.to_string()))?;
+        let end = stream.end_of(&line);
+        if !outgoing.begin_write(Some(end)) {
+            return Err(withdrawn());
+        }
+        self.finish(stream, &line, end, &outgoing).await
+    }
+
+    /// Writes the rest of a message that ends there.
+    async fn finish(
+        &self,
+        mut stream: OwnedMutexGuard<Stream>,
+        rest: &[u8],
+        end: u64,
+        outgoing: &Outgoing,
+    ) -> Result<(), Failure> {
+        let written = tokio::select! {
+            biased;
+            written = stream.write_all(rest) => written,
+            () = self.closing.cancelled() => Err(io::ErrorKind::BrokenPipe.into()),
+        };
+        self.report(&stream, end, outgoing, written)
+    }
+
+    fn report(&self, stream: &Stream, end: u64, outgoing: &Outgoing, written: io::Result<()>) -> Result<(), Failure> {
+        let Err(error) = written else {
+            outgoing.written();
+            return Ok(());
+        };
+        self.ledger.stop(&Failure::not_sent(BROKEN));
+        // Without its last brace no server can take it for a request.
+        let broken = if stream.position.saturating_add(1) < end { Failure::not_sent } else { Failure::lost };
+        let failure = broken(BROKEN.to_owned()).with_source(io::Error::from(error.kind()));
+        outgoing.failed(failure.clone());
+        Err(failure)
+    }
+}
+
+impl Sender for Writer {
+    /// What cannot be written at once is written by a task, since half of a message must not stay behind when its caller
+    /// gives up.
+    fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
+        let Some((mut stream, line)) = self.turn_at_once().and_then(|stream| Some((stream, line(&message).ok()?)))
+        else {
+            let writing = self.clone();
+            return self.by_task(async move { writing.write(&message, outgoing).await });
+        };
+        let end = stream.end_of(&line);
+        if !outgoing.begin_write(Some(end)) {
+            return Box::pin(ready(Err(withdrawn())));
+        }
+        match stream.write_at_once(&line) {
+            Ok(written) if written < line.len() => {
+                let writing = self.clone();
+                self.by_task(async move {
+                    let rest = line.get(written..).unwrap_or_default();
+                    writing.finish(stream, rest, end, &outgoing).await
+                })
+            }
+            written => Box::pin(ready(self.report(&stream, end, &outgoing, written.map(drop)))),
+        }
+    }
+}
+
+fn line(message: &ClientJsonRpcMessage) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+fn withdrawn() -> Failure {
+    Failure::not_sent("nobody waits for the request any more")
+}
+
+impl Stream {
+    /// Where a line that is written now would end.
+    fn end_of(&self, line: &[u8]) -> u64 {
+        self.position.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX))
+    }
+
+    /// Writes as much of a line as there is room for, and says how much that was.
+    fn write_at_once(&mut self, line: &[u8]) -> io::Result<usize> {
+        let written = self.sink.as_mut().ok_or(io::ErrorKind::BrokenPipe)?.write_at_once(line)?;
+        self.position += u64::try_from(written).unwrap_or_default();
+        Ok(written)
+    }
+
+    async fn write_all(&mut self, mut rest: &[u8]) -> io::Result<()> {
+        let sink = self.sink.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        sink.make_room(rest.len());
+        while !rest.is_empty() {
+            let written = sink.write(rest).await?;
+            if written == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            self.position += u64::try_from(written).unwrap_or_default();
+            rest = rest.get(written..).unwrap_or_default();
+        }
+        sink.flush().await
+    }
+}
