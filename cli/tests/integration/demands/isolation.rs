@@ -1,5 +1,5 @@
 //! The table `isolation`. Without bubblewrap nothing runs; with it, attempts of the server fail that succeed otherwise. The
-//! options that follow from each key are tested in `runtime/src/transport/isolation/sandbox.rs`, and whether they hold a
+//! options that follow from each key are tested in `runtime/src/connect/process/isolation/sandbox.rs`, and whether they hold a
 //! server in the suite of the runtime: `.ci/run isolation`.
 
 use std::net::TcpListener;

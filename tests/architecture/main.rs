@@ -1,5 +1,7 @@
 //! Who may depend on whom, how heavy the macro is, and how long a source file may grow.
 
+mod floors;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::{Path, PathBuf};
