@@ -4,14 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientRequest, DiscoverRequest, DiscoverRequestParams, ListPromptsRequest, ListResourceTemplatesRequest,
-    ListResourcesRequest, ListToolsRequest, PaginatedRequestParams, PingRequest, ProtocolVersion,
-    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    ClientRequest, CustomRequest, DiscoverRequest, DiscoverRequestParams, PingRequest, ProtocolVersion,
+    SubscriptionFilter,
 };
-// Deprecated by the protocol, and what older servers know.
-#[allow(deprecated)]
-use rmcp::model::{SubscribeRequest, UnsubscribeRequest};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Dispatched;
 use crate::connect::handshake::Agreed;
@@ -56,18 +52,8 @@ impl Listing {
     }
 
     fn request(self, cursor: Option<String>) -> ClientRequest {
-        let params = Some(PaginatedRequestParams::default().with_cursor(cursor));
-        match self {
-            Self::Tools => ClientRequest::ListToolsRequest(ListToolsRequest { params, ..Default::default() }),
-            Self::Prompts => ClientRequest::ListPromptsRequest(ListPromptsRequest { params, ..Default::default() }),
-            Self::Resources => {
-                ClientRequest::ListResourcesRequest(ListResourcesRequest { params, ..Default::default() })
-            }
-            Self::ResourceTemplates => ClientRequest::ListResourceTemplatesRequest(ListResourceTemplatesRequest {
-                params,
-                ..Default::default()
-            }),
-        }
+        let params = cursor.map(|cursor| json!({ "cursor": cursor }));
+        ClientRequest::CustomRequest(CustomRequest::new(self.method(), params))
     }
 }
 
@@ -136,19 +122,14 @@ impl Connection {
     }
 
     /// Asks a server of older versions to tell when a resource changes, or not to any more.
-    // Deprecated by the protocol, and what older servers know.
-    #[allow(deprecated)]
     pub(crate) async fn set_subscription(
         &self,
         uri: &str,
         wanted: bool,
         patience: Patience,
     ) -> Result<(), RequestError> {
-        let request = if wanted {
-            ClientRequest::SubscribeRequest(SubscribeRequest::new(SubscribeRequestParams::new(uri)))
-        } else {
-            ClientRequest::UnsubscribeRequest(UnsubscribeRequest::new(UnsubscribeRequestParams::new(uri)))
-        };
+        let method = if wanted { "resources/subscribe" } else { "resources/unsubscribe" };
+        let request = ClientRequest::CustomRequest(CustomRequest::new(method, Some(json!({ "uri": uri }))));
         self.session.request(request, patience).await.map(drop)
     }
 

@@ -5,7 +5,6 @@ mod errands;
 pub(crate) mod failure;
 pub(crate) mod handlers;
 pub(crate) mod ledger;
-mod limits;
 pub(crate) mod list_news;
 pub(crate) mod messages;
 pub(crate) mod notes;
@@ -16,6 +15,9 @@ pub(crate) mod request;
 pub(crate) mod server_requests;
 pub(crate) mod session;
 mod silence;
+#[cfg(feature = "stdio")]
+#[cfg(test)]
+pub(crate) mod simulation;
 pub(crate) mod subscriptions;
 pub(crate) mod ticket;
 pub(crate) mod transport;

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Dispatched;
 use crate::call::Listener;
 use crate::ground::deadline::Patience;
-use crate::ground::wire::size_of_members;
+use crate::ground::wire::{size_of_members, size_of_value};
 use crate::rpc::clock::Questions;
 use crate::rpc::failure::Failure;
 
@@ -79,7 +79,7 @@ pub(super) fn size_of(request: &ClientRequest) -> usize {
         ClientRequest::CallToolRequest(call) => call.params.arguments.as_ref().map_or(0, size_of_members),
         ClientRequest::GetPromptRequest(get) => get.params.arguments.as_ref().map_or(0, size_of_members),
         ClientRequest::ReadResourceRequest(read) => read.params.uri.len(),
-        ClientRequest::SubscribeRequest(subscribe) => subscribe.params.uri.len(),
+        ClientRequest::CustomRequest(custom) => custom.params.as_ref().map_or(0, size_of_value),
         _ => 0,
     };
     ENVELOPE.saturating_add(arguments)

@@ -15,6 +15,19 @@ use crate::rpc::ticket::{State, Ticket, TicketTerms};
 /// JSON-RPC's parse error and invalid request: the errors of a message whose id could not be read.
 const NAMELESS_ERRORS: [i64; 2] = [-32700, -32600];
 
+/// How much may wait for its turn to be written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) requests: usize,
+    pub(crate) bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { requests: 16 * 1024, bytes: 64 * 1024 * 1024 }
+    }
+}
+
 pub(super) struct Entry {
     /// How many messages were handed to the transport before it.
     place: u64,

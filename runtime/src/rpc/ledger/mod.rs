@@ -14,6 +14,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use self::book::Book;
+#[cfg(test)]
+use self::book::Entry;
+pub(crate) use self::book::Limits;
 #[cfg(feature = "http")]
 pub(crate) use self::outgoing::Departure;
 pub(crate) use self::outgoing::Outgoing;
@@ -21,7 +24,6 @@ use crate::Dispatched;
 use crate::call::Progress;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::rpc::failure::Failure;
-pub(crate) use crate::rpc::limits::Limits;
 use crate::rpc::list_news::ListNews;
 use crate::rpc::messages::{self, UNREADABLE};
 use crate::rpc::notices::Notices;
@@ -290,6 +292,15 @@ impl Ledger {
             }
             None => None,
         }
+    }
+
+    /// How many requests have no end yet.
+    #[cfg(test)]
+    pub(in crate::rpc) fn open_requests(&self) -> usize {
+        let book = self.book();
+        assert!(!book.queued.is_empty() || book.queued_bytes == 0, "bytes of no request wait");
+        let is_not_queued = |entry: &&Entry| !book.queued.contains_key(&entry.ticket.serial());
+        book.queued.len() + book.under_way.values().filter(is_not_queued).count()
     }
 
     fn book(&self) -> MutexGuard<'_, Book> {

@@ -16,6 +16,8 @@ pub(crate) enum Sink {
     Child(Pipe),
     /// Of a stream nobody knows what of it was read.
     Given(Box<dyn AsyncWrite + Send + Unpin>),
+    #[cfg(test)]
+    Simulated(crate::rpc::simulation::SimulatedSink),
 }
 
 impl Sink {
@@ -32,8 +34,11 @@ impl Sink {
 
     /// Waits until the other side has read everything, or will read nothing more.
     pub(super) async fn was_read(&mut self) {
-        if let Self::Child(pipe) = self {
-            pipe.was_read().await;
+        match self {
+            Self::Child(pipe) => pipe.was_read().await,
+            Self::Given(_) => {}
+            #[cfg(test)]
+            Self::Simulated(sink) => sink.was_read().await,
         }
     }
 
@@ -42,6 +47,8 @@ impl Sink {
         match self {
             Self::Child(pipe) => pipe.is_read(),
             Self::Given(_) => true,
+            #[cfg(test)]
+            Self::Simulated(sink) => sink.is_read(),
         }
     }
 
@@ -50,6 +57,8 @@ impl Sink {
         match self {
             Self::Child(pipe) => pipe.write_at_once(bytes),
             Self::Given(_) => Ok(0),
+            #[cfg(test)]
+            Self::Simulated(sink) => sink.write_at_once(bytes),
         }
     }
 
@@ -57,6 +66,8 @@ impl Sink {
         match self {
             Self::Child(pipe) => pipe.write(bytes).await,
             Self::Given(stream) => stream.write(bytes).await,
+            #[cfg(test)]
+            Self::Simulated(sink) => sink.write(bytes).await,
         }
     }
 
@@ -65,6 +76,8 @@ impl Sink {
         match self {
             Self::Child(_) => Ok(()),
             Self::Given(stream) => stream.flush().await,
+            #[cfg(test)]
+            Self::Simulated(_) => Ok(()),
         }
     }
 
@@ -73,6 +86,8 @@ impl Sink {
         match self {
             Self::Child(pipe) => pipe.lost(),
             Self::Given(_) => None,
+            #[cfg(test)]
+            Self::Simulated(sink) => sink.lost(),
         }
     }
 }

@@ -1,0 +1,122 @@
+//! The pipes between a session and its simulated server.
+
+use std::collections::VecDeque;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use tokio::io::{AsyncRead, ReadBuf};
+
+use super::Chance;
+
+/// Both pipes, as the session and the server see them.
+#[derive(Clone)]
+pub(crate) struct Pipes(Arc<Mutex<Both>>);
+
+/// What is in the pipes.
+pub(super) struct Both {
+    chance: Chance,
+    /// What the session has written, and the server has not read.
+    pub(super) written: VecDeque<u8>,
+    /// What the server has said, and the session has not read.
+    pub(super) said: VecDeque<u8>,
+    /// Whether the server is gone; what it has not read, nobody will.
+    pub(super) is_dead: bool,
+    /// How much there is room for at once.
+    room: usize,
+    wakers: Vec<Waker>,
+}
+
+impl Pipes {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut chance = Chance(seed);
+        let room = [1, 7, 64, 4096][chance.below(4)];
+        let (written, said, wakers) = Default::default();
+        Self(Arc::new(Mutex::new(Both { chance, written, said, is_dead: false, room, wakers })))
+    }
+
+    /// Does something with both, and wakes who waits.
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Both) -> T) -> T {
+        let mut both = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = act(&mut both);
+        both.wakers.drain(..).for_each(Waker::wake);
+        done
+    }
+}
+
+impl Both {
+    /// Writes some of it, where there is room.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_dead {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let room = self.room.saturating_sub(self.written.len()).min(bytes.len());
+        let length = if room == 0 { 0 } else { 1 + self.chance.below(room) };
+        self.written.extend(bytes.iter().take(length));
+        Ok(length)
+    }
+}
+
+/// What the session writes to.
+pub(crate) struct SimulatedSink(pub(super) Pipes);
+
+impl SimulatedSink {
+    fn both<T>(&self, act: impl FnOnce(&mut Both) -> T) -> T {
+        act(&mut self.0.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(in crate::rpc) fn is_read(&self) -> bool {
+        self.both(|both| both.written.is_empty() || both.is_dead)
+    }
+
+    pub(in crate::rpc) async fn was_read(&self) {
+        std::future::poll_fn(|context| self.ready_if(context, |both| both.written.is_empty() || both.is_dead)).await;
+    }
+
+    pub(in crate::rpc) fn write_at_once(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.both(|both| both.write(bytes))
+    }
+
+    pub(in crate::rpc) async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        std::future::poll_fn(|context| self.ready_if(context, |both| both.is_dead || both.written.len() < both.room))
+            .await;
+        self.write_at_once(bytes)
+    }
+
+    pub(in crate::rpc) fn lost(&self) -> Option<u64> {
+        self.both(|both| both.is_dead.then(|| u64::try_from(both.written.len()).unwrap_or(u64::MAX)))
+    }
+
+    /// Waits, also now and then where it need not.
+    fn ready_if(&self, context: &Context<'_>, is_ready: impl Fn(&Both) -> bool) -> Poll<()> {
+        self.both(|both| {
+            if is_ready(both) && !both.chance.once_in(4) {
+                return Poll::Ready(());
+            }
+            if is_ready(both) {
+                context.waker().wake_by_ref();
+            }
+            both.wakers.push(context.waker().clone());
+            Poll::Pending
+        })
+    }
+}
+
+/// What the session reads from.
+pub(super) struct SimulatedReader(pub(super) Pipes);
+
+impl AsyncRead for SimulatedReader {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let mut both = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if both.said.is_empty() && !both.is_dead {
+            both.wakers.push(context.waker().clone());
+            return Poll::Pending;
+        }
+        let most = both.said.len().min(buffer.remaining());
+        let length = if most == 0 { 0 } else { 1 + both.chance.below(most) };
+        let bytes: Vec<u8> = both.said.drain(..length).collect();
+        buffer.put_slice(&bytes);
+        Poll::Ready(Ok(()))
+    }
+}
