@@ -24,6 +24,9 @@ mod events;
 mod fault_matrix;
 #[cfg(feature = "stdio")]
 mod governance;
+#[cfg(feature = "stdio")]
+#[path = "../harness/mod.rs"]
+mod harness;
 #[cfg(all(feature = "stdio", feature = "http"))]
 mod http;
 #[cfg(all(feature = "http", feature = "cassette"))]
@@ -42,6 +45,8 @@ mod passing;
 #[cfg(feature = "stdio")]
 mod pauses;
 mod reading;
+#[cfg(feature = "stdio")]
+mod said;
 #[cfg(feature = "stdio")]
 mod secret_sources;
 #[cfg(feature = "stdio")]
