@@ -56,7 +56,7 @@ pub use connect::options::ClientOptions;
 #[cfg(feature = "stdio")]
 pub use connect::process::isolation::bubblewrap;
 #[cfg(feature = "stdio")]
-pub use connect::process::process::kill_servers;
+pub use connect::process::tree::kill_servers;
 pub use connect::resolve::{KnownSecrets, with_secrets};
 pub use connect::secrets::{LocalSecrets, Or, SecretError, SecretSource};
 pub use ground::wire::{Mismatch, Nullable};

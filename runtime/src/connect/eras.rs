@@ -10,7 +10,7 @@ use rmcp::model::{ClientCapabilities, ProtocolVersion};
 use crate::CassetteError;
 use crate::connect::connection::Connection;
 use crate::connect::handshake;
-use crate::connect::handshake::{Asked, Attempts, Beginning, Introduction, Reason, Refusal, known_version};
+use crate::connect::handshake::{Attempts, Beginning, Introduction, Progress, Reason, Refusal, known_version};
 #[cfg(feature = "stdio")]
 use crate::connect::open::SPENT;
 use crate::connect::open::{Link, OpenError, open};
@@ -38,8 +38,8 @@ use crate::{ConnectError, ConnectErrorKind as Kind, Dispatched, Evidence};
 /// A failed attempt.
 struct Failure {
     error: ConnectError,
-    /// Whether the server ended when it was asked for `server/discover`.
-    ended_at_discover: bool,
+    /// The beginning that another start of the server may take.
+    may_take: Option<Beginning>,
 }
 
 /// Connects to a server, within `patience` in all.
@@ -80,12 +80,19 @@ pub(crate) async fn establish(
     let version = hint.filter(ProtocolVersion::has_initialize).unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
     let attempt = |attempts| Box::pin(attempt((&config, options), notices, version.clone(), &redactor, attempts, time));
     let attempts = if modern { Attempts::DiscoverFirst(patience / 2) } else { Attempts::InitializeFirst };
-    match attempt(attempts).await {
-        // A server of older versions may end where it is asked for what it does not know.
-        Err(failure) if failure.ended_at_discover && !options.opens_one_transport() => {
-            attempt(Attempts::InitializeOnly).await.map_err(|failure| failure.error)
+    let failure = match attempt(attempts).await {
+        Ok(connection) => return Ok(connection),
+        Err(failure) => failure,
+    };
+    match failure.may_take {
+        // It ended where it was asked for what it does not know.
+        Some(other) if !options.opens_one_transport() => {
+            attempt(Attempts::Only(other)).await.map_err(|again| match other {
+                Beginning::Initialize => again.error,
+                Beginning::Discover => failure.error,
+            })
         }
-        outcome => outcome.map_err(|failure| failure.error),
+        _ => Err(failure.error),
     }
 }
 
@@ -138,7 +145,7 @@ async fn attempt(
         Ok(authorizer) => link.authorizer = authorizer,
         Err(message) => {
             let error = ConnectError::new(&config.name, Kind::Config, link.notes.explain(&message));
-            return Err(Failure { error, ended_at_discover: false });
+            return Err(Failure { error, may_take: None });
         }
     }
     let fail = |kind, message: &str| {
@@ -155,7 +162,7 @@ async fn attempt(
             message.push_str(&missed);
         }
         let error = ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence());
-        Failure { error, ended_at_discover: false }
+        Failure { error, may_take: None }
     };
     let capabilities: ClientCapabilities =
         serde_json::from_value(options.declared_capabilities()).map_err(|error| {
@@ -164,7 +171,7 @@ async fn attempt(
     let declared = serde_json::to_value(&capabilities).unwrap_or_default();
     let introduction = Introduction { capabilities, version };
     let answers = Arc::new(Answers::new(options.handlers().clone()));
-    let asked = Asked::default();
+    let progress = Progress::default();
     let beginning = async {
         let opened = open(config, &link).await.map_err(|error| match error {
             OpenError::Start(kind, message) => fail(kind, &message),
@@ -173,14 +180,23 @@ async fn attempt(
         })?;
         let stamp = introduction.stamp(ProtocolVersion::LATEST);
         let (mut session, mut receiving) = Session::new(opened.sides, link.ledger.clone(), answers.clone(), stamp);
-        let begun = handshake::begin(&mut session, &mut receiving, &introduction, attempts, &asked).await;
+        let begun = handshake::begin(&mut session, &mut receiving, &introduction, attempts, &progress).await;
         #[cfg(feature = "stdio")]
         if let (Err(_), Some(sandbox)) = (&begun, &opened.sandbox)
             && let Some((kind, message)) = sandbox.refusal().await
         {
             return Err(fail(kind, &message));
         }
-        begun.map(|agreed| (session, receiving, agreed)).map_err(|refusal| refused(&fail, &refusal))
+        begun.map(|agreed| (session, receiving, agreed)).map_err(|refusal| {
+            let may_take = match (attempts, &refusal.reason) {
+                (Attempts::DiscoverFirst(_), Reason::Closed) => Some(Beginning::Initialize),
+                (Attempts::InitializeFirst, _) if progress.refusal().is_some() && !link.ledger.is_open() => {
+                    Some(Beginning::Discover)
+                }
+                _ => None,
+            };
+            Failure { may_take, ..refused(&fail, &refusal) }
+        })
     };
     let Some(begun) = until.bound(Box::pin(beginning)).await else {
         #[cfg(feature = "http")]
@@ -188,7 +204,10 @@ async fn attempt(
             let message = format!("{waits}; it goes on waiting, and connecting again finds what came of it");
             return Err(fail(Kind::Auth, &message));
         }
-        let message = format!("no answer to `{}` within {patience:?}", asked.last().method());
+        if let Some(refusal) = progress.refusal() {
+            return Err(refused(&fail, &refusal));
+        }
+        let message = format!("no answer to `{}` within {patience:?}", progress.last().method());
         return Err(fail(Kind::Timeout, &message));
     };
     let (session, receiving, agreed) = begun?;
@@ -198,11 +217,7 @@ async fn attempt(
 fn refused(fail: &impl Fn(Kind, &str) -> Failure, refusal: &Refusal) -> Failure {
     let method = refusal.beginning.method();
     match &refusal.reason {
-        Reason::Closed => {
-            let message = format!("the connection was closed before `{method}` was answered");
-            let ended_at_discover = refusal.beginning == Beginning::Discover;
-            Failure { ended_at_discover, ..fail(Kind::Transport, &message) }
-        }
+        Reason::Closed => fail(Kind::Transport, &format!("the connection was closed before `{method}` was answered")),
         Reason::Failed(RequestError::Rpc(error)) => {
             let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);
             fail(Kind::Protocol, &message)

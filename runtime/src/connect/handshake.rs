@@ -3,7 +3,7 @@
 //! Sections "Lifecycle" of 2025-11-25 and "Versioning" of 2026-07-28.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
@@ -14,6 +14,7 @@ use rmcp::model::{
 use serde_json::Value;
 use tokio::time::timeout;
 
+use crate::Dispatched;
 use crate::ground::deadline::Patience;
 use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
@@ -38,22 +39,6 @@ impl Beginning {
     }
 }
 
-/// The request that was sent last.
-#[derive(Default)]
-pub(crate) struct Asked {
-    is_discover: AtomicBool,
-}
-
-impl Asked {
-    fn set(&self, beginning: Beginning) {
-        self.is_discover.store(beginning == Beginning::Discover, Ordering::Relaxed);
-    }
-
-    pub(crate) fn last(&self) -> Beginning {
-        if self.is_discover.load(Ordering::Relaxed) { Beginning::Discover } else { Beginning::Initialize }
-    }
-}
-
 /// Which of them to try.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Attempts {
@@ -62,7 +47,35 @@ pub(crate) enum Attempts {
     /// First `server/discover`. A server of older versions may never answer a request that it does not know: after so long the
     /// other is sent too, and the first answer counts.
     DiscoverFirst(Duration),
-    InitializeOnly,
+    Only(Beginning),
+}
+
+/// How far a handshake came, also where it was dropped.
+#[derive(Default)]
+pub(crate) struct Progress(Mutex<(Option<Beginning>, Option<Refusal>)>);
+
+impl Progress {
+    fn asks(&self, beginning: Beginning) {
+        self.lock().0 = Some(beginning);
+    }
+
+    fn refused(&self, refusal: &Refusal) {
+        self.lock().1 = Some(refusal.clone());
+    }
+
+    /// The request that was sent last.
+    pub(crate) fn last(&self) -> Beginning {
+        self.lock().0.unwrap_or(Beginning::Initialize)
+    }
+
+    /// What the server answered to `initialize`, where it refused that.
+    pub(crate) fn refusal(&self) -> Option<Refusal> {
+        self.lock().1.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Option<Beginning>, Option<Refusal>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What a client says of itself.
@@ -95,13 +108,13 @@ pub(crate) struct Agreed {
 }
 
 /// Why a session has not begun.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     pub(crate) beginning: Beginning,
     pub(crate) reason: Reason,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Reason {
     /// The connection was closed.
     Closed,
@@ -126,6 +139,18 @@ impl Refusal {
             Reason::Closed | Reason::UnknownVersion(_) => false,
         }
     }
+
+    /// Returns `true` if the server answered.
+    fn is_answer(&self) -> bool {
+        match &self.reason {
+            Reason::Failed(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
+            Reason::Failed(RequestError::Rpc(_))
+            | Reason::Unclear
+            | Reason::NoCommonVersion(_)
+            | Reason::UnknownVersion(_) => true,
+            Reason::Failed(_) | Reason::Closed => false,
+        }
+    }
 }
 
 /// Begins a session.
@@ -134,18 +159,27 @@ pub(crate) async fn begin(
     receiving: &mut Receiving,
     introduction: &Introduction,
     attempts: Attempts,
-    asked: &Asked,
+    progress: &Progress,
 ) -> Result<Agreed, Refusal> {
-    let closed = || Refusal { beginning: asked.last(), reason: Reason::Closed };
-    let handshake = Handshake { session, introduction, asked };
-    let outcome = tokio::select! {
-        biased;
-        outcome = handshake.make(attempts) => outcome,
-        () = receiving.until_end() => Err(closed()),
+    let outcome = {
+        let handshake = Handshake { session, introduction, progress };
+        let mut making = pin!(handshake.make(attempts));
+        tokio::select! {
+            biased;
+            outcome = &mut making => outcome,
+            () = receiving.until_end() => {
+                // All requests have ended now.
+                let ended = timeout(PATIENCE_WITH_LAST_WORDS, making).await;
+                ended.unwrap_or_else(|_| Err(Refusal { beginning: progress.last(), reason: Reason::Closed }))
+            }
+        }
     };
-    if outcome.is_err() && !session.ledger.is_open() {
+    if let Err(refusal) = &outcome
+        && !refusal.is_answer()
+        && !session.ledger.is_open()
+    {
         let _ = timeout(PATIENCE_WITH_LAST_WORDS, receiving.until_end()).await;
-        return Err(closed());
+        return Err(Refusal { beginning: refusal.beginning, reason: Reason::Closed });
     }
     let agreed = outcome?;
     let stamp = if agreed.version.has_initialize() {
@@ -160,13 +194,14 @@ pub(crate) async fn begin(
 struct Handshake<'s> {
     session: &'s Session,
     introduction: &'s Introduction,
-    asked: &'s Asked,
+    progress: &'s Progress,
 }
 
 impl Handshake<'_> {
     async fn make(&self, attempts: Attempts) -> Result<Agreed, Refusal> {
         let head_start = match attempts {
-            Attempts::InitializeOnly => return self.initialize().await,
+            Attempts::Only(Beginning::Initialize) => return self.initialize().await,
+            Attempts::Only(Beginning::Discover) => return self.discover().await,
             Attempts::InitializeFirst => {
                 return match self.initialize().await {
                     // What a server says to a handshake is clearer than that it does not know `server/discover`.
@@ -197,7 +232,17 @@ impl Handshake<'_> {
     }
 
     async fn initialize(&self) -> Result<Agreed, Refusal> {
-        self.asked.set(Beginning::Initialize);
+        let outcome = self.try_initialize().await;
+        if let Err(refusal) = &outcome
+            && refusal.is_answer()
+        {
+            self.progress.refused(refusal);
+        }
+        outcome
+    }
+
+    async fn try_initialize(&self) -> Result<Agreed, Refusal> {
+        self.progress.asks(Beginning::Initialize);
         let refused = |reason| Refusal { beginning: Beginning::Initialize, reason };
         let Introduction { capabilities, version } = self.introduction;
         let params = InitializeRequestParams::new(capabilities.clone(), Introduction::name());
@@ -217,7 +262,7 @@ impl Handshake<'_> {
     }
 
     async fn discover(&self) -> Result<Agreed, Refusal> {
-        self.asked.set(Beginning::Discover);
+        self.progress.asks(Beginning::Discover);
         let refused = |reason| Refusal { beginning: Beginning::Discover, reason };
         let version = ProtocolVersion::LATEST;
         let request = || ClientRequest::DiscoverRequest(DiscoverRequest::new(DiscoverRequestParams {}));

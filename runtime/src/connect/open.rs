@@ -17,7 +17,6 @@ use crate::ground::redact::Redactor;
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::{Ledger, Limits};
 use crate::rpc::notes::Notes;
-use crate::rpc::transport::{self, Sender};
 #[cfg(feature = "cassette")]
 use crate::rpc::transports::cassette::{Player, replay};
 #[cfg(feature = "stdio")]
@@ -32,6 +31,7 @@ use crate::rpc::transports::http::reach::exposes_headers;
 use crate::rpc::transports::http::{HttpClient, Life, streamable};
 #[cfg(feature = "http")]
 use crate::rpc::transports::sse::SseTransport;
+use crate::rpc::transports::{self, Sender};
 
 /// What is said of streams that there are no others in place of.
 #[cfg(feature = "stdio")]
@@ -39,7 +39,7 @@ pub(crate) const SPENT: &str =
     "the streams that the client was made with have ended, and it has no others; make another client";
 
 /// Both sides of a transport.
-pub(crate) type Sides = (Arc<dyn Sender>, Box<dyn transport::Transport>);
+pub(crate) type Sides = (Arc<dyn Sender>, Box<dyn transports::Transport>);
 
 /// What a transport shares with the rest of its connection.
 pub(crate) struct Link {
@@ -100,7 +100,7 @@ pub(crate) struct Opened {
 
 #[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
 impl Opened {
-    fn new(sender: Arc<impl Sender + 'static>, transport: impl transport::Transport + 'static) -> Self {
+    fn new(sender: Arc<impl Sender + 'static>, transport: impl transports::Transport + 'static) -> Self {
         Self {
             sides: (sender, Box::new(transport)),
             #[cfg(feature = "stdio")]

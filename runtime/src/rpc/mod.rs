@@ -20,7 +20,6 @@ mod silence;
 pub(crate) mod simulation;
 pub(crate) mod subscriptions;
 pub(crate) mod ticket;
-pub(crate) mod transport;
 pub(crate) mod transports;
 pub(crate) mod unknown;
 pub(crate) mod witness;

@@ -11,7 +11,7 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 
 use super::server_requests::Answers;
-use super::transport::Sending;
+use super::transports::Sending;
 use crate::ground::task::Boxed;
 use crate::ground::wire::size_of_value;
 use crate::rpc::handlers::Unanswered;

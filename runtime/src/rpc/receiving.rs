@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::ledger::Ledger;
 use super::questions::Questions;
 use super::server_requests::Answers;
-use super::transport::{Incoming, Sender, Transport};
+use super::transports::{Incoming, Sender, Transport};
 
 const UNREAD: &str = "the server sends request after request and does not read the answers";
 const CLOSED: &str = "the connection was closed";

@@ -19,7 +19,7 @@ use super::receiving::Receiving;
 use super::request::{RequestError, Terms, size_of};
 use super::server_requests::Answers;
 use super::ticket::{State, Ticket, TicketTerms};
-use super::transport::{Sender, Sending, Transport};
+use super::transports::{Sender, Sending, Transport};
 use crate::Dispatched;
 use crate::call::events::note_request;
 use crate::ground::task::{cancelled, task};

@@ -8,6 +8,8 @@ mod asking;
 mod auth;
 #[cfg(feature = "stdio")]
 mod bad_servers;
+#[cfg(all(feature = "stdio", feature = "http"))]
+mod beginnings;
 #[cfg(feature = "http")]
 mod bounds;
 #[cfg(feature = "stdio")]

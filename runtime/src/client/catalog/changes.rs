@@ -1,20 +1,16 @@
 //! Lists of tools that change while a program runs.
 
+use serde_json::Value;
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
-use std::time::Duration;
-
-use serde_json::Value;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::Instant;
 
+use super::pauses::Pauses;
 use crate::call::events::Observer;
 use crate::connect::connection::Connection;
 use crate::{Client, ConnectError};
-
-const PAUSE_BEFORE_SUBSCRIBING_AGAIN: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// What is known of changes to one server's list of tools, over all its connections.
 pub(crate) struct Changes {
@@ -137,14 +133,13 @@ async fn asked(connection: &Connection, changes: &Changes) -> Infallible {
     if !tells_on_request(connection) || !is_watched {
         return pending().await;
     }
-    let mut pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN;
+    let mut pauses = Pauses::default();
     loop {
-        match connection.listen_to_tools().await {
-            Ok(()) => pause = PAUSE_BEFORE_SUBSCRIBING_AGAIN,
-            Err(error) => tracing::debug!("cannot hear of changes to the list of tools: {error}"),
+        let begun = Instant::now();
+        if let Err(error) = connection.listen_to_tools().await {
+            tracing::debug!("cannot hear of changes to the list of tools: {error}");
         }
-        sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pauses.after(begun.elapsed()).await;
         // What changed in between, nobody has said.
         changes.note();
     }

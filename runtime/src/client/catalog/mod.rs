@@ -5,6 +5,7 @@ pub(crate) mod changes;
 pub(crate) mod declared;
 pub(crate) mod drift;
 pub(crate) mod notifications;
+mod pauses;
 pub(crate) mod prompts;
 pub(crate) mod resources;
 pub(crate) mod specs;

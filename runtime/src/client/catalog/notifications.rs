@@ -1,21 +1,17 @@
 //! What a server tells of its own accord, for programs that pass it on.
 
+use serde_json::{Map, Value};
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::Arc;
-use std::time::Duration;
-
-use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::time::sleep;
+use tokio::time::Instant;
 
+use super::pauses::Pauses;
 use crate::Client;
 use crate::connect::connection::Connection;
 use crate::rpc::notices::{Notice, Notices, PROMPTS_CHANGED, RESOURCES_CHANGED};
-
-const PAUSE_BEFORE_LISTENING_AGAIN: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// Something that a server told.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,14 +97,13 @@ pub(crate) async fn keep(connection: &Connection, notices: &Notices, is_another:
         return pending().await;
     }
     notices.wanted().await;
-    let mut pause = PAUSE_BEFORE_LISTENING_AGAIN;
+    let mut pauses = Pauses::default();
     loop {
-        match connection.listen_to_lists(&lists).await {
-            Ok(()) => pause = PAUSE_BEFORE_LISTENING_AGAIN,
-            Err(error) => tracing::debug!("cannot hear of changes to prompts and resources: {error}"),
+        let begun = Instant::now();
+        if let Err(error) = connection.listen_to_lists(&lists).await {
+            tracing::debug!("cannot hear of changes to prompts and resources: {error}");
         }
-        sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pauses.after(begun.elapsed()).await;
         may_have_changed();
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::future::pending;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use super::pauses;
 use super::resources::resource_error;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::{Deadline, Patience};
@@ -18,8 +20,6 @@ use crate::rpc::session::Subscription;
 use crate::rpc::subscriptions::{News, Refusal, Standing, Subscriptions};
 use crate::{CallError, CallOptions, Client, Dispatched};
 
-const PAUSE_BEFORE_LISTENING_AGAIN: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const UPDATES: &str = "news of resources";
 
 /// Tells a program when a resource changes. Dropping it ends the subscription, and as long as it is kept, so is the
@@ -176,13 +176,13 @@ async fn ask(connection: &Connection, watched: &Subscriptions, patience: Duratio
 async fn listen(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
     let mut changes = watched.changes();
     let mut listening = Listening { stream: None, told: BTreeSet::new() };
-    let mut pause = PAUSE_BEFORE_LISTENING_AGAIN;
+    let mut pause = pauses::FIRST;
     loop {
         changes.borrow_and_update();
         let wanted = watched.wanted();
         listening.begin(connection, watched, &wanted, patience).await;
         if listening.stream.is_some() {
-            pause = PAUSE_BEFORE_LISTENING_AGAIN;
+            pause = pauses::FIRST;
         }
         loop {
             tokio::select! {
@@ -192,7 +192,7 @@ async fn listen(connection: &Connection, watched: &Subscriptions, patience: Dura
                 },
                 () = listening.ended() => listening.end(),
                 () = sleep(pause), if listening.stream.is_none() && !wanted.is_empty() => {
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    pause = (pause * 2).min(pauses::LONGEST);
                     break;
                 }
             }
@@ -220,7 +220,15 @@ impl Listening {
         }
         self.told.retain(|told| wanted.iter().any(|(uri, _)| uri == told));
         let uris = wanted.iter().map(|(uri, _)| uri.clone()).collect();
-        let opened = Deadline::after(patience).bound(connection.listen_to_resources(uris)).await;
+        let mut opening = pin!(Deadline::after(patience).bound(connection.listen_to_resources(uris)));
+        // What comes by the last stream meanwhile is heard.
+        let opened = loop {
+            tokio::select! {
+                biased;
+                opened = &mut opening => break opened,
+                () = self.ended() => self.stream = None,
+            }
+        };
         match opened.unwrap_or(Err(RequestError::Timeout(Dispatched::Unknown))) {
             Ok(stream) => {
                 for (uri, is_awaited) in wanted {

@@ -16,9 +16,9 @@ use tokio::time::timeout;
 use super::environment::Manager;
 use super::find::is_path;
 use super::isolation::Sandbox;
-use super::process::{Pipes, ProcessTree};
 use super::program::Program;
 use super::stdio::note_stderr;
+use super::tree::{Pipes, ProcessTree};
 use crate::ConnectErrorKind as Kind;
 use crate::rpc::notes::Notes;
 

@@ -8,8 +8,8 @@ mod find;
 #[cfg(unix)]
 mod guard;
 pub(crate) mod isolation;
-pub(crate) mod process;
 pub(crate) mod program;
 #[cfg(unix)]
 mod running;
 pub(crate) mod stdio;
+pub(crate) mod tree;

@@ -9,8 +9,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::process::{ChildStderr, ChildStdout};
 
 use super::isolation::Sandbox;
-use super::process::{Pipes, ProcessTree};
 use super::program::Program;
+use super::tree::{Pipes, ProcessTree};
 use crate::ground::task::task;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::notes::Notes;

@@ -31,7 +31,7 @@ use crate::rpc::questions::Question;
 use crate::rpc::silence::{Silence, TIMEOUTS_WITHOUT_A_SIGN};
 use crate::rpc::subscriptions::Subscriptions;
 use crate::rpc::ticket::{State, Ticket, TicketTerms};
-use crate::rpc::transport::Incoming;
+use crate::rpc::transports::Incoming;
 use crate::rpc::witness::Witness;
 
 /// Answers repeat the id and the method of a request.
@@ -142,7 +142,8 @@ impl Ledger {
         let dispatched = match ticket.state() {
             State::Queued => Dispatched::No,
             State::Writing { .. } | State::Written { .. } => {
-                book.owes_answers = true;
+                // One that is cancelled is not answered.
+                book.owes_answers |= !ticket.is_subscription();
                 Dispatched::Unknown
             }
             State::Answered => Dispatched::Yes,

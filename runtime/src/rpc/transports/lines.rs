@@ -14,7 +14,7 @@ use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Ledger;
 use crate::rpc::messages;
 use crate::rpc::notes::Notes;
-use crate::rpc::transport::{Incoming, Transport};
+use crate::rpc::transports::{Incoming, Transport};
 
 const CLOSED: &str = "the server closed the connection";
 const MAX_MESSAGE: usize = 64 * 1024 * 1024;
@@ -121,6 +121,12 @@ impl<E: FarEnd, R: AsyncRead + Send + Unpin> LineTransport<E, R> {
                 }
             }
         }
+    }
+}
+
+impl<E, R> Drop for LineTransport<E, R> {
+    fn drop(&mut self) {
+        self.writer.abandon();
     }
 }
 

@@ -22,7 +22,7 @@ use super::http::{CLOSED, EVENT_STREAM, HttpClient, JSON, Life, UNWANTED, bodies
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
 use crate::rpc::messages;
-use crate::rpc::transport::{Incoming, Sender, Sending, Transport};
+use crate::rpc::transports::{Incoming, Sender, Sending, Transport};
 
 /// The transport; dropping it ends its requests.
 pub(crate) struct SseTransport {

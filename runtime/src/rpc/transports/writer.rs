@@ -15,7 +15,7 @@ use super::pipe::Sink;
 use crate::ground::task::task;
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::{Ledger, Outgoing};
-use crate::rpc::transport::{Sender, Sending};
+use crate::rpc::transports::{Sender, Sending};
 
 const BROKEN: &str = "the server does not read any more";
 const PATIENCE_WITH_WRITERS: Duration = Duration::from_millis(100);
@@ -48,6 +48,14 @@ impl Writer {
     pub(crate) async fn close(&self) {
         self.closing.cancel();
         if let Ok(mut stream) = timeout(PATIENCE_WITH_WRITERS, self.stream.lock()).await {
+            stream.sink.take();
+        }
+    }
+
+    /// The same at once, for a transport that is dropped. Who writes just now closes the pipe with the writer.
+    pub(super) fn abandon(&self) {
+        self.closing.cancel();
+        if let Ok(mut stream) = self.stream.try_lock() {
             stream.sink.take();
         }
     }

@@ -17,7 +17,7 @@ use super::recorder::SUBSCRIPTION;
 use crate::ground::redact::Redactor;
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::{Ledger, Outgoing};
-use crate::rpc::transport::{Incoming, Sender, Sending, Transport};
+use crate::rpc::transports::{Incoming, Sender, Sending, Transport};
 
 const CLOSED: &str = "the connection was closed";
 

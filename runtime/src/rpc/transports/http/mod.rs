@@ -29,7 +29,7 @@ use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::{Ledger, Outgoing};
 use crate::rpc::notes::Notes;
-use crate::rpc::transport::Sending;
+use crate::rpc::transports::Sending;
 
 pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";

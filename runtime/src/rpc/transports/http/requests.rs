@@ -17,7 +17,7 @@ use super::{EVENT_STREAM, HttpClient, JSON, bodies, content_type};
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
 use crate::rpc::messages;
-use crate::rpc::transport::Incoming;
+use crate::rpc::transports::Incoming;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -81,11 +81,14 @@ impl Requests {
         self.latest.borrow().clone()
     }
 
-    /// Whether a message is the first of a conversation.
+    /// Whether a message is the first of a conversation. Later `server/discover` asks whether the server is still there.
     pub(super) fn begins(&self, message: &ClientJsonRpcMessage) -> bool {
-        let is_handshake = matches!(message, ClientJsonRpcMessage::Request(request)
-            if matches!(request.request, ClientRequest::InitializeRequest(_) | ClientRequest::DiscoverRequest(_)));
-        is_handshake && self.latest.borrow().number == 0
+        let ClientJsonRpcMessage::Request(request) = message else { return false };
+        match request.request {
+            ClientRequest::InitializeRequest(_) => true,
+            ClientRequest::DiscoverRequest(_) => self.latest.borrow().number == 0,
+            _ => false,
+        }
     }
 
     /// Waits until there is another session in the place of this one.
@@ -169,7 +172,9 @@ impl Requests {
         id: &RequestId,
         outgoing: &Outgoing,
     ) -> Result<(), HttpError> {
-        let mut initialize = self.initialize.lock().await;
+        let own_version = version_of(message);
+        // Of requests that begin without a handshake, any number may be under way.
+        let mut initialize = if own_version.is_none() { Some(self.initialize.lock().await) } else { None };
         let response = self.post(message, &Conversation::default(), Some(outgoing)).await?;
         let status = response.status();
         if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
@@ -181,12 +186,12 @@ impl Requests {
         outgoing.written();
         let session = self.session(&response);
         let answer = self.first_answer(response).await?;
-        let own_version = version_of(message);
-        if own_version.is_none() {
-            *initialize = Some(message.clone());
+        if let Some(version) = agreed_version(&answer, own_version.as_ref()) {
+            if let Some(initialize) = &mut initialize {
+                **initialize = Some(message.clone());
+            }
+            self.converse(session, Some(version), own_version.is_some());
         }
-        let version = own_version.as_ref().map(ProtocolVersion::as_str).or_else(|| agreed_version(&answer));
-        self.converse(session, version, own_version.is_some());
         self.take(answer, Some(id)).await;
         if outgoing.is_settled() { Ok(()) } else { Err(self.lost("the server answered another request".to_owned())) }
     }
@@ -208,7 +213,7 @@ impl Requests {
         }
         let session = self.session(&response);
         let answer = self.first_answer(response).await.map_err(|error| failed(&error.to_string()))?;
-        let Some(version) = agreed_version(&answer) else { return Err(failed("it refuses the handshake")) };
+        let Some(version) = agreed_version(&answer, None) else { return Err(failed("it refuses the handshake")) };
         let version_header = HeaderValue::from_str(version).ok();
         let next = Conversation { session: session.clone(), version: version_header, ..Conversation::default() };
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
@@ -379,9 +384,13 @@ fn messages(text: &[u8]) -> Vec<Value> {
     }
 }
 
-/// The protocol version that a server agrees to in the answer to a handshake.
-fn agreed_version(answer: &Value) -> Option<&str> {
-    answer.pointer("/result/protocolVersion")?.as_str()
+/// The protocol version that a server agrees to in the answer to a handshake, or to a request that says its own.
+fn agreed_version<'v>(answer: &'v Value, own: Option<&'v ProtocolVersion>) -> Option<&'v str> {
+    let result = answer.get("result")?;
+    match own.map(ProtocolVersion::as_str) {
+        None => result.get("protocolVersion")?.as_str(),
+        Some(own) => result.get("supportedVersions")?.as_array()?.iter().any(|version| version == own).then_some(own),
+    }
 }
 
 /// The name, URI or task that a request is about, as the header `Mcp-Name` has it.

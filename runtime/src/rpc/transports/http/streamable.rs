@@ -17,7 +17,7 @@ use super::{CLOSED, HttpClient, Life, bodies, on_runtime};
 use crate::ground::task::Boxed;
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::{Ledger, Outgoing};
-use crate::rpc::transport::{Incoming, Sender, Sending, Transport};
+use crate::rpc::transports::{Incoming, Sender, Sending, Transport};
 
 /// What a server sends faster than it is taken waits in its connections.
 const MESSAGES_UNDER_WAY: usize = 16;
