@@ -14,7 +14,8 @@ use crate::connect::options::ClientOptions;
 /// The last of those who share a supervisor ends it: nothing is kept alive here.
 static SHARED: Mutex<Option<HashMap<String, Weak<Supervisor>>>> = Mutex::new(None);
 
-/// The supervisor of a server that is configured like this, shared with whoever else asked for one and still has it.
+/// The supervisor of a server that is configured like this, shared with whoever else asked for one and still has it. The options
+/// are the defaults, with what a snapshot was taken with.
 pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Supervisor> {
     // What cannot be resolved cannot be compared; connecting will say why.
     let Some(key) = key(&config, &options) else {
@@ -55,7 +56,8 @@ fn key(config: &ServerConfig, options: &ClientOptions) -> Option<String> {
         inherited,
         resolved.isolation.as_ref().map(|isolation| (&isolation.read, &isolation.write)),
         config.to_json(),
-        format!("{options:?}"),
+        options.version_hint(),
+        options.declared_capabilities(),
         runtime,
     ]);
     Some(digest(&parts))
