@@ -12,7 +12,7 @@ use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::{Event, Metadata, Subscriber};
 
 /// What the process has in its environment.
 pub(crate) const HANDED: [(&str, &str); 3] = [
@@ -131,7 +131,7 @@ impl Watch {
     }
 }
 
-/// Keeps what is logged: all of this project's crates, of others from INFO on.
+/// Keeps all that is logged, by every crate at every level.
 pub(crate) struct Recorder(Mutex<Vec<String>>);
 
 impl Recorder {
@@ -161,8 +161,8 @@ impl Visit for Text {
 }
 
 impl Subscriber for &'static Recorder {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("mcp_") || *metadata.level() <= Level::INFO
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
