@@ -57,7 +57,7 @@ fn floors_of_the_runtime_use_only_those_below() -> Fallible<()> {
 }
 
 #[test]
-fn every_way_of_naming_a_floor_is_seen() -> Fallible<()> {
+fn every_form_of_path_is_recognized() -> Fallible<()> {
     let names = names_of_the_root("pub use client::{Client, state::StateWatch}; pub use call::CallError as Error;")?;
     let seen = |text: &str| targets(text, &["rpc".to_owned(), "ledger".to_owned()], &names);
     let floors = |found: &[&str]| found.iter().map(|floor| (*floor).to_owned()).collect::<BTreeSet<_>>();

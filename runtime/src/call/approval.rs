@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::wait;
 use crate::ground::contained::{Panicked, contained_async};
+use crate::ground::task::Boxed;
 use crate::{Annotations, CallError, ToolCall};
 
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -37,12 +37,10 @@ pub enum ApprovalAnswer {
     Decline(String),
 }
 
-type Asking = Pin<Box<dyn Future<Output = ApprovalAnswer> + Send>>;
-
 /// Whom calls are shown before they are made. Only a yes is a yes: a panic, and no answer in time, are none.
 #[derive(Clone)]
 pub(crate) struct Approver {
-    ask: Arc<dyn Fn(ApprovalRequest) -> Asking + Send + Sync>,
+    ask: Arc<dyn Fn(ApprovalRequest) -> Boxed<ApprovalAnswer> + Send + Sync>,
     pub(crate) patience: Duration,
 }
 

@@ -14,8 +14,8 @@ use crate::connect::options::ClientOptions;
 /// The last of those who share a supervisor ends it: nothing is kept alive here.
 static SHARED: Mutex<Option<HashMap<String, Weak<Supervisor>>>> = Mutex::new(None);
 
-/// The supervisor of a server that is configured like this, shared with whoever else asked for one and still has it. The options
-/// are the defaults, with what a snapshot was taken with.
+/// Returns the supervisor shared by clients with the same configuration. The options are the defaults, with what a snapshot was
+/// taken with.
 pub(super) fn shared(config: ServerConfig, options: ClientOptions) -> Arc<Supervisor> {
     // What cannot be resolved cannot be compared; connecting will say why.
     let Some(key) = key(&config, &options) else {

@@ -4,13 +4,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientRequest, CustomRequest, DiscoverRequest, DiscoverRequestParams, PingRequest, ProtocolVersion,
-    SubscriptionFilter,
+    ClientRequest, CustomRequest, DiscoverRequest, DiscoverRequestParams, PingRequest, SubscriptionFilter,
 };
 use serde_json::{Value, json};
 
 use crate::Dispatched;
-use crate::connect::handshake::Agreed;
+use crate::connect::handshake::{Agreed, known_version};
 use crate::connect::open::Link;
 use crate::ground::deadline::Patience;
 use crate::rpc::notices::{PROMPTS_CHANGED, RESOURCES_CHANGED};
@@ -60,7 +59,7 @@ impl Listing {
 /// What an open connection consists of.
 pub(crate) struct Connection {
     pub(crate) session: Session,
-    /// The receiving side, until somebody drives it.
+    /// The receiving side, until the keeper takes it.
     receiving: Mutex<Option<Receiving>>,
     pub(crate) link: Link,
     /// The protocol version that was agreed.
@@ -94,15 +93,14 @@ impl Connection {
         *self.link.ledger.list_news.told().borrow()
     }
 
-    /// The receiving side, once. Whoever takes it ends the connection by dropping it.
+    /// Returns the receiving side, once. Dropping it ends the connection.
     pub(crate) fn take_receiving(&self) -> Option<Receiving> {
         self.receiving.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Whether the protocol version is one without a handshake.
     pub(crate) fn is_modern(&self) -> bool {
-        let mut known = ProtocolVersion::KNOWN_VERSIONS.iter();
-        known.any(|version| version.as_str() == self.protocol_version && !version.has_initialize())
+        known_version(&self.protocol_version).is_some_and(|version| !version.has_initialize())
     }
 
     /// Whether the server says anything at all.
@@ -133,12 +131,12 @@ impl Connection {
         self.session.request(request, patience).await.map(drop)
     }
 
-    /// Has a server tell of these resources, where it tells on request alone.
+    /// Subscribes to these resources (protocol 2026-07-28).
     pub(crate) async fn listen_to_resources(&self, uris: Vec<String>) -> Result<Subscription, RequestError> {
         self.session.listen(SubscriptionFilter::builder().resource_subscriptions(uris).build()).await
     }
 
-    /// Has a server tell of changes to the list of tools, where it does on request alone; ends when it stops.
+    /// Subscribes to changes of the tool list (protocol 2026-07-28); returns when the subscription ends.
     pub(crate) async fn listen_to_tools(&self) -> Result<(), RequestError> {
         let mut subscription = self.session.listen(SubscriptionFilter::builder().tools_list_changed().build()).await?;
         let ended = subscription.ended().await;
@@ -147,7 +145,7 @@ impl Connection {
         ended
     }
 
-    /// Has a server tell of changes to these lists, where it does on request alone; ends when it stops.
+    /// Subscribes to changes of these lists (protocol 2026-07-28); returns when the subscription ends.
     pub(crate) async fn listen_to_lists(&self, changes: &[&str]) -> Result<(), RequestError> {
         let mut filter = SubscriptionFilter::builder();
         if changes.contains(&PROMPTS_CHANGED) {

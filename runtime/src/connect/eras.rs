@@ -10,7 +10,9 @@ use rmcp::model::{ClientCapabilities, ProtocolVersion};
 use crate::CassetteError;
 use crate::connect::connection::Connection;
 use crate::connect::handshake;
-use crate::connect::handshake::{Attempts, Beginning, Introduction, Progress, Reason, Refusal, known_version};
+use crate::connect::handshake::{
+    ClientInfo, HandshakeError, HandshakeErrorKind, HandshakeMethod, HandshakeOrder, HandshakeState, known_version,
+};
 #[cfg(feature = "stdio")]
 use crate::connect::open::SPENT;
 use crate::connect::open::{Link, OpenError, open};
@@ -22,7 +24,7 @@ use crate::connect::process::environment::missed;
 use crate::connect::resolve::{Resolved, resolve, unresolved};
 use crate::ground::deadline::Deadline;
 use crate::ground::redact::Redactor;
-use crate::rpc::failure::Failure as RequestFailure;
+use crate::rpc::failure::Failure;
 #[cfg(feature = "stdio")]
 use crate::rpc::notes::Notes;
 use crate::rpc::notices::Notices;
@@ -36,10 +38,10 @@ use crate::rpc::transports::http::refusals::HttpError;
 use crate::{ConnectError, ConnectErrorKind as Kind, Dispatched, Evidence};
 
 /// A failed attempt.
-struct Failure {
+struct FailedAttempt {
     error: ConnectError,
-    /// The beginning that another start of the server may take.
-    may_take: Option<Beginning>,
+    /// The handshake method to try with another start of the server.
+    may_take: Option<HandshakeMethod>,
 }
 
 /// Connects to a server, within `patience` in all.
@@ -79,17 +81,17 @@ pub(crate) async fn establish(
     };
     let version = hint.filter(ProtocolVersion::has_initialize).unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
     let attempt = |attempts| Box::pin(attempt((&config, options), notices, version.clone(), &redactor, attempts, time));
-    let attempts = if modern { Attempts::DiscoverFirst(patience / 2) } else { Attempts::InitializeFirst };
+    let attempts = if modern { HandshakeOrder::DiscoverFirst(patience / 2) } else { HandshakeOrder::InitializeFirst };
     let failure = match attempt(attempts).await {
         Ok(connection) => return Ok(connection),
         Err(failure) => failure,
     };
     match failure.may_take {
-        // It ended where it was asked for what it does not know.
+        // The server ended at a request that it does not know.
         Some(other) if !options.opens_one_transport() => {
-            attempt(Attempts::Only(other)).await.map_err(|again| match other {
-                Beginning::Initialize => again.error,
-                Beginning::Discover => failure.error,
+            attempt(HandshakeOrder::Only(other)).await.map_err(|again| match other {
+                HandshakeMethod::Initialize => again.error,
+                HandshakeMethod::Discover => failure.error,
             })
         }
         _ => Err(failure.error),
@@ -119,9 +121,9 @@ async fn attempt(
     notices: &Arc<Notices>,
     version: ProtocolVersion,
     redactor: &Redactor,
-    attempts: Attempts,
+    attempts: HandshakeOrder,
     (until, patience): (Deadline, Duration),
-) -> Result<Connection, Failure> {
+) -> Result<Connection, FailedAttempt> {
     #[cfg_attr(
         not(any(feature = "auth", feature = "cassette")),
         expect(unused_mut, reason = "nobody else sets something on it")
@@ -145,7 +147,7 @@ async fn attempt(
         Ok(authorizer) => link.authorizer = authorizer,
         Err(message) => {
             let error = ConnectError::new(&config.name, Kind::Config, link.notes.explain(&message));
-            return Err(Failure { error, may_take: None });
+            return Err(FailedAttempt { error, may_take: None });
         }
     }
     let fail = |kind, message: &str| {
@@ -162,25 +164,25 @@ async fn attempt(
             message.push_str(&missed);
         }
         let error = ConnectError::new(&config.name, kind, message).with_evidence(link.notes.evidence());
-        Failure { error, may_take: None }
+        FailedAttempt { error, may_take: None }
     };
     let capabilities: ClientCapabilities =
         serde_json::from_value(options.declared_capabilities()).map_err(|error| {
             fail(Kind::Config, &format!("the client capabilities are not those of the protocol: {error}"))
         })?;
     let declared = serde_json::to_value(&capabilities).unwrap_or_default();
-    let introduction = Introduction { capabilities, version };
+    let client = ClientInfo { capabilities, version };
     let answers = Arc::new(Answers::new(options.handlers().clone()));
-    let progress = Progress::default();
+    let state = HandshakeState::default();
     let beginning = async {
         let opened = open(config, &link).await.map_err(|error| match error {
             OpenError::Start(kind, message) => fail(kind, &message),
             #[cfg(feature = "http")]
             OpenError::Below(failure) => failed_below(&fail, "", &failure),
         })?;
-        let stamp = introduction.stamp(ProtocolVersion::LATEST);
+        let stamp = client.stamp(ProtocolVersion::LATEST);
         let (mut session, mut receiving) = Session::new(opened.sides, link.ledger.clone(), answers.clone(), stamp);
-        let begun = handshake::begin(&mut session, &mut receiving, &introduction, attempts, &progress).await;
+        let begun = handshake::begin(&mut session, &mut receiving, &client, attempts, &state).await;
         #[cfg(feature = "stdio")]
         if let (Err(_), Some(sandbox)) = (&begun, &opened.sandbox)
             && let Some((kind, message)) = sandbox.refusal().await
@@ -188,14 +190,14 @@ async fn attempt(
             return Err(fail(kind, &message));
         }
         begun.map(|agreed| (session, receiving, agreed)).map_err(|refusal| {
-            let may_take = match (attempts, &refusal.reason) {
-                (Attempts::DiscoverFirst(_), Reason::Closed) => Some(Beginning::Initialize),
-                (Attempts::InitializeFirst, _) if progress.refusal().is_some() && !link.ledger.is_open() => {
-                    Some(Beginning::Discover)
+            let may_take = match (attempts, &refusal.kind) {
+                (HandshakeOrder::DiscoverFirst(_), HandshakeErrorKind::Closed) => Some(HandshakeMethod::Initialize),
+                (HandshakeOrder::InitializeFirst, _) if state.refusal().is_some() && !link.ledger.is_open() => {
+                    Some(HandshakeMethod::Discover)
                 }
                 _ => None,
             };
-            Failure { may_take, ..refused(&fail, &refusal) }
+            FailedAttempt { may_take, ..refused(&fail, &refusal) }
         })
     };
     let Some(begun) = until.bound(Box::pin(beginning)).await else {
@@ -204,37 +206,41 @@ async fn attempt(
             let message = format!("{waits}; it goes on waiting, and connecting again finds what came of it");
             return Err(fail(Kind::Auth, &message));
         }
-        if let Some(refusal) = progress.refusal() {
+        if let Some(refusal) = state.refusal() {
             return Err(refused(&fail, &refusal));
         }
-        let message = format!("no answer to `{}` within {patience:?}", progress.last().method());
+        let message = format!("no answer to `{}` within {patience:?}", state.last().method());
         return Err(fail(Kind::Timeout, &message));
     };
     let (session, receiving, agreed) = begun?;
     Ok(Connection::new((session, receiving), link, agreed, declared, answers))
 }
 
-fn refused(fail: &impl Fn(Kind, &str) -> Failure, refusal: &Refusal) -> Failure {
-    let method = refusal.beginning.method();
-    match &refusal.reason {
-        Reason::Closed => fail(Kind::Transport, &format!("the connection was closed before `{method}` was answered")),
-        Reason::Failed(RequestError::Rpc(error)) => {
+fn refused(fail: &impl Fn(Kind, &str) -> FailedAttempt, refusal: &HandshakeError) -> FailedAttempt {
+    let method = refusal.method.method();
+    match &refusal.kind {
+        HandshakeErrorKind::Closed => {
+            fail(Kind::Transport, &format!("the connection was closed before `{method}` was answered"))
+        }
+        HandshakeErrorKind::Failed(RequestError::Rpc(error)) => {
             let message = format!("`{method}` failed with JSON-RPC error {}: {}", error.code.0, error.message);
             fail(Kind::Protocol, &message)
         }
-        Reason::Failed(RequestError::Failed(failure)) if failure.dispatched == Dispatched::Yes => {
+        HandshakeErrorKind::Failed(RequestError::Failed(failure)) if failure.dispatched == Dispatched::Yes => {
             fail(Kind::Protocol, &format!("`{method}` failed: {}", failure.message))
         }
-        Reason::Failed(RequestError::Failed(failure)) => {
+        HandshakeErrorKind::Failed(RequestError::Failed(failure)) => {
             failed_below(fail, &format!("`{method}` was not answered: "), failure)
         }
-        Reason::Failed(error) => fail(Kind::Transport, &format!("`{method}` was not answered: {error}")),
-        Reason::Unclear => fail(Kind::Protocol, &format!("the answer to `{method}` is not what the protocol says")),
-        Reason::NoCommonVersion(offered) => {
+        HandshakeErrorKind::Failed(error) => fail(Kind::Transport, &format!("`{method}` was not answered: {error}")),
+        HandshakeErrorKind::Unclear => {
+            fail(Kind::Protocol, &format!("the answer to `{method}` is not what the protocol says"))
+        }
+        HandshakeErrorKind::NoCommonVersion(offered) => {
             let message = format!("no protocol version in common; the server speaks {}", offered.join(", "));
             fail(Kind::Protocol, &message)
         }
-        Reason::UnknownVersion(version) => {
+        HandshakeErrorKind::UnknownVersion(version) => {
             let known: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
             let known = known.join(", ");
             fail(Kind::Protocol, &format!("the server speaks protocol version `{version}`; supported are {known}"))
@@ -242,22 +248,22 @@ fn refused(fail: &impl Fn(Kind, &str) -> Failure, refusal: &Refusal) -> Failure 
     }
 }
 
-fn failed_below(fail: &impl Fn(Kind, &str) -> Failure, what: &str, below: &RequestFailure) -> Failure {
+fn failed_below(fail: &impl Fn(Kind, &str) -> FailedAttempt, what: &str, below: &Failure) -> FailedAttempt {
     let failure = match below.wants_authorization {
         true => fail(Kind::Auth, &below.message),
         false => fail(Kind::Transport, &format!("{what}{}", below.message)),
     };
     let evidence = Evidence { http_status: http_status(below), ..failure.error.evidence().clone() };
-    Failure { error: failure.error.with_retry_after(below.retry_after).with_evidence(evidence), ..failure }
+    FailedAttempt { error: failure.error.with_retry_after(below.retry_after).with_evidence(evidence), ..failure }
 }
 
 /// The HTTP status that a request was refused with.
 #[cfg(feature = "http")]
-fn http_status(below: &RequestFailure) -> Option<u16> {
+fn http_status(below: &Failure) -> Option<u16> {
     below.source.as_deref()?.downcast_ref::<HttpError>()?.status()
 }
 
 #[cfg(not(feature = "http"))]
-fn http_status(_: &RequestFailure) -> Option<u16> {
+fn http_status(_: &Failure) -> Option<u16> {
     None
 }

@@ -1,4 +1,4 @@
-//! How a session begins: with `initialize` up to protocol version 2025-11-25, with `server/discover` from 2026-07-28 on.
+//! The handshake: `initialize` up to protocol version 2025-11-25, `server/discover` from 2026-07-28 on.
 //!
 //! Sections "Lifecycle" of 2025-11-25 and "Versioning" of 2026-07-28.
 
@@ -20,17 +20,17 @@ use crate::rpc::receiving::Receiving;
 use crate::rpc::request::RequestError;
 use crate::rpc::session::Session;
 
-/// How long a server that is ending may take, so that what it left behind can be told.
+/// Time for a server that is ending to close its output, so that the error can quote it.
 const PATIENCE_WITH_LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A request that a session begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beginning {
+pub(crate) enum HandshakeMethod {
     Initialize,
     Discover,
 }
 
-impl Beginning {
+impl HandshakeMethod {
     pub(crate) fn method(self) -> &'static str {
         match self {
             Self::Initialize => "initialize",
@@ -39,53 +39,52 @@ impl Beginning {
     }
 }
 
-/// Which of them to try.
+/// The order in which the handshake methods are tried.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Attempts {
+pub(crate) enum HandshakeOrder {
     /// First `initialize`.
     InitializeFirst,
-    /// First `server/discover`. A server of older versions may never answer a request that it does not know: after so long the
-    /// other is sent too, and the first answer counts.
+    /// First `server/discover`. After this time without an answer `initialize` is sent too; the first answer counts.
     DiscoverFirst(Duration),
-    Only(Beginning),
+    Only(HandshakeMethod),
 }
 
-/// How far a handshake came, also where it was dropped.
+/// The state of a handshake, readable after its future was dropped.
 #[derive(Default)]
-pub(crate) struct Progress(Mutex<(Option<Beginning>, Option<Refusal>)>);
+pub(crate) struct HandshakeState(Mutex<(Option<HandshakeMethod>, Option<HandshakeError>)>);
 
-impl Progress {
-    fn asks(&self, beginning: Beginning) {
-        self.lock().0 = Some(beginning);
+impl HandshakeState {
+    fn asks(&self, method: HandshakeMethod) {
+        self.lock().0 = Some(method);
     }
 
-    fn refused(&self, refusal: &Refusal) {
+    fn refused(&self, refusal: &HandshakeError) {
         self.lock().1 = Some(refusal.clone());
     }
 
     /// The request that was sent last.
-    pub(crate) fn last(&self) -> Beginning {
-        self.lock().0.unwrap_or(Beginning::Initialize)
+    pub(crate) fn last(&self) -> HandshakeMethod {
+        self.lock().0.unwrap_or(HandshakeMethod::Initialize)
     }
 
-    /// What the server answered to `initialize`, where it refused that.
-    pub(crate) fn refusal(&self) -> Option<Refusal> {
+    /// The server's refusal of `initialize`.
+    pub(crate) fn refusal(&self) -> Option<HandshakeError> {
         self.lock().1.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, (Option<Beginning>, Option<Refusal>)> {
+    fn lock(&self) -> MutexGuard<'_, (Option<HandshakeMethod>, Option<HandshakeError>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a client says of itself.
-pub(crate) struct Introduction {
+/// The client's name, version and capabilities.
+pub(crate) struct ClientInfo {
     pub(crate) capabilities: ClientCapabilities,
     /// The version that `initialize` asks for.
     pub(crate) version: ProtocolVersion,
 }
 
-impl Introduction {
+impl ClientInfo {
     fn name() -> Implementation {
         Implementation::new("mcp-bindgen", env!("CARGO_PKG_VERSION"))
     }
@@ -109,13 +108,13 @@ pub(crate) struct Agreed {
 
 /// Why a session has not begun.
 #[derive(Clone, Debug)]
-pub(crate) struct Refusal {
-    pub(crate) beginning: Beginning,
-    pub(crate) reason: Reason,
+pub(crate) struct HandshakeError {
+    pub(crate) method: HandshakeMethod,
+    pub(crate) kind: HandshakeErrorKind,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Reason {
+pub(crate) enum HandshakeErrorKind {
     /// The connection was closed.
     Closed,
     Failed(RequestError),
@@ -127,28 +126,30 @@ pub(crate) enum Reason {
     UnknownVersion(String),
 }
 
-impl Refusal {
-    /// Returns `true` if the server may take the other beginning.
-    fn is_about_the_beginning(&self) -> bool {
-        match &self.reason {
-            Reason::Failed(RequestError::Rpc(_)) | Reason::Unclear | Reason::NoCommonVersion(_) => true,
-            Reason::Failed(RequestError::Failed(failure)) => {
-                self.beginning == Beginning::Discover && !failure.wants_authorization
+impl HandshakeError {
+    /// Returns `true` if the server may accept the other handshake method.
+    fn is_about_the_method(&self) -> bool {
+        match &self.kind {
+            HandshakeErrorKind::Failed(RequestError::Rpc(_))
+            | HandshakeErrorKind::Unclear
+            | HandshakeErrorKind::NoCommonVersion(_) => true,
+            HandshakeErrorKind::Failed(RequestError::Failed(failure)) => {
+                self.method == HandshakeMethod::Discover && !failure.wants_authorization
             }
-            Reason::Failed(_) => self.beginning == Beginning::Discover,
-            Reason::Closed | Reason::UnknownVersion(_) => false,
+            HandshakeErrorKind::Failed(_) => self.method == HandshakeMethod::Discover,
+            HandshakeErrorKind::Closed | HandshakeErrorKind::UnknownVersion(_) => false,
         }
     }
 
     /// Returns `true` if the server answered.
     fn is_answer(&self) -> bool {
-        match &self.reason {
-            Reason::Failed(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
-            Reason::Failed(RequestError::Rpc(_))
-            | Reason::Unclear
-            | Reason::NoCommonVersion(_)
-            | Reason::UnknownVersion(_) => true,
-            Reason::Failed(_) | Reason::Closed => false,
+        match &self.kind {
+            HandshakeErrorKind::Failed(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
+            HandshakeErrorKind::Failed(RequestError::Rpc(_))
+            | HandshakeErrorKind::Unclear
+            | HandshakeErrorKind::NoCommonVersion(_)
+            | HandshakeErrorKind::UnknownVersion(_) => true,
+            HandshakeErrorKind::Failed(_) | HandshakeErrorKind::Closed => false,
         }
     }
 }
@@ -157,12 +158,12 @@ impl Refusal {
 pub(crate) async fn begin(
     session: &mut Session,
     receiving: &mut Receiving,
-    introduction: &Introduction,
-    attempts: Attempts,
-    progress: &Progress,
-) -> Result<Agreed, Refusal> {
+    client: &ClientInfo,
+    attempts: HandshakeOrder,
+    state: &HandshakeState,
+) -> Result<Agreed, HandshakeError> {
     let outcome = {
-        let handshake = Handshake { session, introduction, progress };
+        let handshake = Handshake { session, client, state };
         let mut making = pin!(handshake.make(attempts));
         tokio::select! {
             biased;
@@ -170,7 +171,7 @@ pub(crate) async fn begin(
             () = receiving.until_end() => {
                 // All requests have ended now.
                 let ended = timeout(PATIENCE_WITH_LAST_WORDS, making).await;
-                ended.unwrap_or_else(|_| Err(Refusal { beginning: progress.last(), reason: Reason::Closed }))
+                ended.unwrap_or_else(|_| Err(HandshakeError { method: state.last(), kind: HandshakeErrorKind::Closed }))
             }
         }
     };
@@ -179,13 +180,13 @@ pub(crate) async fn begin(
         && !session.ledger.is_open()
     {
         let _ = timeout(PATIENCE_WITH_LAST_WORDS, receiving.until_end()).await;
-        return Err(Refusal { beginning: refusal.beginning, reason: Reason::Closed });
+        return Err(HandshakeError { method: refusal.method, kind: HandshakeErrorKind::Closed });
     }
     let agreed = outcome?;
     let stamp = if agreed.version.has_initialize() {
         RequestMetaObject::default()
     } else {
-        introduction.stamp(agreed.version.clone())
+        client.stamp(agreed.version.clone())
     };
     session.stamp(stamp);
     Ok(agreed)
@@ -193,27 +194,27 @@ pub(crate) async fn begin(
 
 struct Handshake<'s> {
     session: &'s Session,
-    introduction: &'s Introduction,
-    progress: &'s Progress,
+    client: &'s ClientInfo,
+    state: &'s HandshakeState,
 }
 
 impl Handshake<'_> {
-    async fn make(&self, attempts: Attempts) -> Result<Agreed, Refusal> {
+    async fn make(&self, attempts: HandshakeOrder) -> Result<Agreed, HandshakeError> {
         let head_start = match attempts {
-            Attempts::Only(Beginning::Initialize) => return self.initialize().await,
-            Attempts::Only(Beginning::Discover) => return self.discover().await,
-            Attempts::InitializeFirst => {
+            HandshakeOrder::Only(HandshakeMethod::Initialize) => return self.initialize().await,
+            HandshakeOrder::Only(HandshakeMethod::Discover) => return self.discover().await,
+            HandshakeOrder::InitializeFirst => {
                 return match self.initialize().await {
                     // What a server says to a handshake is clearer than that it does not know `server/discover`.
-                    Err(refusal) if refusal.is_about_the_beginning() => self.discover().await.map_err(|_| refusal),
+                    Err(refusal) if refusal.is_about_the_method() => self.discover().await.map_err(|_| refusal),
                     outcome => outcome,
                 };
             }
-            Attempts::DiscoverFirst(head_start) => head_start,
+            HandshakeOrder::DiscoverFirst(head_start) => head_start,
         };
         let mut discovering = pin!(self.discover());
         match timeout(head_start, &mut discovering).await {
-            Ok(Err(refusal)) if refusal.is_about_the_beginning() => return self.initialize().await,
+            Ok(Err(refusal)) if refusal.is_about_the_method() => return self.initialize().await,
             Ok(outcome) => return outcome,
             Err(_) => {}
         }
@@ -221,7 +222,7 @@ impl Handshake<'_> {
         tokio::select! {
             biased;
             outcome = &mut discovering => match outcome {
-                Err(refusal) if refusal.is_about_the_beginning() => initializing.await,
+                Err(refusal) if refusal.is_about_the_method() => initializing.await,
                 outcome => outcome,
             },
             outcome = &mut initializing => match outcome {
@@ -231,39 +232,39 @@ impl Handshake<'_> {
         }
     }
 
-    async fn initialize(&self) -> Result<Agreed, Refusal> {
+    async fn initialize(&self) -> Result<Agreed, HandshakeError> {
         let outcome = self.try_initialize().await;
         if let Err(refusal) = &outcome
             && refusal.is_answer()
         {
-            self.progress.refused(refusal);
+            self.state.refused(refusal);
         }
         outcome
     }
 
-    async fn try_initialize(&self) -> Result<Agreed, Refusal> {
-        self.progress.asks(Beginning::Initialize);
-        let refused = |reason| Refusal { beginning: Beginning::Initialize, reason };
-        let Introduction { capabilities, version } = self.introduction;
-        let params = InitializeRequestParams::new(capabilities.clone(), Introduction::name());
+    async fn try_initialize(&self) -> Result<Agreed, HandshakeError> {
+        self.state.asks(HandshakeMethod::Initialize);
+        let refused = |kind| HandshakeError { method: HandshakeMethod::Initialize, kind };
+        let ClientInfo { capabilities, version } = self.client;
+        let params = InitializeRequestParams::new(capabilities.clone(), ClientInfo::name());
         let request = InitializeRequest::new(params.with_protocol_version(version.clone()));
         let answer = self.ask(ClientRequest::InitializeRequest(request)).await;
-        let answer = answer.map_err(|error| refused(Reason::Failed(error)))?;
+        let answer = answer.map_err(|error| refused(HandshakeErrorKind::Failed(error)))?;
         let Some(version) = answer.get("protocolVersion").and_then(Value::as_str) else {
-            return Err(refused(Reason::Unclear));
+            return Err(refused(HandshakeErrorKind::Unclear));
         };
         let Some(version) = known_version(version) else {
-            return Err(refused(Reason::UnknownVersion(version.to_owned())));
+            return Err(refused(HandshakeErrorKind::UnknownVersion(version.to_owned())));
         };
         let begun = ClientNotification::InitializedNotification(InitializedNotification::default());
         let told = self.session.notify(begun).await;
-        told.map_err(|failure| refused(Reason::Failed(RequestError::Failed(failure))))?;
+        told.map_err(|failure| refused(HandshakeErrorKind::Failed(RequestError::Failed(failure))))?;
         Ok(Agreed { version, answer })
     }
 
-    async fn discover(&self) -> Result<Agreed, Refusal> {
-        self.progress.asks(Beginning::Discover);
-        let refused = |reason| Refusal { beginning: Beginning::Discover, reason };
+    async fn discover(&self) -> Result<Agreed, HandshakeError> {
+        self.state.asks(HandshakeMethod::Discover);
+        let refused = |kind| HandshakeError { method: HandshakeMethod::Discover, kind };
         let version = ProtocolVersion::LATEST;
         let request = || ClientRequest::DiscoverRequest(DiscoverRequest::new(DiscoverRequestParams {}));
         let mut answer = self.ask(request()).await;
@@ -272,23 +273,23 @@ impl Handshake<'_> {
         {
             let offered = texts(error.data.as_ref().and_then(|data| data.get("supported")));
             if !offered.iter().any(|offered| offered == version.as_str()) {
-                return Err(refused(Reason::NoCommonVersion(offered)));
+                return Err(refused(HandshakeErrorKind::NoCommonVersion(offered)));
             }
             answer = self.ask(request()).await;
         }
-        let answer = answer.map_err(|error| refused(Reason::Failed(error)))?;
+        let answer = answer.map_err(|error| refused(HandshakeErrorKind::Failed(error)))?;
         let offered = answer.get("supportedVersions");
         if !offered.is_some_and(Value::is_array) {
-            return Err(refused(Reason::Unclear));
+            return Err(refused(HandshakeErrorKind::Unclear));
         }
         let offered = texts(offered);
         if !offered.iter().any(|offered| offered == version.as_str()) {
-            return Err(refused(Reason::NoCommonVersion(offered)));
+            return Err(refused(HandshakeErrorKind::NoCommonVersion(offered)));
         }
         Ok(Agreed { version, answer })
     }
 
-    /// Whoever begins the session has a limit for all of it.
+    /// Has no timeout of its own: the caller of [`begin`] sets one.
     async fn ask(&self, request: ClientRequest) -> Result<Value, RequestError> {
         self.session.request(request, Patience::strictly(Duration::MAX)).await
     }

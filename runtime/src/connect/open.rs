@@ -31,22 +31,18 @@ use crate::rpc::transports::http::reach::exposes_headers;
 use crate::rpc::transports::http::{HttpClient, Life, streamable};
 #[cfg(feature = "http")]
 use crate::rpc::transports::sse::SseTransport;
-use crate::rpc::transports::{self, Sender};
+use crate::rpc::transports::{self, Sender, Sides};
 
 /// What is said of streams that there are no others in place of.
 #[cfg(feature = "stdio")]
 pub(crate) const SPENT: &str =
     "the streams that the client was made with have ended, and it has no others; make another client";
 
-/// Both sides of a transport.
-pub(crate) type Sides = (Arc<dyn Sender>, Box<dyn transports::Transport>);
-
 /// What a transport shares with the rest of its connection.
 pub(crate) struct Link {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) notes: Notes,
     /// How many requests over HTTP may be under way at once, where something is said.
-    #[cfg_attr(not(feature = "http"), allow(dead_code))]
     pub(crate) max_concurrent_requests: Option<usize>,
     /// The streams that the server is at the other end of, where the program has them.
     #[cfg(feature = "stdio")]
@@ -81,7 +77,7 @@ impl Link {
     }
 }
 
-/// Why there is no conversation.
+/// Why no transport could be opened.
 pub(crate) enum OpenError {
     /// The server could not be started, or the configuration does not say how to reach it.
     Start(Kind, String),
@@ -98,7 +94,6 @@ pub(crate) struct Opened {
     pub(crate) sandbox: Option<Sandbox>,
 }
 
-#[cfg(any(feature = "cassette", feature = "http", feature = "stdio"))]
 impl Opened {
     fn new(sender: Arc<impl Sender + 'static>, transport: impl transports::Transport + 'static) -> Self {
         Self {

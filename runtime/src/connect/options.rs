@@ -329,7 +329,7 @@ impl ClientOptions {
         self.streams.as_ref()
     }
 
-    /// Whether there is one transport for all attempts to begin a conversation, and none after it.
+    /// Returns `true` if the client has one transport and cannot open another.
     pub(crate) fn opens_one_transport(&self) -> bool {
         #[cfg(feature = "stdio")]
         return self.streams.is_some();

@@ -224,7 +224,7 @@ impl Drop for AbandonedTask<'_> {
             let session = self.connection.session.clone();
             let cancel = ClientRequest::CancelTaskRequest(CancelTaskRequest::new(CancelTaskParams::new(id)));
             let patience = Patience::strictly(PATIENCE_FOR_CANCELLING);
-            self.connection.session.begin_errand(async move {
+            self.connection.session.in_background(async move {
                 // A server that does not answer it keeps nothing alive here.
                 let _ = session.request(cancel, patience).await;
             });

@@ -1,4 +1,4 @@
-//! What everything stands on: time, tasks, the hiding of secrets, exact reading and printing.
+//! The lowest floor: time, tasks, redaction, exact reading and printing.
 
 pub(crate) mod contained;
 pub(crate) mod deadline;

@@ -7,6 +7,10 @@ use std::time::Duration;
 use crate::rpc::transports::http::refusals::HttpError;
 use crate::{Cause, Dispatched};
 
+/// The text of a connection that ended.
+pub(crate) const CLOSED: &str = "the connection was closed";
+/// The text of a request that is no longer to be sent.
+pub(crate) const WITHDRAWN: &str = "the caller no longer waits for the request";
 const STALE: &str = "the server's list of tools changed each time that they were compared; make the call again";
 
 /// What a transport says of a request, or of its connection, that failed.

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::ground::task::task;
+use crate::ground::task::{Boxed, task};
 
 /// How long an answer may take where nothing else is said.
 const DEFAULT_PATIENCE: Duration = Duration::from_secs(300);
@@ -97,8 +96,7 @@ impl Root {
     }
 }
 
-type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-type Answerer<Q, A> = Arc<dyn Fn(Q) -> BoxFuture<A> + Send + Sync>;
+type Answerer<Q, A> = Arc<dyn Fn(Q) -> Boxed<A> + Send + Sync>;
 
 /// Who answers. Nobody by default: elicitation is declined, sampling refused, and there are no roots.
 #[derive(Clone, Default)]

@@ -39,7 +39,6 @@ impl ListNews {
     }
 
     /// Notes that nobody tells of changes any more: lists of before are stale, and nobody has to look at once.
-    #[cfg_attr(not(feature = "http"), allow(dead_code))]
     pub(crate) fn note_silence(&self) {
         self.count.send_if_modified(|count| {
             *count += 1;

@@ -1,7 +1,7 @@
 //! One session with a server, and what became of every request of it.
 
+mod background;
 mod clock;
-mod errands;
 pub(crate) mod failure;
 pub(crate) mod handlers;
 pub(crate) mod ledger;
@@ -17,7 +17,7 @@ pub(crate) mod session;
 mod silence;
 #[cfg(feature = "stdio")]
 #[cfg(test)]
-pub(crate) mod simulation;
+mod simulation;
 pub(crate) mod subscriptions;
 pub(crate) mod ticket;
 pub(crate) mod transports;

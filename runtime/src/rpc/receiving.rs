@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::errands::Errands;
-use super::failure::Failure;
+use super::background::Background;
+use super::failure::{CLOSED, Failure};
 use super::ledger::Ledger;
 use super::questions::Questions;
 use super::server_requests::Answers;
-use super::transports::{Incoming, Sender, Transport};
+use super::transports::{Incoming, Sender, Sides, Transport};
 
 const UNREAD: &str = "the server sends request after request and does not read the answers";
-const CLOSED: &str = "the connection was closed";
 
 /// The receiving side of a session; dropping it ends the session.
 pub(crate) struct Receiving {
@@ -21,17 +20,17 @@ pub(crate) struct Receiving {
     sender: Arc<dyn Sender>,
     questions: Questions,
     ledger: Arc<Ledger>,
-    errands: Arc<Errands>,
+    background: Arc<Background>,
 }
 
 impl Receiving {
     pub(super) fn new(
-        (sender, transport): (Arc<dyn Sender>, Box<dyn Transport>),
+        (sender, transport): Sides,
         ledger: Arc<Ledger>,
-        errands: Arc<Errands>,
+        background: Arc<Background>,
         answers: Arc<Answers>,
     ) -> Self {
-        Self { transport, sender, questions: Questions::new(answers), ledger, errands }
+        Self { transport, sender, questions: Questions::new(answers), ledger, background }
     }
 
     /// Receives until nothing more comes. Cancel safe.
@@ -75,7 +74,7 @@ impl Receiving {
 
 impl Drop for Receiving {
     fn drop(&mut self) {
-        self.errands.end();
+        self.background.end();
         self.ledger.close(&Failure::lost(CLOSED), None);
     }
 }

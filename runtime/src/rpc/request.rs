@@ -1,4 +1,4 @@
-//! What a request may take, and what can become of it.
+//! Terms and errors of requests.
 
 use rmcp::model::{ClientRequest, ErrorData, RequestMetaObject};
 use tokio_util::sync::CancellationToken;

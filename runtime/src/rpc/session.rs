@@ -11,15 +11,15 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use super::background::Background;
 use super::clock::run_out;
-use super::errands::Errands;
-use super::failure::Failure;
+use super::failure::{CLOSED, Failure};
 use super::ledger::Ledger;
 use super::receiving::Receiving;
 use super::request::{RequestError, Terms, size_of};
 use super::server_requests::Answers;
 use super::ticket::{State, Ticket, TicketTerms};
-use super::transports::{Sender, Sending, Transport};
+use super::transports::{Sender, Sending, Sides};
 use crate::Dispatched;
 use crate::call::events::note_request;
 use crate::ground::task::{cancelled, task};
@@ -29,22 +29,22 @@ use crate::ground::task::{cancelled, task};
 pub(crate) struct Session {
     pub(crate) ledger: Arc<Ledger>,
     sender: Arc<dyn Sender>,
-    errands: Arc<Errands>,
-    /// The `_meta` of every request, where a version without a handshake wants one.
+    background: Arc<Background>,
+    /// The `_meta` of every request, in protocol versions without a handshake.
     stamp: Arc<RequestMetaObject>,
 }
 
 impl Session {
-    /// A session over this transport, and its receiving side, which has to be driven.
+    /// Creates a session and its receiving side, which must be polled.
     pub(crate) fn new(
-        (sender, transport): (Arc<dyn Sender>, Box<dyn Transport>),
+        (sender, transport): Sides,
         ledger: Arc<Ledger>,
         answers: Arc<Answers>,
         stamp: RequestMetaObject,
     ) -> (Self, Receiving) {
-        let errands = Arc::new(Errands::new(Handle::current()));
-        let receiving = Receiving::new((sender.clone(), transport), ledger.clone(), errands.clone(), answers);
-        (Self { ledger, sender, errands, stamp: Arc::new(stamp) }, receiving)
+        let background = Arc::new(Background::new(Handle::current()));
+        let receiving = Receiving::new((sender.clone(), transport), ledger.clone(), background.clone(), answers);
+        (Self { ledger, sender, background, stamp: Arc::new(stamp) }, receiving)
     }
 
     /// Puts this into the `_meta` of every request from now on.
@@ -76,7 +76,7 @@ impl Session {
         }
     }
 
-    /// Has the server tell of something, and gives what it tells of: until the subscription is dropped, or ends. Cancel safe.
+    /// Opens a subscription, which lasts until it is dropped or the server ends it. Cancel safe.
     pub(crate) async fn listen(&self, filter: SubscriptionFilter) -> Result<Subscription, RequestError> {
         let request = SubscriptionsListenRequest::new(SubscriptionsListenRequestParams::new(filter));
         let (acknowledged, mut told) = oneshot::channel();
@@ -87,21 +87,21 @@ impl Session {
             Ok(told) = &mut told => Ok(Subscription { sent, told }),
             answer = sent.answer() => Err(answer.map_or_else(
                 |error| error,
-                |_| RequestError::invalid("the server ended it before it said what it tells of"),
+                |_| RequestError::invalid("the server ended the subscription before acknowledging it"),
             )),
         }
     }
 
-    /// Sends a notification. Cancel safe but for a message of which half has left, which is written to its end.
+    /// Sends a notification. Cancel safe: a partly written message is still written to its end.
     pub(crate) async fn notify(&self, notification: ClientNotification) -> Result<(), Failure> {
         let message = ClientJsonRpcMessage::notification(notification);
         let outgoing = self.ledger.queued(&message);
         self.sender.clone().send(message, outgoing).await
     }
 
-    /// Does something that nobody waits for, as long as the connection lasts.
-    pub(crate) fn begin_errand(&self, errand: impl Future<Output = ()> + Send + 'static) {
-        self.errands.begin(task(errand));
+    /// Runs a future in the background until the connection ends.
+    pub(crate) fn in_background(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.background.begin(task(work));
     }
 
     fn send(
@@ -125,7 +125,7 @@ impl Session {
     }
 }
 
-/// What a server tells, as long as it does. Dropping it ends it.
+/// A subscription to changes on a server. Dropping it ends it.
 pub(crate) struct Subscription {
     sent: Sent,
     told: Value,
@@ -138,7 +138,7 @@ impl Subscription {
         told.is_some_and(|told| told.iter().any(|told| told == uri))
     }
 
-    /// Waits until the server tells of nothing any more. Cancel safe.
+    /// Waits until the subscription ends. Cancel safe.
     pub(crate) async fn ended(&mut self) -> Result<(), RequestError> {
         self.sent.answer().await.map(drop)
     }
@@ -146,13 +146,13 @@ impl Subscription {
 
 /// A request that the transport has.
 struct Sent {
-    // Dropped before what is sent, which fails then: the server is told of a request that was given up.
+    // Declared first, so that it is dropped before `sending`: the server is told that the request was cancelled.
     pending: Pending,
     sending: Option<Sending>,
 }
 
 impl Sent {
-    /// Waits until nothing can become of the request any more. Cancel safe.
+    /// Waits for the outcome of the request. Cancel safe.
     async fn answer(&mut self) -> Result<Value, RequestError> {
         if let Some(sending) = &mut self.sending {
             tokio::select! {
@@ -183,7 +183,7 @@ impl Pending {
             // The transport does not write what is late.
             _ if self.ticket.is_late() && self.ticket.is_unsent() => Err(self.late()),
             State::Failed(failure) => Err(RequestError::Failed(failure)),
-            _ => Err(RequestError::Failed(Failure::new(self.give_up(), "the connection was closed"))),
+            _ => Err(RequestError::Failed(Failure::new(self.give_up(), CLOSED))),
         }
     }
 
@@ -206,8 +206,8 @@ impl Pending {
             let params = CancelledNotificationParam::new(Some(self.ticket.id()), Some(why));
             let cancelled = ClientNotification::CancelledNotification(CancelledNotification::new(params));
             let session = self.session.clone();
-            self.session.begin_errand(async move {
-                // Whatever it was, nobody waits for it.
+            self.session.in_background(async move {
+                // Failing to cancel changes nothing for the caller.
                 let _ = session.notify(cancelled).await;
             });
         }

@@ -51,7 +51,7 @@ pub(crate) struct TicketTerms {
     pub(crate) listener: Option<Listener>,
     /// The count of changes to the list of tools for which it was let through.
     pub(crate) list: Option<u64>,
-    /// Of a request that stays open: who hears what the server tells of from now on.
+    /// For a subscription: receives what the server acknowledged.
     pub(crate) acknowledged: Option<oneshot::Sender<Value>>,
 }
 
@@ -125,7 +125,7 @@ impl Ticket {
         RequestId::Number(self.0.serial)
     }
 
-    /// Whether it stays open until somebody ends it: then its answer is no answer to anything.
+    /// Returns `true` for a subscription: its response is its end, not an answer.
     pub(super) fn is_subscription(&self) -> bool {
         self.0.is_subscription
     }

@@ -1,4 +1,4 @@
-//! What any bytes of a server may make of two calls. The fuzz target `session` uses this file too.
+//! Feeds any bytes to two pending calls. Shared with the fuzz target `session`.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The ids of the calls.
 pub(crate) const IDS: [u64; 2] = [1, 2];
 
-/// Has a server say this where two calls wait for answers, and then nothing more.
+/// Runs a server that sends these bytes while two calls are pending, and then closes.
 ///
 /// # Panics
 /// Where a call never ends, or has an answer that nobody gave.

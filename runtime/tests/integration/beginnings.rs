@@ -1,4 +1,4 @@
-//! Servers that take one beginning of a session and not the other.
+//! Servers that accept one of the two handshake methods.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -52,7 +52,7 @@ async fn with_sessions(
 }
 
 #[tokio::test]
-async fn refusal_of_discover_with_status_200_leaves_a_session_of_the_older_kind() {
+async fn refused_discover_falls_back_to_initialize() {
     type Discover = fn(&Received) -> Option<String>;
     let unspoken: Discover =
         |received| Some(result(received, json!({ "resultType": "complete", "supportedVersions": [LEGACY] })));
@@ -79,7 +79,7 @@ async fn discover_without_an_answer_does_not_hold_up_initialize() {
 }
 
 #[tokio::test]
-async fn refusal_of_initialize_with_status_200_leaves_a_session_without_a_handshake() {
+async fn refused_initialize_falls_back_to_discover() {
     let url = scripted(|received| {
         Some(match received.method() {
             "initialize" => refusal(received),
@@ -125,7 +125,7 @@ async fn server_that_ends_after_one_beginning_is_started_for_the_other() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn refusal_of_a_handshake_is_what_is_told() {
+async fn refused_handshake_is_the_reported_error() {
     let refuse = r#"answer "$line" '"error":{"code":-32000,"message":"no key"}'"#;
     let read_on = "while read -r line; do :; done";
     for (what, script) in [

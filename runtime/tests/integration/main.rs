@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 #[cfg(feature = "stdio")]
+mod any_bytes;
+#[cfg(feature = "stdio")]
 mod asking;
 #[cfg(feature = "auth")]
 mod auth;
@@ -47,8 +49,6 @@ mod passing;
 #[cfg(feature = "stdio")]
 mod pauses;
 mod reading;
-#[cfg(feature = "stdio")]
-mod said;
 #[cfg(feature = "stdio")]
 mod secret_sources;
 #[cfg(feature = "stdio")]

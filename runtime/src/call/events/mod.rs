@@ -1,4 +1,4 @@
-//! What whoever watches is told of calls and connections.
+//! Events, spans and metrics of calls and connections.
 
 mod bus;
 mod content;

@@ -1,4 +1,4 @@
-//! What a connection is doing.
+//! The state of a connection.
 
 /// What the connection of a [`Client`](crate::Client) is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,13 +1,13 @@
-//! How long a server is left alone before it is asked again to tell of changes.
+//! Pauses between attempts to subscribe.
 
 use std::time::Duration;
 
 use tokio::time::sleep;
 
-pub(super) const FIRST: Duration = Duration::from_secs(1);
-pub(super) const LONGEST: Duration = Duration::from_secs(60);
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(60);
 
-/// Growing pauses between attempts; one that lasted longer than the longest pause was none that failed.
+/// Growing pauses between attempts. An attempt longer than the longest pause resets them.
 pub(super) struct Pauses {
     next: Duration,
 }
@@ -19,7 +19,7 @@ impl Default for Pauses {
 }
 
 impl Pauses {
-    /// Waits after an attempt that lasted so long.
+    /// Waits after an attempt of this duration.
     pub(super) async fn after(&mut self, lasted: Duration) {
         if lasted > LONGEST {
             self.next = FIRST;

@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
-use tokio::time::sleep;
 
-use super::pauses;
+use super::pauses::Pauses;
 use super::resources::resource_error;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::{Deadline, Patience};
@@ -176,13 +175,13 @@ async fn ask(connection: &Connection, watched: &Subscriptions, patience: Duratio
 async fn listen(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
     let mut changes = watched.changes();
     let mut listening = Listening { stream: None, told: BTreeSet::new() };
-    let mut pause = pauses::FIRST;
+    let mut pauses = Pauses::default();
     loop {
         changes.borrow_and_update();
         let wanted = watched.wanted();
         listening.begin(connection, watched, &wanted, patience).await;
         if listening.stream.is_some() {
-            pause = pauses::FIRST;
+            pauses = Pauses::default();
         }
         loop {
             tokio::select! {
@@ -191,10 +190,7 @@ async fn listen(connection: &Connection, watched: &Subscriptions, patience: Dura
                     Err(_) => pending().await,
                 },
                 () = listening.ended() => listening.end(),
-                () = sleep(pause), if listening.stream.is_none() && !wanted.is_empty() => {
-                    pause = (pause * 2).min(pauses::LONGEST);
-                    break;
-                }
+                () = pauses.after(Duration::ZERO), if listening.stream.is_none() && !wanted.is_empty() => break,
             }
         }
     }
@@ -255,10 +251,10 @@ impl Listening {
         self.told.clear();
     }
 
-    /// Waits until the server tells of nothing any more.
+    /// Waits until the stream ends.
     async fn ended(&mut self) {
         match &mut self.stream {
-            // However it ends, another is opened.
+            // Another stream is opened, whatever the reason.
             Some(stream) => drop(stream.ended().await),
             None => pending().await,
         }

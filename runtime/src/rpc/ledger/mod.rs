@@ -40,10 +40,10 @@ const PROGRESS: &str = "notifications/progress";
 const CANCELLED: &str = "notifications/cancelled";
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const RESOURCE_UPDATED: &str = "notifications/resources/updated";
-/// The request that a notification belongs to, where the server tells of something on request alone.
+/// Pointer to the id of the subscription that a notification belongs to.
 const SUBSCRIPTION: &str = "/_meta/io.modelcontextprotocol~1subscriptionId";
 
-/// The requests of one connection, and what the server said of itself.
+/// The requests of one connection and their states.
 pub(crate) struct Ledger {
     limits: Limits,
     /// How long the program waits for an answer where nothing else is said.
@@ -73,7 +73,7 @@ impl Ledger {
         let _ = self.notices.set(notices);
     }
 
-    /// Has those who watch resources hear which have changed.
+    /// Reports updated resources to these subscriptions.
     pub(crate) fn resources_watched_by(&self, resources: Arc<Subscriptions>) {
         let _ = self.resources.set(resources);
     }
@@ -196,8 +196,8 @@ impl Ledger {
         self.book().ended.is_none()
     }
 
-    /// Notes a message that arrived, and returns what the server wants of this client. `answers` is the request that it came in
-    /// answer to, where the transport knows.
+    /// Records a message that arrived, and returns a request or cancellation to act on. `answers` is the request whose response
+    /// carried it, if the transport knows.
     pub(crate) fn received(&self, message: Value, answers: Option<&RequestId>) -> Option<Incoming> {
         let Value::Object(fields) = message else {
             tracing::debug!("ignoring a message that is not a JSON object");
@@ -263,7 +263,7 @@ impl Ledger {
                 CANCELLED => {
                     let cancelled = params.get("requestId").and_then(|id| book.ticket(id)).cloned();
                     if let Some(ticket) = cancelled.filter(Ticket::is_subscription) {
-                        book.settle(&ticket, State::Failed(Failure::lost("the server ended it")));
+                        book.settle(&ticket, State::Failed(Failure::lost("the server ended the subscription")));
                     }
                 }
                 _ => {}

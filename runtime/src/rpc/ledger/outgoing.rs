@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Ledger;
 use crate::Dispatched;
-use crate::rpc::failure::Failure;
+use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::ticket::{State, Ticket};
 
 /// A message that the transport has, and what it reports of it. One that is dropped before it has left failed.
@@ -87,7 +87,7 @@ impl Drop for Outgoing {
     fn drop(&mut self) {
         let Some(ticket) = &self.request else { return };
         if matches!(ticket.state(), State::Queued | State::Writing { .. }) {
-            self.failed(Failure::lost("the connection was closed"));
+            self.failed(Failure::lost(CLOSED));
         }
     }
 }

@@ -48,7 +48,7 @@ impl Streams {
         Self(Arc::new(Mutex::new(Some((reader, writer)))))
     }
 
-    /// Whether there was a session, or an attempt at one.
+    /// Returns `true` if the streams were already used.
     pub(crate) fn are_spent(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }

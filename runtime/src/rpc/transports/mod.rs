@@ -27,29 +27,31 @@ use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
 use crate::rpc::questions::Question;
 
-/// Gives whether the message has left. What became of a request, the ledger has.
+/// Resolves once the message has left. The outcome of a request is in the ledger.
 pub(crate) type Sending = Boxed<Result<(), Failure>>;
+
+/// Both sides of a transport.
+pub(crate) type Sides = (Arc<dyn Sender>, Box<dyn Transport>);
 
 /// Sends messages, from any task.
 pub(crate) trait Sender: Send + Sync {
-    /// Sends a message. Where the answer to a request comes as its response, that is read too, and dropping the future ends
-    /// the reading.
+    /// Sends a message. Over HTTP this also reads the response; dropping the future stops reading.
     fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending;
 }
 
 /// Receives messages. All its futures are cancel safe.
 pub(crate) trait Transport: Send {
-    /// What the ledger leaves to others of the messages that arrive; none at the end.
+    /// Returns the next message for the client to act on; `None` at the end.
     fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>>;
 
     /// Ends the connection. What is under way fails.
     fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
-/// What the server wants of this client.
+/// A message of the server that needs an action.
 pub(crate) enum Incoming {
-    /// An answer.
+    /// A request to answer.
     Question(Question),
-    /// No answer to this request any more.
+    /// The server cancelled its request.
     Cancelled(RequestId),
 }

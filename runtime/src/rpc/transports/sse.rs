@@ -18,8 +18,8 @@ use tokio::runtime::Handle;
 
 use super::http::events::{Event, Parser, Sse};
 use super::http::refusals::{HttpError, describe};
-use super::http::{CLOSED, EVENT_STREAM, HttpClient, JSON, Life, UNWANTED, bodies, content_type, on_runtime};
-use crate::rpc::failure::Failure;
+use super::http::{EVENT_STREAM, HttpClient, JSON, Life, bodies, content_type, on_runtime};
+use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::Outgoing;
 use crate::rpc::messages;
 use crate::rpc::transports::{Incoming, Sender, Sending, Transport};
@@ -57,7 +57,7 @@ impl SseTransport {
             match events.next().await {
                 Ok(Event::Whole(Sse { event: Some(kind), data: Some(data), .. })) if kind == "endpoint" => {
                     let endpoint = endpoint(&base, &data).map_err(|problem| http.fail(HttpError::Refused(problem)))?;
-                    let sender = SseSender { http: http.clone(), endpoint, runtime: Handle::try_current().ok() };
+                    let sender = SseSender { http: http.clone(), endpoint, runtime: Handle::current() };
                     let transport = Self { http, events, arrived: VecDeque::new(), life: Some(life) };
                     return Ok((Arc::new(sender), transport));
                 }
@@ -108,13 +108,13 @@ pub(crate) struct SseSender {
     http: HttpClient,
     endpoint: Url,
     /// The one that drives the connection's sockets.
-    runtime: Option<Handle>,
+    runtime: Handle,
 }
 
 impl Sender for SseSender {
     fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
         let runtime = self.runtime.clone();
-        on_runtime(runtime.as_ref(), async move {
+        on_runtime(&runtime, async move {
             let body = serde_json::to_vec(&message).map_err(|error| HttpError::NotSent(error.to_string()))?;
             let http = &self.http;
             let request = http.client.post(self.endpoint.clone()).header(CONTENT_TYPE, JSON).body(body);
@@ -128,7 +128,7 @@ impl Sender for SseSender {
                 Ok(())
             };
             if !outgoing.may_leave() {
-                return Err(HttpError::NotSent(UNWANTED.to_owned()));
+                return Err(HttpError::NotSent(WITHDRAWN.to_owned()));
             }
             let outcome = tokio::select! {
                 outcome = http.until.or_end(sending) => outcome,

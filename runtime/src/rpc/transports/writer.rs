@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::pipe::Sink;
 use crate::ground::task::task;
-use crate::rpc::failure::Failure;
+use crate::rpc::failure::{Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
 use crate::rpc::transports::{Sender, Sending};
 
@@ -52,7 +52,7 @@ impl Writer {
         }
     }
 
-    /// The same at once, for a transport that is dropped. Who writes just now closes the pipe with the writer.
+    /// Closes at once, for a dropped transport. A write in progress ends, and closes the pipe with the writer.
     pub(super) fn abandon(&self) {
         self.closing.cancel();
         if let Ok(mut stream) = self.stream.try_lock() {
@@ -84,7 +84,7 @@ impl Writer {
         is_free.then_some(stream)
     }
 
-    /// Has a task do it, which goes on where nobody waits.
+    /// Spawns the write, which continues if the caller stops waiting.
     fn by_task(&self, writing: impl Future<Output = Result<(), Failure>> + Send + 'static) -> Sending {
         let (done, outcome) = oneshot::channel();
         self.runtime.spawn(task(async move {
@@ -173,7 +173,7 @@ fn line(message: &ClientJsonRpcMessage) -> io::Result<Vec<u8>> {
 }
 
 fn withdrawn() -> Failure {
-    Failure::not_sent("nobody waits for the request any more")
+    Failure::not_sent(WITHDRAWN)
 }
 
 impl Stream {

@@ -15,13 +15,11 @@ use super::exchange::{Exchange, Heard, Request};
 use super::player::Player;
 use super::recorder::SUBSCRIPTION;
 use crate::ground::redact::Redactor;
-use crate::rpc::failure::Failure;
+use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
 use crate::rpc::transports::{Incoming, Sender, Sending, Transport};
 
-const CLOSED: &str = "the connection was closed";
-
-/// Both sides of a conversation with a cassette.
+/// Both sides of a transport that replays a cassette.
 pub(crate) fn replay(
     player: Arc<Player>,
     ledger: Arc<Ledger>,
@@ -64,7 +62,7 @@ struct Scene {
 impl Stage {
     fn take(&mut self, message: &ClientJsonRpcMessage, outgoing: Outgoing) -> Result<(), Failure> {
         if !outgoing.begin_write(None) {
-            return Err(Failure::not_sent("nobody waits for the request any more"));
+            return Err(Failure::not_sent(WITHDRAWN));
         }
         outgoing.written();
         let fields = serde_json::to_value(message).map_err(|error| Failure::not_sent(error.to_string()))?;

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use http_body::{Body, Frame, SizeHint};
 
-use super::UNWANTED;
+use super::WITHDRAWN;
 use super::refusals::HttpError;
 use crate::rpc::ledger::{Departure, Outgoing};
 
@@ -38,7 +38,7 @@ impl Body for Departing {
         if let Some(departure) = self.departure.take()
             && !departure.begin()
         {
-            return Poll::Ready(Some(Err(UNWANTED.into())));
+            return Poll::Ready(Some(Err(WITHDRAWN.into())));
         }
         Pin::new(&mut self.body).poll_frame(context).map_err(Into::into)
     }

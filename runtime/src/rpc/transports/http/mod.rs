@@ -26,7 +26,7 @@ use tokio::task::JoinSet;
 use self::authorization::Authorizer;
 use self::refusals::HttpError;
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
-use crate::rpc::failure::Failure;
+use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
 use crate::rpc::notes::Notes;
 use crate::rpc::transports::Sending;
@@ -35,9 +35,7 @@ pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 pub(crate) const JSON: &str = "application/json";
 /// How much of a text of strangers a message shows.
 const PREVIEW: usize = 300;
-pub(crate) const CLOSED: &str = "the connection was closed";
 const NO_ANSWER: &str = "the server ended its response without an answer";
-pub(crate) const UNWANTED: &str = "nobody waits for the answer";
 
 /// The requests of one connection.
 #[derive(Clone)]
@@ -70,7 +68,7 @@ impl HttpClient {
             }
         };
         let response = sending.await.map_err(|error| match outgoing.is_some_and(Outgoing::is_unwanted) {
-            true => HttpError::Lost(UNWANTED.to_owned()),
+            true => HttpError::Lost(WITHDRAWN.to_owned()),
             false => self.fail(error),
         })?;
         self.notes.problem_is_over();
@@ -181,15 +179,16 @@ impl Until {
     }
 }
 
-/// Sends a message by the runtime that drives the sockets of its connection: one that another runtime drives would stay in the
-/// pool, and rest with it. Dropping the future ends the sending.
+/// Sends a message on the runtime that drives its connection: the socket of another would stop with that runtime. Dropping the
+/// future cancels the sending.
 pub(super) fn on_runtime(
-    runtime: Option<&Handle>,
+    runtime: &Handle,
     sending: impl Future<Output = Result<(), HttpError>> + Send + 'static,
 ) -> Sending {
     let sending = async move { sending.await.map_err(|error| error.failure()) };
-    let here = Handle::try_current().ok().map(|current| current.id());
-    let Some(runtime) = runtime.filter(|runtime| here != Some(runtime.id())) else { return Box::pin(sending) };
+    if Handle::try_current().is_ok_and(|here| here.id() == runtime.id()) {
+        return Box::pin(sending);
+    }
     let mut tasks = JoinSet::new();
     tasks.spawn_on(Box::pin(sending) as Sending, runtime);
     Box::pin(async move {

@@ -81,7 +81,7 @@ impl Requests {
         self.latest.borrow().clone()
     }
 
-    /// Whether a message is the first of a conversation. Later `server/discover` asks whether the server is still there.
+    /// Returns `true` for the first request of a session. A later `server/discover` is a health check.
     pub(super) fn begins(&self, message: &ClientJsonRpcMessage) -> bool {
         let ClientJsonRpcMessage::Request(request) = message else { return false };
         match request.request {
@@ -165,7 +165,7 @@ impl Requests {
         }
     }
 
-    /// Begins a conversation; its answer comes as the response, and no other request is made before it.
+    /// Sends the first request of a session and reads its answer from the response.
     pub(super) async fn begin(
         &self,
         message: &ClientJsonRpcMessage,
@@ -173,7 +173,7 @@ impl Requests {
         outgoing: &Outgoing,
     ) -> Result<(), HttpError> {
         let own_version = version_of(message);
-        // Of requests that begin without a handshake, any number may be under way.
+        // Only one `initialize` may be pending; `server/discover` requests may overlap.
         let mut initialize = if own_version.is_none() { Some(self.initialize.lock().await) } else { None };
         let response = self.post(message, &Conversation::default(), Some(outgoing)).await?;
         let status = response.status();

@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::param_headers::ParamHeaders;
 use super::refusals::HttpError;
 use super::requests::Requests;
-use super::{CLOSED, HttpClient, Life, bodies, on_runtime};
+use super::{HttpClient, Life, bodies, on_runtime};
 use crate::ground::task::Boxed;
-use crate::rpc::failure::Failure;
+use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::ledger::{Ledger, Outgoing};
 use crate::rpc::transports::{Incoming, Sender, Sending, Transport};
 
@@ -41,7 +41,7 @@ pub(crate) struct StreamableSender {
     /// Cancelled when the server knows that the session has begun.
     begun: CancellationToken,
     /// The one that drives the connection's sockets.
-    runtime: Option<Handle>,
+    runtime: Handle,
 }
 
 /// Both sides of a transport to this URL.
@@ -64,14 +64,14 @@ pub(crate) fn connect(
             requests.listen().await;
         })
     };
-    let sender = StreamableSender { requests: requests.clone(), begun, runtime: Handle::try_current().ok() };
+    let sender = StreamableSender { requests: requests.clone(), begun, runtime: Handle::current() };
     (Arc::new(sender), StreamableTransport { requests, ledger, arrived, listening, life: Some(life) })
 }
 
 impl Sender for StreamableSender {
     fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
         let runtime = self.runtime.clone();
-        on_runtime(runtime.as_ref(), async move {
+        on_runtime(&runtime, async move {
             match &message {
                 ClientJsonRpcMessage::Request(_) => self.requests.exchange(&message, &outgoing).await,
                 ClientJsonRpcMessage::Notification(notification) => match &notification.notification {

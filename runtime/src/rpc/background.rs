@@ -1,4 +1,4 @@
-//! What is sent though nobody waits for it, as long as the connection lasts.
+//! Background tasks of a connection.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,23 +7,23 @@ use tokio::task::JoinSet;
 
 use crate::ground::task::Boxed;
 
-/// The tasks of one connection that nobody waits for; none once it has ended.
-pub(super) struct Errands {
+/// Background tasks of a connection; it takes none after the connection has ended.
+pub(super) struct Background {
     tasks: Mutex<Option<JoinSet<()>>>,
     runtime: Handle,
 }
 
-impl Errands {
+impl Background {
     /// Tasks of this runtime.
     pub(super) fn new(runtime: Handle) -> Self {
         Self { tasks: Mutex::new(Some(JoinSet::new())), runtime }
     }
 
-    /// Begins one, unless the connection has ended.
-    pub(super) fn begin(&self, errand: Boxed<()>) {
+    /// Begins a task, unless the connection has ended.
+    pub(super) fn begin(&self, work: Boxed<()>) {
         if let Some(tasks) = &mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner) {
             while tasks.try_join_next().is_some() {}
-            tasks.spawn_on(errand, &self.runtime);
+            tasks.spawn_on(work, &self.runtime);
         }
     }
 

@@ -30,7 +30,7 @@ fn damage() -> impl Strategy<Value = (prop::sample::Index, u8, u8)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(300), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_bytes_end_every_call(
