@@ -204,7 +204,9 @@ async fn every_fault_ends_in_time_and_leaves_no_socket() {
         for (mode, ends, says) in FAULTS {
             let (ends, says) = match (*mode, stage) {
                 // A session is there once the first request was answered, and so is what can be resumed.
-                ("forgets-404" | "forgets-400" | "forgets-always" | "sse-resume", "connect") => continue,
+                ("forgets-404" | "forgets-400" | "forgets-always" | "sse-resume" | "sse-resume-refused", "connect") => {
+                    continue;
+                }
                 ("404", "connect") => (REFUSED, "HTTP 404 Not Found: nothing here; a server of HTTP+SSE needs"),
                 ("accepted", "connect") => (UNKNOWN, "HTTP 202 Accepted and no JSON-RPC response"),
                 _ => (*ends, *says),
