@@ -125,7 +125,16 @@ mod tests {
         assert!(answer.starts_with("HTTP/1.1 200") && !answer.contains("the-code"), "{answer}");
         let url = received.await.expect("no panic").expect("a redirect");
         assert_eq!(url, format!("{redirect}?code=the-code&state=right"));
-        assert!(TcpStream::connect(redirect.trim_start_matches("http://").trim_end_matches(PATH)).await.is_err());
+        // It is closed; by now the port may be another test's.
+        if let Ok(mut stream) = TcpStream::connect(redirect.trim_start_matches("http://").trim_end_matches(PATH)).await
+        {
+            let again = b"GET /callback?code=x&state=right HTTP/1.1\r\nHost: x\r\n\r\n";
+            let _ = stream.write_all(again).await;
+            let mut answer = [0; 12];
+            let read = stream.read_exact(&mut answer);
+            let _ = tokio::time::timeout(std::time::Duration::from_millis(500), read).await;
+            assert_ne!(&answer, b"HTTP/1.1 200");
+        }
     }
 
     #[tokio::test]
