@@ -98,15 +98,15 @@ impl ClientInfo {
     }
 }
 
-/// What was agreed.
+/// The result of a handshake.
 #[derive(Debug)]
 pub(crate) struct Agreed {
     pub(crate) version: ProtocolVersion,
-    /// What the server answered, as sent.
+    /// The server's answer, as sent.
     pub(crate) answer: Value,
 }
 
-/// Why a session has not begun.
+/// An error of a handshake.
 #[derive(Clone, Debug)]
 pub(crate) struct HandshakeError {
     pub(crate) method: HandshakeMethod,

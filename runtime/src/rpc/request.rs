@@ -53,7 +53,7 @@ impl std::fmt::Display for RequestError {
     }
 }
 
-/// What a request may take, and who hears of it.
+/// The terms of a request: its time, and its listener.
 pub(crate) struct Terms {
     pub(crate) patience: Patience,
     pub(crate) listener: Option<Listener>,
@@ -62,7 +62,7 @@ pub(crate) struct Terms {
     pub(crate) questions: Option<Questions>,
     /// The count of changes to the list of tools for which it was let through.
     pub(crate) list: Option<u64>,
-    /// What it says of whom it is made for, where that is not this client.
+    /// Its `_meta`, if it is made for another client.
     pub(crate) stamp: Option<RequestMetaObject>,
 }
 

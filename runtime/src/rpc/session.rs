@@ -132,7 +132,7 @@ pub(crate) struct Subscription {
 }
 
 impl Subscription {
-    /// Whether the server tells of this resource.
+    /// Returns `true` if the subscription covers this resource.
     pub(crate) fn has_resource(&self, uri: &str) -> bool {
         let told = self.told.get("resourceSubscriptions").and_then(Value::as_array);
         told.is_some_and(|told| told.iter().any(|told| told == uri))
@@ -199,7 +199,7 @@ impl Pending {
         dispatched
     }
 
-    /// Where the request has left, the server is told that nobody waits for it.
+    /// Sends `notifications/cancelled` if the request has left.
     fn tell_the_server(&self) {
         if matches!(self.ticket.state(), State::GivenUp(Dispatched::Unknown)) && !self.is_handshake {
             let why = "the caller no longer waits".to_owned();

@@ -83,10 +83,10 @@ impl<F: Future> Future for GivenUp<F> {
     }
 }
 
-/// What a caller is told of its call; `None` where it did not wait.
+/// The outcome that a caller is told; `None` if it did not wait.
 type Told = Option<Result<Value, RequestError>>;
 
-/// What happened, for the sum over all seeds.
+/// Counts of outcomes over all seeds.
 #[derive(Debug, Default)]
 struct Sums {
     calls: usize,

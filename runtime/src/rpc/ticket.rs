@@ -42,12 +42,12 @@ impl State {
     }
 }
 
-/// What a request is admitted with.
+/// The terms that a request is admitted with.
 #[derive(Default)]
 pub(crate) struct TicketTerms {
     /// When it is no longer to be sent.
     pub(crate) deadline: Deadline,
-    /// Who hears of its progress.
+    /// The listener to its progress.
     pub(crate) listener: Option<Listener>,
     /// The count of changes to the list of tools for which it was let through.
     pub(crate) list: Option<u64>,
@@ -176,7 +176,7 @@ impl Ticket {
         *self.0.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some(answer);
     }
 
-    /// What the server answered.
+    /// Takes the server's answer.
     pub(super) fn take_answer(&self) -> Option<Result<Value, ErrorData>> {
         self.0.answer.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

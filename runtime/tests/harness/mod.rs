@@ -14,7 +14,7 @@ pub(crate) const IDS: [u64; 2] = [1, 2];
 /// Runs a server that sends these bytes while two calls are pending, and then closes.
 ///
 /// # Panics
-/// Where a call never ends, or has an answer that nobody gave.
+/// If a call never ends, or has an answer longer than the bytes.
 pub(crate) fn check(said: &[u8]) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {

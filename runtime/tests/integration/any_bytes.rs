@@ -24,7 +24,7 @@ fn messages() -> Vec<String> {
     .to_vec()
 }
 
-/// What is done to a text: where, and how.
+/// Damage to a text: its place, its kind, and a byte.
 fn damage() -> impl Strategy<Value = (prop::sample::Index, u8, u8)> {
     (any::<prop::sample::Index>(), 0..4_u8, any::<u8>())
 }

@@ -50,14 +50,14 @@ fn awaiting() -> (Arc<Ledger>, Ticket) {
     (ledger, ticket)
 }
 
-/// Whether a message answers a request that is under way.
+/// Returns `true` if a message answers a request that is under way.
 fn takes(ledger: &Ledger, message: Value, answers: Option<&RequestId>) -> bool {
     let before = ledger.book().under_way.len();
     assert!(ledger.received(message, answers).is_none());
     ledger.book().under_way.len() < before
 }
 
-/// What a message makes of request 1.
+/// Returns the answer that a message gives to request 1.
 fn outcome_of(message: Value) -> Option<Result<Value, rmcp::model::ErrorData>> {
     let (ledger, ticket) = awaiting();
     assert!(ledger.received(message, None).is_none());

@@ -14,12 +14,12 @@ use super::Chance;
 #[derive(Clone)]
 pub(crate) struct Pipes(Arc<Mutex<Both>>);
 
-/// What is in the pipes.
+/// The contents of both pipes.
 pub(super) struct Both {
     chance: Chance,
-    /// What the session has written, and the server has not read.
+    /// Bytes that the session has written, and the server has not read.
     pub(super) written: VecDeque<u8>,
-    /// What the server has said, and the session has not read.
+    /// Bytes that the server has written, and the session has not read.
     pub(super) said: VecDeque<u8>,
     /// Whether the server is gone; what it has not read, nobody will.
     pub(super) is_dead: bool,
@@ -58,7 +58,7 @@ impl Both {
     }
 }
 
-/// What the session writes to.
+/// The end that the session writes to.
 pub(crate) struct SimulatedSink(pub(super) Pipes);
 
 impl SimulatedSink {
@@ -103,7 +103,7 @@ impl SimulatedSink {
     }
 }
 
-/// What the session reads from.
+/// The end that the session reads from.
 pub(super) struct SimulatedReader(pub(super) Pipes);
 
 impl AsyncRead for SimulatedReader {

@@ -13,7 +13,7 @@ pub(super) struct Server {
     line: Vec<u8>,
     /// How often each call was executed.
     runs: HashMap<usize, usize>,
-    /// What it will say, in any order.
+    /// Messages that it will send, in any order.
     unsaid: Vec<Value>,
     questions: usize,
     is_dead: bool,

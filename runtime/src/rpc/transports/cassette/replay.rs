@@ -39,7 +39,7 @@ pub(crate) struct ReplayTransport {
     arrived: UnboundedReceiver<Value>,
 }
 
-/// What is being played.
+/// The state of a replay.
 struct Stage {
     player: Arc<Player>,
     redactor: Redactor,

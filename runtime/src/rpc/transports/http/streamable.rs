@@ -19,7 +19,7 @@ use crate::rpc::failure::{CLOSED, Failure};
 use crate::rpc::ledger::{Ledger, Outgoing};
 use crate::rpc::transports::{Incoming, Sender, Sending, Transport};
 
-/// What a server sends faster than it is taken waits in its connections.
+/// Messages beyond this many wait in their connections.
 const MESSAGES_UNDER_WAY: usize = 16;
 const REQUESTS_UNDER_WAY: usize = 16;
 /// How long a server may take to accept what it need not answer.
