@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use mcp_bindgen::middleware::{
-    Approval, ApprovalAnswer, Cache, Policy, Retry, SequentialDependency, Stack, TotalCap, Transaction, TryTimeout,
-    Verdict,
+    Approval, ApprovalAnswer, Cache, Policy, Retry, SequentialDependency, Stack, Transaction, Verdict,
 };
 use mcp_bindgen::{CallError, CallTool};
-use tower::{ServiceBuilder, ServiceExt};
 
 use super::*;
 
@@ -125,31 +123,31 @@ async fn orders_that_cannot_be_meant_are_refused() {
     let (policy, approval) = (noting(&log, "policy"), approving(&log));
     let (cache, retry) = (Cache::new(SOON), Retry::new());
     macro_rules! refused {
-        ($($outer:expr, $inner:expr => $names:expr;)*) => {$(
-            let service = ServiceBuilder::new().layer($outer).layer($inner).service(client.clone());
-            let reason = denied(service.oneshot(get("a")).await);
+        ($($outer:ident($of_outer:expr), $inner:ident($of_inner:expr) => $names:expr;)*) => {$(
+            let inner = Stack::new(client.clone()).$inner($of_inner);
+            let reason = denied(Stack::new(inner).$outer($of_outer).call_tool(get("a")).await);
             for name in $names {
                 assert!(reason.contains(name), "{reason}");
             }
         )*};
     }
     refused! {
-        cache.clone(), policy.clone() => ["Cache", "Policy"];
-        cache.clone(), approval.clone() => ["Cache", "Approval"];
-        cache.clone(), sequential(&log) => ["Cache", "SequentialDependency"];
-        cache.clone(), transacting(&log) => ["Cache", "Transaction"];
-        retry.clone(), approval.clone() => ["Retry", "Approval"];
-        retry.clone(), transacting(&log) => ["Retry", "Transaction"];
-        retry.clone(), sequential(&log) => ["Retry", "SequentialDependency"];
-        retry.clone(), retry.clone() => ["Retry", "multiply"];
-        retry.clone(), TotalCap::new(SOON) => ["Retry", "TotalCap"];
-        TryTimeout::new(SOON), retry.clone() => ["TryTimeout", "Retry"];
-        TryTimeout::new(SOON), approval.clone() => ["TryTimeout", "Approval"];
-        cache.clone(), cache.clone() => ["Cache", "itself"];
+        cache(cache.clone()), policy(policy.clone()) => ["Cache", "Policy"];
+        cache(cache.clone()), approval(approval.clone()) => ["Cache", "Approval"];
+        cache(cache.clone()), sequential(sequential(&log)) => ["Cache", "SequentialDependency"];
+        cache(cache.clone()), transaction(transacting(&log)) => ["Cache", "Transaction"];
+        retry(retry.clone()), approval(approval.clone()) => ["Retry", "Approval"];
+        retry(retry.clone()), transaction(transacting(&log)) => ["Retry", "Transaction"];
+        retry(retry.clone()), sequential(sequential(&log)) => ["Retry", "SequentialDependency"];
+        retry(retry.clone()), retry(retry.clone()) => ["Retry", "multiply"];
+        retry(retry.clone()), total_cap(SOON) => ["Retry", "TotalCap"];
+        try_timeout(SOON), retry(retry.clone()) => ["TryTimeout", "Retry"];
+        try_timeout(SOON), approval(approval.clone()) => ["TryTimeout", "Approval"];
+        cache(cache.clone()), cache(cache.clone()) => ["Cache", "itself"];
     }
     assert_eq!(log.take(), [""; 0]);
     let transaction = transacting(&log);
-    refused! { transaction.clone(), transaction.clone() => ["Transaction", "itself"]; }
+    refused! { transaction(transaction.clone()), transaction(transaction.clone()) => ["Transaction", "itself"]; }
     // Of the outer one; the calls it stands around failed.
     assert_eq!(log.take(), ["snapshot", "restored"]);
     assert_eq!(server.all_executions(), 0);
@@ -159,8 +157,8 @@ async fn orders_that_cannot_be_meant_are_refused() {
 async fn a_stack_stands_wherever_its_client_does() {
     let (server, client) = served();
     let stack = Stack::new(client).policy(Policy::read_only());
-    let service = ServiceBuilder::new().layer(Retry::new()).layer(Policy::allow(["*"])).service(stack.clone());
-    assert!(service.oneshot(get("a")).await.is_ok());
+    let around = Stack::new(stack.clone()).policy(Policy::allow(["*"]));
+    assert!(around.call_tool(get("a")).await.is_ok());
     let within = Stack::new(stack).retry(Retry::new()).cache(Cache::new(SOON));
     let reason = denied(within.call_tool(get("a")).await);
     assert!(reason.contains("Policy") && reason.contains("Cache"), "{reason}");

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::CallFacts;
-use super::layer::{Around, Below, layers_of_tower};
+use super::calls::Called;
+use super::layer::Around;
 use super::tools::Globs;
 use crate::call::{ApprovalAnswer, ApprovalRequest, Approver, Place};
 use crate::ground::contained::contained;
@@ -91,12 +92,10 @@ impl fmt::Debug for Approval {
     }
 }
 
-layers_of_tower!(Approval);
-
 impl Around for Approval {
     const PLACE: Option<Place> = Some(Place::Approval);
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if contained(|| (self.which)(&CallFacts::of(&call))).unwrap_or(true) {
             self.approver.approve(&call).await?;
         }

@@ -71,6 +71,10 @@ impl Called {
         }))
     }
 
+    pub(super) fn call(&self, call: ToolCall) -> ServiceFuture {
+        (self.0)(call)
+    }
+
     /// The same with a layer around.
     pub(super) fn within<L: Around>(self, layer: L) -> Self {
         let layer = Arc::new(layer);

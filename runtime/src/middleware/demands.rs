@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::layer::{Around, Below};
+use super::calls::Called;
+use super::layer::Around;
 use crate::call::{Demands, Place};
 use crate::{CallError, ToolCall, ToolResult};
 
@@ -20,7 +21,7 @@ pub(super) struct Sameness(pub(super) Demands);
 impl Around for Admission {
     const PLACE: Option<Place> = None;
 
-    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
             // There is one server, and what stands below goes by its name.
             if call.server != guard.server() {
@@ -35,7 +36,7 @@ impl Around for Admission {
 impl Around for Consent {
     const PLACE: Option<Place> = None;
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
             guard.approve(&call).await?;
         }
@@ -46,7 +47,7 @@ impl Around for Consent {
 impl Around for Sameness {
     const PLACE: Option<Place> = None;
 
-    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if let Some(guard) = self.0.guard() {
             let begun = Instant::now();
             guard.check_drift(&call).await?;

@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use tower::ServiceExt;
-
-use super::layer::{Around, Below};
+use super::calls::Called;
+use super::layer::Around;
 use crate::call::Place;
 use crate::call::events::{Observer, observed};
 use crate::{CallError, ToolCall, ToolResult};
@@ -15,9 +14,9 @@ pub(super) struct Announced(pub(super) Arc<Observer>);
 impl Around for Announced {
     const PLACE: Option<Place> = Some(Place::Events);
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if call.passage.is_observed_by(&self.0) {
-            return below.oneshot(call).await;
+            return below.call(call).await;
         }
         observed(&self.0, call, below).await
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::layer::{Around, Below, layers_of_tower};
+use super::calls::Called;
+use super::layer::Around;
 use crate::call::{Limit, Place};
 use crate::{CallError, Dispatched, ToolCall, ToolResult};
 
@@ -18,16 +19,14 @@ const GRACE: Duration = Duration::from_millis(20);
 /// use std::time::Duration;
 /// use mcp_model::ServerConfig;
 /// use mcp_runtime::Client;
-/// use mcp_runtime::middleware::{Retry, TotalCap, TryTimeout};
-/// use tower::ServiceBuilder;
+/// use mcp_runtime::middleware::{Retry, Stack};
 ///
 /// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
-/// let service = ServiceBuilder::new()
-///     .layer(TotalCap::new(Duration::from_secs(60)))
-///     .layer(Retry::new())
-///     .layer(TryTimeout::new(Duration::from_secs(10)))
-///     .service(client);
-/// # let _ = service;
+/// let stack = Stack::new(client)
+///     .total_cap(Duration::from_secs(60))
+///     .retry(Retry::new())
+///     .try_timeout(Duration::from_secs(10));
+/// # let _ = stack;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct TotalCap(Duration);
@@ -66,12 +65,10 @@ impl TryTimeout {
     }
 }
 
-layers_of_tower!(TotalCap, TryTimeout);
-
 impl Around for TotalCap {
     const PLACE: Option<Place> = Some(Place::TotalCap);
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         bounded(call, below, self.0).await
     }
 }
@@ -79,13 +76,13 @@ impl Around for TotalCap {
 impl Around for TryTimeout {
     const PLACE: Option<Place> = Some(Place::TryTimeout);
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         bounded(call, below, self.0).await
     }
 }
 
 /// Clients and layers of this crate end in time, and know what was sent; of anything else that is not known.
-async fn bounded<S: Below>(mut call: ToolCall, mut below: S, time: Duration) -> Result<ToolResult, CallError> {
+async fn bounded(mut call: ToolCall, below: Called, time: Duration) -> Result<ToolResult, CallError> {
     let limit = Limit::after(time);
     call.passage.bound(limit);
     let (server, tool) = (call.server.clone(), call.tool.clone());

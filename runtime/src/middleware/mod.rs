@@ -1,10 +1,9 @@
 //! What decides about calls, or stands between a program and its servers: layers of [`tower`], and the [`Stack`] that
 //! has them in the one order that makes sense.
 //!
-//! Each layer is a [`tower::Layer`] over any `Service<ToolCall, Response = ToolResult, Error = CallError>`, such as
-//! [`Client`](crate::Client). In a [`tower::ServiceBuilder`] their order is the program's; an order in which a layer could
-//! not do what it is for (a policy inside of a cache, an approval inside of a retry) makes every call fail with
-//! [`CallError::Denied`](crate::CallError::Denied), which says what stands in what.
+//! A [`Stack`] has them in one order. It is a [`tower::Service`], so that layers of tower go around it. A stack around another
+//! one in which a layer could not do what it is for (a cache around a policy, a retry around an approval) makes every call fail with
+//! [`CallError::Denied`](crate::CallError::Denied), which names both.
 
 mod approval;
 mod cache;
@@ -26,7 +25,6 @@ mod validate;
 pub use self::approval::Approval;
 pub use self::cache::Cache;
 pub use self::calls::Calls;
-pub use self::layer::Layered;
 pub use self::limits::{TotalCap, TryTimeout};
 pub use self::policy::{CallFacts, Policy, Verdict};
 pub use self::retry::Retry;

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::layer::{Around, Below, layers_of_tower};
+use super::calls::Called;
+use super::layer::Around;
 use super::tools::Globs;
 use crate::call::wait;
 use crate::call::{Passage, Place};
@@ -218,12 +219,10 @@ impl fmt::Debug for Policy {
     }
 }
 
-layers_of_tower!(Policy);
-
 impl Around for Policy {
     const PLACE: Option<Place> = Some(Place::Policy);
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         match self.verdict(&call).await? {
             Verdict::Allow => below.call(call).await,
             Verdict::Deny(reason) => Err(CallError::denied(call.server, call.tool, reason)),

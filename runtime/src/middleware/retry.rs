@@ -8,7 +8,8 @@ use tower::ServiceExt;
 use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff};
 use tower::util::rng::HasherRng;
 
-use super::layer::{Around, Below, layers_of_tower};
+use super::calls::Called;
+use super::layer::Around;
 use super::tools::Globs;
 use crate::call::Place;
 use crate::ground::task::cancelled;
@@ -90,12 +91,10 @@ impl Default for Retry {
     }
 }
 
-layers_of_tower!(Retry);
-
 impl Around for Retry {
     const PLACE: Option<Place> = Some(Place::Retry);
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let tries = Tries {
             left: self.tries.saturating_sub(1),
             given: call.options.clone(),

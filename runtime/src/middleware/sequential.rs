@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use lru::LruCache;
 
 use super::CallFacts;
-use super::layer::{Around, Below, layers_of_tower};
+use super::calls::Called;
+use super::layer::Around;
 use super::tools::names;
 use crate::call::Place;
 use crate::ground::contained::contained;
@@ -130,8 +131,6 @@ impl fmt::Debug for SequentialDependency {
     }
 }
 
-layers_of_tower!(SequentialDependency);
-
 /// A call that others wait for; over when it is dropped.
 struct Running {
     known: Known,
@@ -164,7 +163,7 @@ impl Drop for Running {
 impl Around for SequentialDependency {
     const PLACE: Option<Place> = Some(Place::SequentialDependency);
 
-    async fn around<S: Below>(self: Arc<Self>, call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let (waits, indices) = (names(&self.tool, &call.tool), self.waited_for(&call.tool));
         if !waits && indices.is_empty() {
             return below.call(call).await;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::layer::{Around, Below, layers_of_tower};
+use super::calls::Called;
+use super::layer::Around;
 use super::tools::Globs;
 use crate::call::Place;
 use crate::call::wait;
@@ -102,8 +103,6 @@ impl fmt::Debug for Transaction {
     }
 }
 
-layers_of_tower!(Transaction);
-
 /// Restores what was before, unless the call succeeded.
 struct Rollback {
     restore: Option<Restore>,
@@ -125,7 +124,7 @@ impl Drop for Rollback {
 impl Around for Transaction {
     const PLACE: Option<Place> = Some(Place::Transaction);
 
-    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if self.tools.as_ref().is_some_and(|tools| !tools.name(&call.tool)) {
             return below.call(call).await;
         }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::layer::{Around, Below, layers_of_tower};
+use super::calls::Called;
+use super::layer::Around;
 use crate::call::Place;
 use crate::call::validate::{arguments, result};
 use crate::{CallError, ToolCall, ToolResult, ToolSpec};
@@ -37,12 +38,10 @@ impl Validate {
     }
 }
 
-layers_of_tower!(Validate);
-
 impl Around for Validate {
     const PLACE: Option<Place> = Some(Place::Validate);
 
-    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let Some(spec) = call.known() else { return below.call(call).await };
         check_arguments(spec, &mut call)?;
         let answer = below.call(call).await?;

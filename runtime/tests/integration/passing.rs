@@ -433,14 +433,13 @@ async fn templates_from_elsewhere_call_what_remote_use_names() {
 /// What a layer outside of a stack keeps is for those who may make the call.
 #[tokio::test]
 async fn a_cache_around_a_client_hides_no_remote_call() {
-    use tower::{Layer, Service};
     let server = Server::start(MODERN, ClientOptions::new());
     let calls = Stack::new(server.client.clone());
-    let mut cached = Cache::new(SOON).tools(["rest"]).layer(calls);
+    let cached = Stack::new(calls).cache(Cache::new(SOON).tools(["rest"]));
     let rest = |options| ToolCall::new("hand", "rest", Map::new()).with(options);
-    cached.call(rest(CallOptions::new())).await.expect("a call of the program");
-    cached.call(rest(CallOptions::new())).await.expect("it is kept");
+    cached.call_tool(rest(CallOptions::new())).await.expect("a call of the program");
+    cached.call_tool(rest(CallOptions::new())).await.expect("it is kept");
     assert_eq!(server.asked("tools/call").len(), 1);
-    let error = cached.call(rest(CallOptions::new().remote())).await.expect_err("nothing names it");
+    let error = cached.call_tool(rest(CallOptions::new().remote())).await.expect_err("nothing names it");
     assert!(matches!(error, CallError::Denied { .. }));
 }

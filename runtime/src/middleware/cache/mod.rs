@@ -11,7 +11,8 @@ use mcp_model::canonical_json;
 use serde_json::Value;
 
 use self::kept::{Found, Key, Shared};
-use super::layer::{Around, Below, layers_of_tower};
+use super::calls::Called;
+use super::layer::Around;
 use super::tools::Globs;
 use crate::call::Place;
 use crate::call::wait;
@@ -115,7 +116,7 @@ impl Cache {
         is_read_only && !self.writes.name(&call.tool)
     }
 
-    async fn read<S: Below>(&self, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+    async fn read(&self, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         let key = key(&mut call);
         let lead = loop {
             match self.kept.find(&key) {
@@ -173,12 +174,10 @@ impl fmt::Debug for Cache {
     }
 }
 
-layers_of_tower!(Cache);
-
 impl Around for Cache {
     const PLACE: Option<Place> = Some(Place::Cache);
 
-    async fn around<S: Below>(self: Arc<Self>, mut call: ToolCall, mut below: S) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if let Err(reason) = call.passage.enter_once(Place::Cache, self.kept.id()) {
             return Err(CallError::denied(call.server, call.tool, reason));
         }
