@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CallError, CallOptions, Demands, Offer, ToolCall, ToolResult};
+use super::{CallError, CallOptions, Offer, ToolCall, ToolResult};
 
 /// Anything that can call a tool: a [`Client`](crate::Client), a layer around one, a fake in a test.
 pub trait CallTool: Send + Sync {
@@ -15,16 +15,10 @@ pub trait CallTool: Send + Sync {
     /// Every [`CallError`] but `Tool` and `Decode`.
     fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
 
-    /// What has to hold before each call, for layers that stand around this; only clients of this crate demand anything.
-    #[doc(hidden)]
-    fn demands(&self) -> Demands {
-        Demands::default()
-    }
-
     /// Which tools may be called at all, for lists that are made for a model.
     #[doc(hidden)]
     fn offer(&self) -> Offer {
-        Offer::of(self.demands())
+        Offer::default()
     }
 
     /// The same with options for every call that does not set them itself.
@@ -54,47 +48,21 @@ pub trait CallTool: Send + Sync {
     }
 }
 
-impl<C: CallTool + ?Sized> CallTool for &C {
-    fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
-        (**self).call_tool(call)
-    }
+macro_rules! through_pointers {
+    ($($pointer:ty),*) => {$(
+        impl<C: CallTool + ?Sized> CallTool for $pointer {
+            fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
+                (**self).call_tool(call)
+            }
 
-    fn demands(&self) -> Demands {
-        (**self).demands()
-    }
-
-    fn offer(&self) -> Offer {
-        (**self).offer()
-    }
+            fn offer(&self) -> Offer {
+                (**self).offer()
+            }
+        }
+    )*};
 }
 
-impl<C: CallTool + ?Sized> CallTool for Arc<C> {
-    fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
-        (**self).call_tool(call)
-    }
-
-    fn demands(&self) -> Demands {
-        (**self).demands()
-    }
-
-    fn offer(&self) -> Offer {
-        (**self).offer()
-    }
-}
-
-impl<C: CallTool + ?Sized> CallTool for Box<C> {
-    fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
-        (**self).call_tool(call)
-    }
-
-    fn demands(&self) -> Demands {
-        (**self).demands()
-    }
-
-    fn offer(&self) -> Offer {
-        (**self).offer()
-    }
-}
+through_pointers!(&C, Arc<C>, Box<C>);
 
 /// Calls tools with options; made by [`CallTool::with_call_options`].
 #[derive(Clone, Debug)]
@@ -113,10 +81,6 @@ impl<C: CallTool> CallTool for WithOptions<C> {
     fn call_tool(&self, mut call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
         call.options = call.options.or(&self.options);
         self.client.call_tool(call)
-    }
-
-    fn demands(&self) -> Demands {
-        self.client.demands()
     }
 
     fn offer(&self) -> Offer {
@@ -143,10 +107,6 @@ pub trait DynCallTool: Send + Sync {
         call: ToolCall,
     ) -> Pin<Box<dyn Future<Output = Result<ToolResult, CallError>> + Send + 'a>>;
 
-    /// As [`CallTool::demands`].
-    #[doc(hidden)]
-    fn demands_dyn(&self) -> Demands;
-
     /// As [`CallTool::offer`].
     #[doc(hidden)]
     fn offer_dyn(&self) -> Offer;
@@ -160,10 +120,6 @@ impl<C: CallTool> DynCallTool for C {
         Box::pin(self.call_tool(call))
     }
 
-    fn demands_dyn(&self) -> Demands {
-        self.demands()
-    }
-
     fn offer_dyn(&self) -> Offer {
         self.offer()
     }
@@ -172,10 +128,6 @@ impl<C: CallTool> DynCallTool for C {
 impl CallTool for dyn DynCallTool + '_ {
     fn call_tool(&self, call: ToolCall) -> impl Future<Output = Result<ToolResult, CallError>> + Send {
         self.call_tool_dyn(call)
-    }
-
-    fn demands(&self) -> Demands {
-        self.demands_dyn()
     }
 
     fn offer(&self) -> Offer {

@@ -10,7 +10,6 @@ mod error;
 mod error_kind;
 pub(crate) mod events;
 mod evidence;
-mod guard;
 mod input;
 mod offer;
 mod options;
@@ -42,8 +41,6 @@ pub use error::{CallError, Cause, ConnectError, ConnectErrorKind, Dispatched};
 pub use error_kind::CallErrorKind;
 pub use evidence::Evidence;
 #[doc(hidden)]
-pub use guard::Demands;
-pub(crate) use guard::{Checking, Guard};
 pub use input::PassedInput;
 #[doc(hidden)]
 pub use offer::Offer;

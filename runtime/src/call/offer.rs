@@ -1,10 +1,8 @@
-//! What is known of a call without making it, for whoever lists tools for a model: one that would be refused whatever its
-//! arguments is not to be offered.
+//! Which tools may be called, as far as that is known without a call, for whoever lists tools for a model.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
-
-use super::{Demands, Guard};
 
 type Admits = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
@@ -12,13 +10,16 @@ type Admits = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 #[doc(hidden)]
 #[derive(Clone, Default)]
 pub struct Offer {
-    demands: Demands,
+    /// The client behind all layers, whose type this module is below.
+    client: Option<Arc<dyn Any + Send + Sync>>,
+    is_governed: bool,
     admits: Vec<Admits>,
+    remote: Vec<Admits>,
 }
 
 impl Offer {
-    pub(crate) fn of(demands: Demands) -> Self {
-        Self { demands, admits: Vec::new() }
+    pub(crate) fn of(client: impl Any + Send + Sync) -> Self {
+        Self { client: Some(Arc::new(client)), ..Self::default() }
     }
 
     /// The same of the tools that this admits as well.
@@ -27,27 +28,44 @@ impl Offer {
         self
     }
 
-    pub(crate) fn guard(&self) -> Option<&(dyn Guard + 'static)> {
-        self.demands.guard()
+    /// The same, where this admits the tool for a template from elsewhere.
+    pub(crate) fn if_remote(mut self, admits: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.remote.push(Arc::new(admits));
+        self
+    }
+
+    /// The same of a stack, which asks for all that the client's configuration demands.
+    pub(crate) fn governed(self) -> Self {
+        Self { is_governed: true, ..self }
+    }
+
+    /// The client behind all layers.
+    pub(crate) fn client<C: Any>(&self) -> Option<&C> {
+        self.client.as_deref().and_then(<dyn Any + Send + Sync>::downcast_ref)
+    }
+
+    /// The client for which no stack asks yet.
+    pub(crate) fn ungoverned<C: Any>(&self) -> Option<&C> {
+        self.client().filter(|_| !self.is_governed)
     }
 
     /// Whether a call of this tool may be made, as far as its name decides: by `tools` and `exclude` of the configuration, and by
     /// the policies that go by names.
     #[must_use]
     pub fn admits(&self, tool: &str) -> bool {
-        self.guard().is_none_or(|guard| guard.selects(tool)) && self.admits.iter().all(|admits| admits(tool))
+        self.admits.iter().all(|admits| admits(tool))
     }
 
     /// The same of a call that is made for a template from elsewhere than a local file: `remote_use` of the configuration has
     /// to name the tool as well. What has no configuration lets such calls be made.
     #[must_use]
     pub fn admits_remote(&self, tool: &str) -> bool {
-        self.guard().is_none_or(|guard| guard.lets_remote_use(tool)) && self.admits(tool)
+        self.remote.iter().all(|admits| admits(tool)) && self.admits(tool)
     }
 }
 
 impl fmt::Debug for Offer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Offer").field("demands", &self.demands).field("admits", &self.admits.len()).finish()
+        f.debug_struct("Offer").field("is_governed", &self.is_governed).finish_non_exhaustive()
     }
 }

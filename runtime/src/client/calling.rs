@@ -10,7 +10,7 @@ use super::lease::Lease;
 #[cfg(feature = "http")]
 use crate::ConnectErrorKind;
 use crate::call::events::{Invocation, Try};
-use crate::call::{Demands, Limit};
+use crate::call::{Limit, Offer};
 use crate::client::catalog::drift::Bound;
 use crate::connect::ask::Ask;
 use crate::connect::connection::Connection;
@@ -48,8 +48,11 @@ impl CallTool for Client {
         outcome
     }
 
-    fn demands(&self) -> Demands {
-        Demands::of(self.clone())
+    fn offer(&self) -> Offer {
+        let (config, remote) = (self.supervisor.config.clone(), self.supervisor.config.clone());
+        Offer::of(self.clone())
+            .if_admitted(move |tool| config.selects(tool))
+            .if_remote(move |tool| remote.lets_remote_use(tool))
     }
 }
 

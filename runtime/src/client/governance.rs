@@ -6,36 +6,22 @@ use mcp_model::matches_glob;
 
 use super::Client;
 use super::lease::Lease;
-use crate::call::events::Observer;
-use crate::call::{Checking, Guard, Place};
+use crate::call::Place;
 use crate::client::catalog::drift;
 use crate::client::catalog::drift::{Bound, Demand};
 use crate::ground::deadline::Patience;
 use crate::ground::task::cancelled;
 use crate::{CallError, Cause, ConnectErrorKind, Dispatched, ToolCall};
 
-impl Guard for Client {
-    fn id(&self) -> usize {
+impl Client {
+    /// Tells this client, clones of it included, from others for as long as it lives.
+    pub(crate) fn id(&self) -> usize {
         Arc::as_ptr(&self.supervisor).addr()
     }
 
-    fn selects(&self, tool: &str) -> bool {
-        self.config().selects(tool)
-    }
-
-    fn lets_remote_use(&self, tool: &str) -> bool {
-        self.config().lets_remote_use(tool)
-    }
-
-    fn server(&self) -> &str {
-        self.name()
-    }
-
-    fn observer(&self) -> &Arc<Observer> {
-        self.observer()
-    }
-
-    fn admit(&self, call: &ToolCall) -> Result<(), CallError> {
+    /// Whether the configuration lets a program use the tool at all: `tools`, `exclude`, and `remote_use` for whom it is
+    /// meant for.
+    pub(crate) fn admit(&self, call: &ToolCall) -> Result<(), CallError> {
         let config = self.config();
         if config.selects(&call.tool) {
             return self.admit_remote(call);
@@ -48,21 +34,14 @@ impl Guard for Client {
         Err(CallError::denied(self.name(), &*call.tool, reason))
     }
 
-    fn approve<'a>(&'a self, call: &'a ToolCall) -> Checking<'a> {
-        Box::pin(self.approved(call))
+    /// Whether the live server's tool is the one that was bound, where the configuration demands that: `drift`.
+    pub(crate) async fn check_drift(&self, call: &ToolCall) -> Result<(), CallError> {
+        let Some(bound) = self.bound(call)?.filter(|_| self.demand().refuses()) else { return Ok(()) };
+        let limit = call.passage.limit();
+        let (connection, patience) = self.ready_until(&call.tool, &call.options, limit).await?;
+        self.compare(&connection, call, &bound, patience).await.map(drop)
     }
 
-    fn check_drift<'a>(&'a self, call: &'a ToolCall) -> Checking<'a> {
-        Box::pin(async move {
-            let Some(bound) = self.bound(call)?.filter(|_| self.demand().refuses()) else { return Ok(()) };
-            let limit = call.passage.limit();
-            let (connection, patience) = self.ready_until(&call.tool, &call.options, limit).await?;
-            self.compare(&connection, call, &bound, patience).await.map(drop)
-        })
-    }
-}
-
-impl Client {
     /// Asks for what the configuration demands of a call by itself, as a [`Stack`](crate::middleware::Stack) around this client has
     /// already done for the calls that come through it.
     pub(super) async fn check(&self, call: &ToolCall) -> Result<(), CallError> {
@@ -155,7 +134,8 @@ impl Client {
         }
     }
 
-    async fn approved(&self, call: &ToolCall) -> Result<(), CallError> {
+    /// Asks for the approval that the configuration demands: `approve`.
+    pub(crate) async fn approved(&self, call: &ToolCall) -> Result<(), CallError> {
         let needs_approval = self.config().approve.iter().any(|pattern| matches_glob(pattern, &call.tool));
         if !needs_approval || call.passage.is_granted(self.id(), call) {
             return Ok(());

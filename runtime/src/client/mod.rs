@@ -13,7 +13,6 @@ mod service;
 mod state;
 mod supervisor;
 
-use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -153,9 +152,7 @@ impl Client {
     #[doc(hidden)]
     #[must_use]
     pub fn behind(calls: &(impl CallTool + ?Sized)) -> Option<Self> {
-        let offer = calls.offer();
-        let guard: &dyn Any = offer.guard()?;
-        guard.downcast_ref::<Self>().cloned()
+        calls.offer().client().cloned()
     }
 
     /// Whether the other is a clone of this one: calls of both go through one connection.

@@ -14,7 +14,7 @@ pub use connect::{OverHttp, OverStdio};
 pub use offers::{fill_in, get_prompt, read_resource};
 
 pub use crate::call::{
-    Demands, Offer, call, call_untyped, decode, decode_wrapped, encode, encode_wrapped, place_of, print_arguments,
+    Offer, call, call_untyped, decode, decode_wrapped, encode, encode_wrapped, place_of, print_arguments,
     read_arguments,
 };
 pub use crate::ground::wire::*;

@@ -6,29 +6,30 @@ use std::time::Instant;
 
 use super::calls::Called;
 use super::layer::Around;
-use crate::call::{Demands, Place};
-use crate::{CallError, ToolCall, ToolResult};
+use crate::call::Place;
+use crate::{CallError, Client, ToolCall, ToolResult};
 
 /// `tools` and `exclude`.
-pub(super) struct Admission(pub(super) Demands);
+#[derive(Clone)]
+pub(super) struct Admission(pub(super) Client);
 
 /// `approve`.
-pub(super) struct Consent(pub(super) Demands);
+#[derive(Clone)]
+pub(super) struct Consent(pub(super) Client);
 
 /// `drift`; the last of the three, after which the client itself has nothing left to ask.
-pub(super) struct Sameness(pub(super) Demands);
+#[derive(Clone)]
+pub(super) struct Sameness(pub(super) Client);
 
 impl Around for Admission {
     const PLACE: Option<Place> = None;
 
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        if let Some(guard) = self.0.guard() {
-            // There is one server, and what stands below goes by its name.
-            if call.server != guard.server() {
-                call.server = guard.server().to_owned().into();
-            }
-            guard.admit(&call)?;
+        // There is one server, and what stands below goes by its name.
+        if call.server != self.0.name() {
+            call.server = self.0.name().to_owned().into();
         }
+        self.0.admit(&call)?;
         below.call(call).await
     }
 }
@@ -37,9 +38,7 @@ impl Around for Consent {
     const PLACE: Option<Place> = None;
 
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        if let Some(guard) = self.0.guard() {
-            guard.approve(&call).await?;
-        }
+        self.0.approved(&call).await?;
         below.call(call).await
     }
 }
@@ -48,12 +47,10 @@ impl Around for Sameness {
     const PLACE: Option<Place> = None;
 
     async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        if let Some(guard) = self.0.guard() {
-            let begun = Instant::now();
-            guard.check_drift(&call).await?;
-            call.options.spend(begun.elapsed());
-            call.passage.guard_with(guard.id());
-        }
+        let begun = Instant::now();
+        self.0.check_drift(&call).await?;
+        call.options.spend(begun.elapsed());
+        call.passage.guard_with(self.0.id());
         below.call(call).await
     }
 }

@@ -16,7 +16,7 @@ use super::{Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Tran
 use crate::call::events::{Events, Observer};
 use crate::call::{Offer, ServiceFuture};
 use crate::{
-    CallError, CallTool, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult,
+    CallError, CallTool, Client, GetPrompt, PromptRequest, PromptResult, ReadResource, ResourceRequest, ResourceResult,
     ToolCall, ToolResult,
 };
 
@@ -185,34 +185,28 @@ fn add<L>(layers: &mut Vec<L>, layer: L, unite: impl Fn(&L, &L) -> Option<L>) {
 impl Layers {
     /// Who tells of what this stack does.
     fn observer_of(&self, inner: &impl CallTool) -> Arc<Observer> {
-        inner.demands().guard().map_or_else(|| self.observer.clone(), |guard| guard.observer().clone())
+        inner.offer().ungoverned().map_or_else(|| self.observer.clone(), |client: &Client| client.observer().clone())
     }
 
     /// The one place that has the order, from the client outwards.
     fn around<C: CallTool + 'static>(&self, inner: &Arc<C>) -> Called {
-        let demands = inner.demands();
-        let is_guarded = demands.guard().is_some();
-        let mut service = Called::new(inner.clone())
+        let client: Option<Client> = inner.offer().ungoverned().cloned();
+        let service = Called::new(inner.clone())
             .within_all(self.try_timeout.as_slice())
             .within_all(self.retry.as_slice())
             .within_all(&self.caches)
-            .within_all(&self.transactions);
-        if is_guarded {
-            service = service.within(Sameness(demands.clone()));
-        }
+            .within_all(&self.transactions)
+            .within_all(client.clone().map(Sameness).as_slice());
         #[cfg(feature = "validation")]
-        {
-            service = service.within_all(self.validate.as_slice());
-        }
-        service = service.within_all(&self.approvals);
-        if is_guarded {
-            service = service.within(Consent(demands.clone()));
-        }
-        service = service.within_all(&self.sequences).within_all(&self.policies);
-        if is_guarded {
-            service = service.within(Admission(demands));
-        }
-        service.within_all(self.total_cap.as_slice()).within(Announced(self.observer_of(inner)))
+        let service = service.within_all(self.validate.as_slice());
+        service
+            .within_all(&self.approvals)
+            .within_all(client.clone().map(Consent).as_slice())
+            .within_all(&self.sequences)
+            .within_all(&self.policies)
+            .within_all(client.map(Admission).as_slice())
+            .within_all(self.total_cap.as_slice())
+            .within(Announced(self.observer_of(inner)))
     }
 }
 
@@ -223,7 +217,7 @@ impl<C: CallTool> CallTool for Stack<C> {
 
     fn offer(&self) -> Offer {
         let policies = self.layers.policies.clone();
-        self.inner.offer().if_admitted(move |tool| policies.iter().all(|policy| policy.admits(tool)))
+        self.inner.offer().governed().if_admitted(move |tool| policies.iter().all(|policy| policy.admits(tool)))
     }
 }
 
