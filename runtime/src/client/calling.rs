@@ -171,20 +171,20 @@ impl Client {
     async fn call_over(
         &self,
         connection: &Lease,
-        call: ToolCall,
+        mut call: ToolCall,
         bound: Option<Bound>,
         mut patience: Patience,
     ) -> Result<ToolResult, CallError> {
         let server = self.name();
         let mut comparisons = 0;
+        let mut ask = Ask::tool(&call.tool, std::mem::take(&mut call.arguments));
         let outcome = loop {
-            let mut list = None;
             // Also where a stack has asked already: a try of a call may come upon another connection.
             if let Some(bound) = &bound {
-                (patience, list) = self.compare(connection, &call, bound, patience).await?;
+                (patience, ask.list) = self.compare(connection, &call, bound, patience).await?;
             }
             comparisons += 1;
-            match self.exchange(connection, &call, patience, list).await {
+            match self.exchange(connection, &call, &mut ask, patience).await {
                 Err(RequestError::Failed(failure)) if failure.is_stale && comparisons < MOST_COMPARISONS => {}
                 outcome => break outcome,
             }
@@ -206,13 +206,12 @@ impl Client {
         &self,
         connection: &Connection,
         call: &ToolCall,
+        ask: &mut Ask,
         patience: Patience,
-        list: Option<u64>,
     ) -> Result<Value, RequestError> {
         #[cfg(feature = "http")]
         learn_headers(connection, call)?;
-        let ask = || Ask::tool(call.tool.clone().into_owned(), call.arguments.clone(), list);
-        let outcome = connection.ask(ask(), &call.options, patience).await;
+        let outcome = connection.ask(ask, &call.options, patience).await;
         // The server refused it before it did anything; its list says which headers it wants.
         #[cfg(feature = "http")]
         if outcome.as_ref().is_err_and(|error| connection.wants_headers(error)) {
@@ -225,7 +224,7 @@ impl Client {
                 ConnectErrorKind::Timeout => RequestError::Timeout(Dispatched::No),
                 _ => RequestError::Failed(Failure::not_sent(error.message)),
             })?;
-            return Box::pin(connection.ask(ask(), &call.options, patience.renewed())).await;
+            return Box::pin(connection.ask(ask, &call.options, patience.renewed())).await;
         }
         outcome
     }

@@ -67,7 +67,7 @@ impl Client {
         };
         let options = with_meta_of(&mut params, options);
         let (connection, patience) = self.ready(method, &options).await?;
-        match connection.ask(Ask::raw(method, params), &options, patience).await {
+        match connection.ask(&mut Ask::new(method, params), &options, patience).await {
             #[cfg(feature = "http")]
             Ok(result) if method == "tools/list" => {
                 Ok(crate::client::catalog::usable_page(self.name(), &connection, result))

@@ -1,99 +1,64 @@
-//! What a server answers in rounds: the calls of tools, prompts, and what resources hold.
+//! Requests that a server may answer in rounds: calls of tools, prompts, resources, and what a program asks by method.
 
-use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, CustomRequest, GetMeta, GetPromptRequest,
-    GetPromptRequestParams, InputResponses, ReadResourceRequest, ReadResourceRequestParams, RequestMetaObject,
-};
-use serde_json::{Map, Value};
+use rmcp::model::{ClientRequest, CustomRequest, GetMeta, InputResponses, RequestMetaObject};
+use serde_json::{Map, Value, json};
 
-/// One question to a server, asked again with what it wanted to know in between.
-pub(crate) enum Ask {
-    /// `list` is the count of changes to the list of tools for which it was let through.
-    Tool {
-        params: CallToolRequestParams,
-        list: Option<u64>,
-    },
-    Prompt(GetPromptRequestParams),
-    Resource(ReadResourceRequestParams),
-    /// Whatever a program asks in the protocol's own words.
-    Raw {
-        method: &'static str,
-        params: Map<String, Value>,
-        meta: RequestMetaObject,
-    },
+/// One request to a server, sent again with what it wanted to know in between.
+pub(crate) struct Ask {
+    method: &'static str,
+    params: Map<String, Value>,
+    meta: RequestMetaObject,
+    /// The count of changes to the list of tools for which a call was let through.
+    pub(crate) list: Option<u64>,
 }
 
 impl Ask {
-    pub(crate) fn tool(name: String, arguments: Map<String, Value>, list: Option<u64>) -> Self {
-        Self::Tool { params: CallToolRequestParams::new(name).with_arguments(arguments), list }
+    pub(crate) fn new(method: &'static str, params: Map<String, Value>) -> Self {
+        Self { method, params, meta: RequestMetaObject::default(), list: None }
     }
 
-    pub(super) fn list(&self) -> Option<u64> {
-        match self {
-            Self::Tool { list, .. } => *list,
-            Self::Prompt(_) | Self::Resource(_) | Self::Raw { .. } => None,
-        }
+    pub(crate) fn tool(name: &str, arguments: Map<String, Value>) -> Self {
+        Self::new("tools/call", named(name, Some(arguments)))
     }
 
-    pub(crate) fn prompt(name: String, arguments: Map<String, Value>) -> Self {
-        let mut params = GetPromptRequestParams::new(name);
-        params.arguments = (!arguments.is_empty()).then_some(arguments);
-        Self::Prompt(params)
+    pub(crate) fn prompt(name: &str, arguments: Map<String, Value>) -> Self {
+        Self::new("prompts/get", named(name, Some(arguments).filter(|arguments| !arguments.is_empty())))
     }
 
-    pub(crate) fn resource(uri: String) -> Self {
-        Self::Resource(ReadResourceRequestParams::new(uri))
-    }
-
-    pub(crate) fn raw(method: &'static str, params: Map<String, Value>) -> Self {
-        Self::Raw { method, params, meta: RequestMetaObject::default() }
+    pub(crate) fn resource(uri: &str) -> Self {
+        Self::new("resources/read", Map::from_iter([("uri".to_owned(), Value::from(uri))]))
     }
 
     pub(super) fn set_meta(&mut self, meta: &Map<String, Value>) {
-        let meta: Option<RequestMetaObject> = serde_json::from_value(Value::Object(meta.clone())).ok();
-        match self {
-            Self::Tool { params, .. } => params.meta = meta,
-            Self::Prompt(params) => params.meta = meta,
-            Self::Resource(params) => params.meta = meta,
-            Self::Raw { meta: own, .. } => *own = meta.unwrap_or_default(),
-        }
+        self.meta = serde_json::from_value(Value::Object(meta.clone())).unwrap_or_default();
     }
 
-    /// The answers to what the server asked, and what it wants to be told again.
+    /// Adds the answers to what the server asked, and what it wants to be told again.
     pub(super) fn go_on(&mut self, state: Option<String>, answers: Option<InputResponses>) {
-        let (request_state, input_responses) = match self {
-            Self::Tool { params, list } => {
-                // A call that the server works on goes on, also where it changes its list meanwhile.
-                *list = None;
-                (&mut params.request_state, &mut params.input_responses)
-            }
-            Self::Prompt(params) => (&mut params.request_state, &mut params.input_responses),
-            Self::Resource(params) => (&mut params.request_state, &mut params.input_responses),
-            Self::Raw { params, .. } => {
-                let responses = answers.map(|answers| Value::Object(answers.into_iter().collect()));
-                for (key, value) in [("requestState", state.map(Value::String)), ("inputResponses", responses)] {
-                    match value {
-                        Some(value) => params.insert(key.to_owned(), value),
-                        None => params.remove(key),
-                    };
-                }
-                return;
-            }
-        };
-        *request_state = state;
-        *input_responses = answers;
+        // A call that the server works on goes on, also where it changes its list meanwhile.
+        self.list = None;
+        let answers = answers.map(|answers| Value::Object(answers.into_iter().collect()));
+        for (key, value) in [("requestState", state.map(Value::String)), ("inputResponses", answers)] {
+            match value {
+                Some(value) => self.params.insert(key.to_owned(), value),
+                None => self.params.remove(key),
+            };
+        }
     }
 
     pub(super) fn request(&self) -> ClientRequest {
-        match self {
-            Self::Tool { params, .. } => ClientRequest::CallToolRequest(CallToolRequest::new(params.clone())),
-            Self::Prompt(params) => ClientRequest::GetPromptRequest(GetPromptRequest::new(params.clone())),
-            Self::Resource(params) => ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params.clone())),
-            Self::Raw { method, params, meta } => {
-                let mut request = CustomRequest::new(*method, Some(Value::Object(params.clone())));
-                *request.get_meta_mut() = meta.clone();
-                ClientRequest::CustomRequest(request)
-            }
-        }
+        let mut request = request(self.method, Some(Value::Object(self.params.clone())));
+        *request.get_meta_mut() = self.meta.clone();
+        request
     }
+}
+
+/// A request by its method.
+pub(super) fn request(method: &str, params: Option<Value>) -> ClientRequest {
+    ClientRequest::CustomRequest(CustomRequest::new(method, params))
+}
+
+fn named(name: &str, arguments: Option<Map<String, Value>>) -> Map<String, Value> {
+    let arguments = arguments.map(|arguments| ("arguments".to_owned(), Value::Object(arguments)));
+    [("name".to_owned(), json!(name))].into_iter().chain(arguments).collect()
 }

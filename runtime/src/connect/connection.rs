@@ -3,12 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rmcp::model::{
-    ClientRequest, CustomRequest, DiscoverRequest, DiscoverRequestParams, PingRequest, SubscriptionFilter,
-};
+use rmcp::model::{ClientRequest, DiscoverRequest, DiscoverRequestParams, PingRequest, SubscriptionFilter};
 use serde_json::{Value, json};
 
 use crate::Dispatched;
+use crate::connect::ask::request;
 use crate::connect::handshake::{Agreed, known_version};
 use crate::connect::open::Link;
 use crate::ground::deadline::Patience;
@@ -51,8 +50,7 @@ impl Listing {
     }
 
     fn request(self, cursor: Option<String>) -> ClientRequest {
-        let params = cursor.map(|cursor| json!({ "cursor": cursor }));
-        ClientRequest::CustomRequest(CustomRequest::new(self.method(), params))
+        request(self.method(), cursor.map(|cursor| json!({ "cursor": cursor })))
     }
 }
 
@@ -127,7 +125,7 @@ impl Connection {
         patience: Patience,
     ) -> Result<(), RequestError> {
         let method = if wanted { "resources/subscribe" } else { "resources/unsubscribe" };
-        let request = ClientRequest::CustomRequest(CustomRequest::new(method, Some(json!({ "uri": uri }))));
+        let request = request(method, Some(json!({ "uri": uri })));
         self.session.request(request, patience).await.map(drop)
     }
 

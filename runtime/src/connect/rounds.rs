@@ -2,14 +2,11 @@
 
 use std::time::Duration;
 
-use rmcp::model::{
-    CancelTaskParams, CancelTaskRequest, ClientRequest, ErrorCode, ErrorData, GetTaskParams, GetTaskRequest,
-    InputResponses, RequestMetaObject, UpdateTaskParams, UpdateTaskRequest,
-};
-use serde_json::{Map, Value};
+use rmcp::model::{ClientRequest, ErrorCode, ErrorData, InputResponses, RequestMetaObject};
+use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::ask::Ask;
+use super::ask::{Ask, request};
 use super::connection::Connection;
 use crate::call::INPUT_REQUIRED;
 use crate::ground::deadline::{Deadline, Patience};
@@ -36,7 +33,7 @@ impl Connection {
     /// Asks a server, answering what it asks in between, and gives the raw result.
     pub(crate) async fn ask(
         &self,
-        mut ask: Ask,
+        ask: &mut Ask,
         options: &CallOptions,
         patience: Patience,
     ) -> Result<Value, RequestError> {
@@ -52,7 +49,7 @@ impl Connection {
         let mut time = Time { patience, for_answers: self.answers.longest_in_all() };
         for round in 0..MAX_INPUT_ROUNDS {
             let mut result = self
-                .within(ask.request(), options, time.patience, ask.list())
+                .within(ask.request(), options, time.patience, ask.list)
                 .await
                 .map_err(|error| if round == 0 { error } else { error.after_a_round() })?;
             if !result.is_object() {
@@ -165,16 +162,15 @@ impl Connection {
                         if asked.is_some()
                             && let Some(answers) = self.answers_to(asked, options, &mut time).await?
                         {
-                            let update = UpdateTaskRequest::new(UpdateTaskParams::new(id.clone(), answers));
-                            let update = ClientRequest::UpdateTaskRequest(update);
+                            let update =
+                                request("tasks/update", Some(json!({ "taskId": id, "inputResponses": answers })));
                             self.within(update, options, time.patience.renewed(), None).await?;
                         }
                     }
                     _ => {}
                 }
                 pause(&task, options, time.patience).await?;
-                let poll = GetTaskRequest::new(GetTaskParams::new(id.clone()));
-                let poll = ClientRequest::GetTaskRequest(poll);
+                let poll = request("tasks/get", Some(json!({ "taskId": id })));
                 task = self.within(poll, options, time.patience.renewed(), None).await?;
             }
         };
@@ -222,7 +218,7 @@ impl Drop for AbandonedTask<'_> {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
             let session = self.connection.session.clone();
-            let cancel = ClientRequest::CancelTaskRequest(CancelTaskRequest::new(CancelTaskParams::new(id)));
+            let cancel = request("tasks/cancel", Some(json!({ "taskId": id })));
             let patience = Patience::strictly(PATIENCE_FOR_CANCELLING);
             self.connection.session.in_background(async move {
                 // A server that does not answer it keeps nothing alive here.

@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 use crate::Dispatched;
 use crate::call::Listener;
 use crate::ground::deadline::Patience;
-use crate::ground::wire::{size_of_members, size_of_value};
+use crate::ground::wire::size_of_value;
 use crate::rpc::clock::Questions;
 use crate::rpc::failure::Failure;
 
@@ -75,12 +75,6 @@ impl From<Patience> for Terms {
 /// About how long a request is as text. Only what a program asks can be long.
 pub(super) fn size_of(request: &ClientRequest) -> usize {
     const ENVELOPE: usize = 256;
-    let arguments = match request {
-        ClientRequest::CallToolRequest(call) => call.params.arguments.as_ref().map_or(0, size_of_members),
-        ClientRequest::GetPromptRequest(get) => get.params.arguments.as_ref().map_or(0, size_of_members),
-        ClientRequest::ReadResourceRequest(read) => read.params.uri.len(),
-        ClientRequest::CustomRequest(custom) => custom.params.as_ref().map_or(0, size_of_value),
-        _ => 0,
-    };
-    ENVELOPE.saturating_add(arguments)
+    let ClientRequest::CustomRequest(custom) = request else { return ENVELOPE };
+    custom.params.as_ref().map_or(0, size_of_value).saturating_add(ENVELOPE)
 }

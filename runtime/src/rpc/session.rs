@@ -62,7 +62,7 @@ impl Session {
             list: terms.list,
             acknowledged: None,
         };
-        let is_call = matches!(request, ClientRequest::CallToolRequest(_));
+        let is_call = request.method() == "tools/call";
         let mut sent = self.send(request, terms.stamp.take(), ticket_terms)?;
         if is_call {
             note_request(&sent.pending.ticket.id());

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
+use rmcp::model::{ClientRequest, CustomRequest};
 use serde_json::{Map, Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinHandle, yield_now};
@@ -116,8 +116,8 @@ impl Simulation {
         let number = self.calls.len();
         let padding = "x".repeat(self.chance.below(60));
         let arguments = Map::from_iter([("call".to_owned(), json!(number)), ("padding".to_owned(), padding.into())]);
-        let params = CallToolRequestParams::new("t").with_arguments(arguments);
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let params = json!({ "name": "t", "arguments": arguments });
+        let request = ClientRequest::CustomRequest(CustomRequest::new("tools/call", Some(params)));
         let patience = match self.chance.below(4) {
             0 => Patience::strictly(Duration::MAX),
             1 => Patience::strictly(Duration::from_millis(1 + self.chance.next() % 150)),

@@ -83,7 +83,7 @@ impl GetPrompt for Client {
     async fn get_prompt(&self, request: PromptRequest) -> Result<PromptResult, CallError> {
         let PromptRequest { prompt, arguments, options, .. } = request;
         let (connection, patience) = self.ready(&prompt, &options).await?;
-        match connection.ask(Ask::prompt(prompt.clone().into_owned(), arguments), &options, patience).await {
+        match connection.ask(&mut Ask::prompt(&prompt, arguments), &options, patience).await {
             Ok(result) => {
                 let redactor = connection.link.notes.redactor().clone();
                 Ok(PromptResult { redactor, ..PromptResult::from_json(self.name(), prompt, result) })

@@ -92,7 +92,7 @@ impl ReadResource for Client {
     async fn read_resource(&self, request: ResourceRequest) -> Result<ResourceResult, CallError> {
         let ResourceRequest { uri, options, .. } = request;
         let (connection, patience) = self.ready(&uri, &options).await?;
-        match connection.ask(Ask::resource(uri.clone()), &options, patience).await {
+        match connection.ask(&mut Ask::resource(&uri), &options, patience).await {
             Ok(result) => {
                 let redactor = connection.link.notes.redactor().clone();
                 Ok(ResourceResult { redactor, ..ResourceResult::from_json(self.name(), uri, result) })

@@ -130,10 +130,13 @@ impl Requests {
         if let Some(name) = subject(request) {
             add(NAME, &encode(name));
         }
-        if let ClientRequest::CallToolRequest(call) = request
-            && let Some(arguments) = &call.params.arguments
+        if let ClientRequest::CustomRequest(custom) = request
+            && let Some(Value::Object(params)) = &custom.params
+            && let (Some(Value::String(tool)), Some(Value::Object(arguments))) =
+                (params.get("name"), params.get("arguments"))
+            && custom.method == "tools/call"
         {
-            headers.extend(self.param_headers.of_call(&call.params.name, arguments));
+            headers.extend(self.param_headers.of_call(tool, arguments));
         }
     }
 
@@ -395,23 +398,14 @@ fn agreed_version<'v>(answer: &'v Value, own: Option<&'v ProtocolVersion>) -> Op
 
 /// The name, URI or task that a request is about, as the header `Mcp-Name` has it.
 fn subject(request: &ClientRequest) -> Option<&str> {
-    match request {
-        ClientRequest::CallToolRequest(call) => Some(&call.params.name),
-        ClientRequest::GetPromptRequest(get) => Some(&get.params.name),
-        ClientRequest::ReadResourceRequest(read) => Some(&read.params.uri),
-        ClientRequest::GetTaskRequest(get) => Some(&get.params.task_id),
-        ClientRequest::UpdateTaskRequest(update) => Some(&update.params.task_id),
-        ClientRequest::CancelTaskRequest(cancel) => Some(&cancel.params.task_id),
-        ClientRequest::CustomRequest(custom) => {
-            let key = match custom.method.as_str() {
-                "prompts/get" => "name",
-                "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
-                _ => return None,
-            };
-            custom.params.as_ref()?.get(key)?.as_str()
-        }
-        _ => None,
-    }
+    let ClientRequest::CustomRequest(custom) = request else { return None };
+    let key = match custom.method.as_str() {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "taskId",
+        _ => return None,
+    };
+    custom.params.as_ref()?.get(key)?.as_str()
 }
 
 /// Whether a body is an error of the protocol. What stands before a server, or serves other paths beside it, answers with
