@@ -1,7 +1,6 @@
 //! From what calls tools to services of tower, and back.
 
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tower::{BoxError, Service, ServiceExt};
@@ -59,7 +58,7 @@ where
     }
 }
 
-/// A service that is always ready, behind a pointer: what layers of a stack stand around. A copy of it costs nothing.
+/// Calls behind a pointer: what layers of a stack stand around. A copy of it costs nothing.
 #[derive(Clone)]
 pub(super) struct Called(Arc<dyn Fn(ToolCall) -> ServiceFuture + Send + Sync>);
 
@@ -84,19 +83,5 @@ impl Called {
     /// The same with layers around, the first one outermost.
     pub(super) fn within_all<L: Around + Clone>(self, layers: &[L]) -> Self {
         layers.iter().rev().fold(self, |service, layer| service.within(layer.clone()))
-    }
-}
-
-impl Service<ToolCall> for Called {
-    type Response = ToolResult;
-    type Error = CallError;
-    type Future = ServiceFuture;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), CallError>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, call: ToolCall) -> ServiceFuture {
-        (self.0)(call)
     }
 }

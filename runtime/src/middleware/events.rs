@@ -2,22 +2,32 @@
 
 use std::sync::Arc;
 
+use tracing::Instrument;
+
 use super::calls::Called;
 use super::layer::Around;
 use crate::call::Place;
-use crate::call::events::{Observer, observed};
+use crate::call::events::{CallSpan, Invocation, Observer};
 use crate::{CallError, ToolCall, ToolResult};
 
-/// Has each call told once, whatever the layers below make of it.
+/// Has each call told once, from its beginning to its end, whatever the layers below make of it.
 pub(super) struct Announced(pub(super) Arc<Observer>);
 
 impl Around for Announced {
     const PLACE: Option<Place> = Some(Place::Events);
 
-    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         if call.passage.is_observed_by(&self.0) {
             return below.call(call).await;
         }
-        observed(&self.0, call, below).await
+        call.passage.observe_with(&self.0);
+        let invocation = Invocation::begin(&self.0, &call);
+        let span = CallSpan::of_all(&self.0, &call);
+        let outcome = below.call(call).instrument(span.span()).await;
+        span.end(&outcome);
+        if let Some(invocation) = invocation {
+            invocation.end(&outcome);
+        }
+        outcome
     }
 }

@@ -11,70 +11,19 @@ use crate::{CallError, Dispatched, ToolCall, ToolResult};
 /// What tells for itself that time is up, and what was sent by then, gets so much longer to say it.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// Bounds a whole call: approvals, waiting for others, all tries and the pauses between them. A call that takes longer ends
-/// with [`CallError::Timeout`], which knows whether the server may have acted on it; times that are given with a call or
-/// configured hold beside it.
-///
-/// ```
-/// use std::time::Duration;
-/// use mcp_model::ServerConfig;
-/// use mcp_runtime::Client;
-/// use mcp_runtime::middleware::{Retry, Stack};
-///
-/// let client = Client::new(ServerConfig::stdio("files", "my-mcp-server"));
-/// let stack = Stack::new(client)
-///     .total_cap(Duration::from_secs(60))
-///     .retry(Retry::new())
-///     .try_timeout(Duration::from_secs(10));
-/// # let _ = stack;
-/// ```
-#[derive(Clone, Copy, Debug)]
-pub struct TotalCap(Duration);
+/// Bounds the whole call, or each try of it.
+#[derive(Clone, Copy)]
+pub(super) struct Bounded<const IS_WHOLE: bool>(Duration);
 
-impl TotalCap {
-    /// A cap of so much.
-    #[must_use]
-    pub const fn new(cap: Duration) -> Self {
-        Self(cap)
+impl<const IS_WHOLE: bool> Bounded<IS_WHOLE> {
+    /// The shorter of the two.
+    pub(super) fn shortest(time: Duration, other: Option<Self>) -> Self {
+        Self(other.map_or(time, |other| time.min(other.0)))
     }
 }
 
-impl TotalCap {
-    /// The shorter one.
-    pub(super) fn min(self, other: Option<Self>) -> Self {
-        other.map_or(self, |other| Self(self.0.min(other.0)))
-    }
-}
-
-impl TryTimeout {
-    /// The shorter one.
-    pub(super) fn min(self, other: Option<Self>) -> Self {
-        other.map_or(self, |other| Self(self.0.min(other.0)))
-    }
-}
-
-/// Bounds each try of a call, connecting included. What is given with a call or configured holds beside it.
-#[derive(Clone, Copy, Debug)]
-pub struct TryTimeout(Duration);
-
-impl TryTimeout {
-    /// So much for each try.
-    #[must_use]
-    pub const fn new(timeout: Duration) -> Self {
-        Self(timeout)
-    }
-}
-
-impl Around for TotalCap {
-    const PLACE: Option<Place> = Some(Place::TotalCap);
-
-    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        bounded(call, below, self.0).await
-    }
-}
-
-impl Around for TryTimeout {
-    const PLACE: Option<Place> = Some(Place::TryTimeout);
+impl<const IS_WHOLE: bool> Around for Bounded<IS_WHOLE> {
+    const PLACE: Option<Place> = Some(if IS_WHOLE { Place::TotalCap } else { Place::TryTimeout });
 
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
         bounded(call, below, self.0).await

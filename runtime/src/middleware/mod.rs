@@ -8,7 +8,6 @@
 mod approval;
 mod cache;
 mod calls;
-
 mod demands;
 mod events;
 mod layer;
@@ -25,7 +24,6 @@ mod validate;
 pub use self::approval::Approval;
 pub use self::cache::Cache;
 pub use self::calls::Calls;
-pub use self::limits::{TotalCap, TryTimeout};
 pub use self::policy::{CallFacts, Policy, Verdict};
 pub use self::retry::Retry;
 pub use self::sequential::SequentialDependency;

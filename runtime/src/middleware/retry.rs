@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tower::ServiceExt;
 use tower::retry::backoff::{Backoff, ExponentialBackoff, ExponentialBackoffMaker, MakeBackoff};
 use tower::util::rng::HasherRng;
 
@@ -94,8 +93,8 @@ impl Default for Retry {
 impl Around for Retry {
     const PLACE: Option<Place> = Some(Place::Retry);
 
-    async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        let tries = Tries {
+    async fn around(self: Arc<Self>, mut call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
+        let mut tries = Tries {
             left: self.tries.saturating_sub(1),
             given: call.options.clone(),
             start: Instant::now(),
@@ -103,12 +102,30 @@ impl Around for Retry {
             may_have_run: false,
             retry: self,
         };
-        tower::retry::Retry::new(tries, below).oneshot(call).await
+        loop {
+            let mut error = match below.call(call.clone()).await {
+                Ok(result) => return Ok(result),
+                Err(error) => error,
+            };
+            let Some(pause) = tries.pause(&call, &error) else {
+                if tries.may_have_run {
+                    after_others(&mut error);
+                }
+                return Err(error);
+            };
+            tries.may_have_run |= error.dispatched() == Dispatched::Unknown;
+            call.options = tries.given.clone();
+            call.options.spend(tries.start.elapsed().saturating_add(pause));
+            tokio::select! {
+                biased;
+                () = cancelled(call.options.cancellation()) => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
     }
 }
 
 /// The tries of one call.
-#[derive(Clone)]
 struct Tries {
     retry: Arc<Retry>,
     left: usize,
@@ -116,36 +133,6 @@ struct Tries {
     start: Instant,
     back_off: Option<ExponentialBackoff>,
     may_have_run: bool,
-}
-
-type Pause = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
-
-impl tower::retry::Policy<ToolCall, ToolResult, CallError> for Tries {
-    type Future = Pause;
-
-    fn retry(&mut self, call: &mut ToolCall, outcome: &mut Result<ToolResult, CallError>) -> Option<Pause> {
-        let error = outcome.as_mut().err()?;
-        let pause = self.pause(call, error);
-        if pause.is_none() && self.may_have_run {
-            after_others(error);
-        }
-        self.may_have_run |= error.dispatched() == Dispatched::Unknown;
-        let pause = pause?;
-        call.options = self.given.clone();
-        call.options.spend(self.start.elapsed().saturating_add(pause));
-        let cancellation = call.options.cancellation().cloned();
-        Some(Box::pin(async move {
-            tokio::select! {
-                biased;
-                () = cancelled(cancellation.as_ref()) => {}
-                () = tokio::time::sleep(pause) => {}
-            }
-        }))
-    }
-
-    fn clone_request(&mut self, call: &ToolCall) -> Option<ToolCall> {
-        Some(call.clone())
-    }
 }
 
 impl Tries {

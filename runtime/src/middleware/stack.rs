@@ -12,7 +12,8 @@ use super::Validate;
 use super::calls::Called;
 use super::demands::{Admission, Consent, Sameness};
 use super::events::Announced;
-use super::{Approval, Cache, Policy, Retry, SequentialDependency, TotalCap, Transaction, TryTimeout};
+use super::limits::Bounded;
+use super::{Approval, Cache, Policy, Retry, SequentialDependency, Transaction};
 use crate::call::events::{Events, Observer};
 use crate::call::{Offer, ServiceFuture};
 use crate::{
@@ -68,7 +69,7 @@ pub struct Stack<C> {
 struct Layers {
     /// Tells of the calls of what demands nothing: of a fake, or of a stack.
     observer: Arc<Observer>,
-    total_cap: Option<TotalCap>,
+    total_cap: Option<Bounded<true>>,
     policies: Vec<Policy>,
     sequences: Vec<SequentialDependency>,
     approvals: Vec<Approval>,
@@ -77,7 +78,7 @@ struct Layers {
     transactions: Vec<Transaction>,
     caches: Vec<Cache>,
     retry: Option<Retry>,
-    try_timeout: Option<TryTimeout>,
+    try_timeout: Option<Bounded<false>>,
 }
 
 impl<C: CallTool + 'static> Stack<C> {
@@ -88,10 +89,12 @@ impl<C: CallTool + 'static> Stack<C> {
         Self { service: layers.around(&inner), inner, layers }
     }
 
-    /// Bounds the whole call; see [`TotalCap`].
+    /// Bounds a whole call: approvals, waiting for others, all tries and the pauses between them. A call that takes longer
+    /// ends with [`CallError::Timeout`], which knows whether the server may have acted on it; times that are given with a
+    /// call or configured hold beside it.
     #[must_use]
     pub fn total_cap(self, cap: Duration) -> Self {
-        self.with(|layers| layers.total_cap = Some(TotalCap::new(cap).min(layers.total_cap)))
+        self.with(|layers| layers.total_cap = Some(Bounded::shortest(cap, layers.total_cap)))
     }
 
     /// Adds a policy; each call has to be allowed by all of them.
@@ -137,10 +140,10 @@ impl<C: CallTool + 'static> Stack<C> {
         self.with(|layers| layers.retry = Some(retry))
     }
 
-    /// Bounds each try; see [`TryTimeout`].
+    /// Bounds each try of a call, connecting included. What is given with a call or configured holds beside it.
     #[must_use]
     pub fn try_timeout(self, timeout: Duration) -> Self {
-        self.with(|layers| layers.try_timeout = Some(TryTimeout::new(timeout).min(layers.try_timeout)))
+        self.with(|layers| layers.try_timeout = Some(Bounded::shortest(timeout, layers.try_timeout)))
     }
 
     fn with(mut self, add: impl FnOnce(&mut Layers)) -> Self {

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::time::Instant;
-use tower::{Service, ServiceExt};
-use tracing::{Instrument, Span};
+use tracing::Span;
 
 use super::event::{CallOutcome, CallSource, Event, ToolInvoked};
 use super::metrics::{self, Timing};
@@ -97,21 +96,4 @@ impl Try {
         self.timing.end(CallOutcome::of(outcome), outcome.as_ref().err());
         self.span.end(outcome);
     }
-}
-
-/// Tells of a call from its beginning to its end, whatever is tried in between.
-pub(crate) async fn observed(
-    observer: &Arc<Observer>,
-    mut call: ToolCall,
-    below: impl Service<ToolCall, Response = ToolResult, Error = CallError>,
-) -> Result<ToolResult, CallError> {
-    call.passage.observe_with(observer);
-    let invocation = Invocation::begin(observer, &call);
-    let span = CallSpan::of_all(observer, &call);
-    let outcome = below.oneshot(call).instrument(span.span()).await;
-    span.end(&outcome);
-    if let Some(invocation) = invocation {
-        invocation.end(&outcome);
-    }
-    outcome
 }

@@ -19,7 +19,8 @@ pub(crate) use bus::subscribe_to_all;
 pub use event::{
     ApprovalAsked, CallOutcome, CallSource, DriftDetected, Event, Lagged, ServerStateChanged, ToolInvoked, ToolsChanged,
 };
-pub(crate) use invocation::{Invocation, Try, observed};
+pub(crate) use invocation::{Invocation, Try};
 pub(crate) use observer::Observer;
+pub(crate) use spans::CallSpan;
 pub(crate) use spans::note_request;
 pub use state::ConnectionState;

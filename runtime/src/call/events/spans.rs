@@ -21,7 +21,7 @@ pub(super) const OPERATION: &str = "execute_tool";
 const TARGET: &str = "mcp_bindgen::calls";
 
 /// The span of a call, or of one try of it.
-pub(super) struct CallSpan {
+pub(crate) struct CallSpan {
     span: Span,
     /// Where there is a span.
     observer: Option<Arc<Observer>>,
@@ -31,7 +31,7 @@ pub(super) struct CallSpan {
 
 impl CallSpan {
     /// The span around all tries of a call, whoever answers it in the end.
-    pub(super) fn of_all(observer: &Arc<Observer>, call: &ToolCall) -> Self {
+    pub(crate) fn of_all(observer: &Arc<Observer>, call: &ToolCall) -> Self {
         let span = tracing::info_span!(
             target: TARGET,
             OPERATION,
@@ -51,7 +51,7 @@ impl CallSpan {
     }
 
     /// The span of a client's request. Where there is one around all tries, the operation of the agent is that one.
-    pub(super) fn of_try(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
+    pub(crate) fn of_try(observer: &Arc<Observer>, call: &ToolCall, is_all: bool) -> Self {
         let span = tracing::info_span!(
             target: TARGET,
             METHOD,
@@ -100,15 +100,15 @@ impl CallSpan {
         Self { span, observer: Some(observer.clone()), has_content }
     }
 
-    pub(super) fn span(&self) -> Span {
+    pub(crate) fn span(&self) -> Span {
         self.span.clone()
     }
 
-    pub(super) fn connected(&self, protocol_version: &str) {
+    pub(crate) fn connected(&self, protocol_version: &str) {
         self.span.record("mcp.protocol.version", protocol_version);
     }
 
-    pub(super) fn end(mut self, outcome: &Result<ToolResult, CallError>) {
+    pub(crate) fn end(mut self, outcome: &Result<ToolResult, CallError>) {
         let Some(observer) = self.observer.take() else { return };
         if let Ok(result) = outcome
             && self.has_content
