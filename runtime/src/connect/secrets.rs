@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use mcp_model::SecretRef;
+
+use crate::ground::task::Boxed;
 
 /// Gives the values of placeholders at the moment of connecting: see [`ClientOptions::secrets`](crate::ClientOptions::secrets).
 ///
@@ -110,41 +111,36 @@ impl fmt::Display for SecretError {
 
 impl std::error::Error for SecretError {}
 
-type BoxFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
-
-/// A source of any type.
-trait AnySource: Send + Sync {
-    fn any_secret<'f>(&'f self, secret: &'f SecretRef) -> BoxFuture<'f, Result<Option<String>, SecretError>>;
-}
-
-impl<S: SecretSource> AnySource for S {
-    fn any_secret<'f>(&'f self, secret: &'f SecretRef) -> BoxFuture<'f, Result<Option<String>, SecretError>> {
-        Box::pin(self.secret(secret))
-    }
-}
+type Found = Result<Option<String>, SecretError>;
 
 /// The source of a client; clones share it.
 #[derive(Clone)]
-pub(crate) struct Secrets(Arc<dyn AnySource>);
+pub(crate) struct Secrets(Arc<dyn Fn(SecretRef) -> Boxed<Found> + Send + Sync>);
 
 impl Secrets {
     pub(crate) fn new(source: impl SecretSource + 'static) -> Self {
-        Self(Arc::new(source))
-    }
-
-    pub(crate) async fn get(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
-        self.0.any_secret(secret).await
+        let source = Arc::new(source);
+        Self(Arc::new(move |secret| {
+            let source = source.clone();
+            Box::pin(async move { source.secret(&secret).await })
+        }))
     }
 }
 
 impl SecretSource for Secrets {
-    async fn secret(&self, secret: &SecretRef) -> Result<Option<String>, SecretError> {
-        self.get(secret).await
+    async fn secret(&self, secret: &SecretRef) -> Found {
+        (self.0)(secret.clone()).await
     }
 }
 
 impl Default for Secrets {
     fn default() -> Self {
         Self::new(LocalSecrets)
+    }
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secrets(..)")
     }
 }
