@@ -1,7 +1,7 @@
 //! What a caller asks of one call beyond its arguments.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -31,17 +31,18 @@ pub struct CallOptions {
     given: Option<Box<Given>>,
 }
 
+/// The options that are set.
 #[derive(Clone, Default)]
-struct Given {
-    timeout: Option<Duration>,
-    cap: Option<Duration>,
-    progress: Option<Listener>,
-    cancellation: Option<CancellationToken>,
-    meta: Option<Arc<Map<String, Value>>>,
-    source: Option<Arc<str>>,
-    input: Option<PassedInput>,
-    capabilities: Option<Arc<Value>>,
-    is_remote: bool,
+pub(crate) struct Given {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) cap: Option<Duration>,
+    pub(crate) progress: Option<Listener>,
+    pub(crate) cancellation: Option<CancellationToken>,
+    pub(crate) meta: Option<Arc<Map<String, Value>>>,
+    pub(crate) source: Option<Arc<str>>,
+    pub(crate) input: Option<PassedInput>,
+    pub(crate) capabilities: Option<Arc<Value>>,
+    pub(crate) is_remote: bool,
 }
 
 impl CallOptions {
@@ -56,8 +57,9 @@ impl CallOptions {
         self
     }
 
-    fn given(&self) -> Option<&Given> {
-        self.given.as_deref()
+    pub(crate) fn given(&self) -> &Given {
+        static NOTHING: LazyLock<Given> = LazyLock::new(Given::default);
+        self.given.as_deref().unwrap_or(&NOTHING)
     }
 
     /// How long the call may take in all, from when its future is first polled; connecting is part of it. What the server
@@ -204,63 +206,30 @@ impl CallOptions {
 
     /// How long the call may take in all, where that was given with it.
     pub(crate) fn given_total(&self) -> Option<Duration> {
-        self.given_cap().or_else(|| self.given_timeout())
-    }
-
-    pub(crate) fn given_timeout(&self) -> Option<Duration> {
-        self.given()?.timeout
-    }
-
-    pub(crate) fn given_cap(&self) -> Option<Duration> {
-        self.given()?.cap
-    }
-
-    pub(crate) fn listener(&self) -> Option<&Listener> {
-        self.given()?.progress.as_ref()
-    }
-
-    pub(crate) fn cancellation(&self) -> Option<&CancellationToken> {
-        self.given()?.cancellation.as_ref()
-    }
-
-    pub(crate) fn given_meta(&self) -> Option<&Map<String, Value>> {
-        self.given()?.meta.as_deref()
-    }
-
-    pub(crate) fn given_source(&self) -> Option<&str> {
-        self.given()?.source.as_deref()
+        self.given().cap.or(self.given().timeout)
     }
 
     /// Whether the server, or what governs the call at the client, has to see this very call: what somebody else was
     /// answered is no answer to it.
     pub(crate) fn bypass_caches(&self) -> bool {
-        self.given().is_some_and(|given| {
-            given.meta.is_some() || given.input.as_ref().is_some_and(|input| !input.is_empty()) || given.is_remote
-        })
+        let given = self.given();
+        given.meta.is_some() || given.input.as_ref().is_some_and(|input| !input.is_empty()) || given.is_remote
+    }
+
+    pub(crate) fn cancellation(&self) -> Option<&CancellationToken> {
+        self.given().cancellation.as_ref()
     }
 
     /// Whether the caller hears of progress.
     pub(crate) fn want_progress(&self) -> bool {
-        self.listener().is_some()
+        self.given().progress.is_some()
     }
 
     /// What a server may answer otherwise for: what it is told of who asks, and whether it may ask back.
     pub(crate) fn asker(&self) -> Option<Value> {
-        let given = self.given().filter(|given| given.capabilities.is_some() || given.input.is_some())?;
-        Some(serde_json::json!([given.capabilities.as_deref(), given.input.is_some()]))
-    }
-
-    /// What the caller answers, where it does.
-    pub(crate) fn passed_input(&self) -> Option<&PassedInput> {
-        self.given()?.input.as_ref()
-    }
-
-    pub(crate) fn given_capabilities(&self) -> Option<&Value> {
-        self.given()?.capabilities.as_deref()
-    }
-
-    pub(crate) fn is_remote(&self) -> bool {
-        self.given().is_some_and(|given| given.is_remote)
+        let Given { capabilities, input, .. } = self.given();
+        (capabilities.is_some() || input.is_some())
+            .then(|| serde_json::json!([capabilities.as_deref(), input.is_some()]))
     }
 }
 
@@ -290,16 +259,17 @@ impl Given {
 
 impl fmt::Debug for CallOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let given = self.given();
         f.debug_struct("CallOptions")
-            .field("timeout", &self.given_timeout())
-            .field("cap", &self.given_cap())
-            .field("progress", &self.listener().is_some())
-            .field("cancellation", &self.cancellation().is_some())
-            .field("meta", &self.given_meta().map(|meta| meta.keys().collect::<Vec<_>>()))
-            .field("source", &self.given_source())
-            .field("input", &self.passed_input())
-            .field("client_capabilities", &self.given_capabilities())
-            .field("remote", &self.is_remote())
+            .field("timeout", &given.timeout)
+            .field("cap", &given.cap)
+            .field("progress", &given.progress.is_some())
+            .field("cancellation", &given.cancellation.is_some())
+            .field("meta", &given.meta.as_deref().map(|meta| meta.keys().collect::<Vec<_>>()))
+            .field("source", &given.source)
+            .field("input", &given.input)
+            .field("client_capabilities", &given.capabilities)
+            .field("remote", &given.is_remote)
             .finish()
     }
 }
@@ -313,9 +283,9 @@ mod tests {
         let all = CallOptions::new().timeout(Duration::from_secs(1)).meta("a", 1).meta("b", 1);
         let own = CallOptions::new().cap(Duration::from_secs(9)).meta("b", 2);
         let both = own.or(&all);
-        assert_eq!(both.given_timeout(), Some(Duration::from_secs(1)));
-        assert_eq!(both.given_cap(), Some(Duration::from_secs(9)));
-        let meta = serde_json::to_value(both.given_meta()).expect("it prints");
+        assert_eq!(both.given().timeout, Some(Duration::from_secs(1)));
+        assert_eq!(both.given().cap, Some(Duration::from_secs(9)));
+        let meta = serde_json::to_value(both.given().meta.as_deref()).expect("it prints");
         assert_eq!(meta, serde_json::json!({ "a": 1, "b": 2 }));
     }
 
@@ -328,9 +298,9 @@ mod tests {
     #[test]
     fn a_call_that_is_remote_stays_so() {
         let remote = CallOptions::new().remote();
-        assert!(CallOptions::new().timeout(Duration::ZERO).or(&remote).is_remote());
-        assert!(remote.or(&CallOptions::new().timeout(Duration::ZERO)).is_remote());
-        assert!(!CallOptions::new().is_remote());
+        assert!(CallOptions::new().timeout(Duration::ZERO).or(&remote).given().is_remote);
+        assert!(remote.or(&CallOptions::new().timeout(Duration::ZERO)).given().is_remote);
+        assert!(!CallOptions::new().given().is_remote);
     }
 
     #[test]

@@ -75,7 +75,7 @@ impl Client {
 
     /// The time that was given with a call; none where it has the configured one.
     fn given_patience(&self, options: &CallOptions) -> Option<Patience> {
-        match (options.given_timeout(), options.given_cap()) {
+        match (options.given().timeout, options.given().cap) {
             (Some(timeout), None) => Some(Patience::strictly(timeout)),
             (Some(timeout), Some(cap)) => Some(Patience::renewed_by_progress(timeout, cap)),
             (None, Some(cap)) => Some(Patience::renewed_by_progress(self.call_timeout(), cap)),
@@ -109,7 +109,7 @@ impl Client {
             return Err(CallError::timeout(self.name(), what, after, Dispatched::No));
         };
         let connection = connection.map_err(|error| self.not_connected(what, error))?;
-        if options.passed_input().is_some_and(|input| !input.is_empty()) && !connection.is_modern() {
+        if options.given().input.as_ref().is_some_and(|input| !input.is_empty()) && !connection.is_modern() {
             let message = format!(
                 "answers are passed on with it, and the server speaks {}, of which nothing asks for them; leave them out",
                 connection.protocol_version
@@ -130,12 +130,12 @@ impl Client {
     }
 
     fn check_meta(&self, what: &str, options: &CallOptions) -> Result<(), CallError> {
-        if options.given_capabilities().is_some_and(|capabilities| !capabilities.is_object()) {
+        if options.given().capabilities.as_deref().is_some_and(|capabilities| !capabilities.is_object()) {
             return Err(self.invalid(what, "client capabilities are a JSON object".to_owned()));
         }
         let is_reserved =
             |key: &&String| *key == PROGRESS_TOKEN || (key.starts_with(RESERVED) && !CALLERS.contains(&key.as_str()));
-        match options.given_meta().into_iter().flat_map(Map::keys).find(is_reserved) {
+        match options.given().meta.as_deref().into_iter().flat_map(Map::keys).find(is_reserved) {
             Some(key) => {
                 Err(self
                     .invalid(what, format!("the client itself sets `{key}` in `_meta`; leave it out of the options")))

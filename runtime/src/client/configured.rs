@@ -40,7 +40,7 @@ fn configured(spec: &ServerSpec, options: &ClientOptions) -> Result<ServerConfig
         return Ok(server);
     }
     let folder = std::env::current_dir().map_err(|error| format!("the current folder cannot be read: {error}"))?;
-    of_folder(spec.name, &folder, options.trusts_current_folder())
+    of_folder(spec.name, &folder, options.trusts_current_folder)
 }
 
 /// What the configuration said when the bindings were made.

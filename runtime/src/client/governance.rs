@@ -55,7 +55,7 @@ impl Client {
 
     /// Whether the call may be made for whom it is made for.
     fn admit_remote(&self, call: &ToolCall) -> Result<(), CallError> {
-        if !call.options.is_remote() || self.config().lets_remote_use(&call.tool) {
+        if !call.options.given().is_remote || self.config().lets_remote_use(&call.tool) {
             return Ok(());
         }
         Err(CallError::denied(
@@ -146,7 +146,7 @@ impl Client {
                 "it needs an approval, and a cache stands around the client: what that has would pass the approval by; put it into a `Stack`",
             ));
         }
-        let Some(approver) = self.supervisor.options.approver() else {
+        let Some(approver) = &self.supervisor.options.approver else {
             return Err(denied(
                 "`approve` of the server's configuration names it, and nobody can be asked; set `ClientOptions::on_approval`, with `Servers::load_with` or `Client::for_spec_with`",
             ));

@@ -175,8 +175,8 @@ impl Keeper {
         tokio::select! {
             _ = serving => End::Lost,
             end = told(&mut self.orders, Some(opened)) => end,
-            () = idle(opened, self.options.idle_after()) => End::Closed,
-            () = unresponsive(opened, self.options.check_every(), patience) => {
+            () = idle(opened, self.options.idle_timeout) => End::Closed,
+            () = unresponsive(opened, self.options.health_check, patience) => {
                 tracing::warn!(server = self.config.name, "the server no longer answers");
                 End::Lost
             }

@@ -56,7 +56,7 @@ fn key(config: &ServerConfig, options: &ClientOptions) -> Option<String> {
         inherited,
         resolved.isolation.as_ref().map(|isolation| (&isolation.read, &isolation.write)),
         config.to_json(),
-        options.version_hint(),
+        options.protocol_version.as_deref(),
         options.declared_capabilities(),
         runtime,
     ]);

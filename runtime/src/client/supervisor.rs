@@ -71,7 +71,7 @@ impl Kept {
 
 impl Supervisor {
     pub(super) fn new(config: ServerConfig, options: ClientOptions) -> Self {
-        let observer = Observer::new(&config, options.records_content());
+        let observer = Observer::new(&config, options.records_content);
         Self {
             config: Arc::new(config),
             options: Arc::new(options),

@@ -53,14 +53,14 @@ pub(crate) async fn establish(
 ) -> Result<Connection, ConnectError> {
     let deadline = Deadline::after(patience);
     #[cfg(feature = "stdio")]
-    if options.streams().is_some_and(Streams::are_spent) {
+    if options.streams.as_ref().is_some_and(Streams::are_spent) {
         return Err(ConnectError::new(&config.name, Kind::Transport, SPENT));
     }
-    let hint = options.version_hint().and_then(known_version);
+    let hint = options.protocol_version.as_deref().and_then(known_version);
     let modern = hint.as_ref().is_some_and(|version| !version.has_initialize());
     let source = options.secret_source();
     #[cfg(feature = "cassette")]
-    if let Some(cassette) = options.inserted_cassette() {
+    if let Some(cassette) = &options.cassette {
         let wrong = |error: CassetteError| ConnectError::new(&config.name, Kind::Config, error.to_string());
         cassette.insert_for(&config.name).map_err(wrong)?;
     }
@@ -74,7 +74,7 @@ pub(crate) async fn establish(
     let Resolved { config, redactor } = resolved?;
     let time = (deadline, patience);
     #[cfg(feature = "stdio")]
-    let config = if options.streams().is_none() && !options.replays() {
+    let config = if options.streams.is_none() && !options.replays() {
         downloaded(config, &redactor, time).await?
     } else {
         config
@@ -129,14 +129,14 @@ async fn attempt(
         expect(unused_mut, reason = "nobody else sets something on it")
     )]
     let mut link = Link {
-        max_concurrent_requests: options.concurrent_requests(),
+        max_concurrent_requests: options.max_concurrent_requests,
         #[cfg(feature = "stdio")]
-        streams: options.streams().cloned(),
+        streams: options.streams.clone(),
         ..Link::new(config, redactor, options.call_timeout(config.timeout))
     };
     link.ledger.heard_by(notices.clone());
     #[cfg(feature = "cassette")]
-    if let Some(cassette) = options.inserted_cassette() {
+    if let Some(cassette) = &options.cassette {
         link.player = cassette.player();
         if let Some(witness) = cassette.witness(redactor) {
             link.ledger.witnessed_by(witness);
@@ -156,7 +156,7 @@ async fn attempt(
         #[cfg(feature = "stdio")]
         if matches!(kind, Kind::Transport | Kind::Timeout)
             && matches!(config.transport, mcp_model::Transport::Stdio { .. })
-            && options.streams().is_none()
+            && options.streams.is_none()
             && !options.replays()
             && let Some(missed) = missed(config, &link.notes.stderr())
         {
@@ -172,7 +172,7 @@ async fn attempt(
         })?;
     let declared = serde_json::to_value(&capabilities).unwrap_or_default();
     let client = ClientInfo { capabilities, version };
-    let answers = Arc::new(Answers::new(options.handlers().clone()));
+    let answers = Arc::new(Answers::new(options.handlers.clone()));
     let state = HandshakeState::default();
     let beginning = async {
         let opened = open(config, &link).await.map_err(|error| match error {

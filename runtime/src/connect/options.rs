@@ -1,14 +1,16 @@
 //! What a program sets on a client beyond the configuration of its server.
 
-use std::fmt;
-use std::future::Future;
+use std::future::{Future, ready};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::secrets::{SecretSource, Secrets};
 use crate::call::{ApprovalAnswer, ApprovalRequest, Approver};
-use crate::rpc::handlers::{ElicitationAnswer, ElicitationRequest, Handlers, Root, SamplingAnswer, SamplingRequest};
+use crate::rpc::handlers::{
+    ElicitationAnswer, ElicitationRequest, Handlers, Root, SamplingAnswer, SamplingRequest, answerer,
+};
 #[cfg(feature = "cassette")]
 use crate::rpc::transports::cassette::Cassette;
 #[cfg(feature = "stdio")]
@@ -22,25 +24,25 @@ const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(60);
 const TIMEOUTS_IN_ALL: u32 = 10;
 
 /// Options of a [`Client`](crate::Client).
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct ClientOptions {
     timeout: Option<Duration>,
     connect_timeout: Option<Duration>,
     max_total_timeout: Option<Duration>,
-    idle_timeout: Option<Duration>,
-    health_check: Option<Duration>,
-    max_concurrent_requests: Option<usize>,
-    protocol_version: Option<String>,
+    pub(crate) idle_timeout: Option<Duration>,
+    pub(crate) health_check: Option<Duration>,
+    pub(crate) max_concurrent_requests: Option<usize>,
+    pub(crate) protocol_version: Option<String>,
     capabilities: Option<Value>,
-    handlers: Handlers,
+    pub(crate) handlers: Handlers,
     secrets: Option<Secrets>,
-    trusts_current_folder: bool,
-    approver: Option<Approver>,
-    records_content: bool,
+    pub(crate) trusts_current_folder: bool,
+    pub(crate) approver: Option<Approver>,
+    pub(crate) records_content: bool,
     #[cfg(feature = "stdio")]
-    streams: Option<Streams>,
+    pub(crate) streams: Option<Streams>,
     #[cfg(feature = "cassette")]
-    cassette: Option<Cassette>,
+    pub(crate) cassette: Option<Cassette>,
     #[cfg(feature = "auth")]
     authorization: Option<crate::OAuth>,
 }
@@ -117,7 +119,7 @@ impl ClientOptions {
         F: Fn(ElicitationRequest) -> A + Send + Sync + 'static,
         A: Future<Output = ElicitationAnswer> + Send + 'static,
     {
-        self.handlers.on_elicitation(answer);
+        self.handlers.elicitation = answerer(answer);
         self
     }
 
@@ -138,15 +140,15 @@ impl ClientOptions {
         F: Fn(SamplingRequest) -> A + Send + Sync + 'static,
         A: Future<Output = SamplingAnswer> + Send + 'static,
     {
-        self.handlers.on_sampling(answer);
+        self.handlers.sampling = answerer(answer);
         self
     }
 
     /// The folders that the server may take for its own, and declares that it can ask for them.
     #[must_use]
-    pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
-        self.handlers.roots(roots);
-        self
+    pub fn roots(self, roots: impl IntoIterator<Item = Root>) -> Self {
+        let roots: Arc<[Root]> = roots.into_iter().collect();
+        self.on_roots(move || ready(roots.to_vec()))
     }
 
     /// Says which folders the server may take for its own whenever it asks, and declares that it can ask for them; instead of
@@ -164,7 +166,7 @@ impl ClientOptions {
         F: Fn() -> A + Send + Sync + 'static,
         A: Future<Output = Vec<Root>> + Send + 'static,
     {
-        self.handlers.on_roots(answer);
+        self.handlers.roots = answerer(move |()| answer());
         self
     }
 
@@ -172,7 +174,7 @@ impl ClientOptions {
     /// meanwhile, for ten times as long in all. What takes longer is declined.
     #[must_use]
     pub fn answer_timeout(mut self, timeout: Duration) -> Self {
-        self.handlers.patience(timeout);
+        self.handlers.patience = Some(timeout);
         self
     }
 
@@ -189,7 +191,7 @@ impl ClientOptions {
     /// ```
     #[must_use]
     pub fn answers_per_minute(mut self, answers: usize) -> Self {
-        self.handlers.per_minute(answers);
+        self.handlers.per_minute = Some(answers);
         self
     }
 
@@ -218,10 +220,6 @@ impl ClientOptions {
     pub fn trust_current_folder(mut self) -> Self {
         self.trusts_current_folder = true;
         self
-    }
-
-    pub(crate) fn trusts_current_folder(&self) -> bool {
-        self.trusts_current_folder
     }
 
     /// What the snapshot was taken with, where the program says nothing else.
@@ -257,10 +255,6 @@ impl ClientOptions {
         self
     }
 
-    pub(crate) fn approver(&self) -> Option<&Approver> {
-        self.approver.as_ref()
-    }
-
     /// Has [`events`](crate::events) and spans show arguments and results, up to 16 KiB of each. Left out of them is what the
     /// configuration of the server keeps secret, what stands under the keys of secrets (`password`, `apiKey`), and what has
     /// their form (`ghp_..`). By default they show nothing of either.
@@ -270,10 +264,6 @@ impl ClientOptions {
     pub fn record_content(mut self, yes: bool) -> Self {
         self.records_content = yes;
         self
-    }
-
-    pub(crate) fn records_content(&self) -> bool {
-        self.records_content
     }
 
     pub(crate) fn secret_source(&self) -> Secrets {
@@ -287,11 +277,6 @@ impl ClientOptions {
     pub fn cassette(mut self, cassette: Cassette) -> Self {
         self.cassette = Some(cassette);
         self
-    }
-
-    #[cfg(feature = "cassette")]
-    pub(crate) fn inserted_cassette(&self) -> Option<&Cassette> {
-        self.cassette.as_ref()
     }
 
     /// Whether there is no server to reach.
@@ -324,11 +309,6 @@ impl ClientOptions {
         self
     }
 
-    #[cfg(feature = "stdio")]
-    pub(crate) fn streams(&self) -> Option<&Streams> {
-        self.streams.as_ref()
-    }
-
     /// Returns `true` if the client has one transport and cannot open another.
     pub(crate) fn opens_one_transport(&self) -> bool {
         #[cfg(feature = "stdio")]
@@ -357,22 +337,6 @@ impl ClientOptions {
         self.max_total_timeout.unwrap_or_else(|| timeout.saturating_mul(TIMEOUTS_IN_ALL))
     }
 
-    pub(crate) fn idle_after(&self) -> Option<Duration> {
-        self.idle_timeout
-    }
-
-    pub(crate) fn check_every(&self) -> Option<Duration> {
-        self.health_check
-    }
-
-    pub(crate) fn concurrent_requests(&self) -> Option<usize> {
-        self.max_concurrent_requests
-    }
-
-    pub(crate) fn version_hint(&self) -> Option<&str> {
-        self.protocol_version.as_deref()
-    }
-
     pub(crate) fn declared_capabilities(&self) -> Value {
         let mut capabilities = self.capabilities.clone().unwrap_or_else(|| json!({}));
         if let Value::Object(declared) = &mut capabilities {
@@ -381,16 +345,12 @@ impl ClientOptions {
         capabilities
     }
 
-    pub(crate) fn handlers(&self) -> &Handlers {
-        &self.handlers
-    }
-
     /// Who authorizes the requests to a server, where the program said so.
     #[cfg(feature = "auth")]
     pub(crate) fn authorizer(
         &self,
         server: &mcp_model::Transport,
-    ) -> Result<Option<std::sync::Arc<dyn crate::rpc::transports::http::authorization::Authorizer>>, String> {
+    ) -> Result<Option<Arc<dyn crate::rpc::transports::http::authorization::Authorizer>>, String> {
         use mcp_model::Transport;
         let Some(oauth) = &self.authorization else { return Ok(None) };
         let (Transport::Http { url, headers } | Transport::Sse { url, headers }) = server else {
@@ -400,32 +360,5 @@ impl ClientOptions {
             return Err("`headers.Authorization` and OAuth exclude each other; remove the one or the other".to_owned());
         }
         Ok(Some(oauth.session(url)?))
-    }
-}
-
-impl fmt::Debug for ClientOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("ClientOptions");
-        shown
-            .field("timeout", &self.timeout)
-            .field("connect_timeout", &self.connect_timeout)
-            .field("max_total_timeout", &self.max_total_timeout)
-            .field("idle_timeout", &self.idle_timeout)
-            .field("health_check", &self.health_check)
-            .field("max_concurrent_requests", &self.max_concurrent_requests)
-            .field("protocol_version", &self.protocol_version)
-            .field("capabilities", &self.capabilities)
-            .field("handlers", &self.handlers)
-            .field("secrets", &self.secrets.is_some())
-            .field("trusts_current_folder", &self.trusts_current_folder)
-            .field("approver", &self.approver.is_some())
-            .field("records_content", &self.records_content);
-        #[cfg(feature = "stdio")]
-        shown.field("streams", &self.streams.is_some());
-        #[cfg(feature = "cassette")]
-        shown.field("cassette", &self.cassette);
-        #[cfg(feature = "auth")]
-        shown.field("authorization", &self.authorization);
-        shown.finish()
     }
 }

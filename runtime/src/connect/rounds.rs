@@ -37,10 +37,10 @@ impl Connection {
         options: &CallOptions,
         patience: Patience,
     ) -> Result<Value, RequestError> {
-        if let Some(meta) = options.given_meta() {
+        if let Some(meta) = options.given().meta.as_deref() {
             ask.set_meta(meta);
         }
-        let passed = options.passed_input();
+        let passed = options.given().input.as_ref();
         // Of an older server, which asks nothing of the kind, whoever has answers has been told.
         if let Some(input) = passed.filter(|input| self.is_modern() && !input.is_empty()) {
             let responses = input.responses.clone().map(|responses| responses.into_iter().collect());
@@ -78,7 +78,7 @@ impl Connection {
     ) -> Result<Value, RequestError> {
         let terms = Terms {
             patience,
-            listener: options.listener().cloned(),
+            listener: options.given().progress.clone(),
             cancellation: options.cancellation().cloned(),
             // Where results carry the questions, it is known whose they are.
             questions: (!self.is_modern()).then(|| self.answers.questions()),
@@ -90,7 +90,7 @@ impl Connection {
 
     /// What a request says of whom it is made for, where that is not this client.
     fn own_stamp(&self, options: &CallOptions) -> Option<RequestMetaObject> {
-        let capabilities = options.given_capabilities().filter(|_| self.is_modern())?;
+        let capabilities = options.given().capabilities.as_deref().filter(|_| self.is_modern())?;
         let mut own = RequestMetaObject::default();
         own.insert(CLIENT_CAPABILITIES.to_owned(), capabilities.clone());
         Some(own)

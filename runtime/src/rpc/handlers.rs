@@ -96,16 +96,25 @@ impl Root {
     }
 }
 
-type Answerer<Q, A> = Arc<dyn Fn(Q) -> Boxed<A> + Send + Sync>;
+pub(crate) type Answerer<Q, A> = Arc<dyn Fn(Q) -> Boxed<A> + Send + Sync>;
+
+/// Boxes a handler for a field of [`Handlers`].
+pub(crate) fn answerer<Q, F, A>(answer: F) -> Option<Answerer<Q, A::Output>>
+where
+    F: Fn(Q) -> A + Send + Sync + 'static,
+    A: Future + Send + 'static,
+{
+    Some(Arc::new(move |request| Box::pin(answer(request))))
+}
 
 /// Who answers. Nobody by default: elicitation is declined, sampling refused, and there are no roots.
 #[derive(Clone, Default)]
 pub(crate) struct Handlers {
-    elicitation: Option<Answerer<ElicitationRequest, ElicitationAnswer>>,
-    sampling: Option<Answerer<SamplingRequest, SamplingAnswer>>,
-    roots: Option<Answerer<(), Vec<Root>>>,
-    patience: Option<Duration>,
-    per_minute: Option<usize>,
+    pub(crate) elicitation: Option<Answerer<ElicitationRequest, ElicitationAnswer>>,
+    pub(crate) sampling: Option<Answerer<SamplingRequest, SamplingAnswer>>,
+    pub(crate) roots: Option<Answerer<(), Vec<Root>>>,
+    pub(crate) patience: Option<Duration>,
+    pub(crate) per_minute: Option<usize>,
     /// When the server last asked for each of `elicitation/create` and `sampling/createMessage`, over all connections.
     asked: Arc<Mutex<[VecDeque<Instant>; 2]>>,
 }
@@ -122,43 +131,6 @@ pub(crate) enum Unanswered {
 }
 
 impl Handlers {
-    pub(crate) fn on_elicitation<F, A>(&mut self, answer: F)
-    where
-        F: Fn(ElicitationRequest) -> A + Send + Sync + 'static,
-        A: Future<Output = ElicitationAnswer> + Send + 'static,
-    {
-        self.elicitation = Some(Arc::new(move |request| Box::pin(answer(request))));
-    }
-
-    pub(crate) fn on_sampling<F, A>(&mut self, answer: F)
-    where
-        F: Fn(SamplingRequest) -> A + Send + Sync + 'static,
-        A: Future<Output = SamplingAnswer> + Send + 'static,
-    {
-        self.sampling = Some(Arc::new(move |request| Box::pin(answer(request))));
-    }
-
-    pub(crate) fn roots(&mut self, roots: impl IntoIterator<Item = Root>) {
-        let roots: Arc<[Root]> = roots.into_iter().collect();
-        self.on_roots(move || std::future::ready(roots.to_vec()));
-    }
-
-    pub(crate) fn on_roots<F, A>(&mut self, answer: F)
-    where
-        F: Fn() -> A + Send + Sync + 'static,
-        A: Future<Output = Vec<Root>> + Send + 'static,
-    {
-        self.roots = Some(Arc::new(move |()| Box::pin(answer())));
-    }
-
-    pub(crate) fn patience(&mut self, patience: Duration) {
-        self.patience = Some(patience);
-    }
-
-    pub(crate) fn per_minute(&mut self, requests: usize) {
-        self.per_minute = Some(requests);
-    }
-
     /// Counts a request that costs somebody something.
     fn admit(&self, method: &str) -> Result<(), Unanswered> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -286,19 +258,23 @@ mod tests {
 
     #[tokio::test]
     async fn a_handler_that_never_answers_or_panics_is_declined() {
-        let mut handlers = Handlers::default();
-        handlers.patience(Duration::from_millis(20));
-        handlers.on_elicitation(|_| std::future::pending());
-        handlers.on_sampling(async |_| panic!("broken"));
+        let handlers = Handlers {
+            patience: Some(Duration::from_millis(20)),
+            elicitation: answerer(|_| std::future::pending()),
+            sampling: answerer(async |_| panic!("broken")),
+            ..Handlers::default()
+        };
         assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "cancel" })));
         assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(Unanswered::Declined));
     }
 
     #[tokio::test]
     async fn a_handler_that_panics_before_it_is_awaited_is_declined() {
-        let mut handlers = Handlers::default();
-        handlers.on_elicitation(|_| -> std::future::Ready<ElicitationAnswer> { panic!("broken") });
-        handlers.on_sampling(|_| -> std::future::Ready<SamplingAnswer> { panic!("broken") });
+        let handlers = Handlers {
+            elicitation: answerer(|_| -> std::future::Ready<ElicitationAnswer> { panic!("broken") }),
+            sampling: answerer(|_| -> std::future::Ready<SamplingAnswer> { panic!("broken") }),
+            ..Handlers::default()
+        };
         assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(json!({ "action": "cancel" })));
         assert_eq!(handlers.answer("sampling/createMessage", json!({})).await, Err(Unanswered::Declined));
     }
@@ -306,33 +282,36 @@ mod tests {
     #[tokio::test]
     async fn roots_are_those_of_when_they_are_asked_for() {
         let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
-        let mut handlers = Handlers::default();
-        handlers.on_roots(move || {
+        let roots = answerer(move |()| {
             let number = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             async move { vec![Root::new(format!("file:///{number}"))] }
         });
+        let mut handlers = Handlers { roots, ..Handlers::default() };
         for number in 0..2 {
             let roots = json!({ "roots": [{ "uri": format!("file:///{number}") }] });
             assert_eq!(handlers.answer("roots/list", json!({})).await, Ok(roots));
         }
-        handlers.on_roots(async || panic!("broken"));
+        handlers.roots = answerer(async |()| panic!("broken"));
         assert_eq!(handlers.answer("roots/list", json!({})).await, Err(Unanswered::Declined));
     }
 
     #[tokio::test]
     async fn what_somebody_else_answered_is_passed_on_as_it_is() {
         let answer = json!({ "action": "accept", "_meta": { "k": 1 } });
-        let mut handlers = Handlers::default();
         let given = answer.as_object().cloned().expect("an object");
-        handlers.on_elicitation(move |_| std::future::ready(ElicitationAnswer::Result(given.clone())));
+        let elicitation = answerer(move |_| std::future::ready(ElicitationAnswer::Result(given.clone())));
+        let handlers = Handlers { elicitation, ..Handlers::default() };
         assert_eq!(handlers.answer("elicitation/create", json!({})).await, Ok(answer));
     }
 
     #[tokio::test]
     async fn what_is_answered_is_declared() {
-        let mut handlers = Handlers::default();
-        handlers.on_sampling(async |_| SamplingAnswer::text("m", "hello"));
-        handlers.roots([Root::new("file:///a").name("a"), Root::new("file:///b")]);
+        let roots = vec![Root::new("file:///a").name("a"), Root::new("file:///b")];
+        let handlers = Handlers {
+            sampling: answerer(async |_| SamplingAnswer::text("m", "hello")),
+            roots: answerer(move |()| std::future::ready(roots.clone())),
+            ..Handlers::default()
+        };
         let mut declared = Map::new();
         handlers.declare(&mut declared);
         assert_eq!(Value::Object(declared), json!({ "sampling": {}, "roots": {} }));

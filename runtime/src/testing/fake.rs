@@ -195,7 +195,7 @@ async fn within(call: &ToolCall, mut answering: Answering) -> Result<ToolResult,
     if let Poll::Ready(outcome) = at_once {
         return outcome;
     }
-    let given = |options: &CallOptions| options.given_timeout().or(options.given_cap());
+    let given = |options: &CallOptions| options.given().timeout.or(options.given().cap);
     let deadline = given(&call.options).map_or(Deadline::NEVER, Deadline::after);
     let (server, tool) = (call.server.to_string(), call.tool.to_string());
     tokio::select! {

@@ -121,7 +121,7 @@ pub enum CallSource {
 
 impl CallSource {
     pub(super) fn of(call: &ToolCall) -> Self {
-        match (call.options.given_source(), call.spec) {
+        match (call.options.given().source.as_deref(), call.spec) {
             (Some(name), _) => Self::Named(name.to_owned()),
             (None, Some(_)) => Self::Bindings,
             (None, None) => Self::Untyped,

@@ -43,6 +43,12 @@ impl DuplexTransport {
 #[derive(Clone)]
 pub(crate) struct Streams(Arc<Mutex<Option<(Reader, Writing)>>>);
 
+impl std::fmt::Debug for Streams {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Streams(..)")
+    }
+}
+
 impl Streams {
     pub(crate) fn new(reader: Reader, writer: Writing) -> Self {
         Self(Arc::new(Mutex::new(Some((reader, writer)))))
