@@ -17,7 +17,7 @@ mod passage;
 mod progress;
 mod reply;
 mod result;
-mod spec;
+pub(crate) mod spec;
 mod tool;
 mod tool_call;
 mod typed_call;

@@ -1,5 +1,19 @@
 //! Servers and tools as the bindings know them: specifications as constants.
 
+/// Defines builder methods, each of which sets one field.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty): $($field:ident).+ = $set:expr;)*) => {
+        $(
+            $(#[$doc])*
+            pub const fn $name(mut self, $value: $type) -> Self {
+                self.$($field).+ = $set;
+                self
+            }
+        )*
+    };
+}
+pub(crate) use setters;
+
 /// A server as the bindings know it: its name, how to reach it, and what was agreed when its snapshot was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -24,34 +38,17 @@ impl ServerSpec {
         Self { name, config: None, folder: None, protocol_version: None, client_capabilities: None, tools: &[] }
     }
 
-    /// Sets how to reach the server.
-    pub const fn config(mut self, json: &'static str) -> Self {
-        self.config = Some(json);
-        self
-    }
-
-    /// Sets the folder that relative paths of the configuration are relative to.
-    pub const fn folder(mut self, path: &'static str) -> Self {
-        self.folder = Some(path);
-        self
-    }
-
-    /// Sets the protocol version of the snapshot.
-    pub const fn protocol_version(mut self, version: &'static str) -> Self {
-        self.protocol_version = Some(version);
-        self
-    }
-
-    /// Sets the client capabilities of the snapshot.
-    pub const fn client_capabilities(mut self, json: &'static str) -> Self {
-        self.client_capabilities = Some(json);
-        self
-    }
-
-    /// Sets the bound tools.
-    pub const fn tools(mut self, tools: &'static [ToolSpec]) -> Self {
-        self.tools = tools;
-        self
+    setters! {
+        /// Sets how to reach the server.
+        config(json: &'static str): config = Some(json);
+        /// Sets the folder that relative paths of the configuration are relative to.
+        folder(path: &'static str): folder = Some(path);
+        /// Sets the protocol version of the snapshot.
+        protocol_version(version: &'static str): protocol_version = Some(version);
+        /// Sets the client capabilities of the snapshot.
+        client_capabilities(json: &'static str): client_capabilities = Some(json);
+        /// Sets the bound tools.
+        tools(tools: &'static [ToolSpec]): tools = tools;
     }
 }
 
@@ -132,42 +129,6 @@ impl ToolSpec {
         }
     }
 
-    /// Sets the prefixed name.
-    pub const fn prefixed(mut self, name: &'static str) -> Self {
-        self.prefixed = name;
-        self
-    }
-
-    /// Sets the title.
-    pub const fn title(mut self, title: &'static str) -> Self {
-        self.title = Some(title);
-        self
-    }
-
-    /// Sets the description.
-    pub const fn description(mut self, description: &'static str) -> Self {
-        self.description = Some(description);
-        self
-    }
-
-    /// Sets `outputSchema`, as JSON text.
-    pub const fn output_schema(mut self, schema: &'static str) -> Self {
-        self.output_schema = Some(schema);
-        self
-    }
-
-    /// Sets the `inputSchema` that the server declares, where overrides changed it.
-    pub const fn with_declared_input_schema(mut self, schema: &'static str) -> Self {
-        self.declared.input = Some(schema);
-        self
-    }
-
-    /// Sets the `outputSchema` that the server declares, or that it declares none, where overrides changed it.
-    pub const fn with_declared_output_schema(mut self, schema: Option<&'static str>) -> Self {
-        self.declared.output = Some(schema);
-        self
-    }
-
     /// The `inputSchema` that the server declares, which digests are about.
     #[must_use]
     pub const fn declared_input_schema(&self) -> &'static str {
@@ -186,27 +147,26 @@ impl ToolSpec {
         }
     }
 
-    /// Sets `readOnlyHint`.
-    pub const fn read_only(mut self, hint: bool) -> Self {
-        self.annotations.read_only = Some(hint);
-        self
-    }
-
-    /// Sets `destructiveHint`.
-    pub const fn destructive(mut self, hint: bool) -> Self {
-        self.annotations.destructive = Some(hint);
-        self
-    }
-
-    /// Sets `idempotentHint`.
-    pub const fn idempotent(mut self, hint: bool) -> Self {
-        self.annotations.idempotent = Some(hint);
-        self
-    }
-
-    /// Sets `openWorldHint`.
-    pub const fn open_world(mut self, hint: bool) -> Self {
-        self.annotations.open_world = Some(hint);
-        self
+    setters! {
+        /// Sets the prefixed name.
+        prefixed(name: &'static str): prefixed = name;
+        /// Sets the title.
+        title(title: &'static str): title = Some(title);
+        /// Sets the description.
+        description(description: &'static str): description = Some(description);
+        /// Sets `outputSchema`, as JSON text.
+        output_schema(schema: &'static str): output_schema = Some(schema);
+        /// Sets the `inputSchema` that the server declares, where overrides changed it.
+        with_declared_input_schema(schema: &'static str): declared.input = Some(schema);
+        /// Sets the `outputSchema` that the server declares, or that it declares none, where overrides changed it.
+        with_declared_output_schema(schema: Option<&'static str>): declared.output = Some(schema);
+        /// Sets `readOnlyHint`.
+        read_only(hint: bool): annotations.read_only = Some(hint);
+        /// Sets `destructiveHint`.
+        destructive(hint: bool): annotations.destructive = Some(hint);
+        /// Sets `idempotentHint`.
+        idempotent(hint: bool): annotations.idempotent = Some(hint);
+        /// Sets `openWorldHint`.
+        open_world(hint: bool): annotations.open_world = Some(hint);
     }
 }

@@ -1,5 +1,7 @@
 //! Prompts and resource templates as the bindings know them: specifications as constants.
 
+use crate::call::spec::setters;
+
 /// A prompt as its server declared it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -20,22 +22,13 @@ impl PromptSpec {
         Self { name, title: None, description: None, arguments: &[] }
     }
 
-    /// Sets the title.
-    pub const fn title(mut self, title: &'static str) -> Self {
-        self.title = Some(title);
-        self
-    }
-
-    /// Sets the description.
-    pub const fn description(mut self, description: &'static str) -> Self {
-        self.description = Some(description);
-        self
-    }
-
-    /// Sets what it takes.
-    pub const fn arguments(mut self, arguments: &'static [PromptArgumentSpec]) -> Self {
-        self.arguments = arguments;
-        self
+    setters! {
+        /// Sets the title.
+        title(title: &'static str): title = Some(title);
+        /// Sets the description.
+        description(description: &'static str): description = Some(description);
+        /// Sets what it takes.
+        arguments(arguments: &'static [PromptArgumentSpec]): arguments = arguments;
     }
 }
 
@@ -59,22 +52,17 @@ impl PromptArgumentSpec {
         Self { name, title: None, description: None, is_required: false }
     }
 
-    /// Sets the title.
-    pub const fn title(mut self, title: &'static str) -> Self {
-        self.title = Some(title);
-        self
-    }
-
-    /// Sets the description.
-    pub const fn description(mut self, description: &'static str) -> Self {
-        self.description = Some(description);
-        self
-    }
-
     /// Makes it one that has to be given.
     pub const fn required(mut self) -> Self {
         self.is_required = true;
         self
+    }
+
+    setters! {
+        /// Sets the title.
+        title(title: &'static str): title = Some(title);
+        /// Sets the description.
+        description(description: &'static str): description = Some(description);
     }
 }
 
@@ -100,21 +88,12 @@ impl ResourceTemplateSpec {
         Self { name, uri_template, title: None, description: None, mime_type: None }
     }
 
-    /// Sets the title.
-    pub const fn title(mut self, title: &'static str) -> Self {
-        self.title = Some(title);
-        self
-    }
-
-    /// Sets the description.
-    pub const fn description(mut self, description: &'static str) -> Self {
-        self.description = Some(description);
-        self
-    }
-
-    /// Sets the media type.
-    pub const fn mime_type(mut self, mime_type: &'static str) -> Self {
-        self.mime_type = Some(mime_type);
-        self
+    setters! {
+        /// Sets the title.
+        title(title: &'static str): title = Some(title);
+        /// Sets the description.
+        description(description: &'static str): description = Some(description);
+        /// Sets the media type.
+        mime_type(mime_type: &'static str): mime_type = Some(mime_type);
     }
 }
