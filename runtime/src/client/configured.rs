@@ -13,14 +13,16 @@ pub(super) const SERVERS_VARIABLE: &str = "MCP_SERVERS";
 /// The configuration of bindings, and the program's options with what their snapshot was taken with.
 pub(super) fn of_spec(
     spec: &'static ServerSpec,
-    options: ClientOptions,
+    mut options: ClientOptions,
 ) -> Result<(ServerConfig, ClientOptions), ConnectError> {
     let wrong = |message: String| ConnectError::new(spec.name, ConnectErrorKind::Config, message);
     let config = configured(spec, &options).map_err(wrong)?;
     let capabilities = spec.client_capabilities.map(serde_json::from_str).transpose();
     let capabilities = capabilities
         .map_err(|error| wrong(format!("the client capabilities of its bindings are not JSON: {error}")))?;
-    Ok((config, options.captured_with(spec.protocol_version, capabilities)))
+    options.protocol_version = options.protocol_version.or_else(|| spec.protocol_version.map(str::to_owned));
+    options.capabilities = options.capabilities.or(capabilities);
+    Ok((config, options))
 }
 
 fn configured(spec: &ServerSpec, options: &ClientOptions) -> Result<ServerConfig, String> {

@@ -20,7 +20,6 @@ use crate::client::catalog::drift::Demand;
 use crate::client::catalog::{changes, notifications, subscriptions};
 use crate::connect::eras::establish;
 use crate::connect::options::ClientOptions;
-use crate::ground::deadline::Patience;
 use crate::ground::task::task;
 use crate::{ConnectError, ConnectErrorKind as Kind};
 
@@ -28,7 +27,7 @@ use crate::{ConnectError, ConnectErrorKind as Kind};
 const PAUSES: [Duration; 3] = [Duration::ZERO, Duration::from_millis(250), Duration::from_secs(1)];
 /// How long calls do not try to connect after an attempt failed; twice as long after each further one.
 pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(250);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A connection that nobody used, and that did not even last so long, is opened again when somebody wants it.
 const SHORT_LIFE: Duration = Duration::from_secs(30);
 /// Less than a caller of `close` waits.
@@ -47,7 +46,7 @@ pub(super) enum Progress {
 #[derive(Clone)]
 pub(super) struct Failed {
     pub(super) error: ConnectError,
-    pause: Duration,
+    pub(super) pause: Duration,
     since: Instant,
 }
 
@@ -60,11 +59,6 @@ impl Failed {
         error.message =
             format!("no new attempt to connect for {left_in_ms} ms, as the last one failed: {}", error.message);
         Some(error.with_retry_after(Some(left)))
-    }
-
-    /// The pause after another attempt that fails.
-    pub(super) fn next_pause(&self) -> Duration {
-        (self.pause * 2).min(LONGEST_PAUSE)
     }
 }
 
@@ -171,7 +165,7 @@ impl Keeper {
 
     /// Waits until the connection is of no more use.
     async fn attend(&mut self, opened: &Opened, serving: &mut JoinHandle<()>, is_another: bool) -> End {
-        let patience = self.call_timeout();
+        let patience = self.options.call_timeout(self.config.timeout);
         tokio::select! {
             _ = serving => End::Lost,
             end = told(&mut self.orders, Some(opened)) => end,
@@ -181,6 +175,7 @@ impl Keeper {
                 End::Lost
             }
             never = Box::pin(changes::forward(&opened.connection, &self.status.tools)) => match never {},
+            never = Box::pin(changes::subscribe(&opened.connection, &self.status.tools)) => match never {},
             never = Box::pin(subscriptions::keep(&opened.connection, &self.status.resources, patience)) => match never {},
             never = Box::pin(notifications::keep(&opened.connection, &self.status.notices, is_another)) => match never {},
             never = Box::pin(compare_tools(&self.config, &self.options, &self.status, opened)) => match never {},
@@ -233,10 +228,6 @@ impl Keeper {
         self.progress.send_replace(progress);
     }
 
-    fn call_timeout(&self) -> Duration {
-        self.options.call_timeout(self.config.timeout)
-    }
-
     fn patience(&self) -> Duration {
         self.options.connect_timeout_or(self.config.connect_timeout)
     }
@@ -252,13 +243,11 @@ impl Drop for Keeper {
 /// Tells where the server's tools are not those that were bound.
 async fn compare_tools(config: &ServerConfig, options: &ClientOptions, status: &Status, opened: &Opened) -> Infallible {
     // What no program asks for has no place in a recorded session.
-    if options.has_cassette() {
+    #[cfg(feature = "cassette")]
+    if options.cassette.is_some() {
         return pending().await;
     }
-    let patience = || {
-        let timeout = options.call_timeout(config.timeout);
-        Patience::renewed_by_progress(timeout, options.total_timeout(timeout))
-    };
+    let patience = || options.call_patience(config.timeout);
     let live = (&*opened.live_tools, &*opened.connection);
     drift::watch(&config.name, live, (Demand::of(config), &status.drift), &status.tools, patience).await
 }

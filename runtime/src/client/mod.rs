@@ -98,11 +98,11 @@ impl Client {
         name: impl Into<String>,
         read: impl tokio::io::AsyncRead + Send + Unpin + 'static,
         write: impl tokio::io::AsyncWrite + Send + Unpin + 'static,
-        options: ClientOptions,
+        mut options: ClientOptions,
     ) -> Self {
-        let streams = crate::rpc::transports::duplex::Streams::new(Box::new(read), Box::new(write));
+        options.streams = Some(crate::rpc::transports::duplex::Streams::new(Box::new(read), Box::new(write)));
         // Nothing is ever started.
-        Self::with_options(ServerConfig::stdio(name, ""), options.over(streams))
+        Self::with_options(ServerConfig::stdio(name, ""), options)
     }
 
     /// The client that bindings connect with. How to reach the server says the variable `MCP_SERVERS`, else the
@@ -233,8 +233,7 @@ impl Client {
 
     /// How long a call or a listing over an open connection may take where nothing is said with it.
     pub(crate) fn patience(&self) -> Patience {
-        let timeout = self.call_timeout();
-        Patience::renewed_by_progress(timeout, self.supervisor.options.total_timeout(timeout))
+        self.supervisor.options.call_patience(self.supervisor.config.timeout)
     }
 
     pub(crate) fn call_timeout(&self) -> Duration {

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use super::keeper::{FIRST_PAUSE, Failed, Keeper, Order, Progress};
+use super::keeper::{FIRST_PAUSE, Failed, Keeper, LONGEST_PAUSE, Order, Progress};
 use super::lease::Lease;
 use super::state::Status;
 use crate::ConnectionState;
@@ -201,7 +201,7 @@ impl Supervisor {
         if let Some(error) = failed.as_ref().and_then(Failed::too_early) {
             return Err(error);
         }
-        let pause = failed.map_or(FIRST_PAUSE, |failed| failed.next_pause());
+        let pause = failed.map_or(FIRST_PAUSE, |failed| (failed.pause * 2).min(LONGEST_PAUSE));
         let runtime = Handle::try_current()
             .map_err(|_| self.error(Kind::Unsupported, "a connection needs a tokio runtime, and this is not in one"))?;
         let before = slot.kept.take();

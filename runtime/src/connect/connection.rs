@@ -49,7 +49,7 @@ impl Listing {
         }
     }
 
-    fn request(self, cursor: Option<String>) -> ClientRequest {
+    pub(crate) fn request(self, cursor: Option<String>) -> ClientRequest {
         request(self.method(), cursor.map(|cursor| json!({ "cursor": cursor })))
     }
 }
@@ -153,16 +153,6 @@ impl Connection {
             filter = filter.resources_list_changed();
         }
         self.session.listen(filter.build()).await?.ended().await
-    }
-
-    /// One page of a list.
-    pub(crate) async fn list_page(
-        &self,
-        listing: Listing,
-        cursor: Option<String>,
-        patience: Patience,
-    ) -> Result<Value, RequestError> {
-        self.session.request(listing.request(cursor), patience.renewed()).await
     }
 
     /// Whether the server refused a call for want of a header that only its list of tools tells of.

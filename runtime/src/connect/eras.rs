@@ -58,7 +58,7 @@ pub(crate) async fn establish(
     }
     let hint = options.protocol_version.as_deref().and_then(known_version);
     let modern = hint.as_ref().is_some_and(|version| !version.has_initialize());
-    let source = options.secret_source();
+    let source = options.secrets.clone().unwrap_or_default();
     #[cfg(feature = "cassette")]
     if let Some(cassette) = &options.cassette {
         let wrong = |error: CassetteError| ConnectError::new(&config.name, Kind::Config, error.to_string());

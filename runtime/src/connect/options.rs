@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::secrets::{SecretSource, Secrets};
 use crate::call::{ApprovalAnswer, ApprovalRequest, Approver};
+use crate::ground::deadline::Patience;
 use crate::rpc::handlers::{
     ElicitationAnswer, ElicitationRequest, Handlers, Root, SamplingAnswer, SamplingRequest, answerer,
 };
@@ -33,12 +34,13 @@ pub struct ClientOptions {
     pub(crate) health_check: Option<Duration>,
     pub(crate) max_concurrent_requests: Option<usize>,
     pub(crate) protocol_version: Option<String>,
-    capabilities: Option<Value>,
+    pub(crate) capabilities: Option<Value>,
     pub(crate) handlers: Handlers,
-    secrets: Option<Secrets>,
+    pub(crate) secrets: Option<Secrets>,
     pub(crate) trusts_current_folder: bool,
     pub(crate) approver: Option<Approver>,
     pub(crate) records_content: bool,
+    /// The streams that the server is at the other end of.
     #[cfg(feature = "stdio")]
     pub(crate) streams: Option<Streams>,
     #[cfg(feature = "cassette")]
@@ -222,13 +224,6 @@ impl ClientOptions {
         self
     }
 
-    /// What the snapshot was taken with, where the program says nothing else.
-    pub(crate) fn captured_with(mut self, version: Option<&str>, capabilities: Option<Value>) -> Self {
-        self.protocol_version = self.protocol_version.or_else(|| version.map(str::to_owned));
-        self.capabilities = self.capabilities.or(capabilities);
-        self
-    }
-
     /// Approves calls of tools that `approve` of the server's configuration names; without it they are denied. What it takes
     /// does not count as the time of the call. Prompts and resources are not asked for.
     ///
@@ -266,10 +261,6 @@ impl ClientOptions {
         self
     }
 
-    pub(crate) fn secret_source(&self) -> Secrets {
-        self.secrets.clone().unwrap_or_default()
-    }
-
     /// Records what is said with the server, or replays it without one; see [`Cassette`](crate::Cassette). A cassette is
     /// for the connections of one server.
     #[cfg(feature = "cassette")]
@@ -287,26 +278,12 @@ impl ClientOptions {
         false
     }
 
-    pub(crate) fn has_cassette(&self) -> bool {
-        #[cfg(feature = "cassette")]
-        return self.cassette.is_some();
-        #[cfg(not(feature = "cassette"))]
-        false
-    }
-
     /// What a closed connection leaves to be written.
     pub(crate) fn save_cassette(&self) {
         #[cfg(feature = "cassette")]
         if let Some(cassette) = &self.cassette {
             cassette.save_or_log();
         }
-    }
-
-    /// The streams that the server is at the other end of.
-    #[cfg(feature = "stdio")]
-    pub(crate) fn over(mut self, streams: Streams) -> Self {
-        self.streams = Some(streams);
-        self
     }
 
     /// Returns `true` if the client has one transport and cannot open another.
@@ -333,8 +310,11 @@ impl ClientOptions {
         configured.or(self.connect_timeout).unwrap_or(DEFAULT_CONNECT_TIMEOUT)
     }
 
-    pub(crate) fn total_timeout(&self, timeout: Duration) -> Duration {
-        self.max_total_timeout.unwrap_or_else(|| timeout.saturating_mul(TIMEOUTS_IN_ALL))
+    /// The time of a call without a timeout of its own.
+    pub(crate) fn call_patience(&self, configured: Option<Duration>) -> Patience {
+        let timeout = self.call_timeout(configured);
+        let total = self.max_total_timeout.unwrap_or_else(|| timeout.saturating_mul(TIMEOUTS_IN_ALL));
+        Patience::renewed_by_progress(timeout, total)
     }
 
     pub(crate) fn declared_capabilities(&self) -> Value {

@@ -101,15 +101,8 @@ impl Client {
     }
 }
 
-/// Notes what one connection hears of changes.
+/// Notes each change that one connection hears of.
 pub(crate) async fn forward(connection: &Connection, changes: &Changes) -> Infallible {
-    tokio::select! {
-        never = heard(connection, changes) => never,
-        never = asked(connection, changes) => never,
-    }
-}
-
-async fn heard(connection: &Connection, changes: &Changes) -> Infallible {
     let mut count = connection.link.ledger.list_news.told();
     // What it said during the handshake counts as well.
     count.mark_changed();
@@ -128,7 +121,7 @@ fn tells_on_request(connection: &Connection) -> bool {
 }
 
 /// Servers of 2026-07-28 tell of changes whom asks for it, in a request that stays open; so only where somebody watches.
-async fn asked(connection: &Connection, changes: &Changes) -> Infallible {
+pub(crate) async fn subscribe(connection: &Connection, changes: &Changes) -> Infallible {
     let is_watched = changes.is_watched.subscribe().wait_for(|is_watched| *is_watched).await.is_ok();
     if !tells_on_request(connection) || !is_watched {
         return pending().await;

@@ -164,7 +164,7 @@ async fn all(
     let mut cursor = None;
     let mut size: usize = 0;
     for _ in 0..MAX_PAGES {
-        let mut page = match connection.list_page(listing, cursor, patience).await {
+        let mut page = match connection.session.request(listing.request(cursor), patience.renewed()).await {
             Ok(page) => page,
             // Servers with resources need not have templates.
             Err(RequestError::Rpc(error))

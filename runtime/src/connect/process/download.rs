@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use mcp_model::{Isolation, ServerConfig, Transport};
+use mcp_model::{ServerConfig, Transport};
 use tokio::io::{AsyncReadExt, BufReader};
 use tokio::time::timeout;
 
@@ -40,7 +40,9 @@ impl<'c> Download<'c> {
     /// without a network downloads nothing: these are started as they are.
     pub(crate) fn before(config: &'c ServerConfig) -> Option<Self> {
         let (manager, package, args) = Manager::of(config)?;
-        if config.isolation.as_ref().is_some_and(keeps_no_download) {
+        if config.isolation.as_ref().is_some_and(|isolation| {
+            isolation.temp_home || isolation.no_network || isolation.read.is_some() || isolation.write.is_some()
+        }) {
             return None;
         }
         let variables = manager.withheld(config);
@@ -167,11 +169,6 @@ impl<'c> Download<'c> {
 fn names_an_index(variable: &str) -> bool {
     let variable = variable.to_ascii_lowercase();
     ["index", "registry", "find_links"].iter().any(|part| variable.contains(part))
-}
-
-/// Returns `true` if a package that is downloaded within these bounds is gone when the server starts, or cannot be downloaded.
-fn keeps_no_download(isolation: &Isolation) -> bool {
-    isolation.temp_home || isolation.no_network || isolation.read.is_some() || isolation.write.is_some()
 }
 
 /// Finds the program that `npx` runs of a package, by the rule of `npx`: the only one, or the one with the package's name.
