@@ -1,5 +1,6 @@
 //! A request and its answer, without what is different each time.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// Keys of `_meta` that the client sets by itself, and that say nothing of what is asked.
@@ -7,10 +8,11 @@ const PROGRESS_TOKEN: &str = "progressToken";
 const RESERVED: &str = "io.modelcontextprotocol/";
 
 /// What is asked, in the form in which it is recorded and compared.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct Request {
     pub(super) method: String,
     /// `null` where there are none.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub(super) params: Value,
 }
 
@@ -57,18 +59,21 @@ fn begins(method: &str) -> bool {
 }
 
 /// A request, what the server said before it answered, and the answer: `result` or `error`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct Exchange {
     pub(super) request: Request,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) heard: Vec<Heard>,
     pub(super) response: Map<String, Value>,
 }
 
 /// What the server said of its own.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub(super) struct Heard {
     pub(super) method: String,
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub(super) params: Value,
     /// Of a question, what it was answered: `result` or `error`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) answer: Option<Map<String, Value>>,
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::CassetteError;
-use super::exchange::{Exchange, Heard, Request};
+use super::exchange::Exchange;
 
 const FORMAT: u64 = 1;
 
@@ -20,7 +20,7 @@ pub(super) struct Tape {
 impl Tape {
     pub(super) fn print(&self) -> String {
         let mut lines = vec![json!({ "cassette": FORMAT, "server": self.server })];
-        lines.extend(self.exchanges.iter().flatten().map(print));
+        lines.extend(self.exchanges.iter().flatten().map(|exchange| json!(exchange)));
         lines.push(json!({ "end": lines.len() - 1 }));
         lines.iter().map(|line| format!("{line}\n")).collect()
     }
@@ -66,66 +66,11 @@ impl Tape {
     }
 }
 
-fn print(exchange: &Exchange) -> Value {
-    let Exchange { request, heard, response } = exchange;
-    let mut line = json!({ "request": message(&request.method, &request.params) });
-    if !heard.is_empty() {
-        let heard = heard.iter().map(|heard| {
-            let mut said = message(&heard.method, &heard.params);
-            if let Some(answer) = &heard.answer {
-                put(&mut said, "answer", Value::Object(answer.clone()));
-            }
-            said
-        });
-        put(&mut line, "heard", heard.collect());
-    }
-    put(&mut line, "response", Value::Object(response.clone()));
-    line
-}
-
-fn message(method: &str, params: &Value) -> Value {
-    let mut message = json!({ "method": method });
-    if !params.is_null() {
-        put(&mut message, "params", params.clone());
-    }
-    message
-}
-
-fn put(object: &mut Value, key: &str, value: Value) {
-    if let Value::Object(fields) = object {
-        fields.insert(key.to_owned(), value);
-    }
-}
-
-fn read(mut line: Value) -> Option<Exchange> {
-    let (method, params) = read_message(line.get_mut("request")?)?;
-    let heard = match line.get_mut("heard").map(Value::take) {
-        None => Vec::new(),
-        Some(Value::Array(heard)) => heard.into_iter().map(read_heard).collect::<Option<_>>()?,
-        Some(_) => return None,
-    };
-    let response = read_outcome(line.get_mut("response")?.take())?;
-    Some(Exchange { request: Request { method, params }, heard, response })
-}
-
-fn read_heard(mut heard: Value) -> Option<Heard> {
-    let (method, params) = read_message(&mut heard)?;
-    let answer = heard.get_mut("answer").map(Value::take);
-    let answer = match answer {
-        Some(answer) => Some(read_outcome(answer)?),
-        None => None,
-    };
-    Some(Heard { method, params, answer })
-}
-
-fn read_message(message: &mut Value) -> Option<(String, Value)> {
-    let method = message.get("method")?.as_str()?.to_owned();
-    Some((method, message.get_mut("params").map(Value::take).unwrap_or_default()))
-}
-
-fn read_outcome(outcome: Value) -> Option<Map<String, Value>> {
-    match outcome {
-        Value::Object(fields) if fields.contains_key("result") || fields.contains_key("error") => Some(fields),
-        _ => None,
-    }
+fn read(line: Value) -> Option<Exchange> {
+    let exchange: Exchange = serde_json::from_value(line).ok()?;
+    let answers = exchange.heard.iter().filter_map(|heard| heard.answer.as_ref());
+    let are_outcomes = answers
+        .chain([&exchange.response])
+        .all(|fields| fields.contains_key("result") || fields.contains_key("error"));
+    are_outcomes.then_some(exchange)
 }
