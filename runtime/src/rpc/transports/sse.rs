@@ -17,7 +17,7 @@ use serde_json::Value;
 use tokio::runtime::Handle;
 
 use super::http::events::{Event, Parser, Sse};
-use super::http::refusals::{HttpError, describe};
+use super::http::refusals::{HttpError, HttpErrorKind, describe};
 use super::http::{EVENT_STREAM, HttpClient, JSON, Life, bodies, content_type, on_runtime};
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::Outgoing;
@@ -46,7 +46,7 @@ impl SseTransport {
                 "the server answers with `{kind}` and not with an event stream; for streamable HTTP leave out \
                  `transport = \"sse\"`"
             );
-            return Err(http.fail(HttpError::Refused(problem)));
+            return Err(http.fail(HttpError::new(HttpErrorKind::Refused, problem)));
         }
         let base = response.url().clone();
         let mut events = Events {
@@ -56,14 +56,16 @@ impl SseTransport {
         loop {
             match events.next().await {
                 Ok(Event::Whole(Sse { event: Some(kind), data: Some(data), .. })) if kind == "endpoint" => {
-                    let endpoint = endpoint(&base, &data).map_err(|problem| http.fail(HttpError::Refused(problem)))?;
+                    let endpoint = endpoint(&base, &data)
+                        .map_err(|problem| http.fail(HttpError::new(HttpErrorKind::Refused, problem)))?;
                     let sender = SseSender { http: http.clone(), endpoint, runtime: Handle::current() };
                     let transport = Self { http, events, arrived: VecDeque::new(), life: Some(life) };
                     return Ok((Arc::new(sender), transport));
                 }
                 Ok(_) => {}
                 Err(problem) => {
-                    return Err(http.fail(HttpError::Refused(format!("{problem} before its endpoint came"))));
+                    return Err(http
+                        .fail(HttpError::new(HttpErrorKind::Refused, format!("{problem} before its endpoint came"))));
                 }
             }
         }
@@ -115,7 +117,7 @@ impl Sender for SseSender {
     fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending {
         let runtime = self.runtime.clone();
         on_runtime(&runtime, async move {
-            let body = serde_json::to_vec(&message).map_err(|error| HttpError::NotSent(error.to_string()))?;
+            let body = serde_json::to_vec(&message).map_err(|error| HttpError::not_sent(error.to_string()))?;
             let http = &self.http;
             let request = http.client.post(self.endpoint.clone()).header(CONTENT_TYPE, JSON).body(body);
             let sending = async {
@@ -128,7 +130,7 @@ impl Sender for SseSender {
                 Ok(())
             };
             if !outgoing.may_leave() {
-                return Err(HttpError::NotSent(WITHDRAWN.to_owned()));
+                return Err(HttpError::not_sent(WITHDRAWN));
             }
             let outcome = tokio::select! {
                 outcome = http.until.or_end(sending) => outcome,

@@ -69,8 +69,7 @@ impl Tape {
 fn read(line: Value) -> Option<Exchange> {
     let exchange: Exchange = serde_json::from_value(line).ok()?;
     let answers = exchange.heard.iter().filter_map(|heard| heard.answer.as_ref());
-    let are_outcomes = answers
-        .chain([&exchange.response])
-        .all(|fields| fields.contains_key("result") || fields.contains_key("error"));
+    let are_outcomes =
+        answers.chain([&exchange.response]).all(|fields| fields.contains_key("result") || fields.contains_key("error"));
     are_outcomes.then_some(exchange)
 }

@@ -5,7 +5,7 @@ use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
 use super::HttpClient;
-use super::refusals::HttpError;
+use super::refusals::{HttpError, HttpErrorKind};
 use crate::ground::redact::Redactor;
 use crate::rpc::ledger::Outgoing;
 
@@ -41,13 +41,13 @@ pub(super) async fn send(
     request: &reqwest::Request,
     outgoing: Option<&Outgoing>,
 ) -> Result<reqwest::Response, HttpError> {
+    let unauthorized = |message: String| HttpError::new(HttpErrorKind::Unauthorized, message);
     let mut answered = Vec::new();
     loop {
-        let sent = authorizer.header().await.map_err(HttpError::Unauthorized)?;
+        let sent = authorizer.header().await.map_err(unauthorized)?;
         // What the server says of it in an answer goes to whoever looks into errors and logs.
         http.notes.redactor().learn_from(authorizer.redactor());
-        let mut attempt =
-            request.try_clone().ok_or_else(|| HttpError::NotSent("the request cannot be repeated".to_owned()))?;
+        let mut attempt = request.try_clone().ok_or_else(|| HttpError::not_sent("the request cannot be repeated"))?;
         attempt.headers_mut().extend(sent.clone().map(|header| (AUTHORIZATION, header)));
         let response = http.attempt(attempt, outgoing).await?;
         let status = response.status();
@@ -61,7 +61,7 @@ pub(super) async fn send(
         }
         let values = response.headers().get_all(WWW_AUTHENTICATE).iter();
         let values = values.filter_map(|value| value.to_str().ok().map(str::to_owned)).collect();
-        if !authorizer.challenged(Challenge { status, values, sent }).await.map_err(HttpError::Unauthorized)? {
+        if !authorizer.challenged(Challenge { status, values, sent }).await.map_err(unauthorized)? {
             return Ok(response);
         }
     }

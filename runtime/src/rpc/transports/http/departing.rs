@@ -19,7 +19,7 @@ struct Departing {
 /// A copy of the request whose body tells when it leaves.
 pub(super) fn of(request: &reqwest::Request, outgoing: &Outgoing) -> Result<reqwest::Request, HttpError> {
     let copy = request.try_clone();
-    let mut copy = copy.ok_or_else(|| HttpError::NotSent("the request cannot be repeated".to_owned()))?;
+    let mut copy = copy.ok_or_else(|| HttpError::not_sent("the request cannot be repeated"))?;
     if let Some(body) = copy.body_mut() {
         let departing = Departing { body: std::mem::take(body), departure: Some(outgoing.departure()) };
         *body = reqwest::Body::wrap(departing);

@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use self::authorization::Authorizer;
-use self::refusals::HttpError;
+use self::refusals::{HttpError, HttpErrorKind};
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::{Ledger, Outgoing};
@@ -68,7 +68,7 @@ impl HttpClient {
             }
         };
         let response = sending.await.map_err(|error| match outgoing.is_some_and(Outgoing::is_unwanted) {
-            true => HttpError::Lost(WITHDRAWN.to_owned()),
+            true => HttpError::lost(WITHDRAWN),
             false => self.fail(error),
         })?;
         self.notes.problem_is_over();
@@ -87,22 +87,19 @@ impl HttpClient {
             let response = self.client.execute(departing::of(&request, outgoing)?).await?;
             let Some(target) = redirect_target(&response) else { return Ok(response) };
             visited.push(request.url().clone());
-            client::check_redirect(response.status(), &target, &visited)
-                .map_err(|problem| HttpError::Redirected(format!("the server redirects {problem}")))?;
+            client::check_redirect(response.status(), &target, &visited).map_err(|problem| {
+                HttpError::new(HttpErrorKind::Redirected, format!("the server redirects {problem}"))
+            })?;
             *request.url_mut() = target;
         }
     }
 
     /// Notes why a request failed. Without secrets from here on, because others log it.
     pub(super) fn fail(&self, error: HttpError) -> HttpError {
-        let error = error.redacted(|text| self.redact(text));
-        self.notes.problem(error.to_string());
+        // Whatever cuts it comes after those that look for secrets: half of one is not found.
+        let error = HttpError { message: self.redactor().shown(&error.message, LONGEST_MESSAGE), ..error };
+        self.notes.problem(error.message.clone());
         error
-    }
-
-    /// What may be shown of a text. Whatever cuts it comes after those that look for secrets: half of one is not found.
-    fn redact(&self, text: &str) -> String {
-        self.redactor().shown(text, LONGEST_MESSAGE)
     }
 
     /// What may be shown of a text of strangers, on one line.
@@ -173,7 +170,7 @@ impl Until {
     pub(crate) async fn or_end<T, E: From<HttpError>>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         tokio::select! {
             biased;
-            () = self.end() => Err(HttpError::Lost(CLOSED.to_owned()).into()),
+            () = self.end() => Err(HttpError::lost(CLOSED).into()),
             outcome = work => outcome,
         }
     }

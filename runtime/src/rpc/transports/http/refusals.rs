@@ -13,85 +13,83 @@ use crate::rpc::failure::Failure;
 
 /// A request that failed.
 #[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum HttpError {
-    /// It never reached the server.
-    #[error("{0}")]
-    NotSent(String),
+#[error("{message}")]
+pub(crate) struct HttpError {
+    pub(super) kind: HttpErrorKind,
+    pub(super) message: String,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum HttpErrorKind {
+    /// The request never reached the server.
+    NotSent,
     /// There is no authorization to send it with.
-    #[error("{0}")]
-    Unauthorized(String),
-    /// It had no effect.
-    #[error("{0}")]
-    Refused(String),
-    /// What became of it is not known.
-    #[error("{0}")]
-    Lost(String),
-    /// The same, and another attempt would end alike.
-    #[error("{0}")]
-    Redirected(String),
+    Unauthorized,
+    /// The request had no effect.
+    Refused,
+    /// The outcome is unknown.
+    Lost,
+    /// The outcome is unknown, and another attempt would end alike.
+    Redirected,
     /// The server may have forgotten the session, or may have refused the request for another reason.
-    #[error("{message}")]
-    SessionLost { status: StatusCode, message: String },
+    SessionLost(StatusCode),
     /// The server answered with a status that is no success.
-    #[error("{message}")]
-    Status { status: StatusCode, message: String, retry_after: Option<Duration> },
+    Status { status: StatusCode, retry_after: Option<Duration> },
 }
 
 impl HttpError {
-    /// The same without secrets.
-    pub(super) fn redacted(self, redact: impl Fn(&str) -> String) -> Self {
-        match self {
-            Self::NotSent(message) => Self::NotSent(redact(&message)),
-            Self::Unauthorized(message) => Self::Unauthorized(redact(&message)),
-            Self::Refused(message) => Self::Refused(redact(&message)),
-            Self::Lost(message) => Self::Lost(redact(&message)),
-            Self::Redirected(message) => Self::Redirected(redact(&message)),
-            Self::SessionLost { status, message } => Self::SessionLost { status, message: redact(&message) },
-            Self::Status { status, message, retry_after } => {
-                Self::Status { status, message: redact(&message), retry_after }
-            }
-        }
+    pub(crate) fn new(kind: HttpErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    pub(crate) fn not_sent(message: impl Into<String>) -> Self {
+        Self::new(HttpErrorKind::NotSent, message)
+    }
+
+    pub(crate) fn lost(message: impl Into<String>) -> Self {
+        Self::new(HttpErrorKind::Lost, message)
     }
 
     /// The status that the server refused it with.
     pub(crate) fn status(&self) -> Option<u16> {
-        match self {
-            Self::Status { status, .. } | Self::SessionLost { status, .. } => Some(status.as_u16()),
+        match self.kind {
+            HttpErrorKind::Status { status, .. } | HttpErrorKind::SessionLost(status) => Some(status.as_u16()),
             _ => None,
         }
     }
 
     /// When the server wants to be asked again.
     fn retry_after(&self) -> Option<Duration> {
-        match self {
-            Self::Status { retry_after, .. } => *retry_after,
+        match self.kind {
+            HttpErrorKind::Status { retry_after, .. } => retry_after,
             _ => None,
         }
     }
 
     /// Whether the server asks for authorization.
     fn is_auth(&self) -> bool {
-        matches!(
-            self,
-            Self::Unauthorized(_) | Self::Status { status: StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, .. }
-        )
+        match self.kind {
+            HttpErrorKind::Unauthorized => true,
+            HttpErrorKind::Status { status, .. } => matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN),
+            _ => false,
+        }
     }
 
     /// Returns `true` if another attempt would end alike.
     pub(crate) fn is_final(&self) -> bool {
-        match self {
-            Self::Status { status, .. } => !meaning(*status).1,
-            Self::Redirected(_) | Self::SessionLost { .. } => true,
+        match self.kind {
+            HttpErrorKind::Status { status, .. } => !meaning(status).1,
+            HttpErrorKind::Redirected | HttpErrorKind::SessionLost(_) => true,
             _ => false,
         }
     }
 
     /// What it means for the request.
     pub(crate) fn failure(&self) -> Failure {
-        let dispatched = match self {
-            Self::NotSent(_) | Self::Unauthorized(_) | Self::Refused(_) => Dispatched::No,
-            Self::Status { status, .. } => meaning(*status).0,
-            Self::Lost(_) | Self::Redirected(_) | Self::SessionLost { .. } => Dispatched::Unknown,
+        let dispatched = match self.kind {
+            HttpErrorKind::NotSent | HttpErrorKind::Unauthorized | HttpErrorKind::Refused => Dispatched::No,
+            HttpErrorKind::Status { status, .. } => meaning(status).0,
+            HttpErrorKind::Lost | HttpErrorKind::Redirected | HttpErrorKind::SessionLost(_) => Dispatched::Unknown,
         };
         let failure = Failure::new(dispatched, self.to_string()).with_source(self.clone());
         Failure { wants_authorization: self.is_auth(), retry_after: self.retry_after(), ..failure }
@@ -100,13 +98,14 @@ impl HttpError {
 
 impl From<reqwest::Error> for HttpError {
     fn from(error: reqwest::Error) -> Self {
-        if error.is_connect() || error.is_builder() {
-            Self::NotSent(describe(&error))
+        let kind = if error.is_connect() || error.is_builder() {
+            HttpErrorKind::NotSent
         } else if error.is_redirect() {
-            Self::Redirected(describe(&error))
+            HttpErrorKind::Redirected
         } else {
-            Self::Lost(describe(&error))
-        }
+            HttpErrorKind::Lost
+        };
+        Self::new(kind, describe(&error))
     }
 }
 
@@ -147,7 +146,7 @@ pub(super) fn refusal(status: StatusCode, headers: &HeaderMap, said: &str, crede
         _ if said.is_empty() => format!("HTTP {status}"),
         _ => format!("HTTP {status}: {said}"),
     };
-    HttpError::Status { status, message, retry_after: retry_after(headers) }
+    HttpError::new(HttpErrorKind::Status { status, retry_after: retry_after(headers) }, message)
 }
 
 /// Seconds or a date.
@@ -197,13 +196,13 @@ mod tests {
             let status = StatusCode::from_u16(code).expect("a status");
             refusal(status, &HeaderMap::new(), "", None)
         };
-        let text = String::new;
-        let without_effect = [HttpError::NotSent(text()), HttpError::Unauthorized(text()), HttpError::Refused(text())];
+        let error = |kind| HttpError::new(kind, "");
+        let without_effect = [HttpErrorKind::NotSent, HttpErrorKind::Unauthorized, HttpErrorKind::Refused].map(error);
         for error in without_effect.into_iter().chain([401, 403, 404, 405, 413, 415, 429].map(status)) {
             assert_eq!(error.failure().dispatched, Dispatched::No, "{error:?}");
         }
         let unknown = [301, 302, 303, 400, 402, 406, 408, 409, 418, 422, 425, 500, 501, 502, 503, 504, 529];
-        for error in [HttpError::Lost(text())].into_iter().chain(unknown.map(status)) {
+        for error in [error(HttpErrorKind::Lost)].into_iter().chain(unknown.map(status)) {
             assert_eq!(error.failure().dispatched, Dispatched::Unknown, "{error:?}");
         }
     }

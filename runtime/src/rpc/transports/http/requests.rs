@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::events::{Event, Reader, Sse};
 use super::param_headers::{ParamHeaders, encode};
-use super::refusals::{HttpError, is_lost_session};
+use super::refusals::{HttpError, HttpErrorKind, is_lost_session};
 use super::{EVENT_STREAM, HttpClient, JSON, bodies, content_type};
 use crate::rpc::failure::Failure;
 use crate::rpc::ledger::Outgoing;
@@ -108,7 +108,7 @@ impl Requests {
         if let ClientJsonRpcMessage::Request(request) = message {
             self.add_headers(&request.request, &mut headers);
         }
-        let body = serde_json::to_vec(message).map_err(|error| HttpError::NotSent(error.to_string()))?;
+        let body = serde_json::to_vec(message).map_err(|error| HttpError::not_sent(error.to_string()))?;
         let request = self.http.client.post(self.url.clone());
         let request = request.header(ACCEPT, ANY_ANSWER).header(CONTENT_TYPE, JSON).body(body);
         self.http.send(request, headers, outgoing).await
@@ -152,7 +152,7 @@ impl Requests {
         let response = self.http.send(request, headers, None).await?;
         match response.status() {
             status if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS => Ok(None),
-            status if !status.is_success() => Err(HttpError::Lost(format!("HTTP {status}"))),
+            status if !status.is_success() => Err(HttpError::lost(format!("HTTP {status}"))),
             _ if content_type(&response).starts_with(EVENT_STREAM) => Ok(Some(self.reader(response))),
             _ => Ok(None),
         }
@@ -202,7 +202,7 @@ impl Requests {
     /// Begins a session in the place of one that the server has forgotten, unless another request has.
     pub(super) async fn renew(&self, forgotten: &Conversation) -> Result<(), HttpError> {
         let failed = |why: &str| {
-            HttpError::NotSent(format!("the server has forgotten the session, and does not begin another: {why}"))
+            HttpError::not_sent(format!("the server has forgotten the session, and does not begin another: {why}"))
         };
         let initialize = self.initialize.lock().await;
         if self.conversation().number != forgotten.number {
@@ -335,7 +335,7 @@ impl Requests {
         let body = bodies::beginning(response).await;
         if conversation.session.is_some() && status == StatusCode::BAD_REQUEST && is_lost_session(&body) {
             let message = self.http.refusal(status, &headers, &body).to_string();
-            return Err(self.http.fail(HttpError::SessionLost { status, message }));
+            return Err(self.http.fail(HttpError::new(HttpErrorKind::SessionLost(status), message)));
         }
         let is_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if let ClientJsonRpcMessage::Request(request) = message
@@ -353,28 +353,24 @@ impl Requests {
                 return Ok(());
             }
         }
-        let refusal = self.http.refusal(status, &headers, &body);
-        let is_elsewhere = matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED);
-        Err(self.http.fail(match refusal {
-            HttpError::Status { status, message: said, retry_after } if is_elsewhere && self.begins(message) => {
-                let message = format!("{said}; a server of HTTP+SSE needs `transport = \"sse\"`");
-                HttpError::Status { status, message, retry_after }
-            }
-            other => other,
-        }))
+        let mut refusal = self.http.refusal(status, &headers, &body);
+        if matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED) && self.begins(message) {
+            refusal.message.push_str("; a server of HTTP+SSE needs `transport = \"sse\"`");
+        }
+        Err(self.http.fail(refusal))
     }
 
     /// Ends a request that failed, and the connection if its session is lost: the next call begins another one.
     pub(super) fn failed(&self, outgoing: &Outgoing, error: &HttpError) {
         outgoing.failed(error.failure());
-        if matches!(error, HttpError::SessionLost { .. }) {
+        if matches!(error.kind, HttpErrorKind::SessionLost(_)) {
             self.http.ledger.stop(&Failure::not_sent(error.to_string()));
             self.ended.cancel();
         }
     }
 
     pub(super) fn lost(&self, problem: String) -> HttpError {
-        self.http.fail(HttpError::Lost(problem))
+        self.http.fail(HttpError::lost(problem))
     }
 }
 
