@@ -25,6 +25,16 @@ pub(crate) fn parse(text: &[u8]) -> Option<Value> {
     }
 }
 
+/// The messages of a text; a batch is several.
+#[cfg(feature = "http")]
+pub(crate) fn parse_all(text: &[u8]) -> Vec<Value> {
+    match parse(text) {
+        Some(Value::Array(batch)) => batch,
+        Some(message) => vec![message],
+        None => Vec::new(),
+    }
+}
+
 fn without_lies(mut message: Value) -> Value {
     const DESCRIPTIONS: [&str; 6] =
         ["tools", "prompts", "resources", "resourceTemplates", "protocolVersion", "supportedVersions"];

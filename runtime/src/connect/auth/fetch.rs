@@ -4,14 +4,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use http::header::ACCEPT;
-use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 use url::{Host, Url};
 
 use super::error::{AuthError, quoted};
 use crate::ground::redact::Redactor;
-use crate::rpc::transports::http::client;
 use crate::rpc::transports::http::refusals::describe;
+use crate::rpc::transports::http::{bodies, client};
 
 const LONGEST_BODY: usize = 128 * 1024;
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -115,7 +115,9 @@ impl Fetch {
                 true => "it redirects, which is not followed here".to_owned(),
                 false => describe(&error),
             })?;
-            Ok((response.status(), body(response).await?))
+            let status = response.status();
+            let body = bodies::within(LONGEST_BODY, response).await?.ok_or("the answer is too long")?;
+            Ok((status, body))
         };
         let answer = tokio::time::timeout(PATIENCE, exchange).await;
         answer.unwrap_or_else(|_| Err(format!("no answer within {PATIENCE:?}")))
@@ -126,17 +128,6 @@ impl Fetch {
 pub(super) fn request(method: Method, url: &Url) -> Result<RequestBuilder, AuthError> {
     let client = client::shared(url.as_str()).map_err(AuthError::new)?;
     Ok(client.request(method, url.clone()).header(ACCEPT, "application/json"))
-}
-
-async fn body(mut response: Response) -> Result<Vec<u8>, String> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| describe(&error))? {
-        body.extend_from_slice(&chunk);
-        if body.len() > LONGEST_BODY {
-            return Err("the answer is too long".to_owned());
-        }
-    }
-    Ok(body)
 }
 
 fn near(host: Host<&str>) -> Nearness {

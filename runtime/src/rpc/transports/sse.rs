@@ -7,17 +7,14 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use futures_util::StreamExt;
-use futures_util::stream::BoxStream;
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::Url;
 use rmcp::model::ClientJsonRpcMessage;
-use serde_json::Value;
 use tokio::runtime::Handle;
 
-use super::http::events::{Event, Parser, Sse};
-use super::http::refusals::{HttpError, HttpErrorKind, describe};
+use super::http::events::{Event, Reader, Sse};
+use super::http::refusals::{HttpError, HttpErrorKind};
 use super::http::{EVENT_STREAM, HttpClient, JSON, Life, bodies, content_type, on_runtime};
 use crate::rpc::failure::{CLOSED, Failure, WITHDRAWN};
 use crate::rpc::ledger::Outgoing;
@@ -27,7 +24,8 @@ use crate::rpc::transports::{Incoming, Sender, Sending, Transport};
 /// The transport; dropping it ends its requests.
 pub(crate) struct SseTransport {
     http: HttpClient,
-    events: Events,
+    /// None once the transport is closed.
+    events: Option<Reader>,
     arrived: VecDeque<Incoming>,
     life: Option<Life>,
 }
@@ -49,12 +47,9 @@ impl SseTransport {
             return Err(http.fail(HttpError::new(HttpErrorKind::Refused, problem)));
         }
         let base = response.url().clone();
-        let mut events = Events {
-            bytes: response.bytes_stream().map(|chunk| chunk.map(|chunk| chunk.to_vec())).boxed(),
-            parser: Parser::new(bodies::MAX_MESSAGE),
-        };
+        let mut events = Some(Reader::new(response, http.until.clone(), bodies::MAX_MESSAGE));
         loop {
-            match events.next().await {
+            match next(&mut events).await {
                 Ok(Event::Whole(Sse { event: Some(kind), data: Some(data), .. })) if kind == "endpoint" => {
                     let endpoint = endpoint(&base, &data)
                         .map_err(|problem| http.fail(HttpError::new(HttpErrorKind::Refused, problem)))?;
@@ -79,11 +74,7 @@ impl SseTransport {
         if !matches!(event.event.as_deref(), None | Some("" | "message")) {
             return;
         }
-        let messages = match event.data.and_then(|data| messages::parse(data.as_bytes())) {
-            Some(Value::Array(batch)) => batch,
-            Some(message) => vec![message],
-            None => return,
-        };
+        let messages = messages::parse_all(event.data.unwrap_or_default().as_bytes());
         self.arrived.extend(messages.into_iter().filter_map(|message| self.http.ledger.received(message, None)));
     }
 
@@ -93,7 +84,7 @@ impl SseTransport {
             if let Some(message) = self.arrived.pop_front() {
                 return Some(message);
             }
-            match self.events.next().await {
+            match next(&mut self.events).await {
                 Ok(event) => self.take(event),
                 Err(problem) => {
                     self.http.ledger.close(&Failure::lost(problem.clone()), None);
@@ -154,30 +145,18 @@ impl Transport for SseTransport {
     fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         self.http.ledger.close(&Failure::lost(CLOSED), None);
         self.life = None;
-        self.events.bytes = futures_util::stream::empty().boxed();
+        self.events = None;
         Box::pin(std::future::ready(()))
     }
 }
 
-/// The stream's events. `next` loses nothing when it is cancelled.
-struct Events {
-    bytes: BoxStream<'static, reqwest::Result<Vec<u8>>>,
-    parser: Parser,
-}
-
-impl Events {
-    async fn next(&mut self) -> Result<Event, String> {
-        loop {
-            if let Some(event) = self.parser.next() {
-                return Ok(event);
-            }
-            match self.bytes.next().await {
-                Some(Ok(chunk)) => self.parser.push(&chunk),
-                Some(Err(error)) => return Err(format!("the event stream broke: {}", describe(&error))),
-                None => return Err("the event stream ended".to_owned()),
-            }
-        }
-    }
+/// The next event of the stream, or why there is none. Cancel safe.
+async fn next(events: &mut Option<Reader>) -> Result<Event, String> {
+    let event = match events {
+        Some(events) => events.next().await,
+        None => None,
+    };
+    event.ok_or("the event stream ended")?.map_err(|error| format!("the event stream broke: {error}"))
 }
 
 /// Where messages go. What is sent there has the headers of the configuration, and with them its secrets.

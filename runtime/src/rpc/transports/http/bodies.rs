@@ -13,18 +13,26 @@ const PATIENCE_FOR_REFUSAL: Duration = Duration::from_secs(2);
 ///
 /// # Errors
 /// Where it is cut, or longer than a message may be.
-pub(super) async fn whole(mut response: reqwest::Response) -> Result<Vec<u8>, String> {
-    if response.content_length().is_some_and(|announced| announced > MAX_MESSAGE as u64) {
-        return Err(too_large());
+pub(super) async fn whole(response: reqwest::Response) -> Result<Vec<u8>, String> {
+    within(MAX_MESSAGE, response).await?.ok_or_else(too_large)
+}
+
+/// The whole of a body; `None` if it is longer than `limit`.
+///
+/// # Errors
+/// Where it is cut.
+pub(crate) async fn within(limit: usize, mut response: reqwest::Response) -> Result<Option<Vec<u8>>, String> {
+    if response.content_length().is_some_and(|announced| announced > limit as u64) {
+        return Ok(None);
     }
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| describe(&error))? {
-        if body.len() + chunk.len() > MAX_MESSAGE {
-            return Err(too_large());
+        if body.len() + chunk.len() > limit {
+            return Ok(None);
         }
         body.extend_from_slice(&chunk);
     }
-    Ok(body)
+    Ok(Some(body))
 }
 
 /// As much of the body of a refusal as comes soon.

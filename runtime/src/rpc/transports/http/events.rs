@@ -26,19 +26,19 @@ pub(crate) enum Event {
 }
 
 /// The events of a response.
-pub(super) struct Reader {
+pub(crate) struct Reader {
     response: reqwest::Response,
     until: Until,
     parser: Parser,
 }
 
 impl Reader {
-    pub(super) fn new(response: reqwest::Response, until: Until, limit: usize) -> Self {
+    pub(crate) fn new(response: reqwest::Response, until: Until, limit: usize) -> Self {
         Self { response, until, parser: Parser::new(limit) }
     }
 
     /// The next event; none at the end of the response or of the transport.
-    pub(super) async fn next(&mut self) -> Option<io::Result<Event>> {
+    pub(crate) async fn next(&mut self) -> Option<io::Result<Event>> {
         loop {
             if let Some(event) = self.parser.next() {
                 return Some(Ok(event));
@@ -62,7 +62,7 @@ impl Reader {
 }
 
 /// Reads events; how the bytes are split makes no difference.
-pub(crate) struct Parser {
+struct Parser {
     limit: usize,
     line: Vec<u8>,
     /// Also of what is not kept.
@@ -76,7 +76,7 @@ pub(crate) struct Parser {
 }
 
 impl Parser {
-    pub(crate) fn new(limit: usize) -> Self {
+    fn new(limit: usize) -> Self {
         Self {
             limit,
             line: Vec::new(),
@@ -89,11 +89,11 @@ impl Parser {
         }
     }
 
-    pub(crate) fn next(&mut self) -> Option<Event> {
+    fn next(&mut self) -> Option<Event> {
         self.found.pop_front()
     }
 
-    pub(crate) fn push(&mut self, mut bytes: &[u8]) {
+    fn push(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             if std::mem::take(&mut self.after_cr) && bytes.first() == Some(&b'\n') {
                 bytes = bytes.get(1..).unwrap_or_default();

@@ -261,7 +261,7 @@ impl Requests {
                     Some(Err(error)) => return Err(self.lost(error.to_string())),
                     None => return Err(self.lost(super::NO_ANSWER.to_owned())),
                 };
-                for message in messages(data.as_bytes()) {
+                for message in messages::parse_all(data.as_bytes()) {
                     if message.get("method").is_none() && messages::is_message(&message) {
                         return Ok(message);
                     }
@@ -271,7 +271,7 @@ impl Requests {
         }
         let kind = content_type(&response).to_owned();
         let body = bodies::whole(response).await.map_err(|problem| self.lost(problem))?;
-        let mut answers = messages(&body).into_iter().filter(|message| message.get("method").is_none());
+        let mut answers = messages::parse_all(&body).into_iter().filter(|message| message.get("method").is_none());
         answers.find(messages::is_message).ok_or_else(|| self.no_answer(&kind, &body))
     }
 
@@ -307,7 +307,7 @@ impl Requests {
 
     /// Takes the messages of a text.
     pub(super) async fn take_text(&self, text: &[u8], answers: Option<&RequestId>) {
-        for message in messages(text) {
+        for message in messages::parse_all(text) {
             self.take(message, answers).await;
         }
     }
@@ -371,15 +371,6 @@ impl Requests {
 
     pub(super) fn lost(&self, problem: String) -> HttpError {
         self.http.fail(HttpError::lost(problem))
-    }
-}
-
-/// The messages of a text; a batch is several.
-fn messages(text: &[u8]) -> Vec<Value> {
-    match messages::parse(text) {
-        Some(Value::Array(batch)) => batch,
-        Some(message) => vec![message],
-        None => Vec::new(),
     }
 }
 
