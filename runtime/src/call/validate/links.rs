@@ -8,9 +8,12 @@ use mcp_model::pointer_segment;
 use serde_json::Value;
 
 use super::mend::{Form, form};
+use crate::ground::percent;
 
 /// The base of a document that has none.
 const NO_BASE: &str = "json-schema:///";
+/// Left as they are where a pointer is the fragment of a URI.
+const IN_FRAGMENTS: &str = "/~-_.$";
 
 /// The schemas of a document, and where their references lead.
 pub(super) struct Links<'a> {
@@ -143,7 +146,7 @@ impl<'a> Links<'a> {
         }
         for Fixed { schema, keyword, target } in &self.fixed {
             if let Some(Value::Object(map)) = document.pointer_mut(schema) {
-                map.insert(keyword.clone(), format!("#{}", fragment(target)).into());
+                map.insert(keyword.clone(), format!("#{}", percent::encode(target, IN_FRAGMENTS)).into());
             }
         }
         document
@@ -175,18 +178,4 @@ pub(super) fn subschemas(schema: &Value) -> impl Iterator<Item = &Value> {
         }
     });
     inside.filter(|inner| inner.is_object() || inner.is_boolean())
-}
-
-/// A pointer as the fragment of a URI.
-fn fragment(pointer: &str) -> String {
-    let mut fragment = String::with_capacity(pointer.len());
-    for byte in pointer.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'~' | b'-' | b'_' | b'.' | b'$' => {
-                fragment.push(char::from(byte));
-            }
-            _ => fragment.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    fragment
 }

@@ -6,6 +6,8 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE_NO_PAD};
 
+use crate::ground::percent;
+
 const SHORTEST_IN_BASE64: usize = 8;
 const UNRESERVED: &str = "-._~";
 /// What encoders leave as it is beside letters and digits: nothing, RFC 3986, `encodeURIComponent`, forms, `encodeURI`.
@@ -30,13 +32,13 @@ pub(super) fn of(value: &str) -> BTreeSet<String> {
     forms.insert(value.chars().filter(char::is_ascii).collect());
     forms.insert(value.replace(|c: char| !c.is_ascii(), "?"));
     for kept in LEFT_AS_THEY_ARE {
-        let encoded = percent_encoded(value, kept);
+        let encoded = percent::encode(value, kept);
         forms.insert(encoded.replace("%20", "+"));
         forms.insert(lower_hex(&encoded));
         forms.insert(encoded);
     }
     // Each is shorter than the one before.
-    forms.extend(percent_decoded(value).iter().flat_map(|decoded| of(decoded)));
+    forms.extend(percent::decode(value).iter().flat_map(|decoded| of(decoded)));
     for apostrophe in ["&#39;", "&#x27;"] {
         let text = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
         forms.insert(text.replace('"', "&quot;").replace('\'', apostrophe));
@@ -76,18 +78,6 @@ fn in_python(character: char) -> Vec<char> {
     }
 }
 
-fn percent_encoded(text: &str, kept: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
-}
-
 fn lower_hex(encoded: &str) -> String {
     let mut after_percent = 0;
     let lower = |c: char| {
@@ -95,28 +85,6 @@ fn lower_hex(encoded: &str) -> String {
         if after_percent >= 0 { c.to_ascii_lowercase() } else { c }
     };
     encoded.chars().map(lower).collect()
-}
-
-/// What a percent-encoded text stands for, where it is one.
-pub(super) fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('%') {
-        let (before, after) = rest.split_at(at);
-        bytes.extend_from_slice(before.as_bytes());
-        match after.get(1..3).and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(3..)?;
-            }
-            None => {
-                bytes.push(b'%');
-                rest = after.get(1..)?;
-            }
-        }
-    }
-    bytes.extend_from_slice(rest.as_bytes());
-    String::from_utf8(bytes).ok().filter(|decoded| decoded != text)
 }
 
 /// What stays the same of it in base64, alone or in the middle of something longer, which begins in one of three ways.

@@ -7,6 +7,8 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use mcp_model::{ServerConfig, Transport};
 
+use crate::ground::percent;
+
 const SHORTEST: usize = 4;
 /// What is written out under a harmless key, or is a line of something longer, is a word of every text if it is shorter.
 const SHORTEST_UNSURE: usize = 8;
@@ -242,7 +244,7 @@ impl PrivateValues {
             let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
             if let Some((login, _)) = authority.rsplit_once('@') {
                 self.add_login(login);
-                if let Some(login) = super::forms::percent_decoded(login) {
+                if let Some(login) = percent::decode(login) {
                     self.add_login(&login);
                 }
             }
