@@ -46,7 +46,9 @@ mod tests {
 
     #[test]
     fn escapes_are_decoded_and_the_rest_is_kept() {
-        for (text, expected) in [("/a%20b", "/a b"), ("/%C3%A9", "/é"), ("/100%", "/100%"), ("/%zz", "/%zz"), ("/%+1", "/%+1")] {
+        for (text, expected) in
+            [("/a%20b", "/a b"), ("/%C3%A9", "/é"), ("/100%", "/100%"), ("/%zz", "/%zz"), ("/%+1", "/%+1")]
+        {
             assert_eq!(decode(text).as_deref().unwrap_or(text), expected);
         }
     }

@@ -2,16 +2,20 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use serde::{Deserialize, Serialize};
 use url::form_urlencoded::byte_serialize;
 
 use super::secret::Secret;
 
 /// How a client proves at the token endpoint who it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum AuthMethod {
     /// It does not: whoever has the code and its verifier is the client.
+    #[serde(rename = "none")]
     None,
+    #[serde(rename = "client_secret_basic")]
     Basic,
+    #[serde(rename = "client_secret_post")]
     Post,
 }
 
@@ -22,10 +26,6 @@ impl AuthMethod {
             Self::Basic => "client_secret_basic",
             Self::Post => "client_secret_post",
         }
-    }
-
-    pub(super) fn parse(name: &str) -> Option<Self> {
-        [Self::None, Self::Basic, Self::Post].into_iter().find(|method| method.as_str() == name)
     }
 
     /// The best of what the server takes (RFC 8414: `client_secret_basic` where it does not say).
@@ -40,7 +40,7 @@ impl AuthMethod {
 }
 
 /// A client that an authorization server knows.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Client {
     pub(super) id: String,
     pub(super) secret: Option<Secret>,

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use super::client::{AuthMethod, Client};
-use super::metadata::{text, texts};
+use super::client::Client;
 use super::secret::Secret;
 use super::store::StoredTokens;
 
@@ -15,7 +15,7 @@ const FORMAT: u64 = 1;
 const LEEWAY: Duration = Duration::from_secs(30);
 
 /// What is known of one server. Nothing that one issuer gave is ever shown to another.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(super) struct Entry {
     /// The issuer whose tokens the server took last.
     pub(super) current: Option<String>,
@@ -23,7 +23,7 @@ pub(super) struct Entry {
 }
 
 /// What one issuer gave.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Issued {
     /// Registered by this library; one that the program names is never kept.
     pub(super) client: Option<Client>,
@@ -31,7 +31,7 @@ pub(super) struct Issued {
 }
 
 /// An access token, and what goes with it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Tokens {
     pub(super) access: Secret,
     pub(super) refresh: Option<Secret>,
@@ -40,6 +40,7 @@ pub(super) struct Tokens {
     pub(super) scopes: Vec<String>,
     pub(super) resource: String,
     /// The client that they were given to.
+    #[serde(rename = "client")]
     pub(super) client_id: String,
 }
 
@@ -73,67 +74,20 @@ impl Entry {
     /// What was kept; nothing where it cannot be read, which costs another authorization and no more.
     pub(super) fn parse(stored: &StoredTokens) -> Self {
         let document: Value = serde_json::from_str(stored.expose()).unwrap_or_default();
-        if document.get("format").and_then(Value::as_u64) != Some(FORMAT) {
-            return Self::default();
-        }
-        let issuers = document.get("issuers").and_then(Value::as_object);
-        Self {
-            current: text(&document, "current"),
-            issuers: issuers.into_iter().flatten().map(|(issuer, issued)| (issuer.clone(), parse(issued))).collect(),
+        match document.get("format").and_then(Value::as_u64) {
+            Some(FORMAT) => serde_json::from_value(document).unwrap_or_default(),
+            _ => Self::default(),
         }
     }
 
     pub(super) fn print(&self) -> StoredTokens {
-        let issuers: Map<String, Value> =
-            self.issuers.iter().map(|(issuer, issued)| (issuer.clone(), print(issued))).collect();
-        StoredTokens::new(json!({"format": FORMAT, "current": self.current, "issuers": issuers}).to_string())
+        StoredTokens::new(json!({"format": FORMAT, "current": self.current, "issuers": self.issuers}).to_string())
     }
-}
-
-fn parse(issued: &Value) -> Issued {
-    let client = issued.get("client").and_then(|client| {
-        Some(Client {
-            id: text(client, "id")?,
-            secret: text(client, "secret").map(Secret::new),
-            method: AuthMethod::parse(&text(client, "method")?)?,
-            redirect: text(client, "redirect"),
-        })
-    });
-    let tokens = issued.get("tokens").and_then(|tokens| {
-        Some(Tokens {
-            access: Secret::new(text(tokens, "access")?),
-            refresh: text(tokens, "refresh").map(Secret::new),
-            expires: tokens.get("expires").and_then(Value::as_u64),
-            scopes: texts(tokens, "scopes")?,
-            resource: text(tokens, "resource")?,
-            client_id: text(tokens, "client")?,
-        })
-    });
-    Issued { client, tokens }
-}
-
-fn print(issued: &Issued) -> Value {
-    let secret = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.expose().to_owned());
-    json!({
-        "client": issued.client.as_ref().map(|client| json!({
-            "id": client.id,
-            "secret": secret(&client.secret),
-            "method": client.method.as_str(),
-            "redirect": client.redirect,
-        })),
-        "tokens": issued.tokens.as_ref().map(|tokens| json!({
-            "access": tokens.access.expose(),
-            "refresh": secret(&tokens.refresh),
-            "expires": tokens.expires,
-            "scopes": tokens.scopes,
-            "resource": tokens.resource,
-            "client": tokens.client_id,
-        })),
-    })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::client::AuthMethod;
     use super::*;
 
     fn tokens(expires: Option<u64>) -> Tokens {

@@ -2,6 +2,7 @@
 
 use http::header::CONTENT_TYPE;
 use reqwest::Method;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::client::{AuthMethod, Client};
@@ -107,7 +108,7 @@ fn request(settings: &Settings, server: &AuthorizationServer, redirect: &str) ->
 
 fn read(body: &Value, server: &AuthorizationServer, redirect: &str) -> Option<Client> {
     let secret = text(body, "client_secret").map(Secret::new);
-    let given = text(body, "token_endpoint_auth_method").and_then(|name| AuthMethod::parse(&name));
+    let given = body.get("token_endpoint_auth_method").and_then(|name| AuthMethod::deserialize(name).ok());
     let method = given
         .filter(|method| *method == AuthMethod::None || secret.is_some())
         .unwrap_or_else(|| AuthMethod::choose(server.auth_methods.as_deref(), secret.is_some()));

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ring::digest;
 use ring::rand::{SecureRandom, SystemRandom};
+use serde::{Deserialize, Serialize};
 
 use super::error::AuthError;
 
@@ -13,7 +14,7 @@ const RANDOM_BYTES: usize = 32;
 const HASH_BYTES: usize = 16;
 
 /// A token, a password, a key. `Debug` does not show it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Secret(String);
 
 impl Secret {
