@@ -41,11 +41,6 @@ impl BearerChallenge {
         let scopes: Vec<String> = self.scope.as_deref()?.split_whitespace().map(str::to_owned).collect();
         (!scopes.is_empty()).then_some(scopes)
     }
-
-    /// Whether the token is fine and only may not do enough.
-    pub(super) fn is_insufficient_scope(&self) -> bool {
-        self.error.as_deref() == Some("insufficient_scope")
-    }
 }
 
 /// A header at its commas, those in quotation marks left out.
@@ -105,7 +100,7 @@ mod tests {
     fn reads_the_parameters_of_a_bearer_challenge() {
         let challenge =
             parse(&[r#"bearer realm="a, \"b\"", error="insufficient_scope", scope="files:read  files:write""#]);
-        assert!(challenge.is_insufficient_scope());
+        assert_eq!(challenge.error.as_deref(), Some("insufficient_scope"));
         assert_eq!(challenge.scopes(), Some(vec!["files:read".to_owned(), "files:write".to_owned()]));
         assert_eq!(challenge.resource_metadata, None);
     }

@@ -1,6 +1,6 @@
 //! The requests to whoever the metadata names: where they may go, and how much may come back.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use http::header::ACCEPT;
@@ -146,7 +146,7 @@ fn near_address(address: IpAddr) -> Nearness {
         IpAddr::V4(address) => is_private_v4(address),
         IpAddr::V6(address) => match address.to_ipv4_mapped() {
             Some(mapped) => return near_address(IpAddr::V4(mapped)),
-            None => is_private_v6(address),
+            None => address.is_unique_local() || address.is_unicast_link_local(),
         },
     };
     if address.is_loopback() || address.is_unspecified() {
@@ -162,11 +162,6 @@ fn is_private_v4(address: Ipv4Addr) -> bool {
     let [first, second, ..] = address.octets();
     let is_shared = first == 100 && (64..128).contains(&second);
     address.is_private() || address.is_link_local() || is_shared
-}
-
-fn is_private_v6(address: Ipv6Addr) -> bool {
-    let [first, ..] = address.segments();
-    (first & 0xfe00) == 0xfc00 || (first & 0xffc0) == 0xfe80
 }
 
 #[cfg(test)]

@@ -103,7 +103,7 @@ impl Session {
     async fn answer(&self, challenge: Challenge) -> Result<bool, AuthError> {
         let bearer = BearerChallenge::parse(&challenge.values);
         let is_step_up = challenge.status == StatusCode::FORBIDDEN;
-        if is_step_up && !bearer.is_insufficient_scope() {
+        if is_step_up && bearer.error.as_deref() != Some("insufficient_scope") {
             return Ok(false);
         }
         let sent = challenge.sent.as_ref().and_then(|header| header.to_str().ok());

@@ -343,7 +343,9 @@ impl Requests {
             && !headers.contains_key(RETRY_AFTER)
         {
             let id = &request.id;
-            if let Some(error) = serde_json::from_slice(&body).ok().filter(is_rpc_error) {
+            // A gateway answers with `{"error": "Not Found"}`, which is no error of the protocol.
+            let body = serde_json::from_slice(&body).ok();
+            if let Some(error) = body.filter(|body: &Value| body.get("error").is_some_and(Value::is_object)) {
                 self.take(error, Some(id)).await;
             } else if matches!(request.request, ClientRequest::DiscoverRequest(_)) && status.is_client_error() {
                 let error = json!({ "code": INVALID_REQUEST, "message": format!("HTTP {status}") });
@@ -393,12 +395,6 @@ fn subject(request: &ClientRequest) -> Option<&str> {
         _ => return None,
     };
     custom.params.as_ref()?.get(key)?.as_str()
-}
-
-/// Whether a body is an error of the protocol. What stands before a server, or serves other paths beside it, answers with
-/// `{"error": "Not Found"}`, of which the status is what counts.
-fn is_rpc_error(body: &Value) -> bool {
-    body.get("error").is_some_and(Value::is_object)
 }
 
 /// The protocol version that a request says by itself, where there was no handshake.
