@@ -45,6 +45,8 @@ struct FailedAttempt {
 }
 
 /// Connects to a server, within `patience` in all.
+/// Dropped before the end: its process is killed and its requests are given up. A user who was asked to authorize can
+/// still do so.
 pub(crate) async fn establish(
     config: &ServerConfig,
     options: &ClientOptions,
@@ -99,6 +101,7 @@ pub(crate) async fn establish(
 }
 
 /// Downloads the server's package where that is a step of its own, and returns how the server is started.
+/// Dropped: the download is ended, as by `Download::run`.
 #[cfg(feature = "stdio")]
 async fn downloaded(
     config: ServerConfig,
@@ -116,6 +119,7 @@ async fn downloaded(
     }
 }
 
+/// Dropped: as `establish`.
 async fn attempt(
     (config, options): (&ServerConfig, &ClientOptions),
     notices: &Arc<Notices>,

@@ -1,6 +1,9 @@
 //! The handshake: `initialize` up to protocol version 2025-11-25, `server/discover` from 2026-07-28 on.
 //!
 //! Sections "Lifecycle" of 2025-11-25 and "Versioning" of 2026-07-28.
+//!
+//! Dropping `begin` gives up its request (`make`, `initialize`, `try_initialize`, `discover` and `ask` are parts of
+//! it); `HandshakeState` says how far it came. The session cannot be used then: the server may have begun it.
 
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 const SERVICE: &str = "mcp-bindgen";
 
 /// The password that a placeholder names; `None` where there is no such entry.
+/// Dropped before the answer: the thread reads on, and its answer is dropped.
 pub(crate) async fn secret(user: String) -> Result<Option<String>, String> {
     let (sender, answer) = oneshot::channel();
     // The keyring may ask its owner first. A thread of the runtime would hold up the end of the program until then.

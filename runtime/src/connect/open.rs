@@ -105,6 +105,7 @@ impl Opened {
 }
 
 /// Opens a transport.
+/// Dropped: the connection is closed. Only HTTP+SSE waits here.
 pub(crate) async fn open(config: &ServerConfig, link: &Link) -> Result<Opened, OpenError> {
     let is_child = matches!(config.transport, Transport::Stdio { .. });
     if config.isolation.is_some() && !is_child {

@@ -19,6 +19,7 @@ pub(crate) struct Resolved {
 
 /// The configuration of a server with the values of its placeholders, as a client asks for them when it connects: for those
 /// who hand it to somebody else that connects. `Debug` of it still shows the placeholders alone; its fields hold the values.
+/// Dropped before the answer: the future of the source is dropped, and nothing else has happened.
 ///
 /// ```
 /// use mcp_model::{ServerConfig, Transport};
@@ -58,6 +59,7 @@ pub struct KnownSecrets {
 
 impl KnownSecrets {
     /// Those of a configuration. A placeholder without a value hides nothing.
+    /// Dropped before the answer: the future of the source is dropped.
     pub async fn of(config: &ServerConfig, source: &impl SecretSource) -> Self {
         Self { redactor: unresolved(config, source).await.redactor }
     }
@@ -71,6 +73,7 @@ impl KnownSecrets {
 }
 
 /// Asks for the value of each placeholder.
+/// Dropped before the answer: the future of the source is dropped.
 ///
 /// # Errors
 /// Names the placeholder that has no value, or that nothing can be said of.
@@ -95,6 +98,7 @@ pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) 
 }
 
 /// The configuration as it is, where nobody is connected to; what can be known of its secrets is all the same.
+/// Dropped before the answer: the future of the source is dropped.
 pub(crate) async fn unresolved(config: &ServerConfig, secrets: &impl SecretSource) -> Resolved {
     let mut found = BTreeMap::new();
     for secret in config.placeholders() {

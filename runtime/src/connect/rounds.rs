@@ -1,4 +1,7 @@
 //! One call over an open connection: what the server asks in between, and a task that it makes of it.
+//!
+//! Dropping `ask` ends all that runs for it: the open request is given up (`within`), the handler is aborted
+//! (`answers_to`, `answer`), and the server is told to cancel its task (`finished`, `pause`).
 
 use std::time::Duration;
 

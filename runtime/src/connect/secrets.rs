@@ -29,6 +29,7 @@ use crate::ground::task::Boxed;
 /// ```
 pub trait SecretSource: Send + Sync {
     /// The value that a placeholder stands for; `None` where there is none, so that its default counts.
+    /// The future is dropped where connecting takes too long, or is given up.
     ///
     /// # Errors
     /// Why it cannot be said whether there is one.

@@ -52,6 +52,7 @@ impl Questions {
     }
 
     /// Waits until none is open, and says how long one was.
+    /// Dropped: the time so far is not taken off the allowance.
     async fn answered(&mut self) -> Option<Duration> {
         let before = self.before;
         let is_open = self.open.borrow().has_one_after(before);
@@ -67,6 +68,7 @@ impl Questions {
     }
 
     /// Waits for the next one that may hold up anything.
+    /// Cancel safe.
     async fn asked(&mut self) {
         let before = self.before;
         if self.allowance.is_zero() || self.open.wait_for(|open| open.has_one_after(before)).await.is_err() {
@@ -76,6 +78,7 @@ impl Questions {
 }
 
 /// Waits until the time of a request is up.
+/// Dropping the future changes nothing: it only watches.
 pub(super) async fn run_out(ticket: &Ticket, mut patience: Patience, mut questions: Option<Questions>) {
     let mut until = patience.first;
     loop {

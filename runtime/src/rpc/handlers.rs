@@ -165,6 +165,7 @@ impl Handlers {
 
     /// The result of a server's request, or why there is none. One that takes too long, or whose handler panics, is
     /// declined.
+    /// Dropped before the answer: the handler is aborted, and the request still counts for the limit of its minute.
     pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, Unanswered> {
         match method {
             "elicitation/create" => {
@@ -190,6 +191,7 @@ impl Handlers {
         }
     }
 
+    /// Dropped before the answer: the handler is aborted.
     async fn elicit(&self, params: Value) -> Value {
         let request = ElicitationRequest {
             message: params.get("message").and_then(Value::as_str).unwrap_or_default().to_owned(),
@@ -208,6 +210,7 @@ impl Handlers {
         }
     }
 
+    /// Dropped before the answer: the handler is aborted.
     async fn in_time<Q: Send + 'static, A: Send + 'static>(&self, answer: &Answerer<Q, A>, request: Q) -> Option<A> {
         let answer = answer.clone();
         // On a task of its own: a handler that panics, at once or later, takes neither the call nor the connection with it.

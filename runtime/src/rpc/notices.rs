@@ -39,6 +39,7 @@ impl Notices {
     }
 
     /// Waits until somebody listens.
+    /// Cancel safe.
     pub(crate) async fn wanted(&self) {
         let _ = self.is_wanted.subscribe().wait_for(|is_wanted| *is_wanted).await;
     }

@@ -145,6 +145,7 @@ impl Questions {
     }
 
     /// Waits until the server has read none of its answers for too long.
+    /// Cancel safe: another call waits for the same moment.
     pub(super) fn stuck(&self) -> impl Future<Output = ()> + Send + 'static {
         let full_since = self.full_since;
         async move {

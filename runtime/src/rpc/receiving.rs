@@ -62,6 +62,8 @@ impl Receiving {
     }
 
     /// The same until the connection is to be closed, and closes it.
+    /// Dropped before the end: the session ends at once. A child process is killed, a session over HTTP is not
+    /// deleted.
     pub(crate) async fn run(mut self, hang_up: CancellationToken) {
         tokio::select! {
             biased;

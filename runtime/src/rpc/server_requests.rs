@@ -33,6 +33,7 @@ impl Answers {
         self.handlers.longest_answer().saturating_mul(ANSWERS_IN_ALL)
     }
 
+    /// Answers a question. Dropped before the answer: the handler is aborted, and the question is no longer open.
     pub(crate) async fn answer(&self, method: &str, params: Value) -> Result<Value, Unanswered> {
         let _open = Asked::new(&self.open);
         self.handlers.answer(method, params).await

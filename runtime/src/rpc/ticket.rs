@@ -102,6 +102,7 @@ impl Ticket {
     }
 
     /// Waits until nothing can become of it any more.
+    /// Cancel safe.
     pub(crate) async fn settled(&self) {
         let mut state = self.0.state.subscribe();
         let _ = state.wait_for(State::is_final).await;
@@ -112,6 +113,7 @@ impl Ticket {
     }
 
     /// Waits until it was given up, or failed.
+    /// Cancel safe.
     pub(super) async fn abandoned(&self) {
         let mut state = self.0.state.subscribe();
         let _ = state.wait_for(|state| matches!(state, State::GivenUp(_) | State::Failed(_))).await;

@@ -1,4 +1,8 @@
 //! Asking for new tokens: of a user, or for the program itself.
+//!
+//! All here runs in the task of `Core::obtain`. Dropping `ask`, `ask_user` or `redirected` stops waiting for the user
+//! and closes the port; dropping `tokens`, `exchange` or `given` loses the answer. A browser that `show` opened stays
+//! open.
 
 use tokio::time::timeout;
 use url::Url;

@@ -1,4 +1,6 @@
 //! Finding the authorization server of a resource.
+//!
+//! `discover`, `resource` and `authorization_server` only read: dropping them loses nothing.
 
 use url::Url;
 

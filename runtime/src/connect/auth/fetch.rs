@@ -1,4 +1,6 @@
 //! The requests to whoever the metadata names: where they may go, and how much may come back.
+//!
+//! Dropping `document`, `document_at`, `answer` or `send` ends the request; a server may have acted on a POST.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;

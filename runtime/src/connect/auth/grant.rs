@@ -1,4 +1,7 @@
 //! The token endpoint.
+//!
+//! Dropping `answer` or `tokens` ends the request; tokens that the server granted are lost, and the refresh token
+//! that they replace may be too.
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use reqwest::Method;

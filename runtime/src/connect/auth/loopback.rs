@@ -24,6 +24,7 @@ pub(super) struct Loopback {
 
 impl Loopback {
     /// Listens on the port of `registered`, where it is free, so that the client need not be registered again.
+    /// Dropped: the port is closed.
     pub(super) async fn open(port: Option<u16>, registered: Option<&str>) -> Result<Self, AuthError> {
         let before = registered.and_then(|redirect| Url::parse(redirect).ok()?.port());
         let listener = match (port, before) {
@@ -41,6 +42,7 @@ impl Loopback {
     }
 
     /// The URL of the redirect with this `state`; any other request is turned away.
+    /// Dropped: the port is closed, and connections with it.
     pub(super) async fn receive(self, state: &str) -> Result<String, AuthError> {
         let mut conversations = JoinSet::new();
         loop {
@@ -62,6 +64,7 @@ impl Loopback {
     }
 }
 
+/// Dropped: the connection is closed.
 async fn converse(mut stream: TcpStream, redirect: &str, state: &str) -> Option<String> {
     let mut request = Vec::new();
     while !request.windows(4).any(|end| end == b"\r\n\r\n") {

@@ -1,4 +1,8 @@
 //! Getting tokens: those that are kept, renewed ones, new ones.
+//!
+//! Dropping `obtain`, or `renew`, `refresh` and `answer` inside it, releases the lock; tokens that were granted and
+//! not yet adopted are lost. `load`, `lock` and `read` are cancel safe. A method of the store that `with_store` has
+//! begun runs to its end, so that a `write` is whole.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

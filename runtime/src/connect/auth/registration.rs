@@ -1,4 +1,6 @@
 //! How a client becomes known to an authorization server: it is already, its metadata is at a URL, or it registers.
+//!
+//! Dropping `client` or `register` ends the request; the server may have registered a client that nobody uses.
 
 use http::header::CONTENT_TYPE;
 use reqwest::Method;

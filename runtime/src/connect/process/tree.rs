@@ -114,6 +114,7 @@ impl ProcessTree {
     }
 
     /// Waits for the end of the process.
+    /// Cancel safe.
     pub(crate) async fn ended(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await
     }
@@ -129,12 +130,14 @@ impl ProcessTree {
     }
 
     /// How the process ended, if it does so in time.
+    /// Cancel safe.
     pub(crate) async fn ended_within(&mut self, patience: Duration) -> Option<ExitStatus> {
         timeout(patience, self.child.wait()).await.ok()?.ok()
     }
 
     /// Ends what an isolated server leaves behind when it ends: bubblewrap holds its pipes as long as any of it is there.
     /// It never returns, and is for being waited for beside the end of a pipe.
+    /// Cancel safe.
     pub(crate) async fn end_with_server(&mut self) -> Infallible {
         if self.is_isolated && !self.is_over && self.child.wait().await.is_ok() {
             self.is_over = true;
@@ -144,6 +147,7 @@ impl ProcessTree {
     }
 
     /// Ends the process whose stdin was closed: waits, asks, then kills; descendants that stay are killed too.
+    /// Dropped before the end: dropping the tree kills what is left.
     pub(crate) async fn shut_down(&mut self) {
         if self.ended_within(GRACE_AFTER_EOF).await.is_none() {
             self.ask_to_end();
@@ -183,6 +187,7 @@ impl ProcessTree {
     }
 
     /// Waits until nothing of the group is there.
+    /// Cancel safe.
     #[cfg(unix)]
     async fn group_is_gone(&self) {
         while self.group.is_some_and(|group| test_kill_process_group(group).is_ok()) {

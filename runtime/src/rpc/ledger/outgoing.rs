@@ -69,6 +69,7 @@ impl Outgoing {
     }
 
     /// Waits until nobody wants an answer to it, or none can come; for ever where it is no request.
+    /// Cancel safe.
     pub(crate) async fn abandoned(&self) {
         match &self.request {
             Some(ticket) => ticket.abandoned().await,

@@ -23,12 +23,15 @@ const READ_AT_ONCE: usize = 64 * 1024;
 /// Who is at the other end, besides what is read and written.
 pub(crate) trait FarEnd: Send + 'static {
     /// Ends what is left of it when the server itself has ended; until then, and where that cannot be told, it waits.
+    /// Cancel safe.
     fn end_with_server(&mut self) -> impl Future<Output = Infallible> + Send;
 
     /// Notes why nothing more comes, as far as can be told.
+    /// Cancel safe: what was noted stays, and another call notes the rest.
     fn note_end(&mut self, notes: &Notes) -> impl Future<Output = ()> + Send;
 
     /// Ends it, after what is written to it was closed.
+    /// Dropped before the end: dropping the far end kills what is left.
     fn shut_down(&mut self) -> impl Future<Output = ()> + Send;
 }
 

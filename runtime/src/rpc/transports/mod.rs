@@ -36,15 +36,18 @@ pub(crate) type Sides = (Arc<dyn Sender>, Box<dyn Transport>);
 /// Sends messages, from any task.
 pub(crate) trait Sender: Send + Sync {
     /// Sends a message. Over HTTP this also reads the response; dropping the future stops reading.
+    /// Over a stream a message that has begun to leave is written to its end.
     fn send(self: Arc<Self>, message: ClientJsonRpcMessage, outgoing: Outgoing) -> Sending;
 }
 
-/// Receives messages. All its futures are cancel safe.
+/// Receives messages.
 pub(crate) trait Transport: Send {
     /// Returns the next message for the client to act on; `None` at the end.
+    /// Cancel safe.
     fn receive(&mut self) -> Pin<Box<dyn Future<Output = Option<Incoming>> + Send + '_>>;
 
     /// Ends the connection. What is under way fails.
+    /// Dropped before the end: dropping the transport ends the rest, without waiting for the server.
     fn close(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 

@@ -3,6 +3,9 @@
 //! A pipe of the usual size holds hundreds of requests, and what a server reads at once lies in its memory: all of them
 //! run, or may have run, though their callers gave up long ago. So the next message is written when the one before it has
 //! been read.
+//!
+//! All futures here are cancel safe: `was_read`, `ready_again` and `flush` only wait, and a `write` that is dropped
+//! has written nothing. On Windows a `write` that is dropped while it flushes has written what it does not report.
 
 use std::io;
 

@@ -32,6 +32,7 @@ pub(crate) struct SseTransport {
 
 impl SseTransport {
     /// Opens the stream and waits for the endpoint.
+    /// Dropped: the stream is closed, and the session with it.
     pub(crate) async fn connect(url: &str, http: HttpClient, life: Life) -> Result<(Arc<SseSender>, Self), HttpError> {
         let response = http.send(http.client.get(url).header(ACCEPT, EVENT_STREAM), HeaderMap::new(), None).await?;
         let status = response.status();

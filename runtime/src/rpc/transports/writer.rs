@@ -45,6 +45,7 @@ impl Writer {
     }
 
     /// Closes the pipe. Whoever waits for a turn, or for the server to read on, gives up.
+    /// Dropped before the end: writers give up all the same, and the pipe closes with the transport.
     pub(crate) async fn close(&self) {
         self.closing.cancel();
         if let Ok(mut stream) = timeout(PATIENCE_WITH_WRITERS, self.stream.lock()).await {
@@ -61,6 +62,7 @@ impl Writer {
     }
 
     /// How much of what was written a server that is gone can have read at most, where the system says so.
+    /// Cancel safe.
     pub(crate) async fn read_at_most(&self) -> Option<u64> {
         // Whoever writes into a pipe that nobody reads is about to notice.
         let stream = timeout(PATIENCE_WITH_WRITERS, self.stream.lock()).await.ok()?;
@@ -69,6 +71,7 @@ impl Writer {
     }
 
     /// The stream, once what was written before has been read.
+    /// Dropped: its place in the queue is lost.
     async fn turn(&self) -> OwnedMutexGuard<Stream> {
         let mut stream = self.stream.clone().lock_owned().await;
         if let Some(sink) = &mut stream.sink {
@@ -95,6 +98,7 @@ impl Writer {
     }
 
     /// Writes a message when its turn has come, unless nobody waits for it any more.
+    /// Dropped before its turn: nothing was written. Later it is not cancel safe, as `write_all`.
     async fn write(&self, message: &ClientJsonRpcMessage, outgoing: Outgoing) -> Result<(), Failure> {
         let stream = tokio::select! {
             biased;
@@ -111,6 +115,7 @@ impl Writer {
     }
 
     /// Writes the rest of a message that ends there.
+    /// Not cancel safe, as `write_all`.
     async fn finish(
         &self,
         mut stream: OwnedMutexGuard<Stream>,
@@ -189,6 +194,7 @@ impl Stream {
         Ok(written)
     }
 
+    /// Not cancel safe: half of a line may have been written. A task runs it, and drops it only when the pipe closes.
     async fn write_all(&mut self, mut rest: &[u8]) -> io::Result<()> {
         let sink = self.sink.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
         sink.make_room(rest.len());

@@ -25,6 +25,7 @@ impl Sandbox {
         match *self {}
     }
 
+    /// Never called, and so never dropped: there is no sandbox.
     pub(crate) async fn refusal(&self) -> Option<Refusal> {
         match *self {}
     }

@@ -85,6 +85,7 @@ impl Sandbox {
 
     /// Why nothing can run in these bounds, where that is so. It is asked when a server did not begin to speak, and
     /// tries it out with a program that ends at once.
+    /// Dropped before the answer: that program is killed.
     pub(crate) async fn refusal(&self) -> Option<Refusal> {
         let mut shell = self.wrapping("/bin/sh".as_ref());
         shell.args(["-c", &format!("[ -x \"$1\" ] || exit {NOT_THERE}"), "sh"]).arg(&self.program);

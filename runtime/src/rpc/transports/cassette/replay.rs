@@ -1,4 +1,6 @@
 //! The transport of a conversation with a cassette.
+//!
+//! `send` and `close` act when they are called, so dropping their futures changes nothing; `receive` is cancel safe.
 
 use std::collections::HashMap;
 use std::future::ready;

@@ -12,9 +12,11 @@ use crate::rpc::ledger::Outgoing;
 /// Gives requests their `Authorization`, and gets another where the server refuses it. Errors are messages for a person.
 pub(crate) trait Authorizer: Send + Sync {
     /// The header of the next request; `None` where it is sent without.
+    /// Dropped: the task that gets tokens goes on.
     fn header(&self) -> BoxFuture<'_, Result<Option<HeaderValue>, String>>;
 
     /// Told of a request that was refused. `true` where there is another header now, to repeat it with.
+    /// Dropped: the task that gets tokens goes on.
     fn challenged(&self, challenge: Challenge) -> BoxFuture<'_, Result<bool, String>>;
 
     /// What it waits for, where somebody has to act.
@@ -35,6 +37,7 @@ pub(crate) struct Challenge {
 }
 
 /// Sends a request with its `Authorization`, and again after each kind of challenge that was answered.
+/// Dropped: the request ends, and `outgoing` knows whether it had left.
 pub(super) async fn send(
     http: &HttpClient,
     authorizer: &dyn Authorizer,

@@ -1,4 +1,7 @@
 //! One request over streamable HTTP: its POST, and the response until the answer is there.
+//!
+//! `try_exchange` and `follow` end with `exchange`: dropping them closes the response, and what the server sends
+//! later is lost.
 
 use std::time::Duration;
 

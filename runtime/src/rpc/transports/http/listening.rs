@@ -11,6 +11,7 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Requests {
     /// Listens until the connection ends.
+    /// Dropped: the stream is closed, and later messages of the server are lost.
     pub(super) async fn listen(&self) {
         loop {
             let conversation = self.conversation();
@@ -24,6 +25,7 @@ impl Requests {
     }
 
     /// Listens in one session, until the server says that it has no such stream.
+    /// Dropped: the stream is closed, and the id of its last event is forgotten.
     async fn listen_to(&self, conversation: &Conversation) {
         let mut last_event: Option<String> = None;
         // The server may ask for another.

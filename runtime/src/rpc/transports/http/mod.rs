@@ -51,6 +51,7 @@ pub(crate) struct HttpClient {
 impl HttpClient {
     /// Sends a request, with what the configuration says and what the protocol adds to it. `outgoing` is the message, and
     /// hears when it leaves.
+    /// Dropped: the request ends, and the server may have acted on it if it had left.
     pub(super) async fn send(
         &self,
         request: reqwest::RequestBuilder,
@@ -76,6 +77,7 @@ impl HttpClient {
     }
 
     /// Sends a request, and again where a redirect leads: reqwest follows none with a body that tells when it leaves.
+    /// Dropped: as `send`.
     async fn attempt(
         &self,
         mut request: reqwest::Request,
@@ -117,6 +119,7 @@ impl HttpClient {
     }
 
     /// What a status that is no success means.
+    /// Dropped: the body is not read on.
     pub(super) async fn refused(&self, response: reqwest::Response) -> HttpError {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = bodies::beginning(response).await;
@@ -161,12 +164,14 @@ impl Life {
 
 impl Until {
     /// Waits for the end.
+    /// Cancel safe.
     pub(crate) fn end(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut life = self.0.clone();
         async move { while life.changed().await.is_ok() {} }
     }
 
     /// What comes of it, unless the end comes first.
+    /// Dropped: `work` is dropped.
     pub(crate) async fn or_end<T, E: From<HttpError>>(&self, work: impl Future<Output = Result<T, E>>) -> Result<T, E> {
         tokio::select! {
             biased;

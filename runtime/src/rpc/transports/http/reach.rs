@@ -71,6 +71,7 @@ impl Route {
     /// Opens a connection as a client would: by the proxy where there is one, with TLS where the URL is `https`. Through
     /// either, which show only by a request whether they lead anywhere, the headers of the origin's front page are asked
     /// for, with none of the server's own.
+    /// Dropping the future closes the connection.
     ///
     /// # Errors
     /// See [`RouteError`].

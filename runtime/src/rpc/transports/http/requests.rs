@@ -92,12 +92,14 @@ impl Requests {
     }
 
     /// Waits until there is another session in the place of this one.
+    /// Cancel safe.
     pub(super) async fn replaced(&self, conversation: &Conversation) {
         // The sender lives as long as the requests.
         let _ = self.latest.subscribe().wait_for(|latest| latest.number != conversation.number).await;
     }
 
     /// Sends a message; the response to it has not been looked at.
+    /// Dropped: as `HttpClient::send`.
     pub(super) async fn post(
         &self,
         message: &ClientJsonRpcMessage,
@@ -141,6 +143,7 @@ impl Requests {
     }
 
     /// A stream of the server's own messages, or the rest of an answer that was cut; none where the server has no such.
+    /// Dropped: the stream is not opened.
     pub(super) async fn get(
         &self,
         conversation: &Conversation,
@@ -159,6 +162,7 @@ impl Requests {
     }
 
     /// Tells the server that the session is over.
+    /// Dropped: the server may not hear of it.
     pub(super) async fn delete(&self) {
         let conversation = self.conversation();
         if conversation.session.is_some() {
@@ -169,6 +173,7 @@ impl Requests {
     }
 
     /// Sends the first request of a session and reads its answer from the response.
+    /// Dropped before the answer: the server may have a session that nobody uses, and nobody ends.
     pub(super) async fn begin(
         &self,
         message: &ClientJsonRpcMessage,
@@ -200,6 +205,7 @@ impl Requests {
     }
 
     /// Begins a session in the place of one that the server has forgotten, unless another request has.
+    /// Dropped before the answer: as `begin`, and the next request begins another one.
     pub(super) async fn renew(&self, forgotten: &Conversation) -> Result<(), HttpError> {
         let failed = |why: &str| {
             HttpError::not_sent(format!("the server has forgotten the session, and does not begin another: {why}"))
@@ -251,6 +257,7 @@ impl Requests {
     }
 
     /// The first message of a response that answers something; what comes before it is handed over.
+    /// Dropped: the answer is lost.
     async fn first_answer(&self, response: reqwest::Response) -> Result<Value, HttpError> {
         if content_type(&response).starts_with(EVENT_STREAM) {
             let mut reader = self.reader(response);
@@ -288,6 +295,7 @@ impl Requests {
     }
 
     /// Takes the messages of an event, and gives the event without them.
+    /// Dropped: the messages that were not taken are lost.
     pub(super) async fn take_event(&self, event: Event, answers: Option<&RequestId>) -> Sse {
         let mut event = match event {
             Event::Whole(event) => event,
@@ -306,13 +314,14 @@ impl Requests {
     }
 
     /// Takes the messages of a text.
+    /// Dropped: the messages that were not taken are lost.
     pub(super) async fn take_text(&self, text: &[u8], answers: Option<&RequestId>) {
         for message in messages::parse_all(text) {
             self.take(message, answers).await;
         }
     }
 
-    /// Takes a message; waits where the connection has no room for it. Cancel safe: a message that was taken is handed over.
+    /// Takes a message; waits where the connection has no room for it. Dropped while it waits: the message is lost.
     async fn take(&self, message: Value, answers: Option<&RequestId>) {
         if message.get("method").is_none() {
             let _ = self.http.ledger.received(message, answers);
@@ -324,6 +333,7 @@ impl Requests {
     }
 
     /// Reads a response whose status is no success: it is an answer to the request, or its failure.
+    /// Dropped: the body is not read on, and the request has no outcome from here.
     pub(super) async fn refused(
         &self,
         message: &ClientJsonRpcMessage,

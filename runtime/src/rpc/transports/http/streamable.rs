@@ -92,6 +92,7 @@ impl Sender for StreamableSender {
 
 impl Requests {
     /// Sends what needs no answer.
+    /// Dropped: the request ends, and the server may have read it.
     async fn notify(&self, message: &ClientJsonRpcMessage) -> Result<(), HttpError> {
         let sending = async {
             let conversation = self.conversation();
