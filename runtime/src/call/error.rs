@@ -313,6 +313,20 @@ impl CallError {
     pub fn rpc(server: impl Into<String>, tool: impl Into<String>, code: i64, message: impl Into<String>) -> Self {
         Self::Rpc { server: server.into(), tool: tool.into(), code, message: message.into(), data: None }
     }
+
+    pub(crate) fn invalid_arguments(
+        server: &str,
+        tool: &str,
+        pointer: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        let (server, tool) = (server.to_owned(), tool.to_owned());
+        Self::InvalidArguments { server, tool, pointer: pointer.into(), message: message.into() }
+    }
+
+    pub(crate) fn cancelled(server: &str, tool: &str, dispatched: Dispatched) -> Self {
+        Self::Cancelled { server: server.to_owned(), tool: tool.to_owned(), dispatched }
+    }
 }
 
 impl CallError {

@@ -72,7 +72,7 @@ pub fn read_arguments<P: Tool>(arguments: &Result<Cow<'_, Value>, serde_json::Er
 }
 
 pub(super) fn invalid_arguments<P: Tool>(pointer: String, message: String) -> CallError {
-    CallError::InvalidArguments { server: P::SERVER.name.to_owned(), tool: P::NAME.to_owned(), pointer, message }
+    CallError::invalid_arguments(P::SERVER.name, P::NAME, pointer, message)
 }
 
 #[cfg(feature = "validate")]

@@ -78,8 +78,7 @@ async fn bounded<F: Future>(call: &ToolCall, end: Deadline, future: F) -> Result
 }
 
 fn given_up(call: &ToolCall) -> CallError {
-    let (server, tool) = (call.server.to_string(), call.tool.to_string());
-    CallError::Cancelled { server, tool, dispatched: Dispatched::No }
+    CallError::cancelled(&call.server, &call.tool, Dispatched::No)
 }
 
 fn late(call: &ToolCall, after: Duration) -> CallError {

@@ -145,12 +145,7 @@ impl Client {
     }
 
     pub(super) fn invalid(&self, what: &str, message: String) -> CallError {
-        CallError::InvalidArguments {
-            server: self.name().to_owned(),
-            tool: what.to_owned(),
-            pointer: String::new(),
-            message,
-        }
+        CallError::invalid_arguments(self.name(), what, "", message)
     }
 
     /// Makes a call, as a span of its own.
@@ -265,7 +260,7 @@ impl Client {
     }
 
     pub(super) fn cancelled(&self, tool: &str, dispatched: Dispatched) -> CallError {
-        CallError::Cancelled { server: self.name().to_owned(), tool: tool.to_owned(), dispatched }
+        CallError::cancelled(self.name(), tool, dispatched)
     }
 }
 

@@ -38,12 +38,7 @@ pub async fn read_resource(
 /// # Errors
 /// [`CallError::InvalidArguments`] where a value cannot stand in its place.
 pub fn fill_in(server: &'static str, template: &'static str, variables: &impl Wire) -> Result<String, CallError> {
-    let invalid = |pointer: String, message: String| CallError::InvalidArguments {
-        server: server.to_owned(),
-        tool: template.to_owned(),
-        pointer,
-        message,
-    };
+    let invalid = |pointer: String, message| CallError::invalid_arguments(server, template, pointer, message);
     let variables = members(server, template, variables)?;
     let parsed = UriTemplate::parse(template).map_err(|error| invalid(String::new(), error.to_string()))?;
     let lists: BTreeMap<&str, Vec<String>> =
@@ -61,15 +56,9 @@ fn texts(list: &[Value]) -> Vec<String> {
 }
 
 fn members(server: &str, what: &str, value: &impl Wire) -> Result<Map<String, Value>, CallError> {
-    let invalid = |pointer: String, message: String| CallError::InvalidArguments {
-        server: server.to_owned(),
-        tool: what.to_owned(),
-        pointer,
-        message,
-    };
     match to_value(value) {
         Ok(Value::Object(members)) => Ok(members),
-        Ok(_) => Err(invalid(String::new(), "the arguments are a JSON object".to_owned())),
-        Err(error) => Err(invalid(error.pointer(), error.message().into_owned())),
+        Ok(_) => Err(CallError::invalid_arguments(server, what, "", "the arguments are a JSON object")),
+        Err(error) => Err(CallError::invalid_arguments(server, what, error.pointer(), error.message())),
     }
 }

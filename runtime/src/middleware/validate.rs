@@ -61,11 +61,8 @@ impl Around for Validate {
 
 fn check_arguments(spec: &'static ToolSpec, call: &mut ToolCall) -> Result<(), CallError> {
     let whole = Value::Object(std::mem::take(&mut call.arguments));
-    arguments(spec, &whole).map_err(|refusal| CallError::InvalidArguments {
-        server: call.server.to_string(),
-        tool: call.tool.to_string(),
-        pointer: refusal.pointer().to_owned(),
-        message: refusal.message(),
+    arguments(spec, &whole).map_err(|refusal| {
+        CallError::invalid_arguments(&call.server, &call.tool, refusal.pointer(), refusal.message())
     })?;
     if let Value::Object(whole) = whole {
         call.arguments = whole;

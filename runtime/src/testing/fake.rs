@@ -197,12 +197,10 @@ async fn within(call: &ToolCall, mut answering: Answering) -> Result<ToolResult,
     }
     let given = |options: &CallOptions| options.given().timeout.or(options.given().cap);
     let deadline = given(&call.options).map_or(Deadline::NEVER, Deadline::after);
-    let (server, tool) = (call.server.to_string(), call.tool.to_string());
+    let (server, tool) = (&*call.server, &*call.tool);
     tokio::select! {
         biased;
-        () = cancelled(call.options.cancellation()) => {
-            Err(CallError::Cancelled { server, tool, dispatched: Dispatched::Unknown })
-        }
+        () = cancelled(call.options.cancellation()) => Err(CallError::cancelled(server, tool, Dispatched::Unknown)),
         outcome = deadline.bound(answering) => outcome.unwrap_or_else(|| {
             let after = given(&call.options).unwrap_or_default();
             Err(CallError::timeout(server, tool, after, Dispatched::Unknown))
