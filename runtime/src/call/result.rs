@@ -1,13 +1,11 @@
 //! What a tool answered.
 
-use std::fmt;
-
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{CallError, Content, Tool};
-use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
+use crate::ground::redact::{LONGEST_MESSAGE, Redactor, debug_redacted};
 use crate::ground::wire::{size_of_members, size_of_value};
 
 /// The `resultType` of what is no result yet.
@@ -156,28 +154,7 @@ impl ToolResult {
     }
 }
 
-impl fmt::Debug for ToolResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.redactor.debug(&Exact(self), f)
-    }
-}
-
-struct Exact<'r>(&'r ToolResult);
-
-impl fmt::Debug for Exact<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ToolResult { server, tool, content, structured, is_error, meta, extra, redactor: _ } = self.0;
-        f.debug_struct("ToolResult")
-            .field("server", server)
-            .field("tool", tool)
-            .field("content", content)
-            .field("structured", structured)
-            .field("is_error", is_error)
-            .field("meta", meta)
-            .field("extra", extra)
-            .finish()
-    }
-}
+debug_redacted!(ToolResult { server, tool, content, structured, is_error, meta, extra });
 
 /// As the `result` of a `tools/call` response: `server` and `tool` are not part of it.
 impl Serialize for ToolResult {

@@ -1,7 +1,6 @@
 //! Prompts: messages that a server writes for a model.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use serde_json::{Map, Value};
 use super::declared_list;
 use crate::connect::ask::Ask;
 use crate::connect::connection::Listing;
-use crate::ground::redact::Redactor;
+use crate::ground::redact::{Redactor, debug_redacted};
 use crate::rpc::request::RequestError;
 use crate::rpc::unknown::names_unknown;
 use crate::{CallError, CallOptions, Client, ConnectError, Content, WithOptions};
@@ -188,25 +187,7 @@ impl PromptResult {
     }
 }
 
-impl fmt::Debug for PromptResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        struct Exact<'r>(&'r PromptResult);
-        impl fmt::Debug for Exact<'_> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let PromptResult { server, prompt, description, messages, meta, extra, redactor: _ } = self.0;
-                f.debug_struct("PromptResult")
-                    .field("server", server)
-                    .field("prompt", prompt)
-                    .field("description", description)
-                    .field("messages", messages)
-                    .field("meta", meta)
-                    .field("extra", extra)
-                    .finish()
-            }
-        }
-        self.redactor.debug(&Exact(self), f)
-    }
-}
+debug_redacted!(PromptResult { server, prompt, description, messages, meta, extra });
 
 /// As the `result` of a `prompts/get` response.
 impl Serialize for PromptResult {

@@ -1,7 +1,6 @@
 //! Resources: what a server lets a program read by URI.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use serde_json::{Map, Value};
 use super::declared_list;
 use crate::connect::ask::Ask;
 use crate::connect::connection::{Connection, Listing};
-use crate::ground::redact::Redactor;
+use crate::ground::redact::{Redactor, debug_redacted};
 use crate::rpc::request::RequestError;
 use crate::rpc::unknown::names_unknown;
 use crate::{CallError, CallOptions, Client, ConnectError, WithOptions};
@@ -207,24 +206,7 @@ impl ResourceResult {
     }
 }
 
-impl fmt::Debug for ResourceResult {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        struct Exact<'r>(&'r ResourceResult);
-        impl fmt::Debug for Exact<'_> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let ResourceResult { server, uri, contents, meta, extra, redactor: _ } = self.0;
-                f.debug_struct("ResourceResult")
-                    .field("server", server)
-                    .field("uri", uri)
-                    .field("contents", contents)
-                    .field("meta", meta)
-                    .field("extra", extra)
-                    .finish()
-            }
-        }
-        self.redactor.debug(&Exact(self), f)
-    }
-}
+debug_redacted!(ResourceResult { server, uri, contents, meta, extra });
 
 /// As the `result` of a `resources/read` response.
 impl Serialize for ResourceResult {

@@ -189,6 +189,25 @@ impl fmt::Debug for Redactor {
     }
 }
 
+/// `Debug` of a struct with these fields and a `redactor`, without its secrets.
+macro_rules! debug_redacted {
+    ($type:ident { $($field:ident),+ }) => {
+        impl std::fmt::Debug for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                struct Exact<'a>(&'a $type);
+                impl std::fmt::Debug for Exact<'_> {
+                    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                        let $type { $($field,)+ redactor: _ } = self.0;
+                        f.debug_struct(stringify!($type))$(.field(stringify!($field), $field))+.finish()
+                    }
+                }
+                self.redactor.debug(&Exact(self), f)
+            }
+        }
+    };
+}
+pub(crate) use debug_redacted;
+
 /// What is kept secret of two values does not make them different.
 impl PartialEq for Redactor {
     fn eq(&self, _: &Self) -> bool {
