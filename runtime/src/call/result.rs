@@ -1,5 +1,7 @@
 //! What a tool answered.
 
+use std::mem;
+
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -10,6 +12,33 @@ use crate::ground::wire::{size_of_members, size_of_value};
 
 /// The `resultType` of what is no result yet.
 pub(crate) const INPUT_REQUIRED: &str = "input_required";
+
+/// Takes a field of a result where it is of the form that the protocol says; another stays.
+pub(crate) fn take<T>(fields: &mut Map<String, Value>, key: &str, read: fn(&mut Value) -> Option<T>) -> Option<T> {
+    let taken = fields.get_mut(key).and_then(read)?;
+    fields.remove(key);
+    Some(taken)
+}
+
+/// Takes a list out of a result; a value that is no list is its only item.
+pub(crate) fn take_list<T>(fields: &mut Map<String, Value>, key: &str, read: fn(Value) -> T) -> Vec<T> {
+    match fields.remove(key) {
+        Some(Value::Array(items)) => items.into_iter().map(read).collect(),
+        None | Some(Value::Null) => Vec::new(),
+        Some(odd) => vec![read(odd)],
+    }
+}
+
+pub(crate) fn object(value: &mut Value) -> Option<Map<String, Value>> {
+    value.as_object_mut().map(mem::take)
+}
+
+pub(crate) fn string(value: &mut Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(mem::take(text)),
+        _ => None,
+    }
+}
 
 /// The result of a call, exactly as the server sent it: its fields are the program's data. `Debug`, and what errors say of
 /// it, is without the secrets of the server's configuration.
@@ -73,27 +102,17 @@ impl ToolResult {
     /// Reads the `result` of a `tools/call` response. Nothing in it can make this fail: a block of an unknown type or
     /// form is kept as [`Content::Other`].
     pub fn from_json(server: impl Into<String>, tool: impl Into<String>, result: Value) -> Self {
-        let mut read = Self::new(server, tool);
         let Value::Object(mut fields) = result else {
-            read.content = vec![Content::Other(result)];
-            return read;
+            return Self { content: vec![Content::Other(result)], ..Self::new(server, tool) };
         };
-        match fields.remove("content") {
-            Some(Value::Array(blocks)) => read.content = blocks.into_iter().map(Content::from_json).collect(),
-            None | Some(Value::Null) => {}
-            Some(block) => read.content = vec![Content::from_json(block)],
+        Self {
+            content: take_list(&mut fields, "content", Content::from_json),
+            structured: fields.remove("structuredContent"),
+            is_error: take(&mut fields, "isError", |value| value.as_bool()).unwrap_or_default(),
+            meta: take(&mut fields, "_meta", object),
+            extra: fields,
+            ..Self::new(server, tool)
         }
-        read.structured = fields.remove("structuredContent");
-        match fields.remove("isError") {
-            Some(Value::Bool(is_error)) => read.is_error = is_error,
-            other => drop(other.map(|odd| fields.insert("isError".to_owned(), odd))),
-        }
-        match fields.remove("_meta") {
-            Some(Value::Object(meta)) => read.meta = Some(meta),
-            other => drop(other.map(|odd| fields.insert("_meta".to_owned(), odd))),
-        }
-        read.extra = fields;
-        read
     }
 
     /// The same result, shown without what a redactor knows.

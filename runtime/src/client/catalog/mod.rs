@@ -224,17 +224,6 @@ fn name_of(tool: &Value) -> &str {
     tool.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// `_meta`, where it is of the form that the protocol says; another stays where it is.
-fn take_meta(fields: &mut Map<String, Value>) -> Option<Map<String, Value>> {
-    match fields.remove("_meta") {
-        Some(Value::Object(meta)) => Some(meta),
-        other => {
-            other.map(|odd| fields.insert("_meta".to_owned(), odd));
-            None
-        }
-    }
-}
-
 /// Prints what stands in a result beside its fields.
 fn rest<M: SerializeMap>(
     fields: &mut M,

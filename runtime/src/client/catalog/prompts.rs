@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::future::Future;
+use std::mem;
 use std::sync::Arc;
 
 use serde::ser::SerializeMap;
@@ -9,6 +10,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::declared_list;
+use crate::call::{object, string, take, take_list};
 use crate::connect::ask::Ask;
 use crate::connect::connection::Listing;
 use crate::ground::redact::{Redactor, debug_redacted};
@@ -152,25 +154,17 @@ pub struct PromptResult {
 impl PromptResult {
     /// Reads the `result` of a `prompts/get` response. Nothing in it can make this fail.
     pub fn from_json(server: impl Into<String>, prompt: impl Into<String>, result: Value) -> Self {
-        let mut read = Self { server: server.into(), prompt: prompt.into(), ..Self::default() };
+        let named = Self { server: server.into(), prompt: prompt.into(), ..Self::default() };
         let Value::Object(mut fields) = result else {
-            read.messages = vec![PromptMessage::from_json(result)];
-            return read;
+            return Self { messages: vec![PromptMessage::from_json(result)], ..named };
         };
-        match fields.remove("messages") {
-            Some(Value::Array(messages)) => {
-                read.messages = messages.into_iter().map(PromptMessage::from_json).collect();
-            }
-            None | Some(Value::Null) => {}
-            Some(odd) => read.messages = vec![PromptMessage::from_json(odd)],
+        Self {
+            description: take(&mut fields, "description", string),
+            messages: take_list(&mut fields, "messages", PromptMessage::from_json),
+            meta: take(&mut fields, "_meta", object),
+            extra: fields,
+            ..named
         }
-        match fields.remove("description") {
-            Some(Value::String(description)) => read.description = Some(description),
-            other => drop(other.map(|odd| fields.insert("description".to_owned(), odd))),
-        }
-        read.meta = super::take_meta(&mut fields);
-        read.extra = fields;
-        read
     }
 
     /// The texts of all messages, joined by newlines.
@@ -227,19 +221,15 @@ pub struct PromptMessage {
 impl PromptMessage {
     /// Reads one message.
     #[must_use]
-    pub fn from_json(message: Value) -> Self {
-        let odd = |message| Self { role: String::new(), content: Content::Other(message), extra: Map::new() };
-        let Value::Object(mut fields) = message else { return odd(message) };
-        let has_role = fields.get("role").and_then(Value::as_str).is_some_and(|role| !role.is_empty());
-        if !has_role || !fields.contains_key("content") {
-            return odd(Value::Object(fields));
+    pub fn from_json(mut message: Value) -> Self {
+        let is_message = message.get("role").and_then(Value::as_str).is_some_and(|role| !role.is_empty());
+        if let Value::Object(fields) = &mut message
+            && let Some(content) = is_message.then(|| fields.remove("content")).flatten()
+        {
+            let role = take(fields, "role", string).unwrap_or_default();
+            return Self { role, content: Content::from_json(content), extra: mem::take(fields) };
         }
-        match (fields.remove("role"), fields.remove("content")) {
-            (Some(Value::String(role)), Some(content)) => {
-                Self { role, content: Content::from_json(content), extra: fields }
-            }
-            _ => odd(Value::Object(fields)),
-        }
+        Self { role: String::new(), content: Content::Other(message), extra: Map::new() }
     }
 }
 

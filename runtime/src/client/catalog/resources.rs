@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::declared_list;
+use crate::call::{object, string, take, take_list};
 use crate::connect::ask::Ask;
 use crate::connect::connection::{Connection, Listing};
 use crate::ground::redact::{Redactor, debug_redacted};
@@ -175,21 +176,16 @@ pub struct ResourceResult {
 impl ResourceResult {
     /// Reads the `result` of a `resources/read` response. Nothing in it can make this fail.
     pub fn from_json(server: impl Into<String>, uri: impl Into<String>, result: Value) -> Self {
-        let mut read = Self { server: server.into(), uri: uri.into(), ..Self::default() };
+        let named = Self { server: server.into(), uri: uri.into(), ..Self::default() };
         let Value::Object(mut fields) = result else {
-            read.contents = vec![ResourceContents::Other(result)];
-            return read;
+            return Self { contents: vec![ResourceContents::Other(result)], ..named };
         };
-        match fields.remove("contents") {
-            Some(Value::Array(contents)) => {
-                read.contents = contents.into_iter().map(ResourceContents::from_json).collect();
-            }
-            None | Some(Value::Null) => {}
-            Some(odd) => read.contents = vec![ResourceContents::Other(odd)],
+        Self {
+            contents: take_list(&mut fields, "contents", ResourceContents::from_json),
+            meta: take(&mut fields, "_meta", object),
+            extra: fields,
+            ..named
         }
-        read.meta = super::take_meta(&mut fields);
-        read.extra = fields;
-        read
     }
 
     /// The texts, joined by newlines.
@@ -262,20 +258,15 @@ impl ResourceContents {
     #[must_use]
     pub fn from_json(contents: Value) -> Self {
         let Value::Object(mut fields) = contents else { return Self::Other(contents) };
-        let is_text = |fields: &Map<String, Value>, key: &str| fields.get(key).is_some_and(Value::is_string);
-        let kind = match (is_text(&fields, "text"), is_text(&fields, "blob")) {
-            (true, false) if is_text(&fields, "uri") => "text",
-            (false, true) if is_text(&fields, "uri") => "blob",
-            _ => return Self::Other(Value::Object(fields)),
-        };
-        let mut take = |key: &str| match fields.remove(key) {
-            Some(Value::String(text)) => text,
-            _ => String::new(),
-        };
-        let (uri, held) = (take("uri"), take(kind));
-        match kind {
-            "text" => Self::Text { uri, text: held, extra: fields },
-            _ => Self::Blob { uri, blob: held, extra: fields },
+        let is_text = |key: &str| fields.get(key).is_some_and(Value::is_string);
+        if !is_text("uri") || is_text("text") == is_text("blob") {
+            return Self::Other(Value::Object(fields));
+        }
+        let mut text_of = |key: &str| take(&mut fields, key, string);
+        let uri = text_of("uri").unwrap_or_default();
+        match text_of("text") {
+            Some(text) => Self::Text { uri, text, extra: fields },
+            None => Self::Blob { uri, blob: text_of("blob").unwrap_or_default(), extra: fields },
         }
     }
 
