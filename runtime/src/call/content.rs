@@ -1,12 +1,12 @@
 //! One block of what a tool answered.
 
-use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::ground::wire::{size_of_members, size_of_value};
 
 /// One block of a tool's answer. `extra` has what else is in the block: `annotations`, `_meta`, keys of the server's own.
+/// Serialized as the server sent it, but for the order of keys.
 ///
 /// ```
 /// use mcp_runtime::Content;
@@ -17,7 +17,8 @@ use crate::ground::wire::{size_of_members, size_of_value};
 /// assert_eq!(serde_json::to_value(&content)?, block);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Content {
     /// `text`
@@ -26,6 +27,7 @@ pub enum Content {
         /// The text.
         text: String,
         /// The other keys of the block.
+        #[serde(flatten)]
         extra: Map<String, Value>,
     },
     /// `image`
@@ -34,8 +36,10 @@ pub enum Content {
         /// The picture, in base64.
         data: String,
         /// Its media type.
+        #[serde(rename = "mimeType")]
         mime_type: String,
         /// The other keys of the block.
+        #[serde(flatten)]
         extra: Map<String, Value>,
     },
     /// `audio`
@@ -44,8 +48,10 @@ pub enum Content {
         /// The sound, in base64.
         data: String,
         /// Its media type.
+        #[serde(rename = "mimeType")]
         mime_type: String,
         /// The other keys of the block.
+        #[serde(flatten)]
         extra: Map<String, Value>,
     },
     /// `resource`: a resource with its contents.
@@ -54,9 +60,11 @@ pub enum Content {
         /// The resource, as sent.
         resource: Value,
         /// The other keys of the block.
+        #[serde(flatten)]
         extra: Map<String, Value>,
     },
     /// `resource_link`: a resource that can be read from the server.
+    #[serde(untagged, serialize_with = "as_sent")]
     ResourceLink {
         /// The resource's URI.
         uri: String,
@@ -64,6 +72,7 @@ pub enum Content {
         link: Value,
     },
     /// A block of a type or form that this version does not know, as sent.
+    #[serde(untagged)]
     Other(Value),
 }
 
@@ -142,36 +151,6 @@ impl Content {
     }
 }
 
-/// As the server sent it, but for the order of keys.
-impl Serialize for Content {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if let Self::ResourceLink { link: block, .. } | Self::Other(block) = self {
-            return block.serialize(serializer);
-        }
-        let mut fields = serializer.serialize_map(None)?;
-        let extra = match self {
-            Self::Text { text, extra } => {
-                fields.serialize_entry("type", "text")?;
-                fields.serialize_entry("text", text)?;
-                extra
-            }
-            Self::Image { data, mime_type, extra } | Self::Audio { data, mime_type, extra } => {
-                let kind = if matches!(self, Self::Image { .. }) { "image" } else { "audio" };
-                fields.serialize_entry("type", kind)?;
-                fields.serialize_entry("data", data)?;
-                fields.serialize_entry("mimeType", mime_type)?;
-                extra
-            }
-            Self::Resource { resource, extra } => {
-                fields.serialize_entry("type", "resource")?;
-                fields.serialize_entry("resource", resource)?;
-                extra
-            }
-            Self::ResourceLink { .. } | Self::Other(_) => return fields.end(),
-        };
-        for (key, value) in extra {
-            fields.serialize_entry(key, value)?;
-        }
-        fields.end()
-    }
+fn as_sent<S: Serializer>(_: &str, block: &Value, serializer: S) -> Result<S::Ok, S::Error> {
+    block.serialize(serializer)
 }

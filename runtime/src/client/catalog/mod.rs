@@ -15,8 +15,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use mcp_model::Snapshot;
-use serde::ser::SerializeMap;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use self::declared::Declared;
 use crate::connect::connection::{Connection, Listing};
@@ -222,16 +221,4 @@ async fn all(
 
 fn name_of(tool: &Value) -> &str {
     tool.get("name").and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Prints what stands in a result beside its fields.
-fn rest<M: SerializeMap>(
-    fields: &mut M,
-    meta: Option<&Map<String, Value>>,
-    extra: &Map<String, Value>,
-) -> Result<(), M::Error> {
-    if let Some(meta) = meta {
-        fields.serialize_entry("_meta", meta)?;
-    }
-    extra.iter().try_for_each(|(key, value)| fields.serialize_entry(key, value))
 }

@@ -133,21 +133,27 @@ impl Client {
 
 /// The messages of a prompt, exactly as the server sent them. `Debug` is without the secrets of the server's
 /// configuration.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PromptResult {
     /// The server's name.
+    #[serde(skip)]
     pub server: String,
     /// The prompt's name.
+    #[serde(skip)]
     pub prompt: String,
     /// What the server says of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The messages, in order.
     pub messages: Vec<PromptMessage>,
     /// `_meta`.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
     /// What else the server sent beside these.
+    #[serde(flatten)]
     pub extra: Map<String, Value>,
+    #[serde(skip)]
     redactor: Redactor,
 }
 
@@ -182,19 +188,6 @@ impl PromptResult {
 }
 
 debug_redacted!(PromptResult { server, prompt, description, messages, meta, extra });
-
-/// As the `result` of a `prompts/get` response.
-impl Serialize for PromptResult {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_map(None)?;
-        if let Some(description) = &self.description {
-            fields.serialize_entry("description", description)?;
-        }
-        fields.serialize_entry("messages", &self.messages)?;
-        super::rest(&mut fields, self.meta.as_ref(), &self.extra)?;
-        fields.end()
-    }
-}
 
 /// A message of a prompt.
 ///
@@ -242,7 +235,7 @@ impl Serialize for PromptMessage {
         let mut fields = serializer.serialize_map(None)?;
         fields.serialize_entry("role", &self.role)?;
         fields.serialize_entry("content", &self.content)?;
-        super::rest(&mut fields, None, &self.extra)?;
+        self.extra.iter().try_for_each(|(key, value)| fields.serialize_entry(key, value))?;
         fields.end()
     }
 }

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::declared_list;
@@ -157,19 +156,24 @@ impl Client {
 }
 
 /// What a resource holds, exactly as the server sent it. `Debug` is without the secrets of the server's configuration.
-#[derive(Clone, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ResourceResult {
     /// The server's name.
+    #[serde(skip)]
     pub server: String,
     /// The URI that was read.
+    #[serde(skip)]
     pub uri: String,
     /// What it holds; of a folder that may be several.
     pub contents: Vec<ResourceContents>,
     /// `_meta`.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
     /// What else the server sent beside these.
+    #[serde(flatten)]
     pub extra: Map<String, Value>,
+    #[serde(skip)]
     redactor: Redactor,
 }
 
@@ -204,17 +208,8 @@ impl ResourceResult {
 
 debug_redacted!(ResourceResult { server, uri, contents, meta, extra });
 
-/// As the `result` of a `resources/read` response.
-impl Serialize for ResourceResult {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut fields = serializer.serialize_map(None)?;
-        fields.serialize_entry("contents", &self.contents)?;
-        super::rest(&mut fields, self.meta.as_ref(), &self.extra)?;
-        fields.end()
-    }
-}
-
 /// One part of what a resource holds. `extra` has what else is there: `mimeType`, `_meta`, keys of the server's own.
+/// Serialized as the server sent it, but for the order of keys.
 ///
 /// ```
 /// use mcp_runtime::ResourceContents;
@@ -226,7 +221,8 @@ impl Serialize for ResourceResult {
 /// assert_eq!(serde_json::to_value(&contents)?, sent);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 #[non_exhaustive]
 pub enum ResourceContents {
     /// Text.
@@ -234,20 +230,22 @@ pub enum ResourceContents {
     Text {
         /// Whose it is.
         uri: String,
+        /// The other keys.
+        #[serde(flatten)]
+        extra: Map<String, Value>,
         /// The text.
         text: String,
-        /// The other keys.
-        extra: Map<String, Value>,
     },
     /// Bytes.
     #[non_exhaustive]
     Blob {
         /// Whose they are.
         uri: String,
+        /// The other keys.
+        #[serde(flatten)]
+        extra: Map<String, Value>,
         /// The bytes, in base64.
         blob: String,
-        /// The other keys.
-        extra: Map<String, Value>,
     },
     /// What is of no form that this version knows, as sent.
     Other(Value),
@@ -315,21 +313,5 @@ impl ResourceContents {
             Self::Text { extra, .. } | Self::Blob { extra, .. } => extra.get(key),
             Self::Other(contents) => contents.get(key),
         }
-    }
-}
-
-/// As the server sent it, but for the order of keys.
-impl Serialize for ResourceContents {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (uri, key, held, extra) = match self {
-            Self::Text { uri, text, extra } => (uri, "text", text, extra),
-            Self::Blob { uri, blob, extra } => (uri, "blob", blob, extra),
-            Self::Other(contents) => return contents.serialize(serializer),
-        };
-        let mut fields = serializer.serialize_map(None)?;
-        fields.serialize_entry("uri", uri)?;
-        super::rest(&mut fields, None, extra)?;
-        fields.serialize_entry(key, held)?;
-        fields.end()
     }
 }

@@ -309,7 +309,6 @@ impl<'de> de::VariantAccess<'de> for Content<'de> {
     }
 }
 
-// The derives come with the feature.
 #[cfg(feature = "typify")]
 #[cfg(test)]
 mod tests {
