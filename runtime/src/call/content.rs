@@ -3,8 +3,6 @@
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::ground::wire::{size_of_members, size_of_value};
-
 /// One block of a tool's answer. `extra` has what else is in the block: `annotations`, `_meta`, keys of the server's own.
 /// Serialized as the server sent it, but for the order of keys.
 ///
@@ -124,20 +122,6 @@ impl Content {
     /// `_meta` of the block.
     pub fn meta(&self) -> Option<&Value> {
         self.other("_meta")
-    }
-
-    /// About how long the block is as text.
-    pub(super) fn size(&self) -> usize {
-        const ENVELOPE: usize = 32;
-        let (own, extra) = match self {
-            Self::Text { text, extra } => (text.len(), extra),
-            Self::Image { data, mime_type, extra } | Self::Audio { data, mime_type, extra } => {
-                (data.len() + mime_type.len(), extra)
-            }
-            Self::Resource { resource, extra } => (size_of_value(resource), extra),
-            Self::ResourceLink { link: block, .. } | Self::Other(block) => return size_of_value(block),
-        };
-        ENVELOPE + own + size_of_members(extra)
     }
 
     fn other(&self, key: &str) -> Option<&Value> {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{CallError, Content, Tool};
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor, debug_redacted};
-use crate::ground::wire::{size_of_members, size_of_value};
+use crate::ground::wire::size_of_value;
 
 /// The `resultType` of what is no result yet.
 pub(crate) const INPUT_REQUIRED: &str = "input_required";
@@ -149,10 +149,7 @@ impl ToolResult {
 
     /// About how long the result is as text.
     pub(crate) fn size(&self) -> usize {
-        let content: usize = self.content.iter().map(Content::size).sum();
-        let structured = self.structured.as_ref().map_or(0, size_of_value);
-        let meta = self.meta.as_ref().map_or(0, size_of_members);
-        self.server.len() + self.tool.len() + content + structured + meta + size_of_members(&self.extra)
+        size_of_value(&self.to_json())
     }
 
     /// The text blocks, joined by newlines.
