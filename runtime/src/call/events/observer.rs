@@ -1,6 +1,5 @@
 //! Who tells of what happens to one client.
 
-use std::fmt;
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
@@ -134,12 +133,6 @@ impl Observer {
                 is_refused,
             })
         });
-    }
-}
-
-impl fmt::Debug for Observer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Observer").field("server", &self.server).finish_non_exhaustive()
     }
 }
 

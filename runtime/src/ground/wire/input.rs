@@ -16,12 +16,6 @@ pub struct Input<'i> {
     pub(super) reading: &'i Reading,
 }
 
-impl std::fmt::Debug for Input<'_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Input")
-    }
-}
-
 /// A source of one value, which it gives once.
 pub(super) trait Stream {
     /// Gives the value.

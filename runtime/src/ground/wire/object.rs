@@ -66,12 +66,6 @@ struct Strange {
     keys: Vec<String>,
 }
 
-impl std::fmt::Debug for Fields<'_, '_> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Fields").field("keys", &self.keys).finish_non_exhaustive()
-    }
-}
-
 impl<'f, 's> Fields<'f, 's> {
     /// The fields under these keys.
     #[inline]

@@ -3,7 +3,6 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::fmt;
 
 use serde::ser::{Error, Serialize, SerializeMap, SerializeSeq, Serializer};
 use serde_json::{Map, Number, Value};
@@ -87,24 +86,6 @@ pub struct Items<'p>(&'p mut dyn FnMut(Form<'_>) -> Result<(), Stopped>);
 
 /// Takes the members of an object.
 pub struct Members<'p>(&'p mut dyn FnMut(&str, Form<'_>) -> Result<(), Stopped>);
-
-impl fmt::Debug for Form<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Form")
-    }
-}
-
-impl fmt::Debug for Items<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Items")
-    }
-}
-
-impl fmt::Debug for Members<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Members")
-    }
-}
 
 impl Items<'_> {
     /// The next item.
