@@ -115,12 +115,6 @@ impl ToolResult {
         }
     }
 
-    /// The same result, shown without what a redactor knows.
-    pub(crate) fn redacted_by(mut self, redactor: Redactor) -> Self {
-        self.redactor = redactor;
-        self
-    }
-
     /// What an error message says of it.
     pub(crate) fn shown(&self) -> String {
         self.redactor.shown(&self.text(), LONGEST_MESSAGE)

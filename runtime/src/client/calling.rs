@@ -187,7 +187,7 @@ impl Client {
         match outcome {
             Ok(result) => {
                 let redactor = connection.link.notes.redactor().clone();
-                let result = ToolResult::from_json(server, call.tool.as_ref(), result).redacted_by(redactor);
+                let result = ToolResult { redactor, ..ToolResult::from_json(server, call.tool.as_ref(), result) };
                 if result.is_error && names_unknown("tool", &call.tool, &result.text()) {
                     return Err(CallError::tool_not_found(self.name(), &*call.tool));
                 }

@@ -36,7 +36,7 @@ pub(super) struct Reading {
     /// Why a sink refused what it was given, on its way past the errors of a deserializer, which cannot be added to.
     fault: RefCell<Option<Mismatch>>,
     pub(super) depth: Cell<u32>,
-    work_left: Cell<u64>,
+    pub(super) work_left: Cell<u64>,
     pub(super) trials: Cell<u64>,
     /// How many branches of unions are being tried, one inside the other.
     pub(super) trying: Cell<u32>,
@@ -68,10 +68,6 @@ impl Reading {
         let left = &self.work_left;
         left.set(left.get().saturating_sub(1 + u64::from(steps)));
         if left.get() == 0 { Err(too_many_trials()) } else { Ok(()) }
-    }
-
-    pub(super) fn is_exhausted(&self) -> bool {
-        self.work_left.get() == 0
     }
 
     /// Says that this much of the value is kept without a type.

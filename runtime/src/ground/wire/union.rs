@@ -124,7 +124,7 @@ impl<'a, T: 'static> Pick<'a, T> {
     pub fn finish(self) -> Result<T, Mismatch> {
         let reading = self.input.reading;
         reading.bound.set(self.bound);
-        if reading.is_exhausted() {
+        if reading.work_left.get() == 0 {
             // The best of the branches that were tried may not be the one that was meant.
             return Err(too_many_trials());
         }
