@@ -36,7 +36,7 @@ pub use nullable::Nullable;
 pub use object::{Fields, Slot, Unknown};
 pub use print::{Form, Items, Members, Print, Stopped};
 pub use sink::{Fill, Sink};
-pub(crate) use size::{size_of_members, size_of_value};
+pub(crate) use size::size_of_value;
 pub use union::Pick;
 
 /// The keys of a type that is a struct.

@@ -11,6 +11,6 @@ pub(crate) fn size_of_value(value: &Value) -> usize {
     }
 }
 
-pub(crate) fn size_of_members(object: &Map<String, Value>) -> usize {
+fn size_of_members(object: &Map<String, Value>) -> usize {
     object.iter().map(|(key, value)| key.len() + 4 + size_of_value(value)).sum()
 }
