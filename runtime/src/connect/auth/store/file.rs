@@ -108,10 +108,20 @@ impl TokenStore for FileTokenStore {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file: File = options.open(&path).map_err(|error| self.failed("opened", &path, &error))?;
         match fs4::FileExt::try_lock(&file) {
-            Ok(()) => Ok(Some(StoreLock::new(file))),
+            Ok(()) => Ok(Some(StoreLock::new(Locked(file)))),
             Err(fs4::TryLockError::WouldBlock) => Ok(None),
             Err(fs4::TryLockError::Error(error)) => Err(self.failed("locked", &path, &error)),
         }
+    }
+}
+
+/// A locked file. Closing it alone would leave the lock to a process that is just being started and has the file open too.
+struct Locked(File);
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        // Closing the file unlocks it at the latest.
+        let _ = fs4::FileExt::unlock(&self.0);
     }
 }
 
@@ -181,5 +191,17 @@ mod tests {
         assert!(store.try_lock("other").expect("a lock").is_some());
         drop(first);
         assert!(store.try_lock("key").expect("a lock").is_some());
+    }
+
+    #[test]
+    fn a_lock_ends_with_its_owner_though_another_process_has_the_file_open() {
+        let (_folder, store) = store();
+        drop(store.try_lock("key").expect("a lock").expect("free"));
+        let file = File::options().write(true).open(store.path("key", "lock")).expect("the file");
+        fs4::FileExt::try_lock(&file).expect("free");
+        let copy = file.try_clone().expect("what a child of fork has");
+        drop(Locked(file));
+        assert!(store.try_lock("key").expect("an answer").is_some());
+        drop(copy);
     }
 }
