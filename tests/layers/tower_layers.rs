@@ -30,9 +30,8 @@ impl CallTool for Crowd {
 #[tokio::test]
 async fn a_limit_of_tower_holds() {
     let crowd = Crowd::default();
-    let limited =
-        ServiceBuilder::new().concurrency_limit(3).layer(Policy::allow(["s*"])).service(Stack::new(crowd.clone()));
-    let limited = Calls::through(limited);
+    let stack = Stack::new(crowd.clone()).policy(Policy::allow(["s*"]));
+    let limited = Calls::through(ServiceBuilder::new().concurrency_limit(3).service(stack));
     let mut callers = JoinSet::new();
     for _ in 0..CALLERS {
         let limited = limited.clone();
@@ -46,8 +45,8 @@ async fn a_limit_of_tower_holds() {
 #[tokio::test]
 async fn bindings_call_through_services_of_tower() {
     let (server, client) = served();
-    let service = ServiceBuilder::new().layer(Cache::new(SOON)).concurrency_limit(1).service(client.clone());
-    let store = Store::with(Calls::through(service));
+    let service = ServiceBuilder::new().concurrency_limit(1).service(client.clone());
+    let store = Store::with(Stack::new(Calls::through(service)).cache(Cache::new(SOON)));
     for _ in 0..3 {
         assert_eq!(store.get(StoreGetParams::new("a")).await.unwrap().value, 0);
     }
@@ -61,7 +60,8 @@ async fn bindings_call_through_services_of_tower() {
         store.put(StorePutParams::new("a", value)).await.unwrap();
     }
     assert!(start.elapsed() >= 2 * pause, "{:?}", start.elapsed());
-    let denying = ServiceBuilder::new().buffer(8).layer(Policy::deny(["*"])).service(Stack::new(Crowd::default()));
+    let stack = Stack::new(Crowd::default()).policy(Policy::deny(["*"]));
+    let denying = ServiceBuilder::new().buffer(8).service(stack);
     let error = Calls::through(denying).call_tool(get("a")).await.unwrap_err();
     assert!(matches!(error, CallError::Denied { .. }), "{error}");
 }
