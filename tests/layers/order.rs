@@ -140,9 +140,9 @@ async fn orders_that_cannot_be_meant_are_refused() {
         retry(retry.clone()), transaction(transacting(&log)) => ["Retry", "Transaction"];
         retry(retry.clone()), sequential(sequential(&log)) => ["Retry", "SequentialDependency"];
         retry(retry.clone()), retry(retry.clone()) => ["Retry", "multiply"];
-        retry(retry.clone()), total_cap(SOON) => ["Retry", "TotalCap"];
-        try_timeout(SOON), retry(retry.clone()) => ["TryTimeout", "Retry"];
-        try_timeout(SOON), approval(approval.clone()) => ["TryTimeout", "Approval"];
+        retry(retry.clone()), total_cap(SOON) => ["Retry", "total_cap"];
+        try_timeout(SOON), retry(retry.clone()) => ["try_timeout", "Retry"];
+        try_timeout(SOON), approval(approval.clone()) => ["try_timeout", "Approval"];
         cache(cache.clone()), cache(cache.clone()) => ["Cache", "itself"];
     }
     assert_eq!(log.take(), [""; 0]);

@@ -163,4 +163,10 @@ async fn a_call_that_is_cancelled_between_tries_ends_at_once() {
     let error = tokio::time::timeout(SOON / 2, calling).await.expect("it ends at once").unwrap().unwrap_err();
     assert!(matches!(error, CallError::Cancelled { dispatched: Dispatched::Unknown, .. }), "{error}");
     assert_eq!(server.executions("put"), 1);
+    // Also where what is below does not look at the token.
+    let refusing = By::new(|_, _| Err(CallError::transport("store", "put", "refused")));
+    let call = put("a", 1).with(CallOptions::new().cancelled_by(token));
+    let error = Stack::new(refusing.clone()).retry(retry()).call_tool(call).await.unwrap_err();
+    assert!(matches!(error, CallError::Cancelled { dispatched: Dispatched::No, .. }), "{error}");
+    assert_eq!(refusing.calls(), 1);
 }

@@ -135,6 +135,7 @@ impl Content {
     }
 }
 
+/// Writes the whole block, of which the URI is a part.
 fn as_sent<S: Serializer>(_: &str, block: &Value, serializer: S) -> Result<S::Ok, S::Error> {
     block.serialize(serializer)
 }

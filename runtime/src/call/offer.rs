@@ -10,7 +10,7 @@ type Admits = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 #[doc(hidden)]
 #[derive(Clone, Default)]
 pub struct Offer {
-    /// The client behind all layers, whose type this module is below.
+    /// The client behind all layers. `Client` is in a module above this one.
     client: Option<Arc<dyn Any + Send + Sync>>,
     is_governed: bool,
     admits: Vec<Admits>,

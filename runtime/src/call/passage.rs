@@ -53,7 +53,7 @@ impl Place {
             (Retry, Transaction) => Some("it would be rolled back for each try"),
             (Retry, Retry) => Some("the tries would multiply"),
             (Retry, TotalCap) => Some("it would begin anew with each try"),
-            (TryTimeout, Retry) => Some("it would bound all tries together, as `TotalCap` does"),
+            (TryTimeout, Retry) => Some("it would bound all tries together, as `total_cap` does"),
             (TryTimeout, Approval) => Some("what a person takes would be the time of a try"),
             _ => None,
         }
@@ -75,6 +75,16 @@ impl Place {
         Self::Retry,
         Self::TryTimeout,
     ];
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TotalCap => f.write_str("total_cap"),
+            Self::TryTimeout => f.write_str("try_timeout"),
+            other => write!(f, "{other:?}"),
+        }
+    }
 }
 
 /// By whose demand a call was approved, and what of it they were shown.
@@ -114,9 +124,7 @@ impl Passage {
         let around = Place::ALL.into_iter().filter(|around| way.through & around.bit() != 0);
         for around in around {
             if let Some(why) = around.excludes(place) {
-                return Err(format!(
-                    "layer {place:?} stands inside of {around:?}: {why}; put it outside, as `Stack` does"
-                ));
+                return Err(format!("layer {place} stands inside of {around}: {why}; put it outside, as `Stack` does"));
             }
         }
         way.through |= place.bit();
@@ -133,7 +141,7 @@ impl Passage {
     pub(crate) fn enter_once(&mut self, place: Place, id: usize) -> Result<(), String> {
         let way = self.way_mut();
         if way.within.contains(&id) {
-            return Err(format!("one and the same layer {place:?} stands inside of itself; put it there once"));
+            return Err(format!("one and the same layer {place} stands inside of itself; put it there once"));
         }
         way.within.push(id);
         Ok(())
@@ -251,7 +259,7 @@ mod tests {
         assert!(inside(Place::Retry, Place::Retry).is_err());
         assert!(inside(Place::TryTimeout, Place::Cache).is_ok());
         let said = inside(Place::TryTimeout, Place::Retry).expect_err("it is refused");
-        assert!(said.contains("TotalCap"), "{said}");
+        assert!(said.contains("`total_cap`"), "{said}");
         let said = inside(Place::Retry, Place::Approval).expect_err("it is refused");
         assert!(said.contains("Approval") && said.contains("Retry"), "{said}");
     }

@@ -209,7 +209,7 @@ impl Client {
         let outcome = connection.ask(ask, &call.options, patience).await;
         // The server refused it before it did anything; its list says which headers it wants.
         #[cfg(feature = "http")]
-        if outcome.as_ref().is_err_and(|error| connection.wants_headers(error)) {
+        if !ask.is_answered && outcome.as_ref().is_err_and(|error| connection.wants_headers(error)) {
             let listed = tokio::select! {
                 biased;
                 () = cancelled(call.options.cancellation()) => return Err(RequestError::Cancelled(Dispatched::No)),

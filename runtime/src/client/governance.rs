@@ -50,7 +50,7 @@ impl Client {
             return self.admit_remote(call);
         }
         self.admit(call)?;
-        self.approved(call).await
+        self.ask_approval(call).await
     }
 
     /// Whether the call may be made for whom it is made for.
@@ -135,7 +135,7 @@ impl Client {
     }
 
     /// Asks for the approval that the configuration demands: `approve`.
-    pub(crate) async fn approved(&self, call: &ToolCall) -> Result<(), CallError> {
+    pub(crate) async fn ask_approval(&self, call: &ToolCall) -> Result<(), CallError> {
         let needs_approval = self.config().approve.iter().any(|pattern| matches_glob(pattern, &call.tool));
         if !needs_approval || call.passage.is_granted(self.id(), call) {
             return Ok(());
@@ -143,7 +143,7 @@ impl Client {
         let denied = |reason: &str| CallError::denied(self.name(), &*call.tool, reason);
         if call.passage.has_come_through(Place::Cache) {
             return Err(denied(
-                "it needs an approval, and a cache stands around the client: what that has would pass the approval by; put it into a `Stack`",
+                "it needs an approval, and a cache stands around the client: what that has would pass the approval by; put the cache into the stack of the client itself",
             ));
         }
         let Some(approver) = &self.supervisor.options.approver else {

@@ -152,7 +152,7 @@ impl Client {
     #[doc(hidden)]
     #[must_use]
     pub fn behind(calls: &(impl CallTool + ?Sized)) -> Option<Self> {
-        calls.offer().client().cloned()
+        calls.offer().client::<Self>().cloned()
     }
 
     /// Whether the other is a clone of this one: calls of both go through one connection.

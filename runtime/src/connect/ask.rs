@@ -10,11 +10,13 @@ pub(crate) struct Ask {
     meta: RequestMetaObject,
     /// The count of changes to the list of tools for which a call was let through.
     pub(crate) list: Option<u64>,
+    /// The server has given a result, and may have begun to work on it.
+    pub(crate) is_answered: bool,
 }
 
 impl Ask {
     pub(crate) fn new(method: &'static str, params: Map<String, Value>) -> Self {
-        Self { method, params, meta: RequestMetaObject::default(), list: None }
+        Self { method, params, meta: RequestMetaObject::default(), list: None, is_answered: false }
     }
 
     pub(crate) fn tool(name: &str, arguments: Map<String, Value>) -> Self {
@@ -38,7 +40,7 @@ impl Ask {
         // A call that the server works on goes on, also where it changes its list meanwhile.
         self.list = None;
         let answers = answers.map(|answers| Value::Object(answers.into_iter().collect()));
-        for (key, value) in [("requestState", state.map(Value::String)), ("inputResponses", answers)] {
+        for (key, value) in [("inputResponses", answers), ("requestState", state.map(Value::String))] {
             match value {
                 Some(value) => self.params.insert(key.to_owned(), value),
                 None => self.params.remove(key),

@@ -55,6 +55,7 @@ impl Connection {
                 .within(ask.request(), options, time.patience, ask.list)
                 .await
                 .map_err(|error| if round == 0 { error } else { error.after_a_round() })?;
+            ask.is_answered = true;
             if !result.is_object() {
                 return Err(RequestError::invalid("the result is no object"));
             }

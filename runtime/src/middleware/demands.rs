@@ -1,5 +1,4 @@
-//! What the configuration of a client demands, at its places in a stack. None of it minds what it stands in: the client
-//! asks for the same, wherever it stands.
+//! What the configuration of a client demands, at its places in a stack.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -38,7 +37,7 @@ impl Around for Consent {
     const PLACE: Option<Place> = None;
 
     async fn around(self: Arc<Self>, call: ToolCall, below: Called) -> Result<ToolResult, CallError> {
-        self.0.approved(&call).await?;
+        self.0.ask_approval(&call).await?;
         below.call(call).await
     }
 }

@@ -19,7 +19,7 @@ pub(super) trait Around: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolResult, CallError>> + Send;
 }
 
-/// A call through a layer to the service below it, which is ready.
+/// A call through a layer to what is below it.
 pub(super) fn through<L: Around>(layer: Arc<L>, mut call: ToolCall, below: Called) -> ServiceFuture {
     Box::pin(async move {
         let _life = call.passage.begin();

@@ -11,9 +11,14 @@ use crate::{CallError, Dispatched, ToolCall, ToolResult};
 /// What tells for itself that time is up, and what was sent by then, gets so much longer to say it.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// Bounds the whole call, or each try of it.
+/// A layer that bounds how long a call may take.
 #[derive(Clone, Copy)]
 pub(super) struct Bounded<const IS_WHOLE: bool>(Duration);
+
+/// Bounds the whole call.
+pub(super) type TotalCap = Bounded<true>;
+/// Bounds each try.
+pub(super) type TryTimeout = Bounded<false>;
 
 impl<const IS_WHOLE: bool> Bounded<IS_WHOLE> {
     /// The shorter of the two.

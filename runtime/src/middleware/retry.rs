@@ -107,20 +107,22 @@ impl Around for Retry {
                 Ok(result) => return Ok(result),
                 Err(error) => error,
             };
-            let Some(pause) = tries.pause(&call, &error) else {
-                if tries.may_have_run {
-                    after_others(&mut error);
+            if let Some(pause) = tries.pause(&call, &error) {
+                tries.may_have_run |= error.dispatched() == Dispatched::Unknown;
+                call.options = tries.given.clone();
+                call.options.spend(tries.start.elapsed().saturating_add(pause));
+                tokio::select! {
+                    biased;
+                    () = cancelled(call.options.cancellation()) => {
+                        error = CallError::cancelled(error.server(), error.tool(), Dispatched::No);
+                    }
+                    () = tokio::time::sleep(pause) => continue,
                 }
-                return Err(error);
-            };
-            tries.may_have_run |= error.dispatched() == Dispatched::Unknown;
-            call.options = tries.given.clone();
-            call.options.spend(tries.start.elapsed().saturating_add(pause));
-            tokio::select! {
-                biased;
-                () = cancelled(call.options.cancellation()) => {}
-                () = tokio::time::sleep(pause) => {}
             }
+            if tries.may_have_run {
+                after_others(&mut error);
+            }
+            return Err(error);
         }
     }
 }

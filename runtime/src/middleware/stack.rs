@@ -12,7 +12,7 @@ use super::Validate;
 use super::calls::Called;
 use super::demands::{Admission, Consent, Sameness};
 use super::events::Announced;
-use super::limits::Bounded;
+use super::limits::{TotalCap, TryTimeout};
 use super::{Approval, Cache, Policy, Retry, SequentialDependency, Transaction};
 use crate::call::events::{Events, Observer};
 use crate::call::{Offer, ServiceFuture};
@@ -69,7 +69,7 @@ pub struct Stack<C> {
 struct Layers {
     /// Tells of the calls of what demands nothing: of a fake, or of a stack.
     observer: Arc<Observer>,
-    total_cap: Option<Bounded<true>>,
+    total_cap: Option<TotalCap>,
     policies: Vec<Policy>,
     sequences: Vec<SequentialDependency>,
     approvals: Vec<Approval>,
@@ -78,7 +78,7 @@ struct Layers {
     transactions: Vec<Transaction>,
     caches: Vec<Cache>,
     retry: Option<Retry>,
-    try_timeout: Option<Bounded<false>>,
+    try_timeout: Option<TryTimeout>,
 }
 
 impl<C: CallTool + 'static> Stack<C> {
@@ -94,7 +94,7 @@ impl<C: CallTool + 'static> Stack<C> {
     /// call or configured hold beside it.
     #[must_use]
     pub fn total_cap(self, cap: Duration) -> Self {
-        self.with(|layers| layers.total_cap = Some(Bounded::shortest(cap, layers.total_cap)))
+        self.with(|layers| layers.total_cap = Some(TotalCap::shortest(cap, layers.total_cap)))
     }
 
     /// Adds a policy; each call has to be allowed by all of them.
@@ -143,7 +143,7 @@ impl<C: CallTool + 'static> Stack<C> {
     /// Bounds each try of a call, connecting included. What is given with a call or configured holds beside it.
     #[must_use]
     pub fn try_timeout(self, timeout: Duration) -> Self {
-        self.with(|layers| layers.try_timeout = Some(Bounded::shortest(timeout, layers.try_timeout)))
+        self.with(|layers| layers.try_timeout = Some(TryTimeout::shortest(timeout, layers.try_timeout)))
     }
 
     fn with(mut self, add: impl FnOnce(&mut Layers)) -> Self {
@@ -188,12 +188,12 @@ fn add<L>(layers: &mut Vec<L>, layer: L, unite: impl Fn(&L, &L) -> Option<L>) {
 impl Layers {
     /// Who tells of what this stack does.
     fn observer_of(&self, inner: &impl CallTool) -> Arc<Observer> {
-        inner.offer().ungoverned().map_or_else(|| self.observer.clone(), |client: &Client| client.observer().clone())
+        inner.offer().ungoverned::<Client>().map_or_else(|| self.observer.clone(), |client| client.observer().clone())
     }
 
     /// The one place that has the order, from the client outwards.
     fn around<C: CallTool + 'static>(&self, inner: &Arc<C>) -> Called {
-        let client: Option<Client> = inner.offer().ungoverned().cloned();
+        let client = inner.offer().ungoverned::<Client>().cloned();
         let service = Called::new(inner.clone())
             .within_all(self.try_timeout.as_slice())
             .within_all(self.retry.as_slice())
@@ -215,7 +215,7 @@ impl Layers {
 
 impl<C: CallTool> CallTool for Stack<C> {
     async fn call_tool(&self, call: ToolCall) -> Result<ToolResult, CallError> {
-        self.service.clone().call(call).await
+        self.service.call(call).await
     }
 
     fn offer(&self) -> Offer {

@@ -109,4 +109,8 @@ async fn a_yes_is_good_for_one_call_wherever_the_layers_stand() {
     Stack::new(around).retry(Retry::new()).call_tool(bound()).await.unwrap();
     assert_eq!(asked(), 1);
     assert_eq!(executions(&client).await, "4");
+    // What a cache has would pass the approval by.
+    let cached = Stack::new(Stack::new(client.clone())).cache(Cache::new(Duration::from_secs(9)));
+    assert!(denied(cached.call_tool(bound()).await).contains("cache"));
+    assert_eq!((asked(), executions(&client).await), (0, "4".to_owned()));
 }

@@ -436,6 +436,39 @@ async fn looking_for_headers_ends_with_the_call() {
 }
 
 #[tokio::test]
+async fn a_call_that_became_a_task_is_not_made_again_for_its_headers() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = calls.clone();
+    let url = scripted(move |received| {
+        let refusal = json!({ "code": -32020, "message": "a header is missing" });
+        Some(match received.method() {
+            "server/discover" => result(
+                received,
+                json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "ttlMs": 0, "cacheScope": "private"}),
+            ),
+            "tools/call" => {
+                counted.fetch_add(1, Ordering::SeqCst);
+                result(received, json!({"resultType": "task", "taskId": "1", "status": "working", "pollIntervalMs": 5}))
+            }
+            "tasks/get" => {
+                result(received, json!({"resultType": "complete", "taskId": "1", "status": "failed", "error": refusal}))
+            }
+            "tools/list" => {
+                result(received, json!({"resultType": "complete", "tools": [], "ttlMs": 0, "cacheScope": "private"}))
+            }
+            _ => usual(received),
+        })
+    })
+    .await;
+    let options = ClientOptions::new().protocol_version("2026-07-28");
+    let client = Client::with_options(ServerConfig::http("remote", url), options);
+    let error = client.call("t", Map::new()).await.expect_err("the task failed");
+    assert!(matches!(error, CallError::Rpc { code: -32020, .. }), "{error:?}");
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    client.close().await;
+}
+
+#[tokio::test]
 async fn arguments_are_mirrored_in_the_headers_that_the_bindings_know() {
     const SCHEMA: &str = r#"{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}"#;
     static SPEC: ToolSpec = ToolSpec::new("t", SCHEMA);

@@ -226,6 +226,7 @@ debug_redacted!(ResourceResult { server, uri, contents, meta, extra });
 #[non_exhaustive]
 pub enum ResourceContents {
     /// Text.
+    // The order of fields is the order of keys in JSON.
     #[non_exhaustive]
     Text {
         /// Whose it is.

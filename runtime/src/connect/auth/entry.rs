@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -19,7 +19,14 @@ const LEEWAY: Duration = Duration::from_secs(30);
 pub(super) struct Entry {
     /// The issuer whose tokens the server took last.
     pub(super) current: Option<String>,
+    #[serde(default, deserialize_with = "readable")]
     pub(super) issuers: BTreeMap<String, Issued>,
+}
+
+/// Reads issuers; one that cannot be read costs itself alone.
+fn readable<'de, D: Deserializer<'de>>(issuers: D) -> Result<BTreeMap<String, Issued>, D::Error> {
+    let issuers = BTreeMap::<String, Value>::deserialize(issuers)?.into_iter();
+    Ok(issuers.filter_map(|(issuer, issued)| Some((issuer, Issued::deserialize(issued).ok()?))).collect())
 }
 
 /// What one issuer gave.
@@ -75,7 +82,7 @@ impl Entry {
     pub(super) fn parse(stored: &StoredTokens) -> Self {
         let document: Value = serde_json::from_str(stored.expose()).unwrap_or_default();
         match document.get("format").and_then(Value::as_u64) {
-            Some(FORMAT) => serde_json::from_value(document).unwrap_or_default(),
+            Some(FORMAT) => Self::deserialize(document).unwrap_or_default(),
             _ => Self::default(),
         }
     }
@@ -130,6 +137,15 @@ mod tests {
         let damaged =
             r#"{"format": 1, "current": "i", "issuers": {"i": {"client": {"id": 5}, "tokens": {"access": ""}}}}"#;
         assert_eq!(Entry::parse(&StoredTokens::new(damaged)).tokens(), None);
+    }
+
+    #[test]
+    fn an_issuer_that_cannot_be_read_costs_itself_alone() {
+        let mut entry = Entry { current: Some("https://auth.example".to_owned()), ..Entry::default() };
+        entry.issued("https://auth.example").tokens = Some(tokens(None));
+        let mut kept: Value = serde_json::from_str(entry.print().expose()).expect("JSON");
+        kept["issuers"]["https://other.example"] = json!({ "client": { "id": "me", "method": "of a later version" } });
+        assert_eq!(Entry::parse(&StoredTokens::new(kept.to_string())), entry);
     }
 
     #[test]

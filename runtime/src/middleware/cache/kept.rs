@@ -212,6 +212,7 @@ impl Lead {
     /// theirs too.
     pub(super) fn land(mut self, outcome: &Result<ToolResult, CallError>, ttl: Duration, is_for_all: bool) {
         let Some((key, generation)) = self.flight.take() else { return };
+        let size = key.size() + outcome.as_ref().map_or(0, ToolResult::size);
         let mut kept = self.shared.lock();
         let flight = (key, generation);
         let tell = kept.flights.remove(&flight).flatten();
@@ -222,7 +223,6 @@ impl Lead {
             && of.generation == generation
         {
             let until = Deadline::since(Instant::now(), ttl);
-            let size = flight.0.size() + result.size();
             kept.keep(flight.0, Entry { generation, until, result: Arc::new(result.clone()), size });
         }
         drop(kept);

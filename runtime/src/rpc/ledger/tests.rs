@@ -1,6 +1,6 @@
 //! The state machine of a request, and what comes in.
 
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
+use rmcp::model::{ClientRequest, CustomRequest};
 use serde_json::json;
 
 use super::*;
@@ -16,7 +16,7 @@ fn ledger() -> Arc<Ledger> {
 }
 
 fn message(ticket: &Ticket) -> ClientJsonRpcMessage {
-    let request = ClientRequest::CallToolRequest(CallToolRequest::new(CallToolRequestParams::new("t")));
+    let request = ClientRequest::CustomRequest(CustomRequest::new("tools/call", Some(json!({ "name": "t" }))));
     ClientJsonRpcMessage::request(request, ticket.id())
 }
 
