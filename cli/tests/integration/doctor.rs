@@ -5,15 +5,18 @@
 use crate::common;
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
 use common::Project;
 use serde_json::json;
 
+/// An address without a listener. A port that was free may be another test's by the time it is tried.
+const CLOSED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
+
 #[test]
 fn what_is_in_the_way_is_told_with_what_mends_it() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = CLOSED;
     let project = Project::new(&format!(
         r#"
         [servers.fine]
@@ -119,7 +122,7 @@ fn says(said: &str, lines: &[&str]) {
 #[test]
 fn addresses_are_tried_as_a_client_would() {
     let open = answering("200 OK");
-    let shut = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let shut = CLOSED;
     let project = Project::new(&format!(
         r#"
         [servers.plain]

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 /// ```
 #[derive(Clone, Default, PartialEq)]
 #[non_exhaustive]
+#[must_use]
 pub struct PassedInput {
     /// `inputResponses`: by the keys of `inputRequests` what was answered, as the protocol has it.
     pub responses: Option<Map<String, Value>>,
@@ -26,19 +27,16 @@ pub struct PassedInput {
 
 impl PassedInput {
     /// Nothing is answered yet.
-    #[must_use]
     pub const fn new() -> Self {
         Self { responses: None, state: None }
     }
 
     /// Sets the answers, by the keys of `inputRequests`.
-    #[must_use]
     pub fn responses(self, responses: impl Into<Option<Map<String, Value>>>) -> Self {
         Self { responses: responses.into(), ..self }
     }
 
     /// Sets the `requestState` that came with the questions.
-    #[must_use]
     pub fn state(self, state: impl Into<Option<String>>) -> Self {
         Self { state: state.into(), ..self }
     }

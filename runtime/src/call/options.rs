@@ -26,6 +26,7 @@ use super::progress::{Listener, Progress, ProgressStream, listen};
 /// ```
 #[derive(Clone, Default)]
 #[non_exhaustive]
+#[must_use]
 pub struct CallOptions {
     /// None where nothing is set, as for most calls, which pass through many hands.
     given: Option<Box<Given>>,
@@ -47,7 +48,6 @@ pub(crate) struct Given {
 
 impl CallOptions {
     /// None: the call has the configured timeout.
-    #[must_use]
     pub const fn new() -> Self {
         Self { given: None }
     }
@@ -64,19 +64,16 @@ impl CallOptions {
 
     /// How long the call may take in all, from when its future is first polled; connecting is part of it. What the server
     /// asks of the user meanwhile is not.
-    #[must_use]
     pub fn timeout(self, timeout: Duration) -> Self {
         self.set(|given| given.timeout = Some(timeout))
     }
 
     /// Lets each report of progress start the timeout anew, until so much time has passed in all.
-    #[must_use]
     pub fn cap(self, cap: Duration) -> Self {
         self.set(|given| given.cap = Some(cap))
     }
 
     /// Hears of the call's progress. It is called between messages of the connection: a slow one holds them up.
-    #[must_use]
     pub fn on_progress(self, listener: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.set(|given| given.progress = Some(Arc::new(listener)))
     }
@@ -95,14 +92,12 @@ impl CallOptions {
     /// # result.map(drop)
     /// # }
     /// ```
-    #[must_use]
     pub fn progress_stream(self) -> (Self, ProgressStream) {
         let (listener, stream) = listen();
         (self.set(|given| given.progress = Some(listener)), stream)
     }
 
     /// Cancels the call when the token is cancelled; it then ends with [`CallError::Cancelled`](super::CallError::Cancelled).
-    #[must_use]
     pub fn cancelled_by(self, token: CancellationToken) -> Self {
         self.set(|given| given.cancellation = Some(token))
     }
@@ -110,7 +105,6 @@ impl CallOptions {
     /// Adds a key to the call's `_meta`. Keys that the client sets (`progressToken`, `io.modelcontextprotocol/..`) make
     /// the call fail with [`CallError::InvalidArguments`](super::CallError::InvalidArguments);
     /// `io.modelcontextprotocol/logLevel`, by which servers of 2026-07-28 are asked for their log, is the caller's.
-    #[must_use]
     pub fn meta(self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.set(|given| {
             Arc::make_mut(given.meta.get_or_insert_default()).insert(key.into(), value.into());
@@ -126,7 +120,6 @@ impl CallOptions {
     /// let options = CallOptions::new().source("triage agent");
     /// # let _ = options;
     /// ```
-    #[must_use]
     pub fn source(self, name: impl Into<String>) -> Self {
         self.set(|given| given.source = Some(name.into().into()))
     }
@@ -157,7 +150,6 @@ impl CallOptions {
     /// # Ok(())
     /// # }
     /// ```
-    #[must_use]
     pub fn pass_input(self, input: PassedInput) -> Self {
         self.set(|given| given.input = Some(input))
     }
@@ -167,7 +159,6 @@ impl CallOptions {
     /// program. Only servers of 2026-07-28 hear of it, which are told with every request; older ones are told once for the
     /// whole connection, by [`ClientOptions::capabilities`](crate::ClientOptions::capabilities), and calls of them are as
     /// they would be without.
-    #[must_use]
     pub fn client_capabilities(self, capabilities: impl Into<Value>) -> Self {
         self.set(|given| given.capabilities = Some(Arc::new(capabilities.into())))
     }
@@ -175,13 +166,11 @@ impl CallOptions {
     /// Marks a call as made for a template that does not come from a local file: the client makes it only where `remote_use`
     /// of the server's configuration names the tool.
     #[doc(hidden)]
-    #[must_use]
     pub fn remote(self) -> Self {
         self.set(|given| given.is_remote = true)
     }
 
     /// These options, and where one is not set that of `defaults`.
-    #[must_use]
     pub fn or(self, defaults: &Self) -> Self {
         let given = match (self.given, &defaults.given) {
             (Some(own), Some(defaults)) => Some(Box::new(own.or(defaults))),

@@ -21,6 +21,7 @@ pub type ServiceFuture = Pin<Box<dyn Future<Output = Result<ToolResult, CallErro
 /// One call: which tool of which server, with what.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[must_use]
 pub struct ToolCall {
     /// The server's name.
     pub server: Cow<'static, str>,
@@ -90,7 +91,6 @@ impl ToolCall {
     /// let call = ToolCall::bound(&FILES, &TOOLS[0], Default::default());
     /// assert_eq!((&*call.server, &*call.tool), ("files", "index"));
     /// ```
-    #[must_use]
     pub fn bound(server: &'static ServerSpec, tool: &'static ToolSpec, arguments: Map<String, Value>) -> Self {
         Self { spec: Some(tool), bindings: Some(server), ..Self::new(server.name, tool.name, arguments) }
     }
@@ -117,7 +117,6 @@ impl ToolCall {
     /// let call = ToolCall::new("files", "remove", Default::default()).described(Annotations::listed(&listed));
     /// assert_eq!(CallFacts::of(&call).annotations.destructive, Some(true));
     /// ```
-    #[must_use]
     pub fn described(self, annotations: Annotations) -> Self {
         if annotations == Annotations::default() {
             return self;
@@ -133,7 +132,6 @@ impl ToolCall {
     }
 
     /// Sets options; what was set before stays where they say nothing.
-    #[must_use]
     pub fn with(mut self, options: CallOptions) -> Self {
         self.options = options.or(&self.options);
         self
@@ -150,7 +148,6 @@ impl ToolCall {
     /// let call = ToolCall::new("files", "index", Default::default()).with_extension(Tenant(7));
     /// assert_eq!(call.extension::<Tenant>(), Some(&Tenant(7)));
     /// ```
-    #[must_use]
     pub fn with_extension<T: Any + Send + Sync>(mut self, value: T) -> Self {
         Arc::make_mut(self.extensions.0.get_or_insert_default()).insert(TypeId::of::<T>(), Arc::new(value));
         self

@@ -26,6 +26,7 @@ const TIMEOUTS_IN_ALL: u32 = 10;
 
 /// Options of a [`Client`](crate::Client).
 #[derive(Clone, Debug, Default)]
+#[must_use]
 pub struct ClientOptions {
     timeout: Option<Duration>,
     connect_timeout: Option<Duration>,
@@ -57,28 +58,24 @@ impl ClientOptions {
 
     /// How long a call may take over an open connection where the server's configuration does not say; 30 seconds by
     /// default. What the server says of its progress begins it anew, up to [`max_total_timeout`](Self::max_total_timeout).
-    #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
     /// How long a call may take that makes progress, and a listing with all its pages; ten times the timeout by default.
-    #[must_use]
     pub fn max_total_timeout(mut self, timeout: Duration) -> Self {
         self.max_total_timeout = Some(timeout);
         self
     }
 
     /// How long connecting may take where the server's configuration does not say; 60 seconds by default.
-    #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = Some(timeout);
         self
     }
 
     /// Closes a connection that nobody has used for so long; the next call opens another. By default it stays open.
-    #[must_use]
     pub fn idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = Some(timeout);
         self
@@ -86,7 +83,6 @@ impl ClientOptions {
 
     /// Asks a server that nobody calls so often whether it still answers. One that does not, within the timeout of a call
     /// at most, is replaced by another connection. By default only calls find out.
-    #[must_use]
     pub fn health_check(mut self, every: Duration) -> Self {
         self.health_check = Some(every);
         self
@@ -94,28 +90,24 @@ impl ClientOptions {
 
     /// How many requests to a server over HTTP may wait for the head of their answer at once, at least one; 16 by
     /// default. Those beyond wait for their turn. Over stdio there is one stream for all, and no limit.
-    #[must_use]
     pub fn max_concurrent_requests(mut self, requests: usize) -> Self {
         self.max_concurrent_requests = Some(requests);
         self
     }
 
     /// The protocol version to try first.
-    #[must_use]
     pub fn protocol_version(mut self, version: impl Into<String>) -> Self {
         self.protocol_version = Some(version.into());
         self
     }
 
     /// The client capabilities to declare, as JSON; the list of tools may depend on them.
-    #[must_use]
     pub fn capabilities(mut self, capabilities: Value) -> Self {
         self.capabilities = Some(capabilities);
         self
     }
 
     /// Answers what the server asks of the user in the middle of a call, and declares that it can be asked.
-    #[must_use]
     pub fn on_elicitation<F, A>(mut self, answer: F) -> Self
     where
         F: Fn(ElicitationRequest) -> A + Send + Sync + 'static,
@@ -136,7 +128,6 @@ impl ClientOptions {
     /// });
     /// # let _ = options;
     /// ```
-    #[must_use]
     pub fn on_sampling<F, A>(mut self, answer: F) -> Self
     where
         F: Fn(SamplingRequest) -> A + Send + Sync + 'static,
@@ -147,7 +138,6 @@ impl ClientOptions {
     }
 
     /// The folders that the server may take for its own, and declares that it can ask for them.
-    #[must_use]
     pub fn roots(self, roots: impl IntoIterator<Item = Root>) -> Self {
         let roots: Arc<[Root]> = roots.into_iter().collect();
         self.on_roots(move || ready(roots.to_vec()))
@@ -162,7 +152,6 @@ impl ClientOptions {
     /// let options = ClientOptions::new().on_roots(async || vec![Root::new("file:///home/me/project")]);
     /// # let _ = options;
     /// ```
-    #[must_use]
     pub fn on_roots<F, A>(mut self, answer: F) -> Self
     where
         F: Fn() -> A + Send + Sync + 'static,
@@ -174,7 +163,6 @@ impl ClientOptions {
 
     /// How long an answer to what a server asks may take; five minutes by default. The time of the call stands still
     /// meanwhile, for ten times as long in all. What takes longer is declined.
-    #[must_use]
     pub fn answer_timeout(mut self, timeout: Duration) -> Self {
         self.handlers.patience = Some(timeout);
         self
@@ -191,7 +179,6 @@ impl ClientOptions {
     ///     .answers_per_minute(5);
     /// # let _ = options;
     /// ```
-    #[must_use]
     pub fn answers_per_minute(mut self, answers: usize) -> Self {
         self.handlers.per_minute = Some(answers);
         self
@@ -199,7 +186,6 @@ impl ClientOptions {
 
     /// Where the values of placeholders come from, in place of [`LocalSecrets`](crate::LocalSecrets): the environment and,
     /// with feature `keyring`, the keyring of the operating system. It is asked each time that a connection is opened.
-    #[must_use]
     pub fn secrets(mut self, source: impl SecretSource + 'static) -> Self {
         self.secrets = Some(Secrets::new(source));
         self
@@ -218,7 +204,6 @@ impl ClientOptions {
     /// # drop(client);
     /// # Ok::<(), mcp_runtime::ConnectError>(())
     /// ```
-    #[must_use]
     pub fn trust_current_folder(mut self) -> Self {
         self.trusts_current_folder = true;
         self
@@ -240,7 +225,6 @@ impl ClientOptions {
     /// });
     /// # let _ = options;
     /// ```
-    #[must_use]
     pub fn on_approval<F, A>(mut self, answer: F) -> Self
     where
         F: Fn(ApprovalRequest) -> A + Send + Sync + 'static,
@@ -255,7 +239,6 @@ impl ClientOptions {
     /// their form (`ghp_..`). By default they show nothing of either.
     ///
     /// A client whose configuration has placeholders knows its secrets from the first connection on, and shows nothing before.
-    #[must_use]
     pub fn record_content(mut self, yes: bool) -> Self {
         self.records_content = yes;
         self
@@ -264,7 +247,6 @@ impl ClientOptions {
     /// Records what is said with the server, or replays it without one; see [`Cassette`](crate::Cassette). A cassette is
     /// for the connections of one server.
     #[cfg(feature = "cassette")]
-    #[must_use]
     pub fn cassette(mut self, cassette: Cassette) -> Self {
         self.cassette = Some(cassette);
         self
@@ -296,7 +278,6 @@ impl ClientOptions {
 
     /// How requests to the server are authorized, where it is one over HTTP that asks for OAuth.
     #[cfg(feature = "auth")]
-    #[must_use]
     pub fn authorization(mut self, oauth: crate::OAuth) -> Self {
         self.authorization = Some(oauth);
         self

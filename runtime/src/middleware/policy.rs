@@ -98,6 +98,7 @@ enum Rule {
 /// # let _ = stack;
 /// ```
 #[derive(Clone)]
+#[must_use]
 pub struct Policy {
     rule: Rule,
     patience: Duration,
@@ -168,7 +169,6 @@ impl Policy {
     }
 
     /// Allows the tools that say that they change nothing (`readOnlyHint`), as far as the bindings know it, and no others.
-    #[must_use]
     pub fn read_only() -> Self {
         Self::new(|call| match call.annotations.read_only {
             Some(true) => Verdict::Allow,
@@ -177,7 +177,6 @@ impl Policy {
     }
 
     /// How long a rule that takes time may take; 30 seconds by default.
-    #[must_use]
     pub fn patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }

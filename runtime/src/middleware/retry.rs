@@ -40,6 +40,7 @@ const JITTER: f64 = 0.5;
 /// # let _ = stack;
 /// ```
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Retry {
     tries: usize,
     shortest: Duration,
@@ -49,26 +50,22 @@ pub struct Retry {
 
 impl Retry {
     /// Three tries in all, with pauses from 100 ms to 5 s.
-    #[must_use]
     pub fn new() -> Self {
         Self { tries: TRIES, shortest: SHORTEST, longest: LONGEST, repeatable: Globs::default() }
     }
 
     /// How often a call is tried in all; at least once.
-    #[must_use]
     pub fn tries(self, tries: usize) -> Self {
         Self { tries, ..self }
     }
 
     /// How long the first pause is, and how long none of them is longer. A server that wants to be left alone for a while
     /// (`Retry-After`) is; one that wants more than the longest pause is not asked again.
-    #[must_use]
     pub fn pauses(self, shortest: Duration, longest: Duration) -> Self {
         Self { shortest: shortest.min(longest), longest, ..self }
     }
 
     /// Tools that are idempotent whatever they say of themselves, as globs.
-    #[must_use]
     pub fn repeatable(self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { repeatable: Globs::new(globs), ..self }
     }

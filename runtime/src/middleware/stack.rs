@@ -58,6 +58,7 @@ use crate::{
 /// // Files::with(stack).list(params).await?
 /// # let _ = stack;
 /// ```
+#[must_use]
 pub struct Stack<C> {
     inner: Arc<C>,
     layers: Layers,
@@ -92,56 +93,47 @@ impl<C: CallTool + 'static> Stack<C> {
     /// Bounds a whole call: approvals, waiting for others, all tries and the pauses between them. A call that takes longer
     /// ends with [`CallError::Timeout`], which knows whether the server may have acted on it; times that are given with a
     /// call or configured hold beside it.
-    #[must_use]
     pub fn total_cap(self, cap: Duration) -> Self {
         self.with(|layers| layers.total_cap = Some(TotalCap::shortest(cap, layers.total_cap)))
     }
 
     /// Adds a policy; each call has to be allowed by all of them.
-    #[must_use]
     pub fn policy(self, policy: Policy) -> Self {
         self.with(|layers| layers.policies.push(policy))
     }
 
     /// Adds a dependency; each call has to come after all that it depends on.
-    #[must_use]
     pub fn sequential(self, dependency: SequentialDependency) -> Self {
         self.with(|layers| layers.sequences.push(dependency))
     }
 
     /// Adds an approval; where several are for a call, all of them have to be given.
-    #[must_use]
     pub fn approval(self, approval: Approval) -> Self {
         self.with(|layers| layers.approvals.push(approval))
     }
 
     /// Checks arguments and results against their schemas.
     #[cfg(feature = "validation")]
-    #[must_use]
     pub fn validate(self, validate: Validate) -> Self {
         self.with(|layers| layers.validate = Some(validate))
     }
 
     /// Adds a transaction.
-    #[must_use]
     pub fn transaction(self, transaction: Transaction) -> Self {
         self.with(|layers| add(&mut layers.transactions, transaction, Transaction::united_with))
     }
 
     /// Adds a cache.
-    #[must_use]
     pub fn cache(self, cache: Cache) -> Self {
         self.with(|layers| add(&mut layers.caches, cache, Cache::united_with))
     }
 
     /// Tries calls again.
-    #[must_use]
     pub fn retry(self, retry: Retry) -> Self {
         self.with(|layers| layers.retry = Some(retry))
     }
 
     /// Bounds each try of a call, connecting included. What is given with a call or configured holds beside it.
-    #[must_use]
     pub fn try_timeout(self, timeout: Duration) -> Self {
         self.with(|layers| layers.try_timeout = Some(TryTimeout::shortest(timeout, layers.try_timeout)))
     }

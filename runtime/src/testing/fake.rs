@@ -33,6 +33,7 @@ const INVALID_PARAMS: i64 = -32602;
 /// assert_eq!(issue.title, "It broke");
 /// ```
 #[derive(Clone, Default)]
+#[must_use]
 pub struct Fake {
     inner: Arc<Mutex<Inner>>,
 }
@@ -52,14 +53,12 @@ type Handler = Arc<dyn Fn(&Map<String, Value>) -> Result<Answering, CallError> +
 
 impl Fake {
     /// A fake that expects nothing.
-    #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Answers the calls of one tool; what was said of it before is forgotten. Calls take turns, so that the closure may
     /// change what it holds.
-    #[must_use]
     pub fn on<P, A>(self, answer: impl FnMut(P) -> A + Send + 'static) -> Self
     where
         P: Tool + 'static,
@@ -75,7 +74,6 @@ impl Fake {
 
     /// As [`on`](Self::on), where the answer takes time: `.on_async(async |p: GithubGetIssueParams| ..)`. Calls go on side
     /// by side; the time that a call is given and its cancellation hold.
-    #[must_use]
     pub fn on_async<P, A, F>(self, answer: impl Fn(P) -> F + Send + Sync + 'static) -> Self
     where
         P: Tool + 'static,

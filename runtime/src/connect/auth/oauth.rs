@@ -35,6 +35,7 @@ use super::store::TokenStore;
 /// A program on its own, without a user, has [`OAuth::client_credentials`], [`OAuth::workload`] or [`OAuth::enterprise`].
 /// Clones share what was granted; one value may serve several servers, which never see each other's tokens.
 #[derive(Clone)]
+#[must_use]
 pub struct OAuth {
     settings: Settings,
     sessions: Arc<Mutex<HashMap<String, Arc<Session>>>>,
@@ -84,14 +85,12 @@ impl OAuth {
     }
 
     /// The program was registered under this name, and has no secret. Say also with whom: [`issuer`](Self::issuer).
-    #[must_use]
     pub fn client(self, id: impl Into<String>) -> Self {
         let client = Registered { id: id.into(), secret: None, key: None };
         self.set(|settings| settings.client = Some(client))
     }
 
     /// The program was registered under this name, with a secret. It is refused without an [`issuer`](Self::issuer).
-    #[must_use]
     pub fn confidential_client(self, id: impl Into<String>, secret: impl Into<String>) -> Self {
         let client = Registered { id: id.into(), secret: Some(Secret::new(secret)), key: None };
         self.set(|settings| settings.client = Some(client))
@@ -99,52 +98,44 @@ impl OAuth {
 
     /// The only authorization server that is asked, whatever the server says. A client with a secret or a key, and a program
     /// without a user, cannot connect without it: the server would choose who receives the secret.
-    #[must_use]
     pub fn issuer(self, issuer: impl Into<String>) -> Self {
         self.set(|settings| settings.issuer = Some(issuer.into()))
     }
 
     /// Where the program publishes its metadata (a client ID metadata document): it is the program's name where the
     /// authorization server takes such names.
-    #[must_use]
     pub fn client_metadata_url(self, url: impl Into<String>) -> Self {
         self.set(|settings| settings.metadata_url = Some(url.into()))
     }
 
     /// What users read when they are asked; "mcp-bindgen" by default.
-    #[must_use]
     pub fn client_name(self, name: impl Into<String>) -> Self {
         self.set(|settings| settings.name = name.into())
     }
 
     /// The scopes to ask for; by default those that the server names.
-    #[must_use]
     pub fn scopes<S: Into<String>>(self, scopes: impl IntoIterator<Item = S>) -> Self {
         self.set(|settings| settings.scopes = Some(scopes.into_iter().map(Into::into).collect()))
     }
 
     /// Keeps tokens in this store; by default in memory, until the program ends. A store keeps URLs and configured clients
     /// apart, but no users: give each user of a program a store.
-    #[must_use]
     pub fn store(self, store: impl TokenStore + 'static) -> Self {
         self.set(|settings| settings.store = Arc::new(store))
     }
 
     /// The port of 127.0.0.1 that the user is sent back to, at `/callback`; any by default. It is for clients that were
     /// registered for one port.
-    #[must_use]
     pub fn redirect_port(self, port: u16) -> Self {
         self.set(|settings| settings.port = Some(port))
     }
 
     /// Opens the user's browser. Where there is none, the URL goes to [`on_url`](Self::on_url).
-    #[must_use]
     pub fn open_browser(self) -> Self {
         self.set(|settings| settings.opens_browser = true)
     }
 
     /// Shows the user the URL to go to. The user has to be at this machine: the answer goes to a port of it.
-    #[must_use]
     pub fn on_url(self, show: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.set(|settings| settings.show = Some(Arc::new(show)))
     }
@@ -161,7 +152,6 @@ impl OAuth {
     ///     pasted().await
     /// });
     /// ```
-    #[must_use]
     pub fn on_redirect<F, A, E>(self, redirect: impl Into<String>, authorize: F) -> Self
     where
         F: Fn(String) -> A + Send + Sync + 'static,
@@ -172,7 +162,6 @@ impl OAuth {
     }
 
     /// How long a user may take, and how long another process that renews the same tokens; 5 minutes by default.
-    #[must_use]
     pub fn patience(self, patience: Duration) -> Self {
         self.set(|settings| settings.patience = patience)
     }

@@ -52,6 +52,7 @@ const BYTES: usize = 64 * 1024 * 1024;
 /// # let _ = stack;
 /// ```
 #[derive(Clone)]
+#[must_use]
 pub struct Cache {
     ttl: Duration,
     reads: Globs,
@@ -61,13 +62,11 @@ pub struct Cache {
 
 impl Cache {
     /// A cache that keeps results for so long, 1024 of them at most and 64 MiB in all.
-    #[must_use]
     pub fn new(ttl: Duration) -> Self {
         Self { ttl, reads: Globs::default(), writes: Globs::default(), kept: Shared::new(ENTRIES, BYTES) }
     }
 
     /// Tools that are read-only whatever they say of themselves, as globs; also for calls by a name alone.
-    #[must_use]
     pub fn tools(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.reads = Globs::new(globs);
         self
@@ -75,14 +74,12 @@ impl Cache {
 
     /// Tools that change what others read whatever they say of themselves, as globs; this goes before
     /// [`tools`](Self::tools).
-    #[must_use]
     pub fn invalidated_by(mut self, globs: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.writes = Globs::new(globs);
         self
     }
 
     /// How many results are kept, at least one; those that were used last stay.
-    #[must_use]
     pub fn max_entries(self, entries: usize) -> Self {
         self.kept.resize(NonZeroUsize::new(entries).unwrap_or(NonZeroUsize::MIN));
         self
@@ -90,7 +87,6 @@ impl Cache {
 
     /// About how many bytes the results that are kept may have in all, with their arguments; those that were used last stay. A
     /// result that is larger is not kept.
-    #[must_use]
     pub fn max_bytes(self, bytes: usize) -> Self {
         self.kept.set_max_bytes(bytes);
         self
