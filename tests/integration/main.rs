@@ -14,6 +14,7 @@ mod fakes;
 mod fixtures;
 mod governance;
 mod in_process;
+mod large_unions;
 mod macro_errors;
 mod named_keys;
 mod offers;

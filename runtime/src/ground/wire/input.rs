@@ -63,7 +63,6 @@ impl<'i> Input<'i> {
         }
         let keys = if self.reading.is_whole.get() { keys() } else { None };
         let recording = Recording::new(self.stream.record(keys, self.reading)?);
-        self.reading.allow(recording.len());
         read(recording.root(self.reading))
     }
 
@@ -96,10 +95,6 @@ pub(super) struct Recording<'t> {
 impl<'t> Recording<'t> {
     pub(super) fn new(tape: Tape<'t>) -> Self {
         Self { tape, picked: RefCell::default() }
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.tape.len()
     }
 
     pub(super) fn root<'a>(&'a self, reading: &'a Reading) -> Recorded<'a> {
@@ -152,15 +147,13 @@ impl<'a> Recorded<'a> {
     /// The items, where the value is an array.
     pub(super) fn items(self) -> Result<impl ExactSizeIterator<Item = Self>, Mismatch> {
         let Token::Array { items, .. } = self.token() else { return Err(self.expected("an array")) };
-        self.reading.work(items)?;
         let mut places = self.recording.tape.items(self.at);
         Ok((0..items as usize).map(move |_| self.at(places.next().unwrap_or_default())))
     }
 
     /// The keys and their values, where the value is an object.
     pub(super) fn members(self) -> Result<impl Iterator<Item = (&'a str, Self)>, Mismatch> {
-        let Token::Object { members, .. } = self.token() else { return Err(self.expected("an object")) };
-        self.reading.work(members)?;
+        let Token::Object { .. } = self.token() else { return Err(self.expected("an object")) };
         Ok(self.recording.tape.members(self.at).map(move |(key, at)| (key, self.at(at))))
     }
 
@@ -202,14 +195,21 @@ impl Stream for Recorded<'_> {
                 Ok(())
             }
             Sink::Object(places) => {
-                // Before anything is read: it may already be too much.
+                // Before anything is read: it may already be too much, or too little.
+                let mut required = 0;
                 for (key, value) in self.members()? {
-                    match places.fate(key) {
+                    let (fate, is_required) = places.fate(key);
+                    required += usize::from(is_required);
+                    match fate {
                         Fate::ReadUnlessNull if value.is_null() => reading.note_lost(value.size() + 1),
                         Fate::Read | Fate::ReadUnlessNull => {}
                         Fate::Extra => reading.note_undeclared(1),
                         Fate::Lost => reading.note_lost(value.size() + 1),
                     }
+                }
+                if reading.trying.get() > 0 && required < places.required() {
+                    let keys: Vec<&str> = self.members()?.map(|(key, _)| key).collect();
+                    return Err(places.missing(&keys));
                 }
                 for (key, mut value) in self.members()? {
                     let read = match places.place(key) {

@@ -12,6 +12,7 @@ pub struct Slot<'s> {
     sink: Sink<'s>,
     /// Whether `null` leaves it empty, because models in strict mode send it.
     is_optional: bool,
+    is_required: bool,
     is_there: bool,
 }
 
@@ -19,19 +20,19 @@ impl<'s> Slot<'s> {
     /// Of a property that has to be there.
     #[inline]
     pub fn required<T: Wire>(place: &'s mut Option<T>) -> Self {
-        Self { sink: T::sink(place), is_optional: false, is_there: false }
+        Self { sink: T::sink(place), is_optional: false, is_required: true, is_there: false }
     }
 
     /// Of a property that may be absent; `null` reads as absent.
     #[inline]
     pub fn optional<T: Wire>(place: &'s mut Option<T>) -> Self {
-        Self { is_optional: true, ..Self::required(place) }
+        Self { is_optional: true, is_required: false, ..Self::required(place) }
     }
 
     /// Of a property that may be absent and may be `null`, which is not the same.
     #[inline]
     pub fn present<T: Wire>(place: &'s mut Option<T>) -> Self {
-        Self::required(place)
+        Self { is_required: false, ..Self::required(place) }
     }
 }
 
@@ -149,14 +150,26 @@ impl Places for Fields<'_, '_> {
         }
     }
 
-    fn fate(&self, key: &str) -> Fate {
+    fn fate(&self, key: &str) -> (Fate, bool) {
         let place = self.keys.iter().position(|known| *known == key);
-        match (place, &self.unknown) {
-            (Some(place), _) if self.slots.get(place).is_some_and(|slot| slot.is_optional) => Fate::ReadUnlessNull,
-            (Some(_), _) | (None, Unknown::Deny) => Fate::Read,
-            (None, Unknown::Keep(_)) => Fate::Extra,
-            (None, Unknown::Ignore) => Fate::Lost,
+        match (place.map(|place| self.slots.get(place)), &self.unknown) {
+            (Some(Some(slot)), _) if slot.is_optional => (Fate::ReadUnlessNull, false),
+            (Some(slot), _) => (Fate::Read, slot.is_some_and(|slot| slot.is_required)),
+            (None, Unknown::Deny) => (Fate::Read, false),
+            (None, Unknown::Keep(_)) => (Fate::Extra, false),
+            (None, Unknown::Ignore) => (Fate::Lost, false),
         }
+    }
+
+    fn required(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.is_required).count()
+    }
+
+    #[cold]
+    fn missing(&self, there: &[&str]) -> Mismatch {
+        let required = self.keys.iter().zip(&*self.slots).filter(|(_, slot)| slot.is_required);
+        let missing = required.map(|(key, _)| *key).find(|key| !there.contains(key));
+        Mismatch::missing(missing.unwrap_or_default())
     }
 
     fn keys(&self) -> Option<Keys> {

@@ -21,10 +21,6 @@ impl Counts {
     }
 }
 
-/// How much work reading may be, for each step of a value that is laid open. It may come from a hostile server, and the
-/// branches of unions read it again and again: without an end, for hours.
-const MOST_WORK: u64 = 64;
-const LEAST_WORK: u64 = 1 << 19;
 /// Text is at most 128 levels deep, but not every value comes from text.
 const DEEPEST: u32 = 160;
 
@@ -36,7 +32,6 @@ pub(super) struct Reading {
     /// Why a sink refused what it was given, on its way past the errors of a deserializer, which cannot be added to.
     fault: RefCell<Option<Mismatch>>,
     pub(super) depth: Cell<u32>,
-    pub(super) work_left: Cell<u64>,
     pub(super) trials: Cell<u64>,
     /// How many branches of unions are being tried, one inside the other.
     pub(super) trying: Cell<u32>,
@@ -52,22 +47,11 @@ impl Reading {
             is_whole: Cell::new(is_whole),
             fault: RefCell::new(None),
             depth: Cell::new(0),
-            work_left: Cell::new(LEAST_WORK),
             trials: Cell::new(0),
             trying: Cell::new(0),
             counts: Cell::default(),
             bound: Cell::default(),
         }
-    }
-
-    pub(super) fn allow(&self, steps: usize) {
-        self.work_left.set(self.work_left.get() + MOST_WORK * steps as u64);
-    }
-
-    pub(super) fn work(&self, steps: u32) -> Result<(), Mismatch> {
-        let left = &self.work_left;
-        left.set(left.get().saturating_sub(1 + u64::from(steps)));
-        if left.get() == 0 { Err(too_many_trials()) } else { Ok(()) }
     }
 
     /// Says that this much of the value is kept without a type.
@@ -122,8 +106,4 @@ impl Reading {
 
 fn too_deep() -> Mismatch {
     Mismatch::new(format!("more than {DEEPEST} levels deep"))
-}
-
-pub(super) fn too_many_trials() -> Mismatch {
-    Mismatch::new("there are too many ways to read this value")
 }

@@ -42,8 +42,14 @@ pub trait Places {
     /// Where there must not be one.
     fn place<'p>(&'p mut self, key: &str) -> Result<Place<'p>, Mismatch>;
 
-    /// What becomes of the member under a key, without reading it.
-    fn fate(&self, key: &str) -> Fate;
+    /// What becomes of the member under a key, without reading it, and whether it has to be there.
+    fn fate(&self, key: &str) -> (Fate, bool);
+
+    /// How many members have to be there.
+    fn required(&self) -> usize;
+
+    /// The mismatch of an object with these keys, which lacks one that has to be there.
+    fn missing(&self, there: &[&str]) -> Mismatch;
 
     /// The keys that have a place, where not all have one.
     fn keys(&self) -> Option<Keys>;

@@ -59,10 +59,6 @@ impl<'t> Tape<'t> {
         Self { tokens: Vec::with_capacity(32), texts: String::new() }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.tokens.len()
-    }
-
     #[inline]
     pub(super) fn token(&self, at: usize) -> Token<'t> {
         self.tokens.get(at).copied().unwrap_or(Token::Null)
