@@ -26,6 +26,7 @@ pub mod infer;
 mod lower;
 pub mod names;
 mod normalize;
+mod number;
 #[cfg(feature = "provider")]
 pub mod provider;
 mod role;

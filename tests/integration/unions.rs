@@ -102,12 +102,12 @@ fn an_integer_of_no_type_shadows_no_text() {
 
 #[test]
 fn every_integer_that_the_schema_allows_is_read() {
-    for key in ["at_least_zero", "above_minus_one", "as_format", "in_all_of", "beside_a_reference", "unsigned_64"] {
+    for key in ["at_least_zero", "above_minus_one", "in_all_of", "beside_a_reference", "unsigned_64"] {
         round_trips::<Count>(json!({"plain": -1, key: u64::MAX}));
         round_trips::<Count>(json!({"plain": 1, key: 0}));
         is_refused::<Count>(json!({"plain": 1, key: -1}));
     }
-    for key in ["rounded_by_javascript", "lowest", "any_double"] {
+    for key in ["as_format", "rounded_by_javascript", "lowest", "any_double"] {
         round_trips::<Count>(json!({"plain": 1, key: i64::MIN}));
         round_trips::<Count>(json!({"plain": 1, key: i64::MAX}));
     }

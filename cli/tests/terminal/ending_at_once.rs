@@ -14,16 +14,15 @@ use crate::ending::{carriers, wait_until};
 const LIMIT: Duration = Duration::from_secs(1);
 const SIGNALS: [(&str, i32); 2] = [("INT", 130), ("TERM", 143)];
 
-/// A list of one tool, which takes for ever to compare with one whose tool requires something more: forty definitions
-/// each of which names the next one twice.
-fn hostile(required: &[&str]) -> String {
-    let next = |at: i32| json!({ "$ref": format!("#/$defs/d{}", at + 1) });
-    let mut definitions: Map<String, Value> =
-        (0..40).map(|at| (format!("d{at}"), json!({ "allOf": [next(at), next(at)] }))).collect();
-    definitions.insert("d40".to_owned(), json!({ "type": "object", "properties": { "x": { "type": "string" } } }));
-    let properties = json!({ "a": { "$ref": "#/$defs/d0" }, "b": { "type": "string" } });
-    let schema = json!({ "type": "object", "$defs": definitions, "properties": properties, "required": required });
-    json!({ "tools": [{ "name": "t", "inputSchema": schema }] }).to_string()
+/// A list that takes many seconds to compare with one whose tools require something more: dozens of tools with thousands
+/// of properties.
+fn large(required: &[&str]) -> String {
+    let mut properties: Map<String, Value> =
+        (0..4_000).map(|at| (format!("p{at}"), json!({ "type": "string" }))).collect();
+    properties.insert("b".to_owned(), json!({ "type": "string" }));
+    let schema = json!({ "type": "object", "properties": properties, "required": required });
+    let tools: Vec<Value> = (0..40).map(|at| json!({ "name": format!("t{at}"), "inputSchema": schema })).collect();
+    json!({ "tools": tools }).to_string()
 }
 
 fn begin(project: &Project, arguments: &[&str]) -> Child {
@@ -65,8 +64,8 @@ fn ends_at_once(child: Child, signal: &str, code: i32, mark: &str) {
 }
 
 fn diff(project: &Project) -> Child {
-    project.write("old.json", &hostile(&[]));
-    project.write("new.json", &hostile(&["b"]));
+    project.write("old.json", &large(&[]));
+    project.write("new.json", &large(&["b"]));
     let child = begin(project, &["diff", "old.json", "new.json"]);
     computes(&child);
     child
@@ -107,14 +106,14 @@ fn ends_with_servers(command: &str) {
              [servers.b]\ncommand = \"sh\"\nargs = [\"-c\", \"trap '' INT TERM HUP; SERVER --misbehave deaf; sleep 1000\"]\n\
              env = {{ MARK = \"{mark}\" }}\n"
         ));
-        project.write("new.json", &hostile(&["b"]));
-        project.write("mcp/a.json", &hostile(&[]));
+        project.write("new.json", &large(&["b"]));
+        project.write("mcp/a.json", &large(&[]));
         let child = begin(&project, &[command]);
         wait_until(|| carriers(&mark) > 0);
         computes(&child);
         assert!(carriers(&mark) > 0, "it is being asked");
         ends_at_once(child, signal, code, &mark);
-        assert_eq!(project.read("mcp/a.json"), hostile(&[]), "{command}");
+        assert_eq!(project.read("mcp/a.json"), large(&[]), "{command}");
     }
 }
 

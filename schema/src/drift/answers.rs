@@ -1,22 +1,22 @@
 //! Whether the types of the old schema read every value that the new one allows. Types are tolerant of what the server
 //! answers: bounds and patterns do not count, listed texts are open, undeclared keys are left out.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::cases::{Asked, Case, Cases};
 use super::failure::{self, Failure, Reason, Unmeant, add};
-use super::pattern::Patterns;
+use super::memo::Memo;
+use super::pattern::{self, Patterns};
 use super::samples::{Sampler, UNDECLARED};
 use super::types::{integer, is_open, printed_at};
-use super::validity::kind_of;
 use super::version::{Conjunction, Version};
 use crate::normalize::Kinds;
+use crate::number::ByValue;
 use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
 
-const MOST_STEPS: usize = 20_000;
 /// Places, and unions in unions, nest at most this deep.
 const DEEPEST: usize = 64;
 
@@ -29,9 +29,18 @@ pub(super) struct Answers<'v, 'a, 'b> {
     cases: Cases<'v, 'a>,
     sampler: Sampler<'v, 'a>,
     patterns: Patterns,
-    known: HashMap<(Conjunction, Slot), Rc<Vec<Failure>>>,
+    known: Memo<Question, Rc<Vec<Failure>>>,
     steps: usize,
+    most_steps: usize,
     depth: usize,
+}
+
+/// What was asked: about a place, or about one kind of values in a case of one.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Question {
+    now: Conjunction,
+    kind: Option<Kinds>,
+    slot: Slot,
 }
 
 impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
@@ -42,8 +51,9 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
             cases: Cases::of(now),
             sampler: Sampler::of(now),
             patterns: Patterns::default(),
-            known: HashMap::new(),
+            known: Memo::new(),
             steps: 0,
+            most_steps: now.most_comparisons(before),
             depth: 0,
         }
     }
@@ -55,14 +65,14 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
     }
 
     fn place(&mut self, now: &Conjunction, slot: Slot) -> Rc<Vec<Failure>> {
-        let key = (now.clone(), slot);
-        if let Some(known) = self.known.get(&key) {
-            return Rc::clone(known);
+        let asked = Question { now: now.clone(), kind: None, slot };
+        if let Some(known) = self.known.get(&asked) {
+            return known;
         }
         if self.depth > DEEPEST {
             return Rc::new(vec![Failure::new(Reason::Undecided, Vec::new())]);
         }
-        self.known.insert(key.clone(), Rc::new(Vec::new()));
+        let opened = self.known.open(&asked, Some(Rc::new(Vec::new())));
         self.depth += 1;
         let mut failures = Vec::new();
         let cases = self.cases.cases(now);
@@ -75,16 +85,31 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
             }
         }
         self.depth -= 1;
+        if cases.iter().fold(Kinds::NONE, |taken, case| taken | case.kinds(self.now)) == Kinds::ALL {
+            failure::of_untyped(&mut failures);
+        }
         let failures = Rc::new(failures);
-        self.known.insert(key, Rc::clone(&failures));
+        self.known.close(opened, asked, Rc::clone(&failures), failures.is_empty());
         failures
     }
 
     fn part(&mut self, case: &Case, kind: Kinds, shape: ShapeId, depth: usize) -> Vec<Failure> {
+        let slot = Slot { shape, nullable: false };
+        let asked = Question { now: case.schemas().to_vec(), kind: Some(kind), slot };
+        if let Some(known) = self.known.get(&asked) {
+            return known.to_vec();
+        }
         self.steps += 1;
-        if self.steps > MOST_STEPS || depth > DEEPEST {
+        if self.steps > self.most_steps || depth > DEEPEST {
             return vec![Failure::new(Reason::Undecided, Vec::new())];
         }
+        let opened = self.known.open(&asked, None);
+        let failures = self.part_in(case, kind, shape, depth);
+        self.known.close(opened, asked, Rc::new(failures.clone()), failures.is_empty());
+        failures
+    }
+
+    fn part_in(&mut self, case: &Case, kind: Kinds, shape: ShapeId, depth: usize) -> Vec<Failure> {
         if let Some(values) = case.listed(self.now, kind, &mut self.patterns) {
             return self.listed_values(values, shape);
         }
@@ -101,7 +126,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
             (Shape::TextEnum(values), Kinds::STRING) if is_open(before.document.role, values) => Vec::new(),
             (Shape::TextEnum(_) | Shape::LiteralEnum(_), _) => {
                 let takes_kind = match before.document.shapes.get(shape) {
-                    Shape::LiteralEnum(values) => values.iter().any(|value| kind.intersects(kind_of(value))),
+                    Shape::LiteralEnum(values) => values.iter().any(|value| kind.intersects(Kinds::of(value))),
                     _ => kind == Kinds::STRING,
                 };
                 refused(self, if takes_kind { Reason::Unlisted } else { Reason::Kind(kind) })
@@ -131,7 +156,16 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
 
     fn listed_values(&mut self, values: Vec<Value>, shape: ShapeId) -> Vec<Failure> {
         let slot = Slot { shape, nullable: false };
-        let refused = values.into_iter().filter(|value| printed_at(&self.before.document, slot, value).is_none());
+        let before = &self.before.document;
+        let listed: Option<HashSet<ByValue<'_>>> = match before.shapes.get(shape) {
+            Shape::LiteralEnum(values) => Some(values.iter().map(ByValue).collect()),
+            _ => None,
+        };
+        let is_read = |value: &Value| match &listed {
+            Some(listed) => listed.contains(&ByValue(value)),
+            None => printed_at(before, slot, value).is_some(),
+        };
+        let refused = values.into_iter().filter(|value| !is_read(value));
         let mut failures = Vec::new();
         add(&mut failures, refused.map(|value| Failure::new(Reason::of_value(&value), vec![value])));
         failure::of_both_booleans(failures)
@@ -162,10 +196,9 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
     }
 
     fn items(&mut self, case: &Case, slot_of: impl Fn(usize) -> Option<Slot>) -> Vec<Failure> {
-        const LONGEST: usize = 32;
         let mut failures = Vec::new();
         let most = case.most_items(self.now);
-        for index in 0..=case.prefix(self.now).min(LONGEST) {
+        for index in 0..=case.prefix(self.now) {
             if most.is_some_and(|most| index as u64 >= most) {
                 break;
             }
@@ -270,10 +303,20 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
     }
 
     fn others(&mut self, case: &Case, slot: Slot, known: &[String]) -> Vec<Failure> {
-        let Asked::Of(asked) = case.others(self.now) else { return Vec::new() };
+        let mut failures = Vec::new();
+        for (pattern, asked) in case.patterns(self.now) {
+            let Asked::Of(asked) = asked else { continue };
+            let found = self.place(&asked, slot).to_vec();
+            let key = pattern::sample(pattern).unwrap_or_default();
+            let found = self.under(case, found, &key, &["patternProperties", pattern]);
+            add(&mut failures, found);
+        }
+        let Asked::Of(asked) = case.others(self.now) else { return failures };
         let key = UNDECLARED.into_iter().find(|key| !known.iter().any(|known| known == key));
         let found = self.place(&asked, slot).to_vec();
-        self.under(case, found, key.unwrap_or_default(), &["additionalProperties"])
+        let found = self.under(case, found, key.unwrap_or_default(), &["additionalProperties"]);
+        add(&mut failures, found);
+        failures
     }
 
     fn under(&mut self, case: &Case, found: Vec<Failure>, key: &str, steps: &[&str]) -> Vec<Failure> {
@@ -327,7 +370,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
         for tags in cases.iter() {
             let is_wrong = |kind: Kinds| (kind == Kinds::STRING) != is_text;
             let wrong = match tags.values(self.now) {
-                Some(values) => values.iter().map(kind_of).find(|kind| is_wrong(*kind)),
+                Some(values) => values.iter().map(Kinds::of).find(|kind| is_wrong(*kind)),
                 None => tags.kinds(self.now).each().find(|kind| is_wrong(*kind)),
             };
             if let Some(kind) = wrong {

@@ -2,19 +2,18 @@
 //! `anyOf`, `oneOf` and `if` chosen. What a case says kind by kind is what the own keywords of its schemas say. The cases
 //! together are a superset of what the schemas allow.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 use serde_json::Value;
 
 use super::pattern::Patterns;
-use super::validity::{is_valid, kind_of, same};
+use super::validity::is_valid;
 use super::version::{Conjunction, Version};
 use crate::normalize::{Kinds, Limit, SchemaId};
 
 /// More than this many are not told apart.
 const MOST_CASES: usize = 128;
-const DEEPEST: usize = 100;
 
 /// The schemas whose own keywords hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -34,60 +33,88 @@ impl<'v, 'a> Cases<'v, 'a> {
         if let Some(known) = self.known.get(conjunction) {
             return Rc::clone(known);
         }
-        let mut cases = vec![Case(Vec::new())];
-        for id in conjunction {
-            let more = self.expanded(*id, &mut Vec::new());
-            cases = self.product(cases, &more);
+        let mut decided = Vec::new();
+        let mut open = VecDeque::from([Partial::default()]);
+        for partial in &mut open {
+            partial.says(self.version, conjunction);
         }
-        cases.retain(|case| case.is_possible(self.version));
+        while let Some(mut partial) = open.pop_front() {
+            let Some(choice) = partial.choices.pop_front() else {
+                decided.push(partial);
+                continue;
+            };
+            let chosen = partial.chosen(self.version, &choice);
+            // Cases that are too many to be told apart are what they have in common.
+            if chosen.len() + open.len() + decided.len() > MOST_CASES {
+                open.push_front(partial);
+            } else {
+                open.extend(chosen.into_iter().filter(|partial| !open.contains(partial)).collect::<Vec<_>>());
+            }
+        }
+        let cases = decided.into_iter().map(|partial| Case(partial.said.into_iter().collect()));
+        let mut cases: Vec<Case> = cases.filter(|case| case.is_possible(self.version)).collect();
         cases.sort_unstable();
         cases.dedup();
         let cases = Rc::new(cases);
         self.known.insert(conjunction.clone(), Rc::clone(&cases));
         cases
     }
+}
 
-    fn expanded(&self, id: SchemaId, open: &mut Vec<SchemaId>) -> Vec<Case> {
-        // A schema that leads back to itself says nothing more; what nests too deep is not looked at.
-        if open.contains(&id) || open.len() > DEEPEST {
-            return vec![Case(Vec::new())];
-        }
-        open.push(id);
-        let node = self.version.node(id);
-        let mut cases = vec![Case(vec![id])];
-        for part in node.reference.iter().chain(&node.all_of) {
-            cases = self.product(cases, &self.expanded(*part, open));
-        }
-        for branches in node.any_of.iter().chain(&node.one_of) {
-            let any: Vec<Case> = branches.iter().flat_map(|branch| self.expanded(*branch, open)).collect();
-            cases = self.product(cases, &any);
-        }
-        if let Some(condition) = &self.version.assertions(id).condition {
-            let mut held = self.expanded(condition.test, open);
-            if let Some(then) = condition.then {
-                held = self.product(held, &self.expanded(then, open));
+/// A case of which not everything is decided.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Partial {
+    said: BTreeSet<SchemaId>,
+    choices: VecDeque<Choice>,
+}
+
+/// Ways of which one is taken: the schemas that each adds.
+type Choice = Vec<Vec<SchemaId>>;
+
+impl Partial {
+    /// Adds schemas, and all that they lead to without a choice.
+    fn says(&mut self, version: &Version<'_>, schemas: &[SchemaId]) {
+        let mut pending = schemas.to_vec();
+        while let Some(id) = pending.pop() {
+            // A schema that leads back to itself says nothing more.
+            if !self.said.insert(id) {
+                continue;
             }
-            held.extend(condition.otherwise.map_or_else(|| vec![Case(Vec::new())], |other| self.expanded(other, open)));
-            cases = self.product(cases, &held);
+            let node = version.node(id);
+            pending.extend(node.reference.iter().chain(&node.all_of));
+            let branches = node.any_of.iter().chain(&node.one_of);
+            self.choices.extend(branches.map(|branches| branches.iter().map(|id| vec![*id]).collect()));
+            if let Some(condition) = &version.assertions(id).condition {
+                let held = [condition.test].into_iter().chain(condition.then).collect();
+                self.choices.push_back(vec![held, condition.otherwise.into_iter().collect()]);
+            }
         }
-        open.pop();
-        cases
     }
 
-    fn product(&self, left: Vec<Case>, right: &[Case]) -> Vec<Case> {
-        if left.len().saturating_mul(right.len()) > MOST_CASES {
-            return left;
+    /// The cases of a choice that are possible; this one where it says what one of them adds.
+    fn chosen(&self, version: &Version<'_>, choice: &Choice) -> Vec<Self> {
+        let mut chosen: Vec<Self> = Vec::new();
+        for way in choice {
+            let way: Vec<SchemaId> = way.iter().map(|id| version.followed(*id)).collect();
+            if !way.is_empty() && way.iter().all(|id| self.said.contains(id)) {
+                return vec![self.clone()];
+            }
+            let mut more = self.clone();
+            more.says(version, &way);
+            let is_possible = Case(more.said.iter().copied().collect()).is_possible(version);
+            if is_possible && !chosen.contains(&more) {
+                chosen.push(more);
+            }
+            if chosen.len() > MOST_CASES {
+                break;
+            }
         }
-        let pairs = left.iter().flat_map(|left| right.iter().map(move |right| left.and(right)));
-        let mut cases: Vec<Case> = pairs.filter(|case| case.is_possible(self.version)).collect();
-        cases.sort_unstable();
-        cases.dedup();
-        cases
+        chosen
     }
 }
 
 /// What is asked of the value of a property, or of an item.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     /// There can be none.
     Nothing,
@@ -97,13 +124,6 @@ pub(super) enum Asked {
 impl Case {
     pub(super) fn schemas(&self) -> &[SchemaId] {
         &self.0
-    }
-
-    fn and(&self, other: &Self) -> Self {
-        let mut all = self.0.clone();
-        all.extend(other.0.iter().filter(|id| !self.0.contains(id)));
-        all.sort_unstable();
-        Self(all)
     }
 
     fn is_possible(&self, version: &Version<'_>) -> bool {
@@ -116,12 +136,13 @@ impl Case {
 
     /// The values, where they are listed.
     pub(super) fn values(&self, version: &Version<'_>) -> Option<Vec<Value>> {
-        let mut lists = self.0.iter().filter_map(|id| version.node(*id).allowed.as_ref());
+        let mut listing = self.0.iter().filter(|id| version.node(**id).allowed.is_some());
         let kinds = self.kinds(version);
-        let first = lists.next()?.iter().filter(|value| kinds.intersects(kind_of(value)));
-        let lists: Vec<&Vec<Value>> = lists.collect();
-        let in_all = |value: &&Value| lists.iter().all(|list| list.iter().any(|known| same(known, value)));
-        Some(first.filter(in_all).cloned().collect())
+        let first = version.node(*listing.next()?).allowed.iter().flatten();
+        let others: Vec<SchemaId> = listing.copied().collect();
+        let is_value =
+            |value: &&Value| kinds.intersects(Kinds::of(value)) && others.iter().all(|id| version.lists(*id, value));
+        Some(first.filter(is_value).cloned().collect())
     }
 
     /// The values of a kind, where they are listed or few.
@@ -132,7 +153,7 @@ impl Case {
             _ => self.values(version),
         };
         let mut is_value = |value: &Value| {
-            kind.intersects(kind_of(value))
+            kind.intersects(Kinds::of(value))
                 && self.0.iter().all(|id| is_valid(version, *id, value, patterns) != Some(false))
         };
         values.map(|values| values.into_iter().filter(|value| is_value(value)).collect())
@@ -147,32 +168,26 @@ impl Case {
     }
 
     pub(super) fn requires(&self, version: &Version<'_>, key: &str) -> bool {
-        self.0.iter().any(|id| version.node(*id).required.iter().any(|name| name == key))
+        self.0.iter().any(|id| version.requires(*id, key))
     }
 
     pub(super) fn required<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v str> {
-        let mut keys: Vec<&str> = Vec::new();
-        for key in self.0.iter().flat_map(|id| &version.node(*id).required) {
-            if !keys.contains(&key.as_str()) {
-                keys.push(key);
-            }
-        }
-        keys
+        let mut seen = HashSet::new();
+        let keys = self.0.iter().flat_map(|id| &version.node(*id).required).map(String::as_str);
+        keys.filter(|key| seen.insert(*key)).collect()
     }
 
     /// The keys that are declared or named.
     pub(super) fn keys<'v>(&'v self, version: &'v Version<'_>) -> Vec<&'v str> {
         let mut keys = self.required(version);
+        let mut seen: HashSet<&str> = keys.iter().copied().collect();
         for id in &self.0 {
             let (node, assertions) = (version.node(*id), version.assertions(*id));
             let declared = node.properties.iter().map(|(key, _)| key);
             let together = assertions.dependent_required.iter().flat_map(|(key, needs)| needs.iter().chain([key]));
             let depending = assertions.dependent_schemas.iter().map(|(key, _)| key);
-            for key in declared.chain(together).chain(depending) {
-                if !keys.contains(&key.as_str()) {
-                    keys.push(key);
-                }
-            }
+            let more = declared.chain(together).chain(depending).map(String::as_str);
+            keys.extend(more.filter(|key| seen.insert(*key)));
         }
         keys
     }
@@ -181,9 +196,9 @@ impl Case {
         let mut asked = Conjunction::new();
         for id in &self.0 {
             let (node, assertions) = (version.node(*id), version.assertions(*id));
-            let before = asked.len();
-            asked.extend(node.properties.iter().filter(|(name, _)| name == key).map(|(_, schema)| *schema));
-            let mut is_known = asked.len() > before;
+            let declared = version.property(*id, key);
+            asked.extend(declared);
+            let mut is_known = declared.is_some();
             for (pattern, schema) in &assertions.patterns {
                 match patterns.matches(pattern, key) {
                     Some(true) => asked.push(*schema),
@@ -197,11 +212,25 @@ impl Case {
         Self::asked(version, asked)
     }
 
-    /// What is asked of properties that no schema declares.
+    /// What is asked of properties that no schema declares, and no pattern is found in.
     pub(super) fn others(&self, version: &Version<'_>) -> Asked {
-        let additional =
-            |id: &SchemaId| version.node(*id).additional.filter(|_| version.assertions(*id).patterns.is_empty());
-        Self::asked(version, self.0.iter().filter_map(additional).collect())
+        Self::asked(version, self.0.iter().filter_map(|id| version.node(*id).additional).collect())
+    }
+
+    /// The patterns of keys, and what is asked at least of undeclared properties in whose key one is found.
+    pub(super) fn patterns<'v>(&self, version: &'v Version<'_>) -> Vec<(&'v str, Asked)> {
+        let patterns =
+            self.0.iter().flat_map(|id| version.assertions(*id).patterns.iter().map(move |found| (*id, found)));
+        let asked = |(holder, (pattern, schema)): (SchemaId, &'v (String, SchemaId))| {
+            let says = |id: &SchemaId| {
+                let assertions = version.assertions(*id);
+                let of_same = assertions.patterns.iter().find(|(other, _)| other == pattern).map(|(_, schema)| *schema);
+                let is_sure = assertions.patterns.is_empty();
+                if *id == holder { Some(*schema) } else { of_same.or(version.node(*id).additional.filter(|_| is_sure)) }
+            };
+            (pattern.as_str(), Self::asked(version, self.0.iter().filter_map(says).collect()))
+        };
+        patterns.map(asked).collect()
     }
 
     pub(super) fn item(&self, version: &Version<'_>, index: usize) -> Asked {

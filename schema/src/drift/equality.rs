@@ -1,19 +1,17 @@
 //! Whether two schemas say the same, as far as their structure shows: references are followed, and what is said for
 //! people alone does not count.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::validity::same;
+use super::memo::Memo;
 use super::version::Version;
-use crate::normalize::{Assertions, SchemaId};
+use crate::normalize::{Assertions, Limit, SchemaId};
+use crate::number::{self, ByValue};
 
 pub(super) struct Equality<'v, 'a, 'b> {
     left: &'v Version<'a>,
     right: &'v Version<'b>,
-    /// Pairs that are open count as equal: a difference between them is found where they were opened.
-    known: HashMap<(SchemaId, SchemaId), bool>,
-    /// The pairs that count as equal, in the order in which they were opened.
-    equal: Vec<(SchemaId, SchemaId)>,
+    known: Memo<(SchemaId, SchemaId), bool>,
     depth: usize,
     steps: usize,
 }
@@ -26,31 +24,23 @@ const DEEPEST: usize = 128;
 
 impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
     pub(super) fn of(left: &'v Version<'a>, right: &'v Version<'b>) -> Self {
-        Self { left, right, known: HashMap::new(), equal: Vec::new(), depth: 0, steps: 0 }
+        Self { left, right, known: Memo::new(), depth: 0, steps: 0 }
     }
 
     pub(super) fn equal(&mut self, left: SchemaId, right: SchemaId) -> bool {
         let pair = (self.left.followed(left), self.right.followed(right));
         if let Some(known) = self.known.get(&pair) {
-            return *known;
+            return known;
         }
         self.steps += 1;
         if self.depth > DEEPEST || self.steps > MOST_STEPS {
             return false;
         }
-        self.known.insert(pair, true);
-        let opened = self.equal.len();
-        self.equal.push(pair);
+        let opened = self.known.open(&pair, Some(true));
         self.depth += 1;
         let equal = self.same_values(pair.0, pair.1) && self.same_schemas(pair.0, pair.1);
         self.depth -= 1;
-        if !equal {
-            // What was found equal below may lean on this pair.
-            for leaning in self.equal.drain(opened..) {
-                self.known.remove(&leaning);
-            }
-            self.known.insert(pair, false);
-        }
+        self.known.close(opened, pair, equal, equal);
         equal
     }
 
@@ -58,7 +48,8 @@ impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
         let (node, other) = (self.left.node(left), self.right.node(right));
         let (asserted, other_asserted) = (self.left.assertions(left), self.right.assertions(right));
         let sets_equal = |left: &[String], right: &[String]| {
-            left.len() == right.len() && left.iter().all(|name| right.contains(name))
+            let [left, right] = [left, right].map(|names| names.iter().collect::<HashSet<_>>());
+            left == right
         };
         let together = |left: &[(String, Vec<String>)], right: &[(String, Vec<String>)]| {
             left.len() == right.len()
@@ -69,7 +60,8 @@ impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
         let allowed = match (&node.allowed, &other.allowed) {
             (None, None) => true,
             (Some(left), Some(right)) => {
-                left.len() == right.len() && left.iter().all(|value| right.iter().any(|known| same(known, value)))
+                let [left, right] = [left, right].map(|values| values.iter().map(ByValue).collect::<HashSet<_>>());
+                left == right
             }
             _ => false,
         };
@@ -78,8 +70,8 @@ impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
                 && left.max_length == right.max_length
                 && left.min_properties == right.min_properties
                 && left.max_properties == right.max_properties
-                && left.minimum == right.minimum
-                && left.maximum == right.maximum
+                && limits(&left.minimum, &right.minimum)
+                && limits(&left.maximum, &right.maximum)
         };
         allowed
             && node.never == other.never
@@ -87,7 +79,8 @@ impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
             && sets_equal(&node.required, &other.required)
             && (node.min_items, node.max_items) == (other.min_items, other.max_items)
             && ranges(asserted, other_asserted)
-            && asserted.multiple_of == other_asserted.multiple_of
+            && asserted.multiple_of.as_ref().map(number::Exact)
+                == other_asserted.multiple_of.as_ref().map(number::Exact)
             && asserted.pattern == other_asserted.pattern
             && asserted.format == other_asserted.format
             && asserted.unique_items == other_asserted.unique_items
@@ -153,9 +146,16 @@ impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
     }
 
     fn named(&mut self, left: &[(String, SchemaId)], right: &[(String, SchemaId)]) -> bool {
+        let by_name: HashMap<&String, SchemaId> = right.iter().map(|(name, schema)| (name, *schema)).collect();
         left.len() == right.len()
-            && left.iter().all(|(key, schema)| {
-                right.iter().find(|(name, _)| name == key).is_some_and(|(_, other)| self.equal(*schema, *other))
-            })
+            && left.iter().all(|(key, schema)| by_name.get(key).is_some_and(|other| self.equal(*schema, *other)))
     }
+}
+
+/// Whether bounds are the same, in their order.
+fn limits(left: &[Limit], right: &[Limit]) -> bool {
+    let is_same = |(left, right): (&Limit, &Limit)| {
+        left.exclusive == right.exclusive && number::order(&left.value, &right.value).is_eq()
+    };
+    left.len() == right.len() && left.iter().zip(right).all(is_same)
 }

@@ -16,8 +16,10 @@ pub(super) struct Failure {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reason {
-    /// Values of a kind.
+    /// Values of these kinds.
     Kind(Kinds),
+    /// Of values of every kind, all but those of these.
+    Typed(Kinds),
     /// A listed value.
     Value(Value),
     /// Texts or numbers beyond what is listed.
@@ -44,6 +46,26 @@ impl Reason {
         match value {
             Value::Null => Self::Kind(Kinds::NULL),
             other => Self::Value(other.clone()),
+        }
+    }
+
+    /// Both reasons as one, where that says the same.
+    fn with(&self, other: &Self) -> Option<Self> {
+        match (self, other) {
+            (Self::Kind(kinds), Self::Kind(more)) => Some(Self::Kind(*kinds | *more)),
+            _ => (self == other).then(|| self.clone()),
+        }
+    }
+}
+
+/// Of a place that took every kind of values, what is left says more than what is gone.
+pub(super) fn of_untyped(failures: &mut [Failure]) {
+    const MANY: usize = 4;
+    for failure in failures.iter_mut().filter(|failure| failure.steps.is_empty()) {
+        let Reason::Kind(gone) = failure.reason else { continue };
+        let left = Kinds::ALL.without(gone);
+        if gone.each().count() >= MANY && left != Kinds::NONE {
+            failure.reason = Reason::Typed(left);
         }
     }
 }
@@ -94,11 +116,12 @@ pub(super) fn of_both_booleans(failures: Vec<Failure>) -> Vec<Failure> {
 /// Adds failures; what is told already only gets more candidates.
 pub(super) fn add(failures: &mut Vec<Failure>, more: impl IntoIterator<Item = Failure>) {
     for failure in more {
-        let is_same = |known: &Failure| known.steps == failure.steps && known.reason == failure.reason;
+        let is_same = |known: &Failure| known.steps == failure.steps && known.reason.with(&failure.reason).is_some();
         let known = failures.iter().position(is_same);
         match known {
             Some(index) => {
                 let Some(known) = failures.get_mut(index) else { continue };
+                known.reason = known.reason.with(&failure.reason).unwrap_or(failure.reason);
                 for candidate in failure.candidates {
                     if known.candidates.len() < MOST_CANDIDATES && !known.candidates.contains(&candidate) {
                         known.candidates.push(candidate);

@@ -1,12 +1,12 @@
 //! Whether regenerated code would have another Rust interface: shapes are compared as types, two by two.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::change::{ChangeKind, Class};
 use super::renamed::{Renamed, renamed};
 use crate::bundle::push;
 use crate::names::{self, Enumeration};
-use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
+use crate::shape::{Field, Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
 use crate::{Document, Role};
 
 const DEEPEST: usize = 200;
@@ -124,8 +124,9 @@ impl Interface<'_, '_, '_> {
             push(&mut pointer, key);
             pointer
         };
+        let [before, after] = [old, new].map(by_wire);
         for field in &old.fields {
-            let Some(now) = new.fields.iter().find(|now| now.wire == field.wire) else {
+            let Some(now) = after.get(field.wire.as_str()) else {
                 self.source(&at(&field.wire), ChangeKind::Removed, "the property is gone");
                 continue;
             };
@@ -142,7 +143,7 @@ impl Interface<'_, '_, '_> {
             }
             self.slots(field.slot, now.slot, place);
         }
-        for field in new.fields.iter().filter(|field| !old.fields.iter().any(|known| known.wire == field.wire)) {
+        for field in new.fields.iter().filter(|field| !before.contains_key(field.wire.as_str())) {
             let is_argument = field.presence == Presence::Required && self.new.role == Role::Input;
             let (class, detail) = if is_argument {
                 (Class::Source, "new required property")
@@ -153,6 +154,7 @@ impl Interface<'_, '_, '_> {
         }
         self.fields(old, new, pointer);
         let of_both = |list: &[String], other: &[String]| {
+            let other: HashSet<&String> = other.iter().collect();
             list.iter().filter(|key| other.contains(key)).cloned().collect::<Vec<_>>()
         };
         if of_both(&old.required, &new.required) != of_both(&new.required, &old.required) {
@@ -180,8 +182,9 @@ impl Interface<'_, '_, '_> {
         if self.boxed.iter().all(HashSet::is_empty) {
             return;
         }
+        let after = by_wire(now);
         for field in &before.fields {
-            let Some(twin) = now.fields.iter().find(|twin| twin.wire == field.wire) else { continue };
+            let Some(twin) = after.get(field.wire.as_str()) else { continue };
             let [was, is] = &self.boxed;
             let (was, is) = (was.contains(&(old, field.slot.shape)), is.contains(&(new, twin.slot.shape)));
             if was != is {
@@ -279,15 +282,21 @@ impl Interface<'_, '_, '_> {
 
     /// Listed values, as text.
     fn lists(&mut self, old: &[String], new: &[String], pointer: &str) {
-        for value in old.iter().filter(|value| !new.contains(value)) {
+        let [before, now] = [old, new].map(|values| values.iter().collect::<HashSet<_>>());
+        for value in old.iter().filter(|value| !now.contains(value)) {
             let detail = format!("{} is not listed any more", mcp_model::printable(value));
             self.source(pointer, ChangeKind::Tightened, detail);
         }
-        for value in new.iter().filter(|value| !old.contains(value)) {
+        for value in new.iter().filter(|value| !before.contains(value)) {
             let detail = format!("{} is listed now", mcp_model::printable(value));
             self.say(pointer, Class::Compatible, ChangeKind::Loosened, detail);
         }
     }
+}
+
+/// The fields by their keys.
+fn by_wire(object: &StructShape) -> HashMap<&str, &Field> {
+    object.fields.iter().map(|field| (field.wire.as_str(), field)).collect()
 }
 
 fn nullability(nullable: bool) -> (ChangeKind, &'static str) {

@@ -11,6 +11,7 @@ mod equality;
 mod failure;
 mod inclusion;
 mod interface;
+mod memo;
 mod offers;
 mod pattern;
 mod renamed;

@@ -30,14 +30,53 @@ impl Patterns {
 /// One way of matching, which is linear and small: what is matched are a few samples.
 fn compile(pattern: &str) -> Option<Automaton> {
     let config = thompson::Config::new().nfa_size_limit(Some(LARGEST)).which_captures(WhichCaptures::None);
-    let regex = PikeVM::builder().thompson(config).build(pattern).ok()?;
+    let regex = PikeVM::builder().thompson(config).build(&ecma(pattern)).ok()?;
     Some(Automaton { cache: regex.create_cache(), regex })
+}
+
+/// A pattern of ECMA-262, in which digits, words and their bounds are those of ASCII, as the crates for regular expressions
+/// spell it.
+fn ecma(pattern: &str) -> String {
+    let mut spelled = String::with_capacity(pattern.len());
+    let mut in_class = false;
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => {
+                let Some(escaped) = characters.next() else {
+                    spelled.push(character);
+                    break;
+                };
+                match escaped {
+                    'd' => spelled.push_str("[0-9]"),
+                    'D' => spelled.push_str("[^0-9]"),
+                    'w' => spelled.push_str("[A-Za-z0-9_]"),
+                    'W' => spelled.push_str("[^A-Za-z0-9_]"),
+                    'b' if in_class => spelled.push_str("\\x08"),
+                    'b' | 'B' => spelled.extend(["(?-u:\\", &escaped.to_string(), ")"]),
+                    '/' => spelled.push('/'),
+                    other => spelled.extend([character, other]),
+                }
+            }
+            // Within a class only a backslash and the bracket that ends it mean more than themselves.
+            '[' | '&' | '~' if in_class => spelled.extend(['\\', character]),
+            _ => {
+                in_class = match character {
+                    '[' => true,
+                    ']' => false,
+                    _ => in_class,
+                };
+                spelled.push(character);
+            }
+        }
+    }
+    spelled
 }
 
 /// A text in which the pattern is found.
 pub(super) fn sample(pattern: &str) -> Option<String> {
     let mut text = String::new();
-    write(&regex_syntax::parse(pattern).ok()?, &mut text)?;
+    write(&regex_syntax::parse(&ecma(pattern)).ok()?, &mut text)?;
     Some(text)
 }
 
@@ -87,6 +126,17 @@ mod tests {
             assert_eq!(Patterns::default().matches(pattern, &sample), Some(true), "{pattern} {sample}");
         }
         assert_eq!(Patterns::default().matches("^[a", ""), None);
+        for (pattern, text, found) in [
+            ("^\\d$", "\u{0663}", false),
+            ("^\\w$", "\u{e9}", false),
+            ("^[\\w-]$", "\u{e9}", false),
+            ("^[^\\d]$", "\u{0663}", true),
+            ("^[[]$", "[", true),
+            ("^a\\/b$", "a/b", true),
+            ("\\bb", "\u{e9}b", true),
+        ] {
+            assert_eq!(Patterns::default().matches(pattern, text), Some(found), "{pattern} {text}");
+        }
         assert_eq!(sample("(?=a)b"), None);
     }
 }

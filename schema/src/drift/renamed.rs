@@ -1,6 +1,8 @@
 //! What bindings call things: a name that is new may take the one that another had, and regenerated code then means
 //! another thing by it.
 
+use std::collections::HashMap;
+
 use mcp_model::Snapshot;
 use mcp_model::printable;
 use serde_json::Value;
@@ -26,11 +28,12 @@ pub(super) fn renamed<'w>(
         return Vec::new();
     }
     let (before, now) = (named(false, old), named(true, new));
+    let names: HashMap<&str, &String> = new.iter().copied().zip(&now).collect();
+    let takers: HashMap<&String, &str> = now.iter().zip(new.iter().copied()).collect();
     let is_kept = |(wire, before): (&&'w str, &String)| {
-        let name = new.iter().zip(&now).find(|(other, _)| *other == wire)?.1;
+        let name = *names.get(wire)?;
         (name != before).then(|| {
-            let taker = new.iter().zip(&now).find(|(_, name)| *name == before);
-            let taken = taker.map(|(taker, _)| format!("{of} `{}` takes that name", printable(taker)));
+            let taken = takers.get(before).map(|taker| format!("{of} `{}` takes that name", printable(taker)));
             let taken = taken.map_or_else(String::new, |taken| format!(": {taken}"));
             Renamed { wire, detail: format!("called `{name}` in Rust now, and not `{before}`{taken}") }
         })

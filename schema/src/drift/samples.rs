@@ -7,9 +7,10 @@ use serde_json::{Map, Number, Value, json};
 
 use super::cases::{Asked, Case, Cases};
 use super::pattern::{self, Patterns};
-use super::validity::{self, FORMATS, is_valid, kind_of};
+use super::validity::{FORMATS, is_valid};
 use super::version::{Conjunction, Version};
 use crate::normalize::{Kinds, Limit};
+use crate::number::is_integral;
 
 /// Keys that no schema is likely to declare.
 pub(super) const UNDECLARED: [&str; 2] = ["zqUndeclared", "zq-undeclared-2"];
@@ -129,7 +130,7 @@ impl<'v, 'a> Sampler<'v, 'a> {
 
     fn of_kind(&mut self, case: &Case, kind: Kinds) -> Vec<Value> {
         if let Some(values) = case.values(self.version) {
-            return values.into_iter().filter(|value| kind.intersects(kind_of(value))).collect();
+            return values.into_iter().filter(|value| kind.intersects(Kinds::of(value))).collect();
         }
         match kind {
             Kinds::NULL => vec![Value::Null],
@@ -213,15 +214,30 @@ impl<'v, 'a> Sampler<'v, 'a> {
             if let Some(value) = values.first() {
                 full.insert(key.clone(), value.clone());
                 if single.len() < MOST_SINGLE {
-                    let mut object = smallest.clone();
-                    object.insert(key.clone(), value.clone());
-                    single.push(Value::Object(object));
+                    single.extend(self.object(case, Some((key, value))).map(Value::Object));
                 }
             }
         }
         let mut objects = vec![Value::Object(smallest), Value::Object(full)];
         objects.extend(single);
         objects
+    }
+
+    /// Adds what has to be there because of what is there.
+    fn add_dependents(&mut self, case: &Case, object: &mut Map<String, Value>) -> Option<()> {
+        let version = self.version;
+        let together = || case.schemas().iter().flat_map(|id| &version.assertions(*id).dependent_required);
+        if together().next().is_none() {
+            return Some(());
+        }
+        // Each round adds a key, or is the last.
+        loop {
+            let needed = together().filter(|(key, _)| object.contains_key(key)).flat_map(|(_, needs)| needs);
+            let Some(key) = needed.into_iter().find(|key| !object.contains_key(*key)) else { return Some(()) };
+            let Asked::Of(asked) = case.property(version, key, &mut self.patterns) else { return None };
+            let value = self.values(&asked).first().cloned()?;
+            object.insert(key.clone(), value);
+        }
     }
 
     /// The smallest object, beside one property that is given.
@@ -246,6 +262,7 @@ impl<'v, 'a> Sampler<'v, 'a> {
             object.insert(key, value);
         }
         object.extend(given.clone());
+        self.add_dependents(case, &mut object)?;
         Some(object)
     }
 }
@@ -274,7 +291,7 @@ fn integers(case: &Case, version: &Version<'_>) -> Vec<Value> {
     values.extend(case.minimum(version).chain(case.maximum(version)).flat_map(neighbours));
     values.extend(steps(case, version).into_iter().map(Value::Number));
     values.extend([json!(i64::MAX), json!(i64::MIN), json!(u64::MAX)]);
-    values.retain(|value| matches!(value, Value::Number(number) if validity::is_integral(number)));
+    values.retain(|value| matches!(value, Value::Number(number) if is_integral(number)));
     values
 }
 
@@ -284,7 +301,7 @@ fn fractions(case: &Case, version: &Version<'_>) -> Vec<Value> {
         values.extend(limit.value.as_f64().into_iter().flat_map(|value| [value + 0.5, value - 0.5]).map(Value::from));
     }
     values.extend(steps(case, version).into_iter().map(Value::Number));
-    values.retain(|value| matches!(value, Value::Number(number) if !validity::is_integral(number)));
+    values.retain(|value| matches!(value, Value::Number(number) if !is_integral(number)));
     values
 }
 

@@ -10,10 +10,11 @@ use super::pattern::Patterns;
 use super::samples::Sampler;
 use super::sent::Sent;
 use super::types::printed;
-use super::validity::{is_valid, same};
+use super::validity::is_valid;
 use super::version::Version;
 use super::{interface, wording, words};
 use crate::normalize::Kinds;
+use crate::number::same;
 use crate::{Document, Role, wrapper};
 
 /// The changes from one schema to the other.
@@ -66,7 +67,7 @@ pub(super) fn unreadable(schema: &Value) -> Option<Value> {
 fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &Value) -> Vec<Change> {
     let (old, new) = (Version::read(old_schema, role), Version::read(new_schema, role));
     let mut failures = match role {
-        Role::Input => Inclusion::of(&old, &new).failures(Kinds::OBJECT, &Sent::Shapes(vec![old.document.root])),
+        Role::Input => Inclusion::of(&old, &new).failures(Kinds::OBJECT, &Sent::by(&old.document)),
         Role::Output => Answers::of(&new, &old).failures(),
     };
     if failures.is_empty() && [&old, &new].iter().any(|version| version.document.schemas.is_cut()) {

@@ -1,24 +1,48 @@
 //! What generated types can send: they leave out the keys that they have no field for.
 
-use crate::Kinds;
-use crate::shape::{Shape, ShapeId, Shapes, Slot, Unknown};
+use serde_json::Value;
+
+use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, Unknown};
+use crate::{Document, Kinds};
 
 /// The types of a place.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sent {
     /// Any JSON.
     Anything,
-    /// What these shapes print.
-    Shapes(Vec<ShapeId>),
+    /// What these shapes print, and `null` where that is said.
+    Shapes { shapes: Vec<ShapeId>, null: bool },
 }
 
 impl Sent {
+    /// All that a document's types print.
+    pub(super) fn by(document: &Document<'_>) -> Self {
+        Self::Shapes { shapes: vec![document.root], null: false }
+    }
+
+    /// Whether `null` may be sent.
+    pub(super) fn null(&self, shapes: &Shapes) -> bool {
+        let Self::Shapes { shapes: ids, null } = self else { return true };
+        let prints_null = |id: ShapeId| match shapes.get(id) {
+            Shape::Anything | Shape::Null => true,
+            Shape::AnyOf(kinds) => kinds.has(Kinds::NULL),
+            Shape::LiteralEnum(values) => values.iter().any(Value::is_null),
+            Shape::Named(inner) => inner.nullable,
+            _ => false,
+        };
+        *null || leaves(shapes, ids).into_iter().any(prints_null)
+    }
+
     /// What stands under a key; `None` where the key is never sent.
     pub(super) fn property(&self, shapes: &Shapes, key: &str) -> Option<Self> {
         self.below(shapes, |shape| match shape {
             Shape::Struct(object) if object.tag.as_deref() == Some(key) => Below::Anything,
             Shape::Struct(object) => match object.fields.iter().find(|field| field.wire == key) {
-                Some(field) => Below::Slot(field.slot),
+                // What is absent and `null` alike is printed as absent.
+                Some(field) => Below::Slot(Slot {
+                    nullable: field.slot.nullable && field.presence != Presence::Optional,
+                    ..field.slot
+                }),
                 None => kept(object.unknown),
             },
             Shape::Map(slot) => Below::Slot(*slot),
@@ -45,18 +69,22 @@ impl Sent {
     }
 
     fn below(&self, shapes: &Shapes, step: impl Fn(&Shape) -> Below) -> Option<Self> {
-        let Self::Shapes(ids) = self else { return Some(Self::Anything) };
+        let Self::Shapes { shapes: ids, .. } = self else { return Some(Self::Anything) };
         let mut found = Vec::new();
+        let mut null = false;
         for id in leaves(shapes, ids) {
             match step(shapes.get(id)) {
                 Below::Nothing => {}
                 Below::Anything => return Some(Self::Anything),
-                Below::Slot(slot) => found.push(slot.shape),
+                Below::Slot(slot) => {
+                    found.push(slot.shape);
+                    null |= slot.nullable;
+                }
             }
         }
         found.sort_unstable();
         found.dedup();
-        (!found.is_empty()).then_some(Self::Shapes(found))
+        (!found.is_empty()).then_some(Self::Shapes { shapes: found, null })
     }
 }
 

@@ -1,8 +1,10 @@
 //! What generated types make of a value: whether they read it, and what they print of it.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Number, Value};
 
-use super::validity::{is_integral, same};
+use crate::number::{is_integral, same};
 use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
 use crate::{Kinds, Role};
 
@@ -55,7 +57,7 @@ impl Types<'_> {
             (Shape::Number, Value::Number(number)) => is_double(number).then(|| value.clone()),
             (Shape::Text, Value::String(_)) => Some(value.clone()),
             (Shape::TextEnum(values), Value::String(text)) => {
-                (values.contains(text) || is_open(self.role, values)).then(|| value.clone())
+                (is_open(self.role, values) || values.contains(text)).then(|| value.clone())
             }
             (Shape::LiteralEnum(values), _) => values.iter().any(|known| same(known, value)).then(|| value.clone()),
             (Shape::List(item), Value::Array(items)) => items.iter().map(|value| self.slot(*item, value)).collect(),
@@ -87,9 +89,9 @@ impl Types<'_> {
         if let Some((tag, value)) = object.tag.as_ref().and_then(|tag| Some((tag, map.get(tag)?))) {
             printed.insert(tag.clone(), value.clone());
         }
-        let is_known =
-            |key: &str| object.tag.as_deref() == Some(key) || object.fields.iter().any(|field| field.wire == key);
-        for (key, value) in map.iter().filter(|(key, _)| !is_known(key)) {
+        let known: HashSet<&str> =
+            object.fields.iter().map(|field| field.wire.as_str()).chain(object.tag.as_deref()).collect();
+        for (key, value) in map.iter().filter(|(key, _)| !known.contains(key.as_str())) {
             match object.unknown {
                 Unknown::Keep(slot) => {
                     printed.insert(key.clone(), self.slot(slot, value)?);
@@ -129,7 +131,7 @@ impl Types<'_> {
 }
 
 fn of_kinds(kinds: Kinds, value: &Value) -> bool {
-    kinds.has(super::validity::kind_of(value))
+    kinds.has(Kinds::of(value))
 }
 
 /// The value of an integral number.

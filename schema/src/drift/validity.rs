@@ -1,20 +1,25 @@
 //! Whether a value is valid, as far as that can be told without guessing.
 
-use serde_json::{Number, Value};
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Number, Value};
 
 use super::pattern::Patterns;
 use super::version::Version;
 use crate::normalize::{Kinds, Limit, SchemaId};
+use crate::number::{ByValue, is_multiple, order};
 
 /// Schemas that lead back to themselves are followed this far.
 const DEEPEST: usize = 64;
-/// Values are judged in at most this many steps.
+/// A value is judged in at most this many steps.
 const MOST_STEPS: usize = 50_000;
 
 pub(super) struct Judge<'v, 'a> {
     version: &'v Version<'a>,
     patterns: &'v mut Patterns,
     steps: usize,
+    /// What was found about the parts of the value, by their place in memory; what is open cannot be told.
+    known: HashMap<(SchemaId, *const Value), Option<bool>>,
 }
 
 /// Whether a value is valid against a schema; `None` where that cannot be told.
@@ -24,7 +29,7 @@ pub(super) fn is_valid(
     value: &Value,
     patterns: &mut Patterns,
 ) -> Option<bool> {
-    Judge { version, patterns, steps: 0 }.schema(schema, value, 0)
+    Judge { version, patterns, steps: 0, known: HashMap::new() }.schema(schema, value, 0)
 }
 
 /// False where one is false, true where all are true.
@@ -69,26 +74,35 @@ fn not(verdict: Option<bool>) -> Option<bool> {
 
 impl Judge<'_, '_> {
     fn schema(&mut self, id: SchemaId, value: &Value, depth: usize) -> Option<bool> {
-        self.steps += 1;
-        if depth > DEEPEST || self.steps > MOST_STEPS {
-            return None;
-        }
         let version = self.version;
         let node = version.node(id);
-        if node.never {
-            return Some(false);
-        }
-        if node.kinds.is_some_and(|kinds| !kinds.intersects(kind_of(value)))
-            || node.allowed.as_ref().is_some_and(|allowed| !allowed.iter().any(|known| same(known, value)))
+        if node.never
+            || node.kinds.is_some_and(|kinds| !kinds.intersects(Kinds::of(value)))
+            || !version.lists(id, value)
         {
             return Some(false);
         }
+        let key = (id, std::ptr::from_ref(value));
+        if let Some(known) = self.known.get(&key) {
+            return *known;
+        }
+        self.steps += 1;
+        if depth > DEEPEST || self.steps > MOST_STEPS || !version.step() {
+            return None;
+        }
+        self.known.insert(key, None);
+        let verdict = self.judged(id, value, depth);
+        self.known.insert(key, verdict);
+        verdict
+    }
+
+    fn judged(&mut self, id: SchemaId, value: &Value, depth: usize) -> Option<bool> {
         let own = match value {
             Value::Null | Value::Bool(_) => Some(true),
-            Value::Number(number) => Some(self.number(id, number)),
+            Value::Number(number) => self.number(id, number),
             Value::String(text) => self.text(id, text),
             Value::Array(items) => self.array(id, items, depth),
-            Value::Object(map) => self.object(id, map, depth),
+            Value::Object(map) => self.object(id, value, map, depth),
         };
         if own == Some(false) {
             return own;
@@ -136,12 +150,12 @@ impl Judge<'_, '_> {
         all(verdicts)
     }
 
-    fn number(&self, id: SchemaId, number: &Number) -> bool {
+    fn number(&self, id: SchemaId, number: &Number) -> Option<bool> {
         let assertions = self.version.assertions(id);
-        let multiple = assertions.multiple_of.as_ref().is_none_or(|step| is_multiple(number, step));
-        multiple
-            && assertions.minimum.iter().all(|limit| above(number, limit))
-            && assertions.maximum.iter().all(|limit| below(number, limit))
+        let within = assertions.minimum.iter().all(|limit| above(number, limit))
+            && assertions.maximum.iter().all(|limit| below(number, limit));
+        let multiple = assertions.multiple_of.as_ref().map_or(Some(true), |step| is_multiple(number, step));
+        all([Some(within), multiple])
     }
 
     fn text(&mut self, id: SchemaId, text: &str) -> Option<bool> {
@@ -162,10 +176,9 @@ impl Judge<'_, '_> {
         let version = self.version;
         let (node, assertions) = (version.node(id), version.assertions(id));
         let length = items.len() as u64;
-        let repeats = |(index, item): (usize, &Value)| items.iter().take(index).any(|other| same(other, item));
         if length < node.min_items
             || node.max_items.is_some_and(|most| length > most)
-            || (assertions.unique_items && items.iter().enumerate().any(repeats))
+            || (assertions.unique_items && items.iter().map(ByValue).collect::<HashSet<_>>().len() < items.len())
         {
             return Some(false);
         }
@@ -189,7 +202,7 @@ impl Judge<'_, '_> {
         all(verdicts)
     }
 
-    fn object(&mut self, id: SchemaId, map: &serde_json::Map<String, Value>, depth: usize) -> Option<bool> {
+    fn object(&mut self, id: SchemaId, whole: &Value, map: &Map<String, Value>, depth: usize) -> Option<bool> {
         let version = self.version;
         let (node, assertions) = (version.node(id), version.assertions(id));
         let length = map.len() as u64;
@@ -207,13 +220,12 @@ impl Judge<'_, '_> {
         for (key, value) in map {
             verdicts.extend(self.property(id, key, value, depth));
             if let Some(names) = assertions.property_names {
-                verdicts.push(self.schema(names, &Value::from(key.as_str()), depth + 1));
+                verdicts.push(is_valid(version, names, &Value::from(key.as_str()), self.patterns));
             }
         }
-        let whole = Value::Object(map.clone());
         for (key, schema) in &assertions.dependent_schemas {
             if map.contains_key(key) {
-                verdicts.push(self.schema(*schema, &whole, depth + 1));
+                verdicts.push(self.schema(*schema, whole, depth + 1));
             }
         }
         all(verdicts)
@@ -223,7 +235,7 @@ impl Judge<'_, '_> {
         let version = self.version;
         let (node, assertions) = (version.node(id), version.assertions(id));
         let mut verdicts = Vec::new();
-        let declared = node.properties.iter().find(|(name, _)| name == key).map(|(_, schema)| *schema);
+        let declared = version.property(id, key);
         verdicts.extend(declared.map(|schema| self.schema(schema, value, depth + 1)));
         let mut known = declared.map(|_| true).or(Some(false));
         for (pattern, schema) in &assertions.patterns {
@@ -248,69 +260,14 @@ impl Judge<'_, '_> {
     }
 }
 
-/// The kind of a value; an integral number is an integer.
-pub(super) fn kind_of(value: &Value) -> Kinds {
-    match value {
-        Value::Null => Kinds::NULL,
-        Value::Bool(_) => Kinds::BOOLEAN,
-        Value::Number(number) if is_integral(number) => Kinds::INTEGER,
-        Value::Number(_) => Kinds::FRACTION,
-        Value::String(_) => Kinds::STRING,
-        Value::Array(_) => Kinds::ARRAY,
-        Value::Object(_) => Kinds::OBJECT,
-    }
-}
-
-pub(super) fn is_integral(number: &Number) -> bool {
-    !number.is_f64() || number.as_f64().is_some_and(|value| value.fract() == 0.0)
-}
-
-fn whole(number: &Number) -> Option<i128> {
-    number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
-}
-
-/// How two numbers stand to each other, exactly where both are integers.
-pub(super) fn order(left: &Number, right: &Number) -> Option<std::cmp::Ordering> {
-    match (whole(left), whole(right)) {
-        (Some(left), Some(right)) => Some(left.cmp(&right)),
-        _ => left.as_f64()?.partial_cmp(&right.as_f64()?),
-    }
-}
-
 fn above(number: &Number, limit: &Limit) -> bool {
-    order(number, &limit.value).is_none_or(|order| order.is_gt() || (order.is_eq() && !limit.exclusive))
+    let order = order(number, &limit.value);
+    order.is_gt() || (order.is_eq() && !limit.exclusive)
 }
 
 fn below(number: &Number, limit: &Limit) -> bool {
-    order(number, &limit.value).is_none_or(|order| order.is_lt() || (order.is_eq() && !limit.exclusive))
-}
-
-pub(super) fn is_multiple(number: &Number, step: &Number) -> bool {
-    match (whole(number), whole(step)) {
-        (Some(number), Some(step)) if step != 0 => number % step == 0,
-        _ => match (number.as_f64(), step.as_f64()) {
-            (Some(number), Some(step)) if step != 0.0 => {
-                let times = number / step;
-                (times - times.round()).abs() < 1e-9
-            }
-            _ => true,
-        },
-    }
-}
-
-/// Whether two values are the same JSON: numbers by value, objects whatever the order of their keys.
-pub(super) fn same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => order(left, right).is_some_and(std::cmp::Ordering::is_eq),
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| same(value, other)))
-        }
-        _ => left == right,
-    }
+    let order = order(number, &limit.value);
+    order.is_lt() || (order.is_eq() && !limit.exclusive)
 }
 
 /// A text of each format that is sure to have it.

@@ -6,15 +6,30 @@ use super::change::ChangeKind;
 use super::failure::Reason;
 use crate::normalize::Kinds;
 
-fn kind(kind: Kinds) -> &'static str {
-    match kind {
-        Kinds::NULL => "`null`",
-        Kinds::BOOLEAN => "a boolean",
-        Kinds::INTEGER => "an integer",
-        Kinds::FRACTION => "a number with a fraction",
-        Kinds::STRING => "a string",
-        Kinds::ARRAY => "an array",
-        _ => "an object",
+/// Kinds in words, the last after an "or".
+fn kinds(kinds: Kinds) -> String {
+    let named = [
+        (Kinds::NULL, "`null`"),
+        (Kinds::BOOLEAN, "a boolean"),
+        (Kinds::NUMBER, "a number"),
+        (Kinds::INTEGER, "an integer"),
+        (Kinds::FRACTION, "a number with a fraction"),
+        (Kinds::STRING, "a string"),
+        (Kinds::ARRAY, "an array"),
+        (Kinds::OBJECT, "an object"),
+    ];
+    let mut rest = kinds;
+    let mut names = Vec::new();
+    for (kind, name) in named {
+        if rest.has(kind) {
+            names.push(name);
+            rest = rest.without(kind);
+        }
+    }
+    match names.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => "nothing".to_owned(),
     }
 }
 
@@ -24,9 +39,10 @@ fn retyped(kind: Kinds, otherwise: ChangeKind) -> ChangeKind {
 
 /// What callers may have sent, and is refused now.
 pub(super) fn refused(reason: &Reason) -> (ChangeKind, String) {
-    use ChangeKind::{Added, NowRequired, Other, Removed, Tightened};
+    use ChangeKind::{Added, NowRequired, Other, Removed, Retyped, Tightened};
     match reason {
-        Reason::Kind(kinds) => (retyped(*kinds, Tightened), format!("{} is no longer valid", kind(*kinds))),
+        Reason::Kind(these) => (retyped(*these, Tightened), format!("{} is no longer valid", kinds(*these))),
+        Reason::Typed(left) => (Retyped, format!("was untyped, now {}", kinds(*left))),
         Reason::Value(value) => (Tightened, format!("{} is no longer valid", printable(&value.to_string()))),
         Reason::Unlisted => (Tightened, "only listed values are valid now".to_owned()),
         Reason::Keyword("$ref") => (Other, "`$ref` leads to another document, which is never fetched".to_owned()),
@@ -47,7 +63,8 @@ pub(super) fn refused(reason: &Reason) -> (ChangeKind, String) {
 pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
     use ChangeKind::{Loosened, NowOptional, Other, Retyped};
     match reason {
-        Reason::Kind(kinds) => (retyped(*kinds, Loosened), format!("may be {} now", kind(*kinds))),
+        Reason::Kind(these) => (retyped(*these, Loosened), format!("may be {} now", kinds(*these))),
+        Reason::Typed(left) => (Retyped, format!("was {}, now untyped", kinds(*left))),
         Reason::Value(value) => (Loosened, format!("may be {} now", printable(&value.to_string()))),
         Reason::Unlisted => (Loosened, "may be a value now that was not listed".to_owned()),
         Reason::Keyword("minimum") => (Loosened, "may be less now than its type holds".to_owned()),
@@ -72,9 +89,10 @@ pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
 
 /// What was refused, and is accepted now.
 pub(super) fn accepted(reason: &Reason) -> (ChangeKind, String) {
-    use ChangeKind::{Loosened, NowOptional, Other};
+    use ChangeKind::{Loosened, NowOptional, Other, Retyped};
     match reason {
-        Reason::Kind(kinds) => (retyped(*kinds, Loosened), format!("{} is valid now", kind(*kinds))),
+        Reason::Kind(these) => (retyped(*these, Loosened), format!("{} is valid now", kinds(*these))),
+        Reason::Typed(left) => (Retyped, format!("was {}, now untyped", kinds(*left))),
         Reason::Value(value) => (Loosened, format!("{} is valid now", printable(&value.to_string()))),
         Reason::Unlisted => (Loosened, "values that were not listed are valid now".to_owned()),
         Reason::Keyword(keyword) => (Loosened, format!("`{keyword}` is looser now")),

@@ -4,6 +4,7 @@ use mcp_model::nearest;
 use serde_json::{Number, Value};
 
 use super::view::View;
+use crate::number::same;
 use crate::shape::Shapes;
 
 /// Shown of a list of values, at most.
@@ -76,17 +77,22 @@ fn fits(view: &View<'_>, value: &Value, takes_text: bool) -> bool {
     match value {
         // A text `null` is meant where a text may stand.
         Value::Null => view.null && !takes_text,
-        Value::Bool(_) => view.boolean || view.literals.contains(value),
-        Value::Number(number) => view.number || (view.integer && is_integer(number)) || view.literals.contains(value),
+        Value::Bool(_) => view.boolean || is_listed(view, value),
+        Value::Number(number) => view.number || (view.integer && is_integer(number)) || is_listed(view, value),
         Value::String(_) => false,
-        Value::Array(_) => view.is_array() || view.literals.contains(value),
-        Value::Object(_) => view.is_object() || view.literals.contains(value),
+        Value::Array(_) => view.is_array() || is_listed(view, value),
+        Value::Object(_) => view.is_object() || is_listed(view, value),
     }
 }
 
+/// Whether a number is spelled as an integer.
 fn is_integer(number: &Number) -> bool {
     let text = number.to_string();
     text.strip_prefix('-').unwrap_or(&text).bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_listed(view: &View<'_>, value: &Value) -> bool {
+    view.literals.iter().any(|listed| same(listed, value))
 }
 
 fn is_spelled_exactly(text: &str) -> bool {

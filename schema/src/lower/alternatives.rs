@@ -9,6 +9,7 @@ use super::arrays::ArrayAlternative;
 use super::numbers::Numbers;
 use super::objects::ObjectAlternative;
 use crate::normalize::Kinds;
+use crate::number::{self, ByValue};
 
 /// More alternatives than this of one kind are not told apart.
 pub(super) const MOST_ALTERNATIVES: usize = 300;
@@ -134,7 +135,7 @@ impl Alternatives {
         all.booleans = Choice::Only(distinct(booleans)).or_both();
         all.numbers = Numbers::listed(numbers);
         all.strings = Choice::Only(distinct(strings));
-        all.literals = distinct(std::mem::take(&mut all.literals));
+        all.literals = number::distinct(std::mem::take(&mut all.literals));
         all
     }
 
@@ -168,7 +169,7 @@ impl Alternatives {
         }
         union.strings = strings.map_or(Choice::Any, |strings| Choice::Only(distinct(strings)));
         union.numbers = Numbers::union(&numbers);
-        union.literals = distinct(union.literals);
+        union.literals = number::distinct(union.literals);
         union
     }
 
@@ -192,13 +193,14 @@ impl Alternatives {
             self.literals.clone_from(&other.literals);
             return;
         }
-        let admits = |alternatives: &Self, listed: &HashSet<&Value>, value: &Value| {
-            listed.contains(value)
+        let admits = |alternatives: &Self, listed: &HashSet<ByValue<'_>>, value: &Value| {
+            listed.contains(&ByValue(value))
                 || if value.is_array() { !alternatives.arrays.is_empty() } else { !alternatives.objects.is_empty() }
         };
-        let (left, right): (HashSet<_>, HashSet<_>) = (self.literals.iter().collect(), other.literals.iter().collect());
+        let [left, right] =
+            [&self.literals, &other.literals].map(|values| values.iter().map(ByValue).collect::<HashSet<_>>());
         let kept = self.literals.iter().filter(|value| admits(other, &right, value));
-        let more = other.literals.iter().filter(|value| !left.contains(value) && admits(self, &left, value));
+        let more = other.literals.iter().filter(|value| !left.contains(&ByValue(value)) && admits(self, &left, value));
         self.literals = kept.chain(more).cloned().collect();
     }
 

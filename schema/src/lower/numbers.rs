@@ -4,6 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::Number;
 
+use crate::number::{Exact, is_integral};
+
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Numbers {
     Within(Range),
@@ -27,7 +29,9 @@ impl Numbers {
     /// One of these.
     pub(super) fn listed(mut numbers: Vec<Number>) -> Self {
         let mut seen = HashSet::new();
-        numbers.retain(|number| seen.insert(Exact::of(number)));
+        let is_new: Vec<bool> = numbers.iter().map(|number| seen.insert(Exact(number))).collect();
+        let mut is_new = is_new.into_iter();
+        numbers.retain(|_| is_new.next().unwrap_or(true));
         Self::Only(numbers)
     }
 
@@ -65,8 +69,8 @@ impl Numbers {
             }
             (Self::Only(listed), Self::Within(range)) => listed.retain(|number| !range.whole || is_integral(number)),
             (Self::Only(listed), Self::Only(others)) => {
-                let known: HashSet<Exact> = others.iter().map(Exact::of).collect();
-                listed.retain(|number| known.contains(&Exact::of(number)));
+                let known: HashSet<Exact<'_>> = others.iter().map(Exact).collect();
+                listed.retain(|number| known.contains(&Exact(number)));
             }
         }
     }
@@ -75,9 +79,9 @@ impl Numbers {
 impl Range {
     /// The range of one number.
     fn of(number: &Number) -> Self {
-        match Exact::of(number) {
-            Exact::Whole(number) => Self { whole: true, least: Some(number), greatest: Some(number) },
-            Exact::Other(_) => Self { whole: false, least: None, greatest: None },
+        match whole(number) {
+            Some(number) => Self { whole: true, least: Some(number), greatest: Some(number) },
+            None => Self { whole: false, least: None, greatest: None },
         }
     }
 
@@ -98,26 +102,12 @@ impl Range {
     }
 }
 
-/// A number by its value: 5 and 5.0 are the same.
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum Exact {
-    Whole(i128),
-    /// The bits of a double.
-    Other(u64),
-}
-
-impl Exact {
-    fn of(number: &Number) -> Self {
-        let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-        let double = number.as_f64().unwrap_or(f64::NAN);
-        #[allow(clippy::cast_possible_truncation)] // guarded: integral, and within 128 bits
-        let integral = || (double.fract() == 0.0 && double.abs() < 2f64.powi(126)).then_some(double as i128);
-        whole.or_else(integral).map_or(Self::Other(double.to_bits()), Self::Whole)
-    }
-}
-
-fn is_integral(number: &Number) -> bool {
-    !number.is_f64() || number.as_f64().is_some_and(|value| value.fract() == 0.0)
+/// The value of a number without a fraction.
+fn whole(number: &Number) -> Option<i128> {
+    let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+    let double = number.as_f64().filter(|double| double.abs() < 2f64.powi(126));
+    #[allow(clippy::cast_possible_truncation)] // guarded: integral, and within 128 bits
+    whole.or_else(|| double.filter(|_| is_integral(number)).map(|double| double as i128))
 }
 
 #[cfg(test)]

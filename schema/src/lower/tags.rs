@@ -10,6 +10,7 @@ use super::conjunction::Conjunction;
 use super::index::{extend, keys};
 use super::numbers::Numbers;
 use super::objects::ObjectAlternative;
+use crate::number::ByValue;
 use crate::shape::TagKey;
 
 #[derive(Debug)]
@@ -37,7 +38,7 @@ impl Lowering<'_, '_> {
             if !are_texts && constants.iter().any(Value::is_string) {
                 continue;
             }
-            let distinct: HashSet<String> = constants.iter().map(Value::to_string).collect();
+            let distinct: HashSet<ByValue<'_>> = constants.iter().map(ByValue).collect();
             if distinct.len() == constants.len() {
                 return Some(Tag { key: TagKey { name: key.clone(), is_text: are_texts }, values: constants });
             }

@@ -108,10 +108,9 @@ impl<'a> Schemas<'a> {
         });
         found.patterns = self.children_named(map, pointer, "patternProperties");
         found.property_names = self.child(map, pointer, "propertyNames");
-        if is_newer {
-            found.dependent_schemas = self.children_named(map, pointer, "dependentSchemas");
-        }
-        found.dependent_schemas.extend(self.children_named(map, pointer, "dependencies"));
+        // `dependencies` was taken apart into the other two.
+        let dependent = if is_newer { "dependentSchemas" } else { "dependencies" };
+        found.dependent_schemas = self.children_named(map, pointer, dependent);
         found.not = self.child(map, pointer, "not");
         if let Some(test) = self.child(map, pointer, "if") {
             let (then, otherwise) = (self.child(map, pointer, "then"), self.child(map, pointer, "else"));
@@ -170,9 +169,8 @@ fn limits(map: &Map<String, Value>, keyword: &str, exclusive: &str) -> Vec<Limit
 }
 
 fn dependent_required(map: &Map<String, Value>, is_newer: bool) -> Vec<(String, Vec<String>)> {
-    let keywords = ["dependencies", "dependentRequired"].into_iter().take(1 + usize::from(is_newer));
-    let tables = keywords.filter_map(|key| lookup(map, key)?.as_object());
-    let entries = tables.flatten().filter_map(|(key, names)| {
+    let table = lookup(map, if is_newer { "dependentRequired" } else { "dependencies" }).and_then(Value::as_object);
+    let entries = table.into_iter().flatten().filter_map(|(key, names)| {
         let names = names.as_array()?.iter().filter_map(Value::as_str).map(str::to_owned);
         Some((key.clone(), names.collect()))
     });

@@ -9,6 +9,9 @@ use serde_json::{Map, Number, Value};
 use super::Node;
 use crate::bundle::{lookup, push};
 use crate::diagnostics::{LIMIT, MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
+#[cfg(any(feature = "drift", feature = "provider"))]
+use crate::number::is_integral;
+use crate::number::same;
 
 /// Keywords that say something to people and nothing of values.
 pub(crate) const WORDING: [&str; 10] = [
@@ -52,6 +55,20 @@ impl Kinds {
     #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) const ALL: Self = Self(127);
 
+    /// The kind of a value; a number without a fraction is an integer.
+    #[cfg(any(feature = "drift", feature = "provider"))]
+    pub(crate) fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::NULL,
+            Value::Bool(_) => Self::BOOLEAN,
+            Value::Number(number) if is_integral(number) => Self::INTEGER,
+            Value::Number(_) => Self::FRACTION,
+            Value::String(_) => Self::STRING,
+            Value::Array(_) => Self::ARRAY,
+            Value::Object(_) => Self::OBJECT,
+        }
+    }
+
     /// Each kind by itself.
     #[cfg(feature = "drift")]
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
@@ -68,6 +85,12 @@ impl Kinds {
     #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) fn intersection(self, other: Self) -> Self {
         Self(self.0 & other.0)
+    }
+
+    /// The kinds of the set but for these.
+    #[cfg(feature = "drift")]
+    pub(crate) fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Whether all of `kinds` are in the set.
@@ -218,9 +241,6 @@ impl Reading<'_, '_> {
         node.kinds = self.kinds();
         node.allowed = self.allowed();
         node.minimum = self.bound("minimum", "exclusiveMinimum", |new, old| new.least() > old.least());
-        if node.minimum.is_none() && self.is_unsigned() {
-            node.minimum = Bound::new(&0.into(), false);
-        }
         node.maximum = self.bound("maximum", "exclusiveMaximum", |new, old| new.greatest() < old.greatest());
         node.required = self.required();
         node.named = self.dependents();
@@ -269,7 +289,7 @@ impl Reading<'_, '_> {
         let allowed = match (listed, lookup(self.map, "const")) {
             (listed, None) => listed,
             (None, Some(only)) => Some(vec![only.clone()]),
-            (Some(listed), Some(only)) => Some(listed.into_iter().filter(|value| value == only).collect()),
+            (Some(listed), Some(only)) => Some(listed.into_iter().filter(|value| same(value, only)).collect()),
         };
         // Nobody can send or receive a number that no double holds.
         match allowed {
@@ -293,12 +313,6 @@ impl Reading<'_, '_> {
             (Some(plain), Some(strict)) => Some(if tighter(strict, plain) { strict } else { plain }),
             (plain, strict) => plain.or(strict),
         }
-    }
-
-    /// Generators of schemas write the unsigned types of their languages as formats.
-    fn is_unsigned(&self) -> bool {
-        const FORMATS: [&str; 5] = ["uint", "uint8", "uint16", "uint32", "uint64"];
-        lookup(self.map, "format").and_then(Value::as_str).is_some_and(|format| FORMATS.contains(&format))
     }
 
     fn number(&mut self, keyword: &str) -> Option<Number> {

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::reading::{Reading, kind_of};
+use super::reading::Reading;
 use crate::normalize::{Kinds, SchemaId};
+use crate::number::same;
 
 const DEEPEST: usize = 6;
 /// Comparing more than this is given up.
@@ -49,7 +50,8 @@ impl Proof<'_, '_> {
         if let Some(values) = listed.next() {
             let lists: Vec<&Vec<Value>> = listed.collect();
             let is_common = |value: &&Value| {
-                kinds.intersects(kind_of(value)) && lists.iter().all(|list| list.iter().any(|other| same(other, value)))
+                kinds.intersects(Kinds::of(value))
+                    && lists.iter().all(|list| list.iter().any(|other| same(other, value)))
             };
             if !values.iter().any(|value| is_common(&value)) {
                 return true;
@@ -115,13 +117,5 @@ impl Proof<'_, '_> {
         } else {
             Asked::Of(asked)
         }
-    }
-}
-
-/// Whether two values are the same JSON, numbers by value.
-fn same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),
-        _ => left == right,
     }
 }

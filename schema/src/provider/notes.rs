@@ -3,7 +3,7 @@
 use mcp_model::is_beyond_doubles;
 use serde_json::{Map, Number, Value, json};
 
-use super::reading::{Reading, kind_of};
+use super::reading::Reading;
 use crate::bundle::lookup;
 use crate::normalize::{Kinds, SchemaId};
 
@@ -158,7 +158,7 @@ impl Reading<'_> {
         let is_plain = !default.is_null() && !default.is_array() && !default.is_object() && !is_beyond_doubles(default);
         let is_listed =
             schemas.iter().filter_map(|id| self.node(*id).allowed.as_ref()).all(|values| values.contains(default));
-        (is_plain && is_listed && kinds.intersects(kind_of(default))).then(|| default.clone())
+        (is_plain && is_listed && kinds.intersects(Kinds::of(default))).then(|| default.clone())
     }
 
     /// What else is said to people.

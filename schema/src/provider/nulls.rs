@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::names::Aliases;
-use super::reading::{Reading, kind_of};
+use super::reading::Reading;
 use crate::normalize::{Kinds, SchemaId};
 use crate::shape::{Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
 
@@ -325,7 +325,7 @@ impl Arena {
 
     /// Whether a value could be of a shape, by its kind and by listed values.
     fn may_be(&self, id: ShapeId, value: &Value, depth: usize) -> bool {
-        let kind = kind_of(value);
+        let kind = Kinds::of(value);
         match self.shapes.get(id) {
             Shape::Anything | Shape::Opaque => true,
             Shape::AnyOf(kinds) => kinds.intersects(kind),

@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::notes::Constraint;
 use super::print::{Place, Printed, Printer, typed};
-use super::reading::kind_of;
 use super::rewrite::{Dialect, Renamed};
 use super::words;
 use crate::normalize::{Kinds, SchemaId};
@@ -85,7 +84,7 @@ impl Printer<'_, '_> {
     /// The property that tells the branches of a union apart, and what it is called.
     pub(super) fn tag(&mut self, id: ShapeId, name: &str) -> (String, Value) {
         let value = self.tags.get(&id).cloned().unwrap_or_default();
-        let kind = match kind_of(&value) {
+        let kind = match Kinds::of(&value) {
             Kinds::STRING => "string",
             Kinds::BOOLEAN => "boolean",
             Kinds::NULL => "null",

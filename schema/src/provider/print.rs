@@ -9,7 +9,7 @@ use super::definitions::Definitions;
 use super::limits;
 use super::names::Aliases;
 use super::notes::{Constraint, tighten};
-use super::reading::{Reading, kind_of};
+use super::reading::Reading;
 use super::rewrite::{Dialect, Lost, NotStrict, Renamed, Rewrite};
 use super::subset::{GEMINI_ENUM, takes};
 use super::words;
@@ -226,7 +226,7 @@ impl<'r, 'a> Printer<'r, 'a> {
     }
 
     fn listed(&mut self, values: &[Value], place: Place<'_>) -> Printed {
-        let kinds = values.iter().map(kind_of).fold(Kinds::NONE, |all, kind| all | kind);
+        let kinds = values.iter().map(Kinds::of).fold(Kinds::NONE, |all, kind| all | kind);
         if kinds.has(Kinds::ARRAY) || kinds.has(Kinds::OBJECT) {
             self.refuse(place.schemas, "listed values that are objects or arrays")?;
         }

@@ -85,7 +85,10 @@ impl<'a> Reading<'a> {
         let node = self.node(id);
         if node.never
             || node.kinds.is_some_and(|own| !own.intersects(kinds))
-            || node.allowed.as_ref().is_some_and(|values| !values.iter().any(|value| kinds.intersects(kind_of(value))))
+            || node
+                .allowed
+                .as_ref()
+                .is_some_and(|values| !values.iter().any(|value| kinds.intersects(Kinds::of(value))))
         {
             return false;
         }
@@ -193,19 +196,4 @@ impl<'a> Reading<'a> {
 /// The keys of an object.
 pub(super) fn declared(object: &StructShape) -> impl Iterator<Item = &str> {
     object.fields.iter().map(|field| field.wire.as_str()).chain(object.tag.as_deref())
-}
-
-/// The kind of a value; an integral number is an integer.
-pub(super) fn kind_of(value: &Value) -> Kinds {
-    match value {
-        Value::Null => Kinds::NULL,
-        Value::Bool(_) => Kinds::BOOLEAN,
-        Value::Number(number) if !number.is_f64() || number.as_f64().is_some_and(|value| value.fract() == 0.0) => {
-            Kinds::INTEGER
-        }
-        Value::Number(_) => Kinds::FRACTION,
-        Value::String(_) => Kinds::STRING,
-        Value::Array(_) => Kinds::ARRAY,
-        Value::Object(_) => Kinds::OBJECT,
-    }
 }

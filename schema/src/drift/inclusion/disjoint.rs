@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::super::cases::Asked;
-use super::super::validity::{self, is_valid};
+use super::super::validity::is_valid;
 use super::super::version::Conjunction;
 use super::{Inclusion, Part};
 use crate::normalize::{Kinds, SchemaId};
+use crate::number;
 
 const DEEPEST: usize = 12;
 
@@ -31,7 +32,7 @@ impl Inclusion<'_, '_, '_> {
         if let Some(allowed) = &node.allowed {
             let left = self.left;
             let refused = |value: &Value, patterns: &mut _| {
-                !part.kind.intersects(validity::kind_of(value))
+                !part.kind.intersects(Kinds::of(value))
                     || part.case.schemas().iter().any(|id| is_valid(left, *id, value, patterns) == Some(false))
             };
             if allowed.iter().all(|value| refused(value, &mut self.patterns)) {
@@ -58,8 +59,8 @@ impl Inclusion<'_, '_, '_> {
     fn numbers_apart(&self, part: &Part<'_>, right: SchemaId) -> bool {
         let asserted = self.right.assertions(right);
         let apart = |low: &crate::normalize::Limit, high: &crate::normalize::Limit| {
-            validity::order(&low.value, &high.value)
-                .is_some_and(|order| order.is_gt() || (order.is_eq() && (low.exclusive || high.exclusive)))
+            let order = number::order(&low.value, &high.value);
+            order.is_gt() || (order.is_eq() && (low.exclusive || high.exclusive))
         };
         part.case.minimum(self.left).any(|low| asserted.maximum.iter().any(|high| apart(low, high)))
             || part.case.maximum(self.left).any(|high| asserted.minimum.iter().any(|low| apart(low, high)))
@@ -84,16 +85,13 @@ impl Inclusion<'_, '_, '_> {
         }
         let required: Vec<String> = part.case.required(left).into_iter().map(str::to_owned).collect();
         for key in required.iter().chain(&node.required) {
-            let declared = node.properties.iter().find(|(name, _)| name == key).map(|(_, schema)| *schema);
-            let is_required = required.contains(key);
+            let declared = version.property(right, key);
+            let is_required = part.case.requires(left, key);
             let wanted = match (declared, node.additional) {
                 (Some(schema), _) => schema,
                 (None, Some(additional)) if is_required && version.assertions(right).patterns.is_empty() => additional,
                 _ => continue,
             };
-            if !is_required && !node.required.contains(key) {
-                continue;
-            }
             let Asked::Of(asked) = part.case.property(left, key, &mut self.patterns) else { return true };
             let sent = part.sent.property(&left.document.shapes, key);
             if sent.is_some_and(|sent| self.places_apart(&asked, &sent, wanted, depth)) {

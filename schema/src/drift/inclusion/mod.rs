@@ -1,7 +1,6 @@
 //! Whether every value of one schema is a value of another: a memo on pairs of places makes recursion end and the cost
 //! about linear. What cannot be decided is not included.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -9,6 +8,7 @@ use serde_json::Value;
 use super::cases::{Case, Cases};
 use super::equality::Equality;
 use super::failure::{self, Failure, Reason, Unmeant, add};
+use super::memo::Memo;
 use super::pattern::Patterns;
 use super::samples::Sampler;
 use super::sent::Sent;
@@ -21,8 +21,6 @@ mod disjoint;
 mod objects;
 mod scalars;
 
-/// Comparisons larger than this are given up as undecided.
-const MOST_STEPS: usize = 20_000;
 /// Places and combinations nest at most this deep.
 const DEEPEST: usize = 96;
 
@@ -36,9 +34,19 @@ pub(super) struct Inclusion<'v, 'a, 'b> {
     singled_out: Sampler<'v, 'b>,
     equality: Equality<'v, 'a, 'b>,
     patterns: Patterns,
-    known: HashMap<(Conjunction, Sent, SchemaId), Rc<Vec<Failure>>>,
+    known: Memo<Question, Rc<Vec<Failure>>>,
     steps: usize,
+    most_steps: usize,
     depth: usize,
+}
+
+/// What was asked: about a place, or about one kind of values in a case of one.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Question {
+    left: Conjunction,
+    kind: Option<Kinds>,
+    sent: Sent,
+    right: SchemaId,
 }
 
 /// One kind of values in one case of a place, as far as they can be sent.
@@ -60,8 +68,9 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
             singled_out: Sampler::of(right),
             equality: Equality::of(left, right),
             patterns: Patterns::default(),
-            known: HashMap::new(),
+            known: Memo::new(),
             steps: 0,
+            most_steps: left.most_comparisons(right),
             depth: 0,
         }
     }
@@ -77,45 +86,57 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
 
     /// Where the values of a place are not values of a schema.
     fn place(&mut self, left: &Conjunction, sent: &Sent, right: SchemaId) -> Rc<Vec<Failure>> {
-        let key = (left.clone(), sent.clone(), right);
-        if let Some(known) = self.known.get(&key) {
-            return Rc::clone(known);
+        let asked = Question { left: left.clone(), kind: None, sent: sent.clone(), right };
+        if let Some(known) = self.known.get(&asked) {
+            return known;
         }
-        // A place that is open holds as long as nothing else fails.
-        self.known.insert(key.clone(), Rc::new(Vec::new()));
+        let opened = self.known.open(&asked, Some(Rc::new(Vec::new())));
         let failures = Rc::new(self.of_kinds(Kinds::ALL, left, sent, right));
-        self.known.insert(key, Rc::clone(&failures));
+        self.known.close(opened, asked, Rc::clone(&failures), failures.is_empty());
         failures
     }
 
     fn of_kinds(&mut self, kinds: Kinds, left: &Conjunction, sent: &Sent, right: SchemaId) -> Vec<Failure> {
         self.steps += 1;
-        if self.steps > MOST_STEPS {
+        if self.steps > self.most_steps {
             return vec![Failure::new(Reason::Undecided, Vec::new())];
         }
         if left.iter().any(|id| self.equality.equal(*id, right)) {
             return Vec::new();
         }
+        let is_sent = |kind: &Kinds| *kind != Kinds::NULL || sent.null(&self.left.document.shapes);
+        let kinds: Vec<Kinds> = kinds.each().filter(is_sent).collect();
         let mut failures = Vec::new();
         let cases = self.cases.cases(left);
         for case in cases.iter() {
-            for kind in case.kinds(self.left).intersection(kinds).each() {
+            for kind in kinds.iter().copied().filter(|kind| case.kinds(self.left).has(*kind)) {
                 let part = Part { case, kind, sent, values: case.listed(self.left, kind, &mut self.patterns) };
                 let found = self.part(&part, right);
                 add(&mut failures, found);
             }
         }
+        let taken = cases.iter().fold(Kinds::NONE, |taken, case| taken | case.kinds(self.left));
+        if kinds.len() > 1 && taken == Kinds::ALL {
+            failure::of_untyped(&mut failures);
+        }
         failures
     }
 
     fn part(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
+        let left = part.case.schemas().to_vec();
+        let asked = Question { left, kind: Some(part.kind), sent: part.sent.clone(), right };
+        if let Some(known) = self.known.get(&asked) {
+            return known.to_vec();
+        }
         self.steps += 1;
-        if self.steps > MOST_STEPS || self.depth > DEEPEST {
+        if self.steps > self.most_steps || self.depth > DEEPEST {
             return vec![Failure::new(Reason::Undecided, Vec::new())];
         }
+        let opened = self.known.open(&asked, None);
         self.depth += 1;
         let failures = self.part_in(part, right);
         self.depth -= 1;
+        self.known.close(opened, asked, Rc::new(failures.clone()), failures.is_empty());
         failures
     }
 

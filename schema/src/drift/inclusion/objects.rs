@@ -1,9 +1,11 @@
 //! Objects: what has to be there, what may be, and what each property can be.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::super::cases::Asked;
-use super::super::failure::{Failure, Reason, add};
+use super::super::failure::{Failure, MOST_FAILURES, Reason, add};
 use super::super::pattern;
 use super::super::samples::UNDECLARED;
 use super::super::sent::Sent;
@@ -16,10 +18,9 @@ impl Inclusion<'_, '_, '_> {
         let mut failures = self.required(part, right);
         let left = self.left;
         let mut keys: Vec<String> = part.case.keys(left).into_iter().map(str::to_owned).collect();
-        let wanted = &self.right.node(right).properties;
-        keys.extend(
-            wanted.iter().map(|(key, _)| key.clone()).filter(|key| !part.case.keys(left).contains(&key.as_str())),
-        );
+        let known: HashSet<String> = keys.iter().cloned().collect();
+        let wanted = self.right.node(right).properties.iter().map(|(key, _)| key.clone());
+        keys.extend(wanted.filter(|key| !known.contains(key)));
         for key in &keys {
             let found = self.property(part, right, key);
             add(&mut failures, found);
@@ -36,11 +37,14 @@ impl Inclusion<'_, '_, '_> {
     fn required(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         let (left, version) = (self.left, self.right);
         let missing = version.node(right).required.iter().filter(|key| !part.case.requires(left, key));
+        let declared: HashSet<&str> = part.case.keys(left).into_iter().collect();
         let missing: Vec<&String> = missing.collect();
         missing
             .into_iter()
+            // More would not be told.
+            .take(MOST_FAILURES)
             .map(|key| {
-                let declared = part.case.keys(left).contains(&key.as_str());
+                let declared = declared.contains(key.as_str());
                 let mut failure = Failure::new(Reason::Required { declared }, Vec::new());
                 failure.steps = vec![key.clone(), "properties".to_owned()];
                 failure.candidates = self.sampler.of_case(part.case, part.kind).to_vec();
@@ -55,14 +59,12 @@ impl Inclusion<'_, '_, '_> {
             .collect()
     }
 
-    /// The schemas that the right schema puts on a key; `None` where it must not be there.
-    fn wanted_of(&mut self, right: SchemaId, key: &str) -> (Vec<SchemaId>, bool) {
+    /// The schemas that the right schema puts on a key.
+    fn wanted_of(&mut self, right: SchemaId, key: &str) -> Vec<SchemaId> {
         let version = self.right;
         let (node, asserted) = (version.node(right), version.assertions(right));
-        let mut wanted: Vec<SchemaId> =
-            node.properties.iter().filter(|(name, _)| name == key).map(|(_, schema)| *schema).collect();
-        let is_declared = !wanted.is_empty();
-        let mut is_known = is_declared;
+        let mut wanted: Vec<SchemaId> = version.property(right, key).into_iter().collect();
+        let mut is_known = !wanted.is_empty();
         for (pattern, schema) in &asserted.patterns {
             match self.patterns.matches(pattern, key) {
                 Some(true) => {
@@ -77,7 +79,7 @@ impl Inclusion<'_, '_, '_> {
         if !is_known {
             wanted.extend(node.additional);
         }
-        (wanted, is_declared)
+        wanted
     }
 
     fn property(&mut self, part: &Part<'_>, right: SchemaId, key: &str) -> Vec<Failure> {
@@ -85,7 +87,7 @@ impl Inclusion<'_, '_, '_> {
         let Asked::Of(asked) = part.case.property(left, key, &mut self.patterns) else { return Vec::new() };
         let Some(sent) = part.sent.property(&left.document.shapes, key) else { return Vec::new() };
         let mut failures = Vec::new();
-        for wanted in self.wanted_of(right, key).0 {
+        for wanted in self.wanted_of(right, key) {
             let found = if self.right.node(wanted).never {
                 vec![Failure::new(Reason::Key, self.sampler.values(&asked).to_vec())]
             } else {
@@ -109,27 +111,26 @@ impl Inclusion<'_, '_, '_> {
         let Some(sent) = part.sent.others(&left.document.shapes) else { return Vec::new() };
         let (node, asserted) = (version.node(right), version.assertions(right));
         let mut failures = Vec::new();
+        let known = part.case.patterns(left);
         for (pattern, schema) in &asserted.patterns {
             let key = pattern::sample(pattern);
-            let asked = match key.as_deref().map(|key| part.case.property(left, key, &mut self.patterns)) {
-                Some(Asked::Nothing) => continue,
-                Some(Asked::Of(asked)) => asked,
-                None => match part.case.others(left) {
-                    Asked::Nothing => continue,
-                    Asked::Of(asked) => asked,
+            let asked = match key.as_deref() {
+                Some(key) => part.case.property(left, key, &mut self.patterns),
+                None => match known.iter().find(|(other, _)| other == pattern) {
+                    Some((_, asked)) => asked.clone(),
+                    None => part.case.others(left),
                 },
             };
+            let Asked::Of(asked) = asked else { continue };
             let found = self.place(&asked, &sent, *schema).to_vec();
             let key = key.unwrap_or_default();
             let found =
                 found.into_iter().map(|failure| self.under(part, failure, &key, &["patternProperties", pattern]));
             add(&mut failures, found);
         }
-        let patterns: Vec<(String, SchemaId)> = self.left_patterns(part);
-        for (pattern, _) in
-            patterns.iter().filter(|(known, _)| !asserted.patterns.iter().any(|(other, _)| other == known))
+        // Keys of a pattern of the left that is not known on the right.
+        for (pattern, _) in known.iter().filter(|(known, _)| !asserted.patterns.iter().any(|(other, _)| other == known))
         {
-            // Keys of a pattern of the left, which is not known on the right.
             let Some(key) = pattern::sample(pattern).filter(|key| !declared.contains(key)) else {
                 if node.additional.is_some() {
                     failures.push(self.failure(part, Reason::Undecided));
@@ -144,10 +145,6 @@ impl Inclusion<'_, '_, '_> {
             add(&mut failures, found);
         }
         failures
-    }
-
-    fn left_patterns(&self, part: &Part<'_>) -> Vec<(String, SchemaId)> {
-        part.case.schemas().iter().flat_map(|id| self.left.assertions(*id).patterns.clone()).collect()
     }
 
     fn additional(

@@ -6,16 +6,15 @@ use serde_json::{Number, Value, json};
 
 use super::super::failure::{Failure, Reason};
 use super::super::pattern;
-use super::super::validity::{self, is_multiple};
 use super::{Inclusion, Part};
 use crate::normalize::{Kinds, Limit, SchemaId};
+use crate::number::{is_integral, is_multiple, order};
 
 /// Whether values above `limit` are above `asked` too; `towards` is the order of a tighter bound.
 fn implies(limit: &Limit, asked: &Limit, towards: Ordering) -> bool {
-    match validity::order(&limit.value, &asked.value) {
-        Some(Ordering::Equal) => limit.exclusive || !asked.exclusive,
-        Some(order) => order == towards,
-        None => false,
+    match order(&limit.value, &asked.value) {
+        Ordering::Equal => limit.exclusive || !asked.exclusive,
+        order => order == towards,
     }
 }
 
@@ -42,17 +41,19 @@ impl Inclusion<'_, '_, '_> {
         ] {
             for limit in failing {
                 let mut failure = self.failure(part, Reason::Keyword(keyword));
-                let beyond = around(&limit.value).into_iter().filter(
-                    |value| matches!(value, Value::Number(number) if validity::is_integral(number) == is_integer),
-                );
+                let beyond = around(&limit.value)
+                    .into_iter()
+                    .filter(|value| matches!(value, Value::Number(number) if is_integral(number) == is_integer));
                 failure.candidates.splice(0..0, beyond);
                 failures.push(failure);
             }
         }
         if let Some(step) = &asked.multiple_of {
-            let is_known =
-                |id: &SchemaId| left.assertions(*id).multiple_of.as_ref().is_some_and(|known| is_multiple(known, step));
-            let every_integer = is_integer && is_multiple(&Number::from(1), step);
+            let is_known = |id: &SchemaId| {
+                let known = left.assertions(*id).multiple_of.as_ref();
+                known.is_some_and(|known| is_multiple(known, step) == Some(true))
+            };
+            let every_integer = is_integer && is_multiple(&Number::from(1), step) == Some(true);
             if !every_integer && !part.case.schemas().iter().any(is_known) {
                 let mut failure = self.failure(part, Reason::Keyword("multipleOf"));
                 if let Some(step) = step.as_f64() {
@@ -101,10 +102,9 @@ impl Inclusion<'_, '_, '_> {
 fn next_implies(limit: &Limit, asked: &Limit, step: i64) -> bool {
     let next = limit.value.as_i64().filter(|_| limit.exclusive).and_then(|value| value.checked_add(step));
     let Some(next) = next else { return false };
-    match validity::order(&next.into(), &asked.value) {
-        Some(Ordering::Equal) => !asked.exclusive,
-        Some(order) => (order == Ordering::Greater) == (step > 0),
-        None => false,
+    match order(&next.into(), &asked.value) {
+        Ordering::Equal => !asked.exclusive,
+        order => (order == Ordering::Greater) == (step > 0),
     }
 }
 

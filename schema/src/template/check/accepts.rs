@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Number, Value};
 
 use crate::normalize::Kinds;
+use crate::number::same;
 use crate::shape::{Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
 use crate::template::ast::{Part, Term, Text};
 
@@ -129,7 +130,7 @@ pub(super) fn takes(shape: &Shape, value: &Value) -> bool {
         (Shape::Boolean, Value::Bool(_)) | (Shape::Number, Value::Number(_)) => true,
         (Shape::I64, Value::Number(number)) => number.is_i64() || whole(number).is_some_and(is_signed),
         (Shape::U64, Value::Number(number)) => number.is_u64() || whole(number).is_some_and(|whole| whole >= 0.0),
-        (Shape::LiteralEnum(values), _) => values.iter().any(|listed| is_same(listed, value)),
+        (Shape::LiteralEnum(values), _) => values.iter().any(|listed| same(listed, value)),
         (Shape::AnyOf(kinds), Value::Bool(_)) => kinds.has(Kinds::BOOLEAN),
         (Shape::AnyOf(kinds), Value::Number(number)) => kinds.has(kind_of(number)),
         _ => false,
@@ -186,7 +187,7 @@ fn spelled(text: &Text, takes: impl Fn(&Value, Kinds) -> bool) -> bool {
 fn can_be(term: &Term, value: &Value) -> bool {
     match (term, value) {
         (Term::Variable(_), _) => true,
-        (Term::Literal(literal), _) => is_same(literal, value),
+        (Term::Literal(literal), _) => same(literal, value),
         (Term::Text(text), Value::String(listed)) => text.may_be(listed),
         (Term::Text(text), Value::Number(_) | Value::Bool(_)) => {
             text.plain().is_none() && text.may_be(&value.to_string())
@@ -199,16 +200,5 @@ fn can_be(term: &Term, value: &Value) -> bool {
             fields.len() == members.len() && fields.iter().all(is_member)
         }
         _ => false,
-    }
-}
-
-/// Whether two values are one: numbers by what they say.
-fn is_same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => {
-            let is_exact = |number: &Number| number.is_i64() || number.is_u64();
-            if is_exact(one) && is_exact(other) { one == other } else { one.as_f64() == other.as_f64() }
-        }
-        _ => one == other,
     }
 }

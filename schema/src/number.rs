@@ -1,0 +1,245 @@
+//! JSON values by what they say: numbers are equal by value at any size, objects whatever the order of their keys.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+
+use serde_json::{Number, Value};
+
+/// A number as its decimal digits, so that nothing is rounded: `0.DIGITS` times ten to the power of `point`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Decimal {
+    negative: bool,
+    /// Without zeros at either end; none of them for zero.
+    digits: String,
+    point: i64,
+}
+
+impl Decimal {
+    fn of(number: &Number) -> Self {
+        let text = number.to_string();
+        let (negative, text) = text.strip_prefix('-').map_or((false, text.as_str()), |text| (true, text));
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all = format!("{whole}{fraction}");
+        let digits = all.trim_start_matches('0');
+        // An exponent beyond 64 bits is as good as any other that large.
+        let limit = if exponent.starts_with('-') { i64::MIN / 2 } else { i64::MAX / 2 };
+        let exponent = exponent.parse().unwrap_or(limit).clamp(i64::MIN / 2, i64::MAX / 2);
+        let zeros = all.len() - digits.len();
+        let shift = i64::try_from(whole.len()).unwrap_or_default() - i64::try_from(zeros).unwrap_or_default();
+        let digits = digits.trim_end_matches('0').to_owned();
+        if digits.is_empty() {
+            return Self { negative: false, digits, point: 0 };
+        }
+        Self { negative, digits, point: exponent + shift }
+    }
+
+    fn size(&self, other: &Self) -> Ordering {
+        match (self.digits.is_empty(), other.digits.is_empty()) {
+            (true, true) => Ordering::Equal,
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            _ => self.point.cmp(&other.point).then_with(|| self.digits.cmp(&other.digits)),
+        }
+    }
+
+    /// The power of ten of the last digit.
+    fn scale(&self) -> i64 {
+        self.point - i64::try_from(self.digits.len()).unwrap_or_default()
+    }
+}
+
+/// How two numbers stand to each other, whatever their size.
+#[cfg_attr(not(feature = "drift"), allow(dead_code))]
+pub(crate) fn order(left: &Number, right: &Number) -> Ordering {
+    if let (Some(left), Some(right)) = (left.as_i64(), right.as_i64()) {
+        return left.cmp(&right);
+    }
+    let (left, right) = (Decimal::of(left), Decimal::of(right));
+    match (left.negative, right.negative) {
+        (false, false) => left.size(&right),
+        (true, true) => right.size(&left),
+        (true, false) => Ordering::Less,
+        (false, true) => Ordering::Greater,
+    }
+}
+
+/// Whether a number has no fraction.
+pub(crate) fn is_integral(number: &Number) -> bool {
+    number.is_i64() || number.is_u64() || Decimal::of(number).scale() >= 0
+}
+
+/// Whether a number is a step taken a whole number of times; `None` where the step has more digits than are divided.
+#[cfg(feature = "drift")]
+pub(crate) fn is_multiple(number: &Number, step: &Number) -> Option<bool> {
+    const MOST_DIGITS: usize = 36;
+    // Beyond this many tens, one more takes no factor out of the step.
+    const MOST_TENS: i64 = 120;
+    let (number, step) = (Decimal::of(number), Decimal::of(step));
+    if number.digits.is_empty() || step.digits.is_empty() {
+        return Some(true);
+    }
+    if step.digits.len() > MOST_DIGITS {
+        return None;
+    }
+    let tens = number.scale().saturating_sub(step.scale());
+    let step: u128 = step.digits.parse().ok()?;
+    let of_digits = number.digits.bytes().fold(0, |rest, digit| (rest * 10 + u128::from(digit - b'0')) % step);
+    Some(tens >= 0 && (0..tens.min(MOST_TENS)).fold(of_digits, |rest, _| rest * 10 % step) == 0)
+}
+
+/// Whether two values are the same JSON.
+pub(crate) fn same(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => Exact(left) == Exact(right),
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| same(value, other)))
+        }
+        _ => left == right,
+    }
+}
+
+/// A number that is found by its value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exact<'a>(pub(crate) &'a Number);
+
+impl PartialEq for Exact<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0 || order(self.0, other.0).is_eq()
+    }
+}
+
+impl Eq for Exact<'_> {}
+
+impl Hash for Exact<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Equal numbers have the same nearest double; zero has two.
+        (self.0.as_f64().unwrap_or_default() + 0.0).to_bits().hash(state);
+    }
+}
+
+/// A value that is found by what it says.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ByValue<'a>(pub(crate) &'a Value);
+
+impl PartialEq for ByValue<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        same(self.0, other.0)
+    }
+}
+
+impl Eq for ByValue<'_> {}
+
+impl Hash for ByValue<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match self.0 {
+            Value::Null => 0_u8.hash(state),
+            Value::Bool(value) => value.hash(state),
+            Value::Number(number) => Exact(number).hash(state),
+            Value::String(text) => text.hash(state),
+            Value::Array(items) => {
+                items.len().hash(state);
+                items.iter().for_each(|item| ByValue(item).hash(state));
+            }
+            Value::Object(members) => {
+                let of_member = |(key, value): (&String, &Value)| {
+                    let mut hasher = DefaultHasher::new();
+                    key.hash(&mut hasher);
+                    ByValue(value).hash(&mut hasher);
+                    hasher.finish()
+                };
+                members.iter().map(of_member).fold(0, u64::wrapping_add).hash(state);
+            }
+        }
+    }
+}
+
+#[cfg(feature = "drift")]
+impl ByValue<'_> {
+    /// The hash of what the value says.
+    pub(crate) fn hashed(self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+/// Each value once, the first of those that say the same.
+pub(crate) fn distinct(mut values: Vec<Value>) -> Vec<Value> {
+    let mut seen = HashSet::new();
+    let is_new: Vec<bool> = values.iter().map(|value| seen.insert(ByValue(value))).collect();
+    let mut is_new = is_new.into_iter();
+    values.retain(|_| is_new.next().unwrap_or(true));
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn number(text: &str) -> Number {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_equal_by_value() {
+        for (left, right) in [("1", "1.0"), ("0", "-0.0"), ("100", "1e2"), ("0.1", "10e-2"), ("12.50", "1.25e1")] {
+            assert!(order(&number(left), &number(right)).is_eq(), "{left} {right}");
+            let (left, right) = (json!([number(left)]), json!([number(right)]));
+            assert_eq!(distinct(vec![left, right]).len(), 1);
+        }
+        assert_eq!(distinct(vec![json!({ "a": 1, "b": 2 }), json!({ "b": 2.0, "a": 1.0 })]).len(), 1);
+        assert_eq!(distinct(vec![json!({ "a": 1 }), json!({ "a": 2 }), json!([1]), json!(1)]).len(), 4);
+    }
+
+    #[test]
+    fn order_holds_where_doubles_round() {
+        let ascending = [
+            "-1e300",
+            "-9007199254740993",
+            "-9007199254740992.0",
+            "-1",
+            "-0.5",
+            "0",
+            "1e-10",
+            "0.09",
+            "0.1",
+            "1",
+            "9007199254740992.0",
+            "9007199254740993",
+            "18446744073709551615",
+            "1e300",
+        ];
+        for pair in ascending.windows(2) {
+            assert!(order(&number(pair[0]), &number(pair[1])).is_lt(), "{pair:?}");
+            assert!(order(&number(pair[1]), &number(pair[0])).is_gt(), "{pair:?}");
+        }
+    }
+
+    #[cfg(feature = "drift")]
+    #[test]
+    fn multiples_are_exact() {
+        for (value, step, multiple) in [
+            ("0.3", "0.1", true),
+            ("1e-10", "1", false),
+            ("1", "1e-10", true),
+            ("1e300", "7", false),
+            ("1e300", "1024", true),
+            ("1e300", "1e-300", true),
+            ("7.5", "2.5", true),
+            ("7.4", "2.5", false),
+            ("0", "3", true),
+            ("9007199254740993", "2", false),
+        ] {
+            assert_eq!(is_multiple(&number(value), &number(step)), Some(multiple), "{value} {step}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Pairs of small schemas, each made by hand for one question, with what has to be told and what must not.
+#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::time::Instant;
+
+use mcp_model::Snapshot;
+use mcp_schema::drift::{Change, Class, diff};
+use serde_json::{Map, Value, json};
+
+fn tool(input: &Value, output: Option<&Value>) -> Snapshot {
+    let mut tool = json!({ "name": "t", "inputSchema": input });
+    if let Some(output) = output {
+        tool["outputSchema"] = output.clone();
+    }
+    Snapshot { tools: vec![tool], ..Snapshot::default() }
+}
+
+fn of_input(old: &Value, new: &Value) -> Vec<Change> {
+    diff(&tool(old, None), &tool(new, None))
+}
+
+fn of_output(old: &Value, new: &Value) -> Vec<Change> {
+    diff(&tool(&json!({}), Some(old)), &tool(&json!({}), Some(new)))
+}
+
+fn breaking(changes: &[Change]) -> Vec<String> {
+    changes.iter().filter(|change| change.class == Class::Breaking).map(ToString::to_string).collect()
+}
+
+#[track_caller]
+fn breaks(changes: &[Change], at: &str) {
+    let found = breaking(changes);
+    assert!(found.iter().any(|line| line.contains(at)), "nothing breaks at {at}: {found:#?}");
+    let is_proved = |change: &Change| change.class != Class::Breaking || change.witness.is_some();
+    assert!(changes.iter().all(is_proved), "a break without a proof: {found:#?}");
+}
+
+#[track_caller]
+fn holds(changes: &[Change]) {
+    let none: [String; 0] = [];
+    assert_eq!(breaking(changes), none);
+}
+
+/// An object with one property.
+fn with(key: &str, schema: &Value) -> Value {
+    json!({ "type": "object", "properties": { key: schema } })
+}
+
+/// Two schemas of a property, of which nothing but an added property beside it changes what is sent.
+fn beside(schema: &Value) -> [Value; 2] {
+    [
+        json!({ "type": "object", "properties": { "p": schema } }),
+        json!({ "type": "object", "properties": { "p": schema, "new": { "type": "string" } } }),
+    ]
+}
+
+#[test]
+fn what_was_only_assumed_is_asked_again() {
+    let old = json!({
+        "type": "object",
+        "properties": {
+            "p": { "type": "object", "properties": { "k": { "$ref": "#/$defs/A" } } },
+            "q": { "$ref": "#/$defs/B2" },
+        },
+        "$defs": {
+            "A": { "type": "object", "properties": { "b": { "$ref": "#/$defs/B" } } },
+            "B": { "type": "object", "properties": { "a": { "$ref": "#/$defs/A" }, "y": { "type": "string" } } },
+            "B2": { "type": "object", "properties": { "a": { "$ref": "#/$defs/A" } } },
+        },
+    });
+    let mut new = old.clone();
+    new["properties"]["p"] = json!({
+        "anyOf": [{ "type": "object", "properties": { "k": { "$ref": "#/$defs/A" } } }, { "type": "object" }],
+    });
+    new["properties"]["q"] = json!({ "$ref": "#/$defs/B" });
+    new["$defs"]["B"]["properties"]["y"] = json!({ "type": "integer" });
+    breaks(&of_input(&old, &new), "/properties/q");
+    breaks(&of_output(&new, &old), "/properties/q");
+}
+
+#[test]
+fn what_did_not_change_breaks_nothing() {
+    for unchanged in [
+        json!({ "type": "object", "patternProperties": { "^a": { "type": "string" } }, "additionalProperties": false }),
+        json!({ "type": "integer", "format": "uint32" }),
+        json!({ "type": "object", "properties": { "a": { "type": "string" } }, "unevaluatedProperties": false }),
+        json!({ "type": "object", "dependentRequired": { "a": ["b"] }, "dependentSchemas": { "a": { "minProperties": 2 } } }),
+        json!({ "if": { "required": ["a"] }, "then": { "required": ["b"] }, "dependentRequired": { "c": ["d"] } }),
+        json!({ "type": ["string", "null"], "default": null }),
+    ] {
+        let [old, new] = beside(&unchanged);
+        holds(&of_input(&old, &new));
+        holds(&of_output(&old, &new));
+    }
+}
+
+#[test]
+fn null_is_not_sent_where_it_means_absence() {
+    let old = with("p", &json!({ "anyOf": [{ "type": "string" }, { "type": "null" }], "default": null }));
+    holds(&of_input(&old, &with("p", &json!({ "type": "string" }))));
+    let old = with("p", &json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] }));
+    breaks(&of_input(&old, &with("p", &json!({ "type": "string" }))), "/properties/p");
+}
+
+#[test]
+fn keys_of_a_pattern_are_read_by_its_schema() {
+    let map = |schema: &Value| {
+        with("m", &json!({ "type": "object", "patternProperties": { "^a": schema }, "additionalProperties": false }))
+    };
+    breaks(&of_output(&map(&json!({ "type": "string" })), &map(&json!({ "type": "integer" }))), "/properties/m");
+    breaks(&of_input(&map(&json!({ "type": "string" })), &map(&json!({ "type": "integer" }))), "/properties/m");
+}
+
+#[test]
+fn long_tuples_are_read_to_their_end() {
+    let tuple = |last: &str| {
+        let mut items = vec![json!({ "type": "string" }); 40];
+        items[39] = json!({ "type": last });
+        with("t", &json!({ "type": "array", "prefixItems": items, "minItems": 40, "maxItems": 40, "items": false }))
+    };
+    breaks(&of_output(&tuple("string"), &tuple("integer")), "/prefixItems/39");
+}
+
+#[test]
+fn lists_with_twins_are_compared_as_sets() {
+    let listed = |values: Value| with("p", &json!({ "enum": values }));
+    breaks(&of_input(&listed(json!([["a"], ["b"]])), &listed(json!([["a"], ["a"]]))), "/properties/p");
+    let depending = |needs: Value| {
+        json!({ "type": "object", "dependentRequired": { "a": needs },
+        "properties": { "a": {}, "b": {}, "c": {} } })
+    };
+    breaks(&of_input(&depending(json!(["b", "b"])), &depending(json!(["b", "c"]))), "");
+}
+
+#[test]
+fn numbers_are_compared_exactly() {
+    let step = |step: Value| with("p", &json!({ "type": "number", "multipleOf": step }));
+    breaks(&of_input(&step(json!(1e-10)), &step(json!(1))), "/properties/p");
+    holds(&of_input(&step(json!(0.3)), &step(json!(0.1))));
+    let least = |least: Value| with("p", &json!({ "type": "integer", "minimum": least }));
+    breaks(
+        &of_input(&least(json!(9_007_199_254_740_992_u64)), &least(json!(9_007_199_254_740_993_u64))),
+        "/properties/p",
+    );
+    holds(&of_input(&least(json!(9_007_199_254_740_992_u64)), &least(json!(9_007_199_254_740_992.0))));
+}
+
+#[test]
+fn classes_of_patterns_are_of_ascii() {
+    let listed = with("p", &json!({ "type": "string", "enum": ["\u{0663}", "3"] }));
+    breaks(&of_input(&listed, &with("p", &json!({ "type": "string", "pattern": "^\\d$" }))), "/properties/p");
+    breaks(&of_input(&listed, &with("p", &json!({ "type": "string", "pattern": "^\\w$" }))), "/properties/p");
+}
+
+#[test]
+fn keywords_that_a_dialect_dropped_bind_nobody() {
+    let schema = |keyword: &str| {
+        json!({ "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
+            "properties": { "a": {}, "b": {} }, keyword: { "a": ["b"] } })
+    };
+    breaks(&of_input(&schema("dependencies"), &schema("dependentRequired")), "");
+    holds(&of_input(&schema("dependentRequired"), &schema("dependencies")));
+}
+
+#[test]
+fn one_change_is_one_line() {
+    let untyped = with("p", &json!({ "description": "anything" }));
+    let typed = with("p", &json!({ "type": "string" }));
+    let lines = |changes: &[Change]| breaking(changes).join("\n");
+    let said = lines(&of_input(&untyped, &typed));
+    assert_eq!(said, "breaking    t /inputSchema/properties/p: was untyped, now a string");
+    let said = lines(&of_output(&typed, &untyped));
+    assert_eq!(said, "breaking    t /outputSchema/properties/p: was a string, now untyped");
+    let several = with("p", &json!({ "type": ["string", "integer", "boolean"] }));
+    let said = lines(&of_input(&several, &typed));
+    assert_eq!(said, "breaking    t /inputSchema/properties/p: a boolean or an integer is no longer valid");
+    let said = lines(&of_output(&typed, &with("p", &json!({ "type": ["string", "number", "null"] }))));
+    assert_eq!(said, "breaking    t /outputSchema/properties/p: may be a number now");
+}
+
+/// What takes longer takes too long, also in a debug build on a slow machine.
+const SECONDS: f64 = 8.0;
+
+#[track_caller]
+fn is_quick(name: &str, old: &Value, new: &Value) {
+    for (role, compare) in [("input", of_input as fn(&Value, &Value) -> Vec<Change>), ("output", of_output)] {
+        let start = Instant::now();
+        let changes = compare(old, new);
+        let took = start.elapsed().as_secs_f64();
+        println!("{name}, {role}: {took:.2} s, {} changes", changes.len());
+        assert!(took < SECONDS, "{name}, {role}: {took:.1} s");
+        assert!(!changes.is_empty(), "{name}, {role}");
+    }
+}
+
+fn flat(properties: usize, retyped: usize) -> Value {
+    let kind = |index: usize| if index == retyped { "integer" } else { "string" };
+    let properties: Map<_, _> = (0..properties).map(|i| (format!("p{i}"), json!({ "type": kind(i) }))).collect();
+    json!({ "type": "object", "properties": properties })
+}
+
+fn nested(definitions: usize, next: impl Fn(usize) -> Value, required: bool) -> Value {
+    let defs: Map<_, _> = (0..definitions).map(|index| (format!("d{index}"), next(index))).collect();
+    let required = if required { json!(["new"]) } else { json!([]) };
+    json!({ "type": "object", "properties": { "p": { "$ref": "#/$defs/d0" }, "new": { "type": "string" } },
+        "required": required, "$defs": defs })
+}
+
+#[test]
+fn large_flat_documents_are_compared_quickly() {
+    is_quick("4,000 properties", &flat(4_000, usize::MAX), &flat(4_000, 2_000));
+    let listed = |last: &str| {
+        let mut values: Vec<Value> = (0..16_000).map(|index| json!(format!("value {index}"))).collect();
+        values.push(json!(last));
+        with("p", &json!({ "enum": values }))
+    };
+    is_quick("16,000 strings", &listed("old"), &listed("new"));
+    let numbers = |last: u64| {
+        let mut values: Vec<Value> = (0..16_000).map(|index| json!(index)).collect();
+        values.push(json!(last));
+        with("p", &json!({ "enum": values }))
+    };
+    is_quick("16,000 numbers", &numbers(20_000), &numbers(30_000));
+}
+
+#[test]
+fn definitions_that_name_each_other_twice_are_compared_quickly() {
+    let forty = |next: &dyn Fn(String) -> Value| {
+        let next =
+            |index: usize| if index < 39 { next(format!("d{}", index + 1)) } else { json!({ "type": "object" }) };
+        [nested(40, next, false), nested(40, next, true)]
+    };
+    let [old, new] = forty(&|next| {
+        let next = json!({ "$ref": format!("#/$defs/{next}") });
+        json!({ "allOf": [next, next] })
+    });
+    is_quick("allOf twice", &old, &new);
+    let [old, new] = forty(&|next| {
+        let next = json!({ "$ref": format!("#/$defs/{next}") });
+        json!({ "anyOf": [next, next] })
+    });
+    is_quick("anyOf twice", &old, &new);
+    let next = |index: usize| {
+        let to = |next: usize| json!({ "$ref": format!("#d{next}") });
+        let branches = if index < 39 { json!([to(index + 1), to(index + 1)]) } else { json!([{ "type": "object" }]) };
+        json!({ "$anchor": format!("d{index}"), "anyOf": branches })
+    };
+    is_quick("anyOf by anchors", &nested(40, next, false), &nested(40, next, true));
+    let next = |index: usize| {
+        let others = (0..17).filter(|other| *other != index);
+        let others: Vec<Value> = others.map(|other| json!({ "$ref": format!("#/$defs/d{other}") })).collect();
+        json!({ "type": "object", "allOf": others })
+    };
+    is_quick("seventeen in allOf", &nested(17, next, false), &nested(17, next, true));
+}
