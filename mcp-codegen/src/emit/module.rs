@@ -52,8 +52,14 @@ pub(crate) fn module(
         tool.items(replaced, private, &mut items);
     }
     offers::items(plan, &through(plan), options, &mut items);
-    let mut lints =
-        quote!(dead_code, deprecated, clippy::type_complexity, clippy::disallowed_names, clippy::upper_case_acronyms);
+    let mut lints = quote!(
+        dead_code,
+        deprecated,
+        unreachable_pub,
+        clippy::type_complexity,
+        clippy::disallowed_names,
+        clippy::upper_case_acronyms
+    );
     let written = module.to_string();
     if written.contains(char::is_uppercase) || written.trim_matches('_').contains("__") {
         lints = quote!(non_snake_case, #lints);
