@@ -1,8 +1,6 @@
 //! Large values of unions whose branches are told apart by the keys that they require: none is refused for its size.
 #![allow(clippy::unwrap_used)]
 
-use std::time::Instant;
-
 use mcp_bindgen::__private::{Wire, from_value, to_value};
 use serde_json::{Value, json};
 
@@ -24,17 +22,14 @@ fn nested(branch: usize, fan_out: usize, depth: usize) -> Value {
 /// Reads a value and prints it again.
 #[track_caller]
 fn comes_back<T: Wire>(name: &str, value: &Value) {
-    let size = value.to_string().len();
-    let start = Instant::now();
     let read: T = from_value(value).unwrap();
-    println!("{name}: {} KB read in {:.2} s", size / 1000, start.elapsed().as_secs_f64());
     assert!(to_value(&read).unwrap() == *value, "{name}");
 }
 
 #[test]
 fn recursive_unions_are_read_at_any_size() {
     comes_back::<Params>("fan-out 5", &json!({ "recursive": nested(0, 5, 6) }));
-    comes_back::<Params>("fan-out 3", &json!({ "recursive": nested(0, 3, 10) }));
+    comes_back::<Params>("fan-out 3", &json!({ "recursive": nested(0, 3, 9) }));
     comes_back::<Params>("a chain", &json!({ "recursive": nested(0, 1, 40) }));
 }
 
@@ -45,13 +40,13 @@ fn unions_in_unions_are_read_at_any_size() {
         let children: Vec<Value> = (0..8).map(|next| child(at, next)).collect();
         json!({ format!("o{}", at % 8): at, "children": children })
     };
-    comes_back::<Params>("inline", &json!({ "inline": (0..2_000).map(item).collect::<Vec<_>>() }));
+    comes_back::<Params>("inline", &json!({ "inline": (0..500).map(item).collect::<Vec<_>>() }));
 }
 
 #[test]
 fn long_lists_of_many_branches_are_read() {
     let item = |at: usize| json!({ format!("f{}", at % 60): at, "name": "text" });
-    comes_back::<Params>("flat", &json!({ "flat": (0..20_000).map(item).collect::<Vec<_>>() }));
+    comes_back::<Params>("flat", &json!({ "flat": (0..8_000).map(item).collect::<Vec<_>>() }));
 }
 
 #[test]

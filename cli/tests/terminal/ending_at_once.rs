@@ -18,7 +18,7 @@ const SIGNALS: [(&str, i32); 2] = [("INT", 130), ("TERM", 143)];
 /// of properties.
 fn large(required: &[&str]) -> String {
     let mut properties: Map<String, Value> =
-        (0..4_000).map(|at| (format!("p{at}"), json!({ "type": "string" }))).collect();
+        (0..1_500).map(|at| (format!("p{at}"), json!({ "type": "string" }))).collect();
     properties.insert("b".to_owned(), json!({ "type": "string" }));
     let schema = json!({ "type": "object", "properties": properties, "required": required });
     let tools: Vec<Value> = (0..40).map(|at| json!({ "name": format!("t{at}"), "inputSchema": schema })).collect();

@@ -187,7 +187,6 @@ fn is_quick(name: &str, old: &Value, new: &Value) {
         let start = Instant::now();
         let changes = compare(old, new);
         let took = start.elapsed().as_secs_f64();
-        println!("{name}, {role}: {took:.2} s, {} changes", changes.len());
         assert!(took < SECONDS, "{name}, {role}: {took:.1} s");
         assert!(!changes.is_empty(), "{name}, {role}");
     }
