@@ -78,7 +78,8 @@ pub(super) fn changes(changes: &[Change], output: &mut Output) {
 /// A line each, as far as they are told.
 fn told(changes: &[Change]) -> Vec<String> {
     let mut lines = drift::told(changes, MOST_TOLD);
-    if let Some(more) = changes.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+    let more: usize = drift::grouped(changes).iter().skip(MOST_TOLD).map(Vec::len).sum();
+    if more > 0 {
         lines.push(format!("and {more} more changes, all of them with `--format json`"));
     }
     lines

@@ -21,7 +21,8 @@ pub(crate) fn differences(server: &str, shown: &Path, known: &Snapshot, live: &S
         at(shown),
     ];
     lines.extend(drift::told(&changes, MOST_TOLD));
-    if let Some(more) = changes.len().checked_sub(MOST_TOLD).filter(|more| *more > 0) {
+    let more: usize = drift::grouped(&changes).iter().skip(MOST_TOLD).map(Vec::len).sum();
+    if more > 0 {
         lines.push(format!("and {more} more changes: `mcp-bindgen check {server}` tells all of them"));
     }
     lines.push(format!("  = help: review the changes and run `mcp-bindgen sync {server}`"));

@@ -81,6 +81,11 @@ impl<'a> Bundle<'a> {
         self.ref_stands_alone
     }
 
+    /// Whether the dialect is draft 4 or older, which has no `const`, `contains`, `propertyNames` or `if`.
+    pub(crate) fn is_draft_4(&self) -> bool {
+        self.id == "id"
+    }
+
     /// Whether any schema refers to another.
     pub(crate) fn has_references(&self) -> bool {
         self.has_references

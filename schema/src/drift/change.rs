@@ -1,5 +1,6 @@
 //! What a difference is, and how it is told.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use mcp_model::printable;
@@ -176,7 +177,23 @@ impl Change {
     }
 }
 
-/// What is told of differences wherever they are told: a line for each and one for its proof, of `at_most` of them.
+/// Differences that are one in several tools, together; in the order in which each is first.
+#[must_use]
+pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
+    let mut places: HashMap<(Class, &str, &str), usize> = HashMap::new();
+    let mut groups: Vec<Vec<&Change>> = Vec::new();
+    for change in changes {
+        let place = *places.entry((change.class, &change.pointer, &change.detail)).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.push(change),
+            None => groups.push(vec![change]),
+        }
+    }
+    groups
+}
+
+/// What is told of differences wherever they are told: a line for each and one for its proof, of `at_most` of them. What is
+/// the same in several tools is one line, which names them.
 ///
 /// ```
 /// use mcp_model::Snapshot;
@@ -191,8 +208,16 @@ impl Change {
 #[must_use]
 pub fn told(changes: &[Change], at_most: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for change in changes.iter().take(at_most) {
-        lines.push(change.to_string());
+    for group in grouped(changes).into_iter().take(at_most) {
+        let Some(change) = group.first() else { continue };
+        lines.push(match group.as_slice() {
+            [only] => only.to_string(),
+            several => {
+                let names: Vec<String> = several.iter().map(|change| printable(&change.tool)).collect();
+                let all = Change { tool: format!("{} tools", several.len()), ..(*change).clone() };
+                format!("{all}: {}", names.join(", "))
+            }
+        });
         lines.extend(change.witness.as_ref().map(|witness| format!("{:12}= {witness}", "")));
     }
     lines

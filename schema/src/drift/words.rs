@@ -64,7 +64,11 @@ pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
     use ChangeKind::{Loosened, NowOptional, Other, Retyped};
     match reason {
         Reason::Kind(these) => (retyped(*these, Loosened), format!("may be {} now", kinds(*these))),
-        Reason::Typed(left) => (Retyped, format!("was {}, now untyped", kinds(*left))),
+        // Most types read `null` as absence.
+        Reason::Typed(left) => {
+            let left = if *left == Kinds::NULL { *left } else { left.without(Kinds::NULL) };
+            (Retyped, format!("was {}, now untyped", kinds(left)))
+        }
         Reason::Value(value) => (Loosened, format!("may be {} now", printable(&value.to_string()))),
         Reason::Unlisted => (Loosened, "may be a value now that was not listed".to_owned()),
         Reason::Keyword("minimum") => (Loosened, "may be less now than its type holds".to_owned()),

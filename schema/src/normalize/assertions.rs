@@ -101,21 +101,23 @@ impl<'a> Schemas<'a> {
         // Validators of older dialects do not know the keywords that came after draft 7.
         let is_newer = !self.bundle.ref_stands_alone();
         found.dependent_required = dependent_required(map, is_newer);
-        found.contains = self.child(map, pointer, "contains").map(|schema| Contains {
-            schema,
-            least: count("minContains").filter(|_| is_newer).unwrap_or(1),
-            most: count("maxContains").filter(|_| is_newer),
-        });
+        if !self.bundle.is_draft_4() {
+            found.contains = self.child(map, pointer, "contains").map(|schema| Contains {
+                schema,
+                least: count("minContains").filter(|_| is_newer).unwrap_or(1),
+                most: count("maxContains").filter(|_| is_newer),
+            });
+            found.property_names = self.child(map, pointer, "propertyNames");
+            if let Some(test) = self.child(map, pointer, "if") {
+                let (then, otherwise) = (self.child(map, pointer, "then"), self.child(map, pointer, "else"));
+                found.condition = Some(Condition { test, then, otherwise });
+            }
+        }
         found.patterns = self.children_named(map, pointer, "patternProperties");
-        found.property_names = self.child(map, pointer, "propertyNames");
         // `dependencies` was taken apart into the other two.
         let dependent = if is_newer { "dependentSchemas" } else { "dependencies" };
         found.dependent_schemas = self.children_named(map, pointer, dependent);
         found.not = self.child(map, pointer, "not");
-        if let Some(test) = self.child(map, pointer, "if") {
-            let (then, otherwise) = (self.child(map, pointer, "then"), self.child(map, pointer, "else"));
-            found.condition = Some(Condition { test, then, otherwise });
-        }
         let unevaluated: Map<String, Value> = ["unevaluatedProperties", "unevaluatedItems"]
             .into_iter()
             .filter(|_| is_newer)

@@ -233,6 +233,8 @@ pub(super) fn may_name_properties(schema: &Value) -> bool {
 pub(super) struct Reading<'m, 'r> {
     pub(super) map: &'m Map<String, Value>,
     pub(super) pointer: &'r str,
+    /// Whether the dialect has `const`.
+    pub(super) has_const: bool,
     pub(super) reporter: &'r mut Reporter,
 }
 
@@ -286,7 +288,7 @@ impl Reading<'_, '_> {
                 None
             }
         };
-        let allowed = match (listed, lookup(self.map, "const")) {
+        let allowed = match (listed, lookup(self.map, "const").filter(|_| self.has_const)) {
             (listed, None) => listed,
             (None, Some(only)) => Some(vec![only.clone()]),
             (Some(listed), Some(only)) => Some(listed.into_iter().filter(|value| same(value, only)).collect()),

@@ -219,7 +219,7 @@ impl<'a> Schemas<'a> {
             }
         };
         keywords::say_what_was_unreadable(map, &pointer, reporter);
-        let mut reading = keywords::Reading { map, pointer: &pointer, reporter };
+        let mut reading = keywords::Reading { map, pointer: &pointer, has_const: !self.bundle.is_draft_4(), reporter };
         let mut node = Node { default_null: lookup(map, "default") == Some(&Value::Null), ..Node::default() };
         if !(self.bundle.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string)) {
             reading.scalars(&mut node);
@@ -246,14 +246,18 @@ impl<'a> Schemas<'a> {
         node.all_of = self.listed(map, "allOf", pointer, reporter).unwrap_or_default();
         node.any_of = self.listed(map, "anyOf", pointer, reporter);
         node.one_of = self.listed(map, "oneOf", pointer, reporter);
+        // Up to draft 7 the list is in `items`, and nobody knows `prefixItems`.
         if lookup(map, "items").is_some_and(Value::is_array) {
             node.prefix_items = self.listed(map, "items", pointer, reporter).unwrap_or_default();
             node.items = self.one(map, "additionalItems", pointer, reporter);
         } else {
-            node.prefix_items = self.listed(map, "prefixItems", pointer, reporter).unwrap_or_default();
+            if !self.bundle.ref_stands_alone() {
+                node.prefix_items = self.listed(map, "prefixItems", pointer, reporter).unwrap_or_default();
+            }
             node.items = self.one(map, "items", pointer, reporter);
         }
-        for keyword in ["if", "then", "else"] {
+        let has_conditions = !self.bundle.is_draft_4();
+        for keyword in ["if", "then", "else"].into_iter().filter(|_| has_conditions) {
             node.conditional.extend(self.one(map, keyword, pointer, reporter));
         }
         for keyword in ["dependentSchemas", "dependencies"] {

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use mcp_model::Snapshot;
-use mcp_schema::drift::{Change, Class, diff};
+use mcp_schema::drift::{Change, Class, diff, told};
 use serde_json::{Map, Value, json};
 
 fn tool(input: &Value, output: Option<&Value>) -> Snapshot {
@@ -176,6 +176,40 @@ fn one_change_is_one_line() {
     assert_eq!(said, "breaking    t /inputSchema/properties/p: a boolean or an integer is no longer valid");
     let said = lines(&of_output(&typed, &with("p", &json!({ "type": ["string", "number", "null"] }))));
     assert_eq!(said, "breaking    t /outputSchema/properties/p: may be a number now");
+}
+
+#[test]
+fn one_change_of_many_tools_is_one_line() {
+    let tools = |required: Value| {
+        let schema = json!({ "type": "object", "properties": { "page": { "type": "integer" } }, "required": required });
+        let tools = ["click", "close", "hover"].map(|name| json!({ "name": name, "inputSchema": schema }));
+        Snapshot { tools: tools.to_vec(), ..Snapshot::default() }
+    };
+    let changes = diff(&tools(json!([])), &tools(json!(["page"])));
+    assert_eq!(changes.len(), 3);
+    let lines = [
+        "breaking    3 tools /inputSchema/properties/page: required now: click, close, hover",
+        "            = may be sent, and is refused now: {}",
+    ];
+    assert_eq!(told(&changes, 10), lines);
+}
+
+#[test]
+fn keywords_of_newer_drafts_bind_nobody() {
+    let of = |draft: &str, property: Value| json!({ "$schema": format!("http://json-schema.org/{draft}/schema#"), "type": "object", "properties": { "p": property } });
+    let tuple = json!({ "type": "array", "prefixItems": [{ "type": "string" }] });
+    holds(&of_input(&of("draft-07", json!({ "type": "array" })), &of("draft-07", tuple)));
+    holds(&of_input(
+        &of("draft-04", json!({ "type": "string" })),
+        &of("draft-04", json!({ "type": "string", "const": "a" })),
+    ));
+    breaks(
+        &of_input(
+            &of("draft-07", json!({ "type": "string" })),
+            &of("draft-07", json!({ "type": "string", "const": "a" })),
+        ),
+        "/properties/p",
+    );
 }
 
 /// What takes longer takes too long, also in a debug build on a slow machine.
