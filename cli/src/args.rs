@@ -1,6 +1,7 @@
 //! What can be said on the command line.
 
 mod colour;
+mod denied;
 mod edits;
 mod offers;
 #[cfg(test)]
@@ -16,6 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::exit::{EXIT_CODES, Failure};
 
 pub(crate) use colour::Colour;
+pub(crate) use denied::Denied;
 pub(crate) use edits::{Remove, Rename, Set};
 pub(crate) use offers::{
     GetPrompt, OfferOptions, OneServer, Prompt, PromptCommand, ReadResource, Resource, ResourceCommand,
@@ -238,6 +240,8 @@ pub(crate) struct Check {
     /// Also tell what became of the snapshots since this work left a branch, a tag or a commit.
     #[arg(long, value_name = "REVISION")]
     pub(crate) base: Option<String>,
+    #[command(flatten)]
+    pub(crate) denied: Denied,
 }
 
 #[derive(Debug, Args)]
@@ -248,6 +252,8 @@ pub(crate) struct Diff {
     /// The same.
     #[arg(value_name = "NEW")]
     pub(crate) new: String,
+    #[command(flatten)]
+    pub(crate) denied: Denied,
 }
 
 #[derive(Debug, Args)]

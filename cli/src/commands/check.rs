@@ -38,7 +38,10 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
     } else {
         live::snapshots(&config, servers, output, |output, live| {
             let known = found.remove(&live.server.name).unwrap_or_default();
-            let (mut entry, exit) = online(&config, live, &known, output.format);
+            let (mut entry, mut exit) = online(&config, live, &known, output.format);
+            if !entry.changes.is_empty() {
+                exit = wanted.denied.exit(&entry.changes, exit);
+            }
             entry.faults = known;
             tell::entry(&entry, output)?;
             exits.push(exit);
@@ -51,6 +54,12 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
     if let Some(revision) = &wanted.base {
         let are_all = wanted.servers.servers.is_empty();
         exits.extend(compare(&config, &mut entries, revision, are_all, output));
+        let since = entries.iter().filter_map(|entry| entry.since.as_ref());
+        exits.extend(since.map(|since| match wanted.denied.deny {
+            // All that was offered is gone.
+            Some(_) if since.is_gone => Exit::OutOfDate,
+            _ => wanted.denied.exit(&since.changes, Exit::Done),
+        }));
     }
     print(&entries, output)?;
     output.status("Finished", &report::summary(&entries));

@@ -48,7 +48,7 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut
         (false, false) => classes(&changes),
     };
     output.status("Finished", &format!("{} to {}: {said}", old.name, new.name));
-    Ok(if is_same { Exit::Done } else { Exit::OutOfDate })
+    Ok(wanted.denied.exit(&changes, if is_same { Exit::Done } else { Exit::OutOfDate }))
 }
 
 /// What a word on the command line means: a file, `SERVER`, `SERVER@REVISION`, `FILE@REVISION`, `live:SERVER`.

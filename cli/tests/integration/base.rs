@@ -63,6 +63,27 @@ fn hooks_of_other_work_trees_are_of_the_same_repository() {
 }
 
 #[test]
+fn denied_classes_decide_the_exit_code() {
+    let project = work();
+    project.run(&CHECK).exits_with(0);
+    for class in ["breaking", "source", "compatible", "wording"] {
+        project.run(&[&CHECK[..], &["--deny", class]].concat()).exits_with(4);
+    }
+    project.run(&[&CHECK[..], &["--deny", "harmless"]].concat()).exits_with(2);
+    let compare = |new: &str, more: &[&str]| project.run(&[&["diff", "old.json", new], more].concat());
+    let described = |words: &str| {
+        let tool = json!({ "name": "t", "description": words, "inputSchema": { "type": "object" } });
+        json!({ "tools": [tool] }).to_string()
+    };
+    project.write("old.json", &described("one"));
+    project.write("new.json", &described("another"));
+    compare("new.json", &[]).exits_with(4);
+    compare("new.json", &["--deny", "wording"]).exits_with(4);
+    compare("new.json", &["--deny", "compatible"]).exits_with(0).says("1 wording");
+    compare("old.json", &["--deny", "wording"]).exits_with(0);
+}
+
+#[test]
 fn what_git_cannot_give_is_not_new() {
     let project = work();
     let found =
