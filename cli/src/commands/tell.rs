@@ -78,7 +78,7 @@ pub(super) fn changes(changes: &[Change], output: &mut Output) {
 /// A line each, as far as they are told.
 fn told(changes: &[Change]) -> Vec<String> {
     let mut lines = drift::told(changes, MOST_TOLD);
-    let more: usize = drift::grouped(changes).iter().skip(MOST_TOLD).map(Vec::len).sum();
+    let more = drift::untold(changes, MOST_TOLD);
     if more > 0 {
         lines.push(format!("and {more} more changes, all of them with `--format json`"));
     }

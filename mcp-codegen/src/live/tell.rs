@@ -21,7 +21,7 @@ pub(crate) fn differences(server: &str, shown: &Path, known: &Snapshot, live: &S
         at(shown),
     ];
     lines.extend(drift::told(&changes, MOST_TOLD));
-    let more: usize = drift::grouped(&changes).iter().skip(MOST_TOLD).map(Vec::len).sum();
+    let more = drift::untold(&changes, MOST_TOLD);
     if more > 0 {
         lines.push(format!("and {more} more changes: `mcp-bindgen check {server}` tells all of them"));
     }

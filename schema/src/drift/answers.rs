@@ -35,7 +35,7 @@ pub(super) struct Answers<'v, 'a, 'b> {
     depth: usize,
 }
 
-/// What was asked: about a place, or about one kind of values in a case of one.
+/// A question about a place, or about one kind of values in a case of one.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Question {
     now: Conjunction,
@@ -85,9 +85,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
             }
         }
         self.depth -= 1;
-        if cases.iter().fold(Kinds::NONE, |taken, case| taken | case.kinds(self.now)) == Kinds::ALL {
-            failure::of_untyped(&mut failures);
-        }
+        failure::of_untyped(&mut failures, cases.iter().map(|case| case.kinds(self.now)));
         let failures = Rc::new(failures);
         self.known.close(opened, asked, Rc::clone(&failures), failures.is_empty());
         failures

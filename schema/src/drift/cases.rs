@@ -34,17 +34,16 @@ impl<'v, 'a> Cases<'v, 'a> {
             return Rc::clone(known);
         }
         let mut decided = Vec::new();
-        let mut open = VecDeque::from([Partial::default()]);
-        for partial in &mut open {
-            partial.says(self.version, conjunction);
-        }
+        let mut first = Partial::default();
+        first.says(self.version, conjunction);
+        let mut open = VecDeque::from([first]);
         while let Some(mut partial) = open.pop_front() {
             let Some(choice) = partial.choices.pop_front() else {
                 decided.push(partial);
                 continue;
             };
             let chosen = partial.chosen(self.version, &choice);
-            // Cases that are too many to be told apart are what they have in common.
+            // Where there would be too many cases, this choice is left open: they are what they have in common.
             if chosen.len() + open.len() + decided.len() > MOST_CASES {
                 open.push_front(partial);
             } else {
@@ -212,12 +211,12 @@ impl Case {
         Self::asked(version, asked)
     }
 
-    /// What is asked of properties that no schema declares, and no pattern is found in.
+    /// The schemas of properties that no schema declares and no pattern matches.
     pub(super) fn others(&self, version: &Version<'_>) -> Asked {
         Self::asked(version, self.0.iter().filter_map(|id| version.node(*id).additional).collect())
     }
 
-    /// The patterns of keys, and what is asked at least of undeclared properties in whose key one is found.
+    /// The patterns of keys, each with schemas that hold for every undeclared property that it matches.
     pub(super) fn patterns<'v>(&self, version: &'v Version<'_>) -> Vec<(&'v str, Asked)> {
         let patterns =
             self.0.iter().flat_map(|id| version.assertions(*id).patterns.iter().map(move |found| (*id, found)));

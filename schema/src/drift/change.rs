@@ -177,9 +177,8 @@ impl Change {
     }
 }
 
-/// Differences that are one in several tools, together; in the order in which each is first.
-#[must_use]
-pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
+/// The changes that are the same in several tools, together; in the order in which each comes first.
+fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
     let mut places: HashMap<(Class, &str, &str), usize> = HashMap::new();
     let mut groups: Vec<Vec<&Change>> = Vec::new();
     for change in changes {
@@ -192,8 +191,8 @@ pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
     groups
 }
 
-/// What is told of differences wherever they are told: a line for each and one for its proof, of `at_most` of them. What is
-/// the same in several tools is one line, which names them.
+/// The lines for changes, wherever they are told: one for each and one for its proof, of `at_most` of them. A change that is the
+/// same in several tools is one line, which names them. [`untold`] counts the rest.
 ///
 /// ```
 /// use mcp_model::Snapshot;
@@ -221,6 +220,12 @@ pub fn told(changes: &[Change], at_most: usize) -> Vec<String> {
         lines.extend(change.witness.as_ref().map(|witness| format!("{:12}= {witness}", "")));
     }
     lines
+}
+
+/// How many changes [`told`] leaves out.
+#[must_use]
+pub fn untold(changes: &[Change], at_most: usize) -> usize {
+    grouped(changes).iter().skip(at_most).map(Vec::len).sum()
 }
 
 /// Two columns: what it means, and what it is.

@@ -18,7 +18,7 @@ pub(super) struct Failure {
 pub(super) enum Reason {
     /// Values of these kinds.
     Kind(Kinds),
-    /// Of values of every kind, all but those of these.
+    /// Values of every kind but these.
     Typed(Kinds),
     /// A listed value.
     Value(Value),
@@ -58,9 +58,12 @@ impl Reason {
     }
 }
 
-/// Of a place that took every kind of values, what is left says more than what is gone.
-pub(super) fn of_untyped(failures: &mut [Failure]) {
+/// Says of a place that took every kind of values which kinds are left, where many are gone.
+pub(super) fn of_untyped(failures: &mut [Failure], taken: impl Iterator<Item = Kinds>) {
     const MANY: usize = 4;
+    if taken.fold(Kinds::NONE, |all, kinds| all | kinds) != Kinds::ALL {
+        return;
+    }
     for failure in failures.iter_mut().filter(|failure| failure.steps.is_empty()) {
         let Reason::Kind(gone) = failure.reason else { continue };
         let left = Kinds::ALL.without(gone);

@@ -1,12 +1,12 @@
-//! What was found out about pairs that may lead back to themselves. A pair that is open counts as fine; what was found
-//! fine on the strength of that is forgotten when the open pair turns out not to be.
+//! Verdicts about pairs that may lead back to themselves. A pair that is being looked at counts as fine; verdicts that
+//! assumed this are forgotten when the pair turns out not to be.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 pub(super) struct Memo<K, V> {
     known: HashMap<K, Known<V>>,
-    /// Found fine on the strength of a pair that is still open.
+    /// The pairs found fine while a pair that is still open was assumed to be.
     provisional: Vec<K>,
     open: usize,
     /// The outermost open pair that counted as fine since the innermost was opened.
@@ -33,15 +33,15 @@ impl<K: Clone + Eq + Hash, V: Clone> Memo<K, V> {
         Self { known: HashMap::new(), provisional: Vec::new(), open: 0, leans_on: NOTHING }
     }
 
-    /// What is known of a pair.
+    /// The verdict on a pair, where there is one.
     pub(super) fn get(&mut self, key: &K) -> Option<V> {
         let known = self.known.get(key)?;
         self.leans_on = self.leans_on.min(known.leans_on);
         Some(known.verdict.clone())
     }
 
-    /// Opens a pair. Until it is closed it counts as `fine`, where that is said: it has to be asked about something smaller
-    /// each time.
+    /// Opens a pair. Until it is closed it counts as `fine`; `None` where it may lead back to itself about the same value, so
+    /// that no such assumption holds.
     pub(super) fn open(&mut self, key: &K, fine: Option<V>) -> Opened {
         if let Some(verdict) = fine {
             self.known.insert(key.clone(), Known { verdict, leans_on: self.open });
@@ -58,7 +58,8 @@ impl<K: Clone + Eq + Hash, V: Clone> Memo<K, V> {
             leans_on = NOTHING;
         }
         if !is_fine {
-            // What is wrong is wrong, whatever was assumed; what was fine may have leaned on this pair.
+            // A pair that fails although others are assumed to be fine fails without that, too. Those found fine may
+            // have leaned on it.
             leans_on = NOTHING;
             for leaning in self.provisional.drain(opened.provisional..) {
                 self.known.remove(&leaning);

@@ -26,7 +26,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-pub use change::{Change, ChangeKind, Class, Witness, grouped, told};
+pub use change::{Change, ChangeKind, Class, Witness, told, untold};
 use mcp_model::Snapshot;
 use serde_json::{Map, Value, json};
 

@@ -10,7 +10,7 @@ use crate::{Document, Kinds};
 pub(super) enum Sent {
     /// Any JSON.
     Anything,
-    /// What these shapes print, and `null` where that is said.
+    /// The values that these shapes print; `null` too, where `null` is set.
     Shapes { shapes: Vec<ShapeId>, null: bool },
 }
 
@@ -38,7 +38,7 @@ impl Sent {
         self.below(shapes, |shape| match shape {
             Shape::Struct(object) if object.tag.as_deref() == Some(key) => Below::Anything,
             Shape::Struct(object) => match object.fields.iter().find(|field| field.wire == key) {
-                // What is absent and `null` alike is printed as absent.
+                // Where `null` means absence, it is printed as absence.
                 Some(field) => Below::Slot(Slot {
                     nullable: field.slot.nullable && field.presence != Presence::Optional,
                     ..field.slot

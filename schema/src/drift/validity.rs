@@ -18,7 +18,7 @@ pub(super) struct Judge<'v, 'a> {
     version: &'v Version<'a>,
     patterns: &'v mut Patterns,
     steps: usize,
-    /// What was found about the parts of the value, by their place in memory; what is open cannot be told.
+    /// The verdicts on parts of the value, by their place in memory; `None` while one is being judged.
     known: HashMap<(SchemaId, *const Value), Option<bool>>,
 }
 

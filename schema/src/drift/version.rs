@@ -23,7 +23,7 @@ pub(super) struct Version<'a> {
     steps: Cell<usize>,
 }
 
-/// What a schema declares, to be found by name.
+/// The declarations of a schema, by name.
 struct Index {
     properties: HashMap<String, SchemaId>,
     required: HashSet<String>,

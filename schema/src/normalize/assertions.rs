@@ -114,7 +114,7 @@ impl<'a> Schemas<'a> {
             }
         }
         found.patterns = self.children_named(map, pointer, "patternProperties");
-        // `dependencies` was taken apart into the other two.
+        // Draft 2019-09 split `dependencies` into `dependentSchemas` and `dependentRequired`.
         let dependent = if is_newer { "dependentSchemas" } else { "dependencies" };
         found.dependent_schemas = self.children_named(map, pointer, dependent);
         found.not = self.child(map, pointer, "not");

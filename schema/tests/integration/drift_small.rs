@@ -212,7 +212,7 @@ fn keywords_of_newer_drafts_bind_nobody() {
     );
 }
 
-/// What takes longer takes too long, also in a debug build on a slow machine.
+/// The most that a comparison may take, also in a debug build on a slow machine.
 const SECONDS: f64 = 8.0;
 
 #[track_caller]

@@ -42,7 +42,7 @@ pub trait Places {
     /// Where there must not be one.
     fn place<'p>(&'p mut self, key: &str) -> Result<Place<'p>, Mismatch>;
 
-    /// What becomes of the member under a key, without reading it, and whether it has to be there.
+    /// Tells the fate of the member under a key without reading it, and whether the object must have it.
     fn fate(&self, key: &str) -> (Fate, bool);
 
     /// How many members have to be there.

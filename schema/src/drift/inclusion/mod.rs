@@ -40,7 +40,7 @@ pub(super) struct Inclusion<'v, 'a, 'b> {
     depth: usize,
 }
 
-/// What was asked: about a place, or about one kind of values in a case of one.
+/// A question about a place, or about one kind of values in a case of one.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Question {
     left: Conjunction,
@@ -115,10 +115,7 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
                 add(&mut failures, found);
             }
         }
-        let taken = cases.iter().fold(Kinds::NONE, |taken, case| taken | case.kinds(self.left));
-        if kinds.len() > 1 && taken == Kinds::ALL {
-            failure::of_untyped(&mut failures);
-        }
+        failure::of_untyped(&mut failures, cases.iter().map(|case| case.kinds(self.left)));
         failures
     }
 
