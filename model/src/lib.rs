@@ -4,6 +4,7 @@
 //! This crate is the part that the macro, the command line and the runtime share. Programs use it through `mcp-bindgen`.
 
 mod canonical;
+mod change;
 mod config;
 mod duration;
 mod error;
@@ -25,6 +26,7 @@ mod text;
 mod uri_template;
 
 pub use canonical::{canonical_json, digest, tool_digest};
+pub use change::{ChangeKind, Class};
 pub use config::{Config, ConfigWarning, Defaults, DiagnosticLevels};
 #[doc(hidden)]
 pub use config::{config_keys, is_packaged};

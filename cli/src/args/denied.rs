@@ -26,7 +26,6 @@ impl Denied {
 }
 
 fn class() -> impl TypedValueParser<Value = Class> {
-    const CLASSES: [Class; 4] = [Class::Breaking, Class::Source, Class::Compatible, Class::Wording];
-    let named = |name: String| CLASSES.into_iter().find(|class| class.name() == name).unwrap_or(Class::Breaking);
-    PossibleValuesParser::new(CLASSES.map(Class::name)).map(named)
+    let named = |name: String| Class::ALL.into_iter().find(|class| class.name() == name).unwrap_or(Class::Breaking);
+    PossibleValuesParser::new(Class::ALL.map(Class::name)).map(named)
 }

@@ -110,8 +110,7 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
 
 /// `2 breaking, 1 compatible`; empty where nothing changed.
 pub(crate) fn classes(changes: &[Change]) -> String {
-    let classes = [Class::Breaking, Class::Source, Class::Compatible, Class::Wording];
-    let counts = classes.map(|class| (changes.iter().filter(|change| change.class == class).count(), class.name()));
+    let counts = Class::ALL.map(|class| (changes.iter().filter(|change| change.class == class).count(), class.name()));
     let said: Vec<String> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
     said.join(", ")

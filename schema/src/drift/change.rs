@@ -4,40 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 
 use mcp_model::printable;
+pub use mcp_model::{ChangeKind, Class};
 use serde_json::Value;
-
-/// What a difference means for code that was bound to the old snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Class {
-    /// Calls that were fine may be refused now, or their results not be read; also what cannot be decided.
-    Breaking,
-    /// Built bindings go on working; regenerated ones have another Rust API.
-    Source,
-    /// Neither built nor regenerated bindings notice.
-    Compatible,
-    /// Text for people is another.
-    Wording,
-}
-
-impl Class {
-    /// The name, for machines: `breaking`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Breaking => "breaking",
-            Self::Source => "source",
-            Self::Compatible => "compatible",
-            Self::Wording => "wording",
-        }
-    }
-}
-
-impl fmt::Display for Class {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.name())
-    }
-}
 
 /// One JSON value that was fine and is not any more.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,57 +59,6 @@ pub struct Change {
     pub detail: String,
     /// The proof of a breaking change. Changes are breaking without one where it cannot be decided whether there is one.
     pub witness: Option<Witness>,
-}
-
-/// The kinds of differences.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ChangeKind {
-    /// A tool is new.
-    ToolAdded,
-    /// A tool is gone.
-    ToolRemoved,
-    /// Text for people, or an example, is another.
-    Wording,
-    /// A property or an output is new.
-    Added,
-    /// A property or the output is gone.
-    Removed,
-    /// A property has to be there now.
-    NowRequired,
-    /// A property may be absent now.
-    NowOptional,
-    /// A value is of another type or structure.
-    Retyped,
-    /// Fewer values are valid.
-    Tightened,
-    /// More values are valid.
-    Loosened,
-    /// The same thing has another name in Rust.
-    Renamed,
-    /// Something else that bindings do not depend on.
-    Other,
-}
-
-impl ChangeKind {
-    /// The name, for machines: `now-required`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ToolAdded => "tool-added",
-            Self::ToolRemoved => "tool-removed",
-            Self::Wording => "wording",
-            Self::Added => "added",
-            Self::Removed => "removed",
-            Self::NowRequired => "now-required",
-            Self::NowOptional => "now-optional",
-            Self::Retyped => "retyped",
-            Self::Tightened => "tightened",
-            Self::Loosened => "loosened",
-            Self::Renamed => "renamed",
-            Self::Other => "other",
-        }
-    }
 }
 
 impl Change {

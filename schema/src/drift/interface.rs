@@ -71,7 +71,7 @@ impl Interface<'_, '_, '_> {
                 _ => None,
             };
             if name(before, old) != name(now, new) {
-                self.source(pointer, ChangeKind::Other, "its type has another name");
+                self.source(pointer, ChangeKind::TypeRenamed, "its type has another name");
             }
         }
         let (left, right) = (before.shapes.get(old), now.shapes.get(new));
@@ -133,11 +133,11 @@ impl Interface<'_, '_, '_> {
             let place = at(&field.wire);
             match (field.presence, now.presence) {
                 (Presence::Required, Presence::Required) => {}
-                (Presence::Required, _) => self.source(&place, ChangeKind::NowOptional, "optional now"),
-                (_, Presence::Required) => self.source(&place, ChangeKind::NowRequired, "required now"),
+                (Presence::Required, _) => self.source(&place, ChangeKind::FieldOptional, "optional now"),
+                (_, Presence::Required) => self.source(&place, ChangeKind::FieldRequired, "required now"),
                 // A nullable property without a default of `null` tells absent from `null`.
                 (left, right) if left != right && field.slot.nullable == now.slot.nullable => {
-                    self.source(&place, ChangeKind::Other, "absent and `null` are told apart in another way");
+                    self.source(&place, ChangeKind::Absence, "absent and `null` are told apart in another way");
                 }
                 _ => {}
             }
@@ -159,7 +159,7 @@ impl Interface<'_, '_, '_> {
         };
         if of_both(&old.required, &new.required) != of_both(&new.required, &old.required) {
             let place = format!("{pointer}/required");
-            self.source(&place, ChangeKind::Other, "another order, in which `new` takes its arguments");
+            self.source(&place, ChangeKind::ArgumentOrder, "another order, in which `new` takes its arguments");
         }
         match (old.unknown, new.unknown) {
             (Unknown::Keep(left), Unknown::Keep(right)) => {
@@ -167,11 +167,11 @@ impl Interface<'_, '_, '_> {
             }
             (Unknown::Keep(_), _) => {
                 let place = format!("{pointer}/additionalProperties");
-                self.source(&place, ChangeKind::Removed, "other keys are not kept any more");
+                self.source(&place, ChangeKind::OtherKeysDropped, "other keys are not kept any more");
             }
             (_, Unknown::Keep(_)) => {
                 let place = format!("{pointer}/additionalProperties");
-                self.source(&place, ChangeKind::Added, "other keys are kept now");
+                self.source(&place, ChangeKind::OtherKeysKept, "other keys are kept now");
             }
             _ => {}
         }
@@ -257,7 +257,7 @@ impl Interface<'_, '_, '_> {
                 Some((_, other)) => self.shapes(branch.shape, other.shape, pointer.to_owned()),
                 None => self.source(
                     pointer,
-                    ChangeKind::Tightened,
+                    ChangeKind::AlternativeRemoved,
                     format!("the alternative {} is gone", mcp_model::printable(&branch.name)),
                 ),
             }
@@ -276,7 +276,7 @@ impl Interface<'_, '_, '_> {
         let old_names: Vec<&String> = old.branches.iter().map(|branch| &branch.name).collect();
         for branch in new.branches.iter().filter(|branch| !old_names.contains(&&branch.name)) {
             let detail = format!("the alternative {} is new", mcp_model::printable(&branch.name));
-            self.say(pointer, Class::Compatible, ChangeKind::Loosened, detail);
+            self.say(pointer, Class::Compatible, ChangeKind::AlternativeAdded, detail);
         }
     }
 
@@ -285,11 +285,11 @@ impl Interface<'_, '_, '_> {
         let [before, now] = [old, new].map(|values| values.iter().collect::<HashSet<_>>());
         for value in old.iter().filter(|value| !now.contains(value)) {
             let detail = format!("{} is not listed any more", mcp_model::printable(value));
-            self.source(pointer, ChangeKind::Tightened, detail);
+            self.source(pointer, ChangeKind::ValueRemoved, detail);
         }
         for value in new.iter().filter(|value| !before.contains(value)) {
             let detail = format!("{} is listed now", mcp_model::printable(value));
-            self.say(pointer, Class::Compatible, ChangeKind::Loosened, detail);
+            self.say(pointer, Class::Compatible, ChangeKind::ValueAdded, detail);
         }
     }
 }
@@ -301,9 +301,9 @@ fn by_wire(object: &StructShape) -> HashMap<&str, &Field> {
 
 fn nullability(nullable: bool) -> (ChangeKind, &'static str) {
     if nullable {
-        (ChangeKind::Loosened, "`null` is valid now")
+        (ChangeKind::FieldNullable, "`null` is valid now")
     } else {
-        (ChangeKind::Tightened, "`null` is no longer valid")
+        (ChangeKind::FieldNotNullable, "`null` is no longer valid")
     }
 }
 

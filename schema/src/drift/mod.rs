@@ -89,20 +89,20 @@ fn by_name(tools: &[Value]) -> BTreeMap<(&str, usize), &Value> {
 }
 
 fn server_changes(old: &Snapshot, new: &Snapshot) -> Vec<Change> {
-    use ChangeKind::{Other, Wording};
+    use ChangeKind::{Capabilities, Instructions, ServerInfo};
     let version = |snapshot: &Snapshot| snapshot.protocol_version.clone().map(Value::from);
     let instructions = |snapshot: &Snapshot| snapshot.instructions.clone().map(Value::from);
     [
-        ("protocolVersion", Other, version(old), version(new)),
-        ("serverInfo", Other, old.server_info.clone(), new.server_info.clone()),
-        ("capabilities", Other, old.capabilities.clone(), new.capabilities.clone()),
-        ("clientCapabilities", Other, old.client_capabilities.clone(), new.client_capabilities.clone()),
-        ("instructions", Wording, instructions(old), instructions(new)),
+        ("protocolVersion", ServerInfo, version(old), version(new)),
+        ("serverInfo", ServerInfo, old.server_info.clone(), new.server_info.clone()),
+        ("capabilities", Capabilities, old.capabilities.clone(), new.capabilities.clone()),
+        ("clientCapabilities", Capabilities, old.client_capabilities.clone(), new.client_capabilities.clone()),
+        ("instructions", Instructions, instructions(old), instructions(new)),
     ]
     .into_iter()
     .filter_map(|(key, kind, old, new)| {
         let detail = presence(old.as_ref(), new.as_ref())?;
-        let class = if kind == Wording { Class::Wording } else { Class::Compatible };
+        let class = if kind == Instructions { Class::Wording } else { Class::Compatible };
         Some(Change::new("", class, kind, format!("/{key}"), detail))
     })
     .collect()
@@ -114,7 +114,7 @@ fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>)
     }
     let (Some(before), Some(now)) = (old.as_object(), new.as_object()) else {
         let detail = "a tool that is no object changed";
-        changes.push(Change::new(name, Class::Breaking, ChangeKind::Retyped, "", detail));
+        changes.push(Change::new(name, Class::Breaking, ChangeKind::ToolMalformed, "", detail));
         return;
     };
     for key in keys_of_both(before, now) {
@@ -125,7 +125,8 @@ fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>)
             "outputSchema" => output_changes(name, old, new, changes),
             "execution" if is_task(new) && !is_task(old) => {
                 let detail = "calls have to be tasks now: bindings make none";
-                let only = Change::new(name, Class::Breaking, ChangeKind::Tightened, "/execution/taskSupport", detail);
+                let only =
+                    Change::new(name, Class::Breaking, ChangeKind::TaskRequired, "/execution/taskSupport", detail);
                 let witness = schemas::arguments(&input_schema(old)).map(Witness::Sent);
                 changes.push(Change { witness, ..only });
             }
@@ -133,7 +134,8 @@ fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>)
                 let Some(detail) = presence(before.get(key), now.get(key)) else { continue };
                 let (class, kind) = match key {
                     "title" | "description" | "icons" => (Class::Wording, ChangeKind::Wording),
-                    _ => (Class::Compatible, ChangeKind::Other),
+                    "annotations" => (Class::Compatible, ChangeKind::Hints),
+                    _ => (Class::Compatible, ChangeKind::ToolMember),
                 };
                 let mut pointer = String::new();
                 push(&mut pointer, key);
@@ -160,16 +162,16 @@ fn output_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change
         (Some(old), Some(new)) => changes.extend(schemas::changes(name, Role::Output, &old, &new)),
         (None, Some(_)) => {
             let detail = "new: regenerated handlers return it instead of the untyped result";
-            changes.push(Change::new(name, Class::Source, ChangeKind::Added, pointer, detail));
+            changes.push(Change::new(name, Class::Source, ChangeKind::OutputAdded, pointer, detail));
         }
         (Some(old), None) => {
-            let gone = Change::new(name, Class::Breaking, ChangeKind::Removed, pointer, "gone");
+            let gone = Change::new(name, Class::Breaking, ChangeKind::OutputRemoved, pointer, "gone");
             let witness = schemas::unreadable(&old).map(Witness::Answered);
             changes.push(Change { witness, ..gone });
         }
         (None, None) => {
             if old.get("outputSchema") != new.get("outputSchema") {
-                changes.push(Change::new(name, Class::Compatible, ChangeKind::Other, pointer, "changed"));
+                changes.push(Change::new(name, Class::Compatible, ChangeKind::ToolMember, pointer, "changed"));
             }
         }
     }

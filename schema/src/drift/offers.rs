@@ -59,14 +59,14 @@ fn compare(
             (Some(old), Some(new)) if old == new => continue,
             (Some(old), Some(new)) => match (old.as_object(), new.as_object()) {
                 (Some(old), Some(new)) => of_one(old, new),
-                _ => vec![(Class::Compatible, ChangeKind::Other, "is another".to_owned(), None)],
+                _ => vec![(Class::Compatible, ChangeKind::OfferMember, "is another".to_owned(), None)],
             },
             // What has no name was never bound.
             (Some(_), None) if key.0.is_empty() => {
-                vec![(Class::Compatible, ChangeKind::Removed, "is gone".to_owned(), None)]
+                vec![(Class::Compatible, ChangeKind::OfferRemoved, "is gone".to_owned(), None)]
             }
-            (Some(_), None) => vec![(Class::Breaking, ChangeKind::Removed, "is gone".to_owned(), None)],
-            (None, _) => vec![(Class::Compatible, ChangeKind::Added, "is new".to_owned(), None)],
+            (Some(_), None) => vec![(Class::Breaking, ChangeKind::OfferRemoved, "is gone".to_owned(), None)],
+            (None, _) => vec![(Class::Compatible, ChangeKind::OfferAdded, "is new".to_owned(), None)],
         };
         let name = if key.0.is_empty() { "without a name".to_owned() } else { format!("`{}`", printable(key.0)) };
         changes.extend(said.into_iter().map(|(class, kind, detail, witness)| {
@@ -83,7 +83,7 @@ fn others(old: &Item, new: &Item, but: &str) -> Vec<Said> {
     let said = changed.map(|key| {
         let (class, kind) = match key {
             "title" | "description" | "icons" => (Class::Wording, ChangeKind::Wording),
-            _ => (Class::Compatible, ChangeKind::Other),
+            _ => (Class::Compatible, ChangeKind::OfferMember),
         };
         (class, kind, format!("has another `{}`", printable(key)), None)
     });
@@ -93,7 +93,7 @@ fn others(old: &Item, new: &Item, but: &str) -> Vec<Said> {
 fn template_changes(old: &Item, new: &Item) -> Vec<Said> {
     let mut said = others(old, new, "uriTemplate");
     if old.get("uriTemplate") != new.get("uriTemplate") {
-        said.push((Class::Breaking, ChangeKind::Retyped, "has another `uriTemplate`".to_owned(), None));
+        said.push((Class::Breaking, ChangeKind::TemplateUri, "has another `uriTemplate`".to_owned(), None));
     }
     said
 }
@@ -102,7 +102,7 @@ fn prompt_changes(old: &Item, new: &Item) -> Vec<Said> {
     let mut said = others(old, new, "arguments");
     if is_bound(old) && !is_bound(new) {
         let detail = "has arguments now that are no list, and cannot be bound".to_owned();
-        said.push((Class::Breaking, ChangeKind::Retyped, detail, None));
+        said.push((Class::Breaking, ChangeKind::PromptMalformed, detail, None));
         return said;
     }
     let (left, right) = (arguments(old), arguments(new));
@@ -117,17 +117,29 @@ fn prompt_changes(old: &Item, new: &Item) -> Vec<Said> {
             None if *is_required => {
                 said.push((
                     Class::Breaking,
-                    ChangeKind::NowRequired,
+                    ChangeKind::PromptArgumentRequired,
                     format!("takes `{shown}` now, and requires it"),
                     least(),
                 ));
             }
-            None => said.push((Class::Compatible, ChangeKind::Added, format!("takes `{shown}` now"), None)),
+            None => {
+                said.push((Class::Compatible, ChangeKind::PromptArgumentAdded, format!("takes `{shown}` now"), None))
+            }
             Some((_, false)) if *is_required => {
-                said.push((Class::Breaking, ChangeKind::NowRequired, format!("requires `{shown}` now"), least()));
+                said.push((
+                    Class::Breaking,
+                    ChangeKind::PromptArgumentRequired,
+                    format!("requires `{shown}` now"),
+                    least(),
+                ));
             }
             Some((_, true)) if !is_required => {
-                said.push((Class::Source, ChangeKind::NowOptional, format!("no longer requires `{shown}`"), None));
+                said.push((
+                    Class::Source,
+                    ChangeKind::PromptArgumentOptional,
+                    format!("no longer requires `{shown}`"),
+                    None,
+                ));
             }
             Some((known, _)) if known != argument => {
                 said.push((Class::Wording, ChangeKind::Wording, format!("says something else of `{shown}`"), None));
@@ -138,7 +150,7 @@ fn prompt_changes(old: &Item, new: &Item) -> Vec<Said> {
     let gone = before.keys().filter(|name| !now.contains_key(*name));
     said.extend(gone.map(|name| {
         let detail = format!("no longer takes `{}`", printable(name));
-        (Class::Breaking, ChangeKind::Removed, detail, None)
+        (Class::Breaking, ChangeKind::PromptArgumentRemoved, detail, None)
     }));
     let required = |list: &[Argument<'_>], other: &BTreeMap<&str, (&Value, bool)>| -> Vec<String> {
         let both =
@@ -147,7 +159,7 @@ fn prompt_changes(old: &Item, new: &Item) -> Vec<Said> {
     };
     if required(&left, &now) != required(&right, &before) {
         let detail = "has another order of arguments, in which `new` takes them".to_owned();
-        said.push((Class::Source, ChangeKind::Other, detail, None));
+        said.push((Class::Source, ChangeKind::ArgumentOrder, detail, None));
     }
     let [left, right] = [left, right].map(|list| list.into_iter().map(|(name, ..)| name).collect::<Vec<_>>());
     let renamed = renamed::renamed(&left, &right, "argument", |_, wires| names::fields(wires));
@@ -156,7 +168,7 @@ fn prompt_changes(old: &Item, new: &Item) -> Vec<Said> {
         (Class::Source, ChangeKind::Renamed, detail, None)
     }));
     if said.is_empty() {
-        said.push((Class::Compatible, ChangeKind::Other, "has its arguments in another form".to_owned(), None));
+        said.push((Class::Compatible, ChangeKind::OfferMember, "has its arguments in another form".to_owned(), None));
     }
     said
 }

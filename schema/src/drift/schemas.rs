@@ -39,7 +39,7 @@ pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<C
     }
     for (pointer, keywords) in wording::differences(old, new) {
         let detail = format!("another {}", keywords.join(", "));
-        changes.push(Change::new(tool, Class::Wording, ChangeKind::Wording, format!("{root}{pointer}"), detail));
+        changes.push(Change::new(tool, Class::Wording, ChangeKind::SchemaWording, format!("{root}{pointer}"), detail));
     }
     changes
 }
@@ -87,11 +87,11 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
     match (is_unwrapped(old_schema, &old.document), is_unwrapped(new_schema, &new.document)) {
         (true, false) => {
             let detail = "no wrapper any more: handlers return all of it, and not what is in `result`";
-            changes.push(Change::new(tool, Class::Source, ChangeKind::Retyped, root, detail));
+            changes.push(Change::new(tool, Class::Source, ChangeKind::Wrapper, root, detail));
         }
         (false, true) => {
             let detail = "a wrapper now: handlers return what is in `result`, and not all of it";
-            changes.push(Change::new(tool, Class::Source, ChangeKind::Retyped, root, detail));
+            changes.push(Change::new(tool, Class::Source, ChangeKind::Wrapper, root, detail));
         }
         _ => {}
     }

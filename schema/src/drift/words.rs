@@ -33,70 +33,83 @@ fn kinds(kinds: Kinds) -> String {
     }
 }
 
-fn retyped(kind: Kinds, otherwise: ChangeKind) -> ChangeKind {
-    if kind == Kinds::NULL { otherwise } else { ChangeKind::Retyped }
-}
-
 /// What callers may have sent, and is refused now.
 pub(super) fn refused(reason: &Reason) -> (ChangeKind, String) {
-    use ChangeKind::{Added, NowRequired, Other, Removed, Retyped, Tightened};
+    use ChangeKind::{
+        NowRequired, RefusedAlternative, RefusedNull, RefusedOtherKeys, RefusedProperty, RefusedType, RefusedUndecided,
+        RefusedValue, RequiredAdded, Tightened,
+    };
     match reason {
-        Reason::Kind(these) => (retyped(*these, Tightened), format!("{} is no longer valid", kinds(*these))),
-        Reason::Typed(left) => (Retyped, format!("was untyped, now {}", kinds(*left))),
-        Reason::Value(value) => (Tightened, format!("{} is no longer valid", printable(&value.to_string()))),
-        Reason::Unlisted => (Tightened, "only listed values are valid now".to_owned()),
-        Reason::Keyword("$ref") => (Other, "`$ref` leads to another document, which is never fetched".to_owned()),
+        Reason::Kind(these) => {
+            let kind = if *these == Kinds::NULL { RefusedNull } else { RefusedType };
+            (kind, format!("{} is no longer valid", kinds(*these)))
+        }
+        Reason::Typed(left) => (RefusedType, format!("was untyped, now {}", kinds(*left))),
+        Reason::Value(value) => (RefusedValue, format!("{} is no longer valid", printable(&value.to_string()))),
+        Reason::Unlisted => (RefusedValue, "only listed values are valid now".to_owned()),
+        Reason::Keyword("$ref") => {
+            (RefusedUndecided, "`$ref` leads to another document, which is never fetched".to_owned())
+        }
         Reason::Keyword(keyword) => (Tightened, format!("`{keyword}` is tighter now")),
         Reason::Required { declared: true } => (NowRequired, "required now".to_owned()),
-        Reason::Required { declared: false } => (Added, "new required property".to_owned()),
-        Reason::Key => (Removed, "the property is no longer valid".to_owned()),
-        Reason::OtherKeys => (Tightened, "other keys are no longer valid".to_owned()),
-        Reason::NoAlternative => (Tightened, "no alternative takes all that was valid".to_owned()),
+        Reason::Required { declared: false } => (RequiredAdded, "new required property".to_owned()),
+        Reason::Key => (RefusedProperty, "the property is no longer valid".to_owned()),
+        Reason::OtherKeys => (RefusedOtherKeys, "other keys are no longer valid".to_owned()),
+        Reason::NoAlternative => (RefusedAlternative, "no alternative takes all that was valid".to_owned()),
         Reason::SeveralAlternatives => {
-            (Tightened, "a value may fit several alternatives now, of which only one may".to_owned())
+            (RefusedAlternative, "a value may fit several alternatives now, of which only one may".to_owned())
         }
-        Reason::Undecided => (Other, "it cannot be told whether all that was valid still is".to_owned()),
+        Reason::Undecided => (RefusedUndecided, "it cannot be told whether all that was valid still is".to_owned()),
     }
 }
 
 /// What the server may answer now, and the types of before do not read.
 pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
-    use ChangeKind::{Loosened, NowOptional, Other, Retyped};
+    use ChangeKind::{
+        UnreadAbsent, UnreadAlternative, UnreadNull, UnreadOtherKeys, UnreadProperty, UnreadRange, UnreadType,
+        UnreadUndecided, UnreadValue,
+    };
     match reason {
-        Reason::Kind(these) => (retyped(*these, Loosened), format!("may be {} now", kinds(*these))),
+        Reason::Kind(these) => {
+            let kind = if *these == Kinds::NULL { UnreadNull } else { UnreadType };
+            (kind, format!("may be {} now", kinds(*these)))
+        }
         // Most types read `null` as absence.
         Reason::Typed(left) => {
             let left = if *left == Kinds::NULL { *left } else { left.without(Kinds::NULL) };
-            (Retyped, format!("was {}, now untyped", kinds(left)))
+            (UnreadType, format!("was {}, now untyped", kinds(left)))
         }
-        Reason::Value(value) => (Loosened, format!("may be {} now", printable(&value.to_string()))),
-        Reason::Unlisted => (Loosened, "may be a value now that was not listed".to_owned()),
-        Reason::Keyword("minimum") => (Loosened, "may be less now than its type holds".to_owned()),
-        Reason::Keyword("maximum") => (Loosened, "may be more now than its type holds".to_owned()),
-        Reason::Keyword("items") => (Retyped, "may have another number of items now".to_owned()),
+        Reason::Value(value) => (UnreadValue, format!("may be {} now", printable(&value.to_string()))),
+        Reason::Unlisted => (UnreadValue, "may be a value now that was not listed".to_owned()),
+        Reason::Keyword("minimum") => (UnreadRange, "may be less now than its type holds".to_owned()),
+        Reason::Keyword("maximum") => (UnreadRange, "may be more now than its type holds".to_owned()),
+        Reason::Keyword("items") => (UnreadType, "may have another number of items now".to_owned()),
         Reason::Keyword("required") => {
-            (NowOptional, "none of the sets of properties has to be complete now".to_owned())
+            (UnreadAbsent, "none of the sets of properties has to be complete now".to_owned())
         }
-        Reason::Keyword(keyword) => (Loosened, format!("`{keyword}` is looser now")),
-        Reason::Required { declared: true } => (NowOptional, "may be absent now".to_owned()),
-        Reason::Key => (ChangeKind::Removed, "the property is gone, and may be anything now".to_owned()),
-        Reason::OtherKeys => (Loosened, "other keys may be there now".to_owned()),
+        Reason::Keyword(keyword) => (UnreadRange, format!("`{keyword}` is looser now")),
+        Reason::Required { declared: true } => (UnreadAbsent, "may be absent now".to_owned()),
+        Reason::Key => (UnreadProperty, "the property is gone, and may be anything now".to_owned()),
+        Reason::OtherKeys => (UnreadOtherKeys, "other keys may be there now".to_owned()),
         Reason::NoAlternative | Reason::SeveralAlternatives => {
-            (Retyped, "no alternative reads all that may be answered now".to_owned())
+            (UnreadAlternative, "no alternative reads all that may be answered now".to_owned())
         }
         // Types declare every key that they require.
         Reason::Required { declared: false } | Reason::Undecided => {
-            (Other, "it cannot be told whether all that may be answered now is read".to_owned())
+            (UnreadUndecided, "it cannot be told whether all that may be answered now is read".to_owned())
         }
     }
 }
 
 /// What was refused, and is accepted now.
 pub(super) fn accepted(reason: &Reason) -> (ChangeKind, String) {
-    use ChangeKind::{Loosened, NowOptional, Other, Retyped};
+    use ChangeKind::{AcceptedType, Loosened, NowOptional, Other};
     match reason {
-        Reason::Kind(these) => (retyped(*these, Loosened), format!("{} is valid now", kinds(*these))),
-        Reason::Typed(left) => (Retyped, format!("was {}, now untyped", kinds(*left))),
+        Reason::Kind(these) => {
+            let kind = if *these == Kinds::NULL { Loosened } else { AcceptedType };
+            (kind, format!("{} is valid now", kinds(*these)))
+        }
+        Reason::Typed(left) => (AcceptedType, format!("was {}, now untyped", kinds(*left))),
         Reason::Value(value) => (Loosened, format!("{} is valid now", printable(&value.to_string()))),
         Reason::Unlisted => (Loosened, "values that were not listed are valid now".to_owned()),
         Reason::Keyword(keyword) => (Loosened, format!("`{keyword}` is looser now")),

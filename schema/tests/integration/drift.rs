@@ -534,7 +534,7 @@ fn the_server_and_entries_that_are_no_tools() {
             "wording     x /title: gone",
         ]
     );
-    assert_eq!(changes[1].kind, ChangeKind::Wording);
+    assert_eq!(changes[1].kind, ChangeKind::Instructions);
 }
 
 #[test]
