@@ -116,8 +116,8 @@ kinds! {
     RefusedOtherKeys = "MCPD0017" "tightened";
     /// The alternatives of an argument no longer take all that was valid.
     RefusedAlternative = "MCPD0018" "tightened";
-    /// It cannot be decided whether all arguments that were valid still are.
-    RefusedUndecided = "MCPD0019" "other";
+    /// It cannot be decided whether the change breaks.
+    Undecided = "MCPD0019" "other";
     /// A result may be of a type that the bindings do not read.
     UnreadType = "MCPD0020" "retyped";
     /// A result may be `null` where the bindings do not read it.
@@ -130,82 +130,74 @@ kinds! {
     UnreadAbsent = "MCPD0024" "now-optional";
     /// A property of the result is no longer declared and may be anything.
     UnreadProperty = "MCPD0025" "removed";
-    /// A result may have undeclared properties that the bindings do not read.
-    UnreadOtherKeys = "MCPD0026" "loosened";
     /// No alternative that the bindings know reads all results.
-    UnreadAlternative = "MCPD0027" "retyped";
-    /// It cannot be decided whether the bindings read all results.
-    UnreadUndecided = "MCPD0028" "other";
-    /// An argument may be of more types.
-    AcceptedType = "MCPD0029" "retyped";
+    UnreadAlternative = "MCPD0026" "retyped";
     /// More arguments are valid.
-    Loosened = "MCPD0030" "loosened";
-    /// A property of the arguments is no longer required.
-    NowOptional = "MCPD0031" "now-optional";
+    Loosened = "MCPD0027" "loosened";
     /// A schema is written differently and means the same.
-    Other = "MCPD0032" "other";
+    Other = "MCPD0028" "other";
     /// A value has another Rust type.
-    Retyped = "MCPD0033" "retyped";
+    Retyped = "MCPD0029" "retyped";
     /// The wrapper around a result came or went, so that handlers return another part of it.
-    Wrapper = "MCPD0034" "retyped";
+    Wrapper = "MCPD0030" "retyped";
     /// A type has another name in Rust.
-    TypeRenamed = "MCPD0035" "other";
+    TypeRenamed = "MCPD0031" "other";
     /// A property is new.
-    Added = "MCPD0036" "added";
+    Added = "MCPD0032" "added";
     /// A property is no longer declared, so that its field is gone.
-    Removed = "MCPD0037" "removed";
+    Removed = "MCPD0033" "removed";
     /// A field that was optional is required.
-    FieldRequired = "MCPD0038" "now-required";
+    FieldRequired = "MCPD0034" "now-required";
     /// A field that was required is optional.
-    FieldOptional = "MCPD0039" "now-optional";
+    FieldOptional = "MCPD0035" "now-optional";
     /// A field can be `null` now.
-    FieldNullable = "MCPD0040" "loosened";
+    FieldNullable = "MCPD0036" "loosened";
     /// A field can no longer be `null`.
-    FieldNotNullable = "MCPD0041" "tightened";
+    FieldNotNullable = "MCPD0037" "tightened";
     /// A field tells absent from `null` in another way.
-    Absence = "MCPD0042" "other";
+    Absence = "MCPD0038" "other";
     /// The arguments of `new` are in another order.
-    ArgumentOrder = "MCPD0043" "other";
+    ArgumentOrder = "MCPD0039" "other";
     /// A type keeps undeclared properties now.
-    OtherKeysKept = "MCPD0044" "added";
+    OtherKeysKept = "MCPD0040" "added";
     /// A type no longer keeps undeclared properties.
-    OtherKeysDropped = "MCPD0045" "removed";
+    OtherKeysDropped = "MCPD0041" "removed";
     /// A tool, property, value or alternative has another name in Rust.
-    Renamed = "MCPD0046" "renamed";
+    Renamed = "MCPD0042" "renamed";
     /// A value is listed now.
-    ValueAdded = "MCPD0047" "loosened";
+    ValueAdded = "MCPD0043" "loosened";
     /// A value is no longer listed, so that its variant is gone.
-    ValueRemoved = "MCPD0048" "tightened";
+    ValueRemoved = "MCPD0044" "tightened";
     /// A union has a new alternative.
-    AlternativeAdded = "MCPD0049" "loosened";
+    AlternativeAdded = "MCPD0045" "loosened";
     /// An alternative of a union is gone.
-    AlternativeRemoved = "MCPD0050" "tightened";
+    AlternativeRemoved = "MCPD0046" "tightened";
     /// A prompt or a resource template is new.
-    OfferAdded = "MCPD0051" "added";
+    OfferAdded = "MCPD0047" "added";
     /// A prompt or a resource template is gone.
-    OfferRemoved = "MCPD0052" "removed";
+    OfferRemoved = "MCPD0048" "removed";
     /// A prompt or a resource template changed in a way that bindings do not depend on.
-    OfferMember = "MCPD0053" "other";
+    OfferMember = "MCPD0049" "other";
     /// A resource template has another URI template.
-    TemplateUri = "MCPD0054" "retyped";
+    TemplateUri = "MCPD0050" "retyped";
     /// The arguments of a prompt are no longer a list, so that it cannot be bound.
-    PromptMalformed = "MCPD0055" "retyped";
+    PromptMalformed = "MCPD0051" "retyped";
     /// A prompt takes a new optional argument.
-    PromptArgumentAdded = "MCPD0056" "added";
+    PromptArgumentAdded = "MCPD0052" "added";
     /// An argument of a prompt is required now.
-    PromptArgumentRequired = "MCPD0057" "now-required";
+    PromptArgumentRequired = "MCPD0053" "now-required";
     /// An argument of a prompt is no longer required.
-    PromptArgumentOptional = "MCPD0058" "now-optional";
+    PromptArgumentOptional = "MCPD0054" "now-optional";
     /// A prompt no longer takes an argument.
-    PromptArgumentRemoved = "MCPD0059" "removed";
+    PromptArgumentRemoved = "MCPD0055" "removed";
     /// The instructions of the server changed.
-    Instructions = "MCPD0060" "wording";
+    Instructions = "MCPD0056" "wording";
     /// The protocol version or what the server says of itself changed.
-    ServerInfo = "MCPD0061" "other";
+    ServerInfo = "MCPD0057" "other";
     /// The capabilities of the server, or those it was asked with, changed.
-    Capabilities = "MCPD0062" "other";
+    Capabilities = "MCPD0058" "other";
     /// A tool that is not an object changed.
-    ToolMalformed = "MCPD0063" "retyped";
+    ToolMalformed = "MCPD0059" "retyped";
 }
 
 impl ChangeKind {

@@ -36,8 +36,8 @@ fn kinds(kinds: Kinds) -> String {
 /// What callers may have sent, and is refused now.
 pub(super) fn refused(reason: &Reason) -> (ChangeKind, String) {
     use ChangeKind::{
-        NowRequired, RefusedAlternative, RefusedNull, RefusedOtherKeys, RefusedProperty, RefusedType, RefusedUndecided,
-        RefusedValue, RequiredAdded, Tightened,
+        NowRequired, RefusedAlternative, RefusedNull, RefusedOtherKeys, RefusedProperty, RefusedType, RefusedValue,
+        RequiredAdded, Tightened, Undecided,
     };
     match reason {
         Reason::Kind(these) => {
@@ -47,9 +47,7 @@ pub(super) fn refused(reason: &Reason) -> (ChangeKind, String) {
         Reason::Typed(left) => (RefusedType, format!("was untyped, now {}", kinds(*left))),
         Reason::Value(value) => (RefusedValue, format!("{} is no longer valid", printable(&value.to_string()))),
         Reason::Unlisted => (RefusedValue, "only listed values are valid now".to_owned()),
-        Reason::Keyword("$ref") => {
-            (RefusedUndecided, "`$ref` leads to another document, which is never fetched".to_owned())
-        }
+        Reason::Keyword("$ref") => (Undecided, "`$ref` leads to another document, which is never fetched".to_owned()),
         Reason::Keyword(keyword) => (Tightened, format!("`{keyword}` is tighter now")),
         Reason::Required { declared: true } => (NowRequired, "required now".to_owned()),
         Reason::Required { declared: false } => (RequiredAdded, "new required property".to_owned()),
@@ -59,15 +57,14 @@ pub(super) fn refused(reason: &Reason) -> (ChangeKind, String) {
         Reason::SeveralAlternatives => {
             (RefusedAlternative, "a value may fit several alternatives now, of which only one may".to_owned())
         }
-        Reason::Undecided => (RefusedUndecided, "it cannot be told whether all that was valid still is".to_owned()),
+        Reason::Undecided => (Undecided, "it cannot be told whether all that was valid still is".to_owned()),
     }
 }
 
 /// What the server may answer now, and the types of before do not read.
 pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
     use ChangeKind::{
-        UnreadAbsent, UnreadAlternative, UnreadNull, UnreadOtherKeys, UnreadProperty, UnreadRange, UnreadType,
-        UnreadUndecided, UnreadValue,
+        Undecided, UnreadAbsent, UnreadAlternative, UnreadNull, UnreadProperty, UnreadRange, UnreadType, UnreadValue,
     };
     match reason {
         Reason::Kind(these) => {
@@ -90,33 +87,29 @@ pub(super) fn unread(reason: &Reason) -> (ChangeKind, String) {
         Reason::Keyword(keyword) => (UnreadRange, format!("`{keyword}` is looser now")),
         Reason::Required { declared: true } => (UnreadAbsent, "may be absent now".to_owned()),
         Reason::Key => (UnreadProperty, "the property is gone, and may be anything now".to_owned()),
-        Reason::OtherKeys => (UnreadOtherKeys, "other keys may be there now".to_owned()),
         Reason::NoAlternative | Reason::SeveralAlternatives => {
             (UnreadAlternative, "no alternative reads all that may be answered now".to_owned())
         }
-        // Types declare every key that they require.
-        Reason::Required { declared: false } | Reason::Undecided => {
-            (UnreadUndecided, "it cannot be told whether all that may be answered now is read".to_owned())
+        // Types declare every key that they require, and ask for undeclared ones one by one.
+        Reason::Required { declared: false } | Reason::OtherKeys | Reason::Undecided => {
+            (Undecided, "it cannot be told whether all that may be answered now is read".to_owned())
         }
     }
 }
 
 /// What was refused, and is accepted now.
 pub(super) fn accepted(reason: &Reason) -> (ChangeKind, String) {
-    use ChangeKind::{AcceptedType, Loosened, NowOptional, Other};
-    match reason {
-        Reason::Kind(these) => {
-            let kind = if *these == Kinds::NULL { Loosened } else { AcceptedType };
-            (kind, format!("{} is valid now", kinds(*these)))
-        }
-        Reason::Typed(left) => (AcceptedType, format!("was {}, now untyped", kinds(*left))),
-        Reason::Value(value) => (Loosened, format!("{} is valid now", printable(&value.to_string()))),
-        Reason::Unlisted => (Loosened, "values that were not listed are valid now".to_owned()),
-        Reason::Keyword(keyword) => (Loosened, format!("`{keyword}` is looser now")),
-        Reason::Required { .. } => (NowOptional, "optional now".to_owned()),
-        Reason::Key => (Loosened, "the property is valid now".to_owned()),
-        Reason::OtherKeys => (Loosened, "other keys are valid now".to_owned()),
-        Reason::NoAlternative | Reason::SeveralAlternatives => (Loosened, "more alternatives".to_owned()),
-        Reason::Undecided => (Other, "written differently".to_owned()),
-    }
+    let detail = match reason {
+        Reason::Kind(these) => format!("{} is valid now", kinds(*these)),
+        Reason::Typed(left) => format!("was {}, now untyped", kinds(*left)),
+        Reason::Value(value) => format!("{} is valid now", printable(&value.to_string())),
+        Reason::Unlisted => "values that were not listed are valid now".to_owned(),
+        Reason::Keyword(keyword) => format!("`{keyword}` is looser now"),
+        Reason::Required { .. } => "optional now".to_owned(),
+        Reason::Key => "the property is valid now".to_owned(),
+        Reason::OtherKeys => "other keys are valid now".to_owned(),
+        Reason::NoAlternative | Reason::SeveralAlternatives => "more alternatives".to_owned(),
+        Reason::Undecided => return (ChangeKind::Other, "written differently".to_owned()),
+    };
+    (ChangeKind::Loosened, detail)
 }

@@ -5,6 +5,7 @@
 mod alike;
 mod drift;
 mod drift_interface;
+mod drift_rules;
 mod drift_small;
 mod flags;
 mod infer;
