@@ -37,7 +37,8 @@ fn bindings_compile_whatever_things_are_called() {
     let (mut library, mut program) = (String::from("//! Bindings.\n#![deny(missing_docs, warnings)]\n"), String::new());
     for (index, (tools, options)) in cases.iter().enumerate() {
         let list = json!({ "tools": tools }).to_string();
-        let (tokens, _) = Bindings::generate(&Snapshot::parse(&list).expect("a list"), options);
+        let options = options.clone().setters(index % 2 == 0);
+        let (tokens, _) = Bindings::generate(&Snapshot::parse(&list).expect("a list"), &options);
         package.write(&format!("src/of_{index}.rs"), &format(tokens).expect("the bindings are Rust"));
         // A program sees its own names, which lints of clippy spare in a library.
         if index % 4 == 0 {
@@ -103,6 +104,11 @@ fn chosen() -> Vec<(Vec<Value>, Options)> {
     let names =
         ["call", "connect", "with", "client", "clone", "self", "gen", "new", "main", "drop", "result", "C", "fmt"];
     lists.push((tools(&names), Options::new("c").prefix(Prefix::None)));
+    let fields =
+        ["new", "new_property", "clone", "default", "into", "fmt", "eq", "hash", "uri", "build", "builder", "value"];
+    let fields =
+        fields.iter().chain(&["self", "add", "not", "is_open", "to_it", "as_it", "from_it", "into_it", "get", "extra"]);
+    lists.push((vec![tool("t", open(&fields.copied().collect::<Vec<_>>()))], Options::new("c").setters(true)));
     lists.extend(["GitHub", "r#async", "a__b"].map(|module| (tools(&["c"]), Options::new("s").module(module))));
     for server in [
         "a",

@@ -152,7 +152,7 @@ impl Bindings {
         PlannedBindings::new(snapshot, options).offers()
     }
 
-    /// What of `derive`, `rename`, `extern` and `shared` cannot hold for these tools. [`generate`](Self::generate) does
+    /// What of the rules (`derive`, `rename` and the like) cannot hold for these tools. [`generate`](Self::generate) does
     /// without it: macro, build scripts and the command line ask here first, and refuse.
     #[must_use]
     pub fn faults(snapshot: &Snapshot, options: &Options) -> Vec<RuleFault> {

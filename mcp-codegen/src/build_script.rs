@@ -17,7 +17,7 @@ use crate::format;
 use crate::live::{Door, VARIABLE};
 use crate::options::{Options, is_module_name};
 use crate::project::{Project, Source, check_backend, check_excluded, check_pattern};
-use crate::rules::{Rule, Rules};
+use crate::rules::{Rule, Rules, SETTERS};
 use mcp_schema::diagnostics::Severity;
 
 /// Generates bindings in `OUT_DIR`, for `mcp_bindgen::include_bindings!`.
@@ -189,6 +189,11 @@ impl Builder {
     pub fn shared(self, name: impl Into<String>, place: impl Into<String>) -> Self {
         let shared = vec![Rule::in_code(name, place)];
         self.set(|settings| settings.rules.add(Rules { shared, ..Rules::default() }))
+    }
+
+    /// Chained setters for optional fields, see [`Options::setters`].
+    pub fn setters(self, on: bool) -> Self {
+        self.set(|settings| settings.rules.add(Rules::switched(SETTERS, on)))
     }
 
     fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {

@@ -6,7 +6,7 @@ use syn::parse::Parser;
 
 pub(crate) use mcp_schema::names::{
     Enumeration, Identity, METHODS, Style, ToolNames, Wanted, branch_labels, branches, extra, fields, fields_or,
-    fingerprint, first_free, identifiers, offers, renamed_types, tools, variants,
+    fingerprint, first_free, identifiers, offers, renamed_types, setters, tools, variants,
 };
 
 /// The identifier that a module's name stands for, without `r#`; `None` where no module can have it.

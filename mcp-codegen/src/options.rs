@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::names::{Style, ident, module_name, server_module};
 use crate::paths::{in_manifest_dir, relative};
-use crate::rules::{Rule, Rules};
+use crate::rules::{Rule, Rules, SETTERS};
 
 /// Options of [`Bindings::generate`](crate::Bindings::generate).
 ///
@@ -177,6 +177,11 @@ impl Options {
     /// `"create_entities/entities/*"`.
     pub fn shared(self, name: impl Into<String>, place: impl Into<String>) -> Self {
         self.rules(Rules { shared: vec![Rule::in_code(name, place)], ..Rules::default() })
+    }
+
+    /// Chained setters for the optional fields of what is sent: `Params::new("title").labels(labels)`.
+    pub fn setters(self, on: bool) -> Self {
+        self.rules(Rules::switched(SETTERS, on))
     }
 
     pub(crate) fn rules(mut self, more: Rules) -> Self {

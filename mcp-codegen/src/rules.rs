@@ -1,4 +1,4 @@
-//! What the user says of the generated code: `derive`, `rename`, `extern` and `shared`, and where each was said.
+//! What the user says of the generated code: `derive`, `rename`, `extern`, `shared` and switches, and where each was said.
 
 use mcp_model::{ConfigPlace, FileError, RustConfig, RustRule};
 use proc_macro2::Span;
@@ -14,7 +14,19 @@ pub(crate) struct Rules {
     pub(crate) extern_types: Vec<Rule>,
     /// The name of a type, and a place.
     pub(crate) shared: Vec<Rule>,
+    /// The key of a switch, and `true` or `false`.
+    pub(crate) switches: Vec<Rule>,
 }
+
+/// What is switched on for every type.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Switches {
+    /// A chained setter for every optional field.
+    pub(crate) setters: bool,
+}
+
+/// The keys of the switches.
+pub(crate) const SETTERS: &str = "setters";
 
 /// One entry.
 #[derive(Clone, Debug)]
@@ -106,19 +118,33 @@ impl From<&RustConfig> for Rules {
             rename: rules(&config.rename),
             extern_types: rules(&config.extern_types),
             shared: rules(&config.shared),
+            switches: rules(&config.switches),
         }
     }
 }
 
 impl Rules {
+    /// A switch that was set in code.
+    pub(crate) fn switched(key: &str, on: bool) -> Self {
+        Self { switches: vec![Rule::in_code(key, on.to_string())], ..Self::default() }
+    }
+
+    pub(crate) fn switches(&self) -> Switches {
+        Switches { setters: self.switched_on().any(|rule| rule.key == SETTERS) }
+    }
+
+    pub(crate) fn switched_on(&self) -> impl Iterator<Item = &Rule> {
+        self.switches.iter().filter(|rule| rule.value == "true")
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
-        [&self.derive, &self.rename, &self.extern_types, &self.shared].into_iter().all(Vec::is_empty)
+        [&self.derive, &self.rename, &self.extern_types, &self.shared, &self.switches].into_iter().all(Vec::is_empty)
     }
 
     /// The code that comes of the configuration's rules is said to stand at `span`.
     pub(crate) fn configured_at(&mut self, span: Span) {
-        for rule in [&mut self.derive, &mut self.rename, &mut self.extern_types, &mut self.shared].into_iter().flatten()
-        {
+        let Self { derive, rename, extern_types, shared, switches } = self;
+        for rule in [derive, rename, extern_types, shared, switches].into_iter().flatten() {
             if let Origin::Config(_, at) = &mut rule.origin {
                 *at = Some(span);
             }
@@ -135,5 +161,6 @@ impl Rules {
         put(&mut self.rename, more.rename);
         put(&mut self.extern_types, more.extern_types);
         put(&mut self.shared, more.shared);
+        put(&mut self.switches, more.switches);
     }
 }

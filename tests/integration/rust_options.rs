@@ -45,6 +45,11 @@ mod renaming {
     );
 }
 
+mod setting {
+    #![deny(warnings, missing_docs, clippy::pedantic)]
+    mcp_bindgen::mcp_tools!("booking", path = "fixtures/lists/booking.json", setters = true);
+}
+
 #[track_caller]
 fn round_trips<T: Wire>(value: Value) -> T {
     let read: T = from_value(&value).unwrap();
@@ -154,4 +159,36 @@ fn what_is_renamed_keeps_its_name_on_the_wire() {
         round_trips(json!({"where": {"text": "x"}})),
         tracker::TrackerMoveParams { r#where: tracker::TrackerMoveParamsWhere::WithText(found), .. } if found.words == "x"
     ));
+}
+
+#[test]
+fn setters_chain_for_what_is_optional() {
+    use mcp_bindgen::Nullable;
+    use setting::booking::{BookingBookParams, BookingBookParamsParty, BookingBookParamsType, BookingListParams};
+
+    let party = BookingBookParamsParty::new("ada").size(3).with(BookingBookParamsParty::new("bob"));
+    let params = BookingBookParams::new("A12", "ada", "2026-01-02")
+        .nights(2)
+        .note("late")
+        .phone("123")
+        .seats(Nullable::Null)
+        .names(vec!["ada".to_owned()])
+        .party(party)
+        .r#type(BookingBookParamsType::Double)
+        // The names of what every struct has are not hidden, and keywords are what they are elsewhere.
+        .new_property(true)
+        .clone_property("c")
+        .default_property(1)
+        .add(2)
+        .is_quiet(true)
+        .self_("s");
+    let expected = json!({
+        "room": "A12", "guest": "ada", "arrival": "2026-01-02", "nights": 2, "note": "late", "phone": "123",
+        "seats": null, "names": ["ada"], "party": {"leader": "ada", "size": 3, "with": {"leader": "bob"}},
+        "type": "double", "new": true, "clone": "c", "default": 1, "add": 2, "is_quiet": true, "self": "s",
+    });
+    assert_eq!(to_value(&params.clone()).unwrap(), expected);
+    assert_eq!(to_value(&params.note(Nullable::Null).seats(4)).unwrap()["note"], Value::Null);
+    assert_eq!(to_value(&BookingListParams::default().limit(5)).unwrap(), json!({"limit": 5}));
+    assert_eq!(to_value(&BookingListParams::new()).unwrap(), json!({}));
 }

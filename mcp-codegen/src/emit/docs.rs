@@ -57,6 +57,10 @@ impl Docs {
         self
     }
 
+    pub(super) fn is_deprecated(&self) -> bool {
+        self.is_deprecated
+    }
+
     /// Of a thing that the server says not to use any more.
     pub(super) fn deprecated(self, is_deprecated: bool) -> Self {
         Self { is_deprecated, ..self }

@@ -60,6 +60,9 @@ pub(crate) fn module(
         clippy::disallowed_names,
         clippy::upper_case_acronyms
     );
+    if options.rules.switches().setters {
+        lints = quote!(#lints, clippy::should_implement_trait, clippy::wrong_self_convention);
+    }
     let written = module.to_string();
     if written.contains(char::is_uppercase) || written.trim_matches('_').contains("__") {
         lints = quote!(non_snake_case, #lints);

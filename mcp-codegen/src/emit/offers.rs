@@ -12,7 +12,7 @@ use mcp_schema::diagnostics::Reporter;
 
 /// Everything of prompts and resource templates; nothing where there are none.
 pub(super) fn items(plan: &Plan<'_>, through: &Ident, options: &Options, tokens: &mut TokenStream) {
-    let (krate, private) = (&options.crate_path, &options.private_path());
+    let krate = &options.crate_path;
     let client = ident(&plan.client_type);
     if !plan.prompts.is_empty() {
         let specs = plan.prompts.iter().map(|prompt| prompt.spec(krate));
@@ -38,20 +38,22 @@ pub(super) fn items(plan: &Plan<'_>, through: &Ident, options: &Options, tokens:
             }
         });
     }
-    plan.prompts.iter().for_each(|prompt| prompt.items(krate, private, tokens));
-    plan.templates.iter().for_each(|template| template.items(krate, private, tokens));
+    plan.prompts.iter().for_each(|prompt| prompt.items(options, tokens));
+    plan.templates.iter().for_each(|template| template.items(options, tokens));
 }
 
 impl Offer<'_> {
     /// The type of what it takes.
-    fn params(&self, what: String, private: &TokenStream, tokens: &mut TokenStream) {
+    fn params(&self, what: String, options: &Options, tokens: &mut TokenStream) {
         let mut lines = vec![what];
         if !self.said.is_empty() {
             lines.push(String::new());
             lines.extend(self.said.iter().cloned());
         }
         let nobody = &mut Reporter::new("", 0, "");
-        let schema = SchemaPlan::new(&self.schema, Role::Input, &self.idents.params, nobody);
+        let mut schema = SchemaPlan::new(&self.schema, Role::Input, &self.idents.params, nobody);
+        schema.switches = options.rules.switches();
+        let private = &options.private_path();
         TypeEmitter { schema: &schema, replacement: None, private, root_doc: docs::lines(lines) }.types(tokens);
     }
 
@@ -86,8 +88,9 @@ impl PromptPlan<'_> {
         quote!(#krate::PromptSpec::new(#name) #titles .arguments(&[#(#arguments),*]))
     }
 
-    fn items(&self, krate: &TokenStream, private: &TokenStream, tokens: &mut TokenStream) {
-        self.offer.params(format!("Arguments of the prompt {}.", docs::code(self.offer.wire)), private, tokens);
+    fn items(&self, options: &Options, tokens: &mut TokenStream) {
+        let (krate, private) = (&options.crate_path, options.private_path());
+        self.offer.params(format!("Arguments of the prompt {}.", docs::code(self.offer.wire)), options, tokens);
         let (doc, name) = (self.doc(), self.offer.wire);
         let [handler, params] = [&self.offer.idents.handler, &self.offer.idents.params].map(|name| ident(name));
         tokens.extend(quote! {
@@ -125,8 +128,9 @@ impl TemplatePlan<'_> {
         quote!(#krate::ResourceTemplateSpec::new(#name, #uri_template) #titles #mime_type)
     }
 
-    fn items(&self, krate: &TokenStream, private: &TokenStream, tokens: &mut TokenStream) {
-        self.offer.params(format!("The variables of {}.", docs::code(self.uri_template)), private, tokens);
+    fn items(&self, options: &Options, tokens: &mut TokenStream) {
+        let (krate, private) = (&options.crate_path, options.private_path());
+        self.offer.params(format!("The variables of {}.", docs::code(self.uri_template)), options, tokens);
         let (doc, uri_template) = (self.doc(), self.uri_template);
         let [handler, params] = [&self.offer.idents.handler, &self.offer.idents.params].map(|name| ident(name));
         tokens.extend(quote! {

@@ -68,6 +68,7 @@ impl TypeEmitter<'_, '_> {
             }
         });
         let new = self.constructor(id, object, &members, extra.as_ref().map(|(name, _)| name));
+        let setters = self.setters(id, &idents, &members);
         let wire = self.table(id, object, &members, extra.as_ref().map(|(name, _)| name));
         let mut tokens = quote! {
             #docs
@@ -77,7 +78,9 @@ impl TypeEmitter<'_, '_> {
                 #(#extra_field)*
             }
         };
-        tokens.extend(new);
+        if !(new.is_empty() && setters.is_empty()) {
+            tokens.extend(quote!(impl #name { #new #setters }));
+        }
         tokens.extend(wire);
         tokens
     }
@@ -90,38 +93,68 @@ impl TypeEmitter<'_, '_> {
         members: &[Member<'_>],
         extra: Option<&Ident>,
     ) -> TokenStream {
-        let name = self.name(id);
         let mut required: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
         required.sort_by_key(|member| object.required.iter().position(|key| *key == member.field.wire));
         if required.is_empty() && !self.schema.is_sent(id) {
             return TokenStream::new();
         }
         let arguments = required.iter().map(|Member { name, ty, field, .. }| {
-            let is_text =
-                matches!(self.schema.document.shapes.get(field.slot.shape), Shape::Text) && !field.slot.nullable;
-            if is_text { quote!(#name: impl Into<String>) } else { quote!(#name: #ty) }
+            if self.is_text(field) { quote!(#name: impl Into<String>) } else { quote!(#name: #ty) }
         });
-        let values = members.iter().map(|Member { name, field, only, .. }| {
-            let is_text =
-                matches!(self.schema.document.shapes.get(field.slot.shape), Shape::Text) && !field.slot.nullable;
-            match field.presence {
-                Presence::Required if only.is_some() => quote!(#name: #only,),
-                Presence::Required if is_text => quote!(#name: #name.into(),),
-                Presence::Required => quote!(#name,),
-                _ => quote!(#name: None,),
-            }
+        let values = members.iter().map(|Member { name, field, only, .. }| match field.presence {
+            Presence::Required if only.is_some() => quote!(#name: #only,),
+            Presence::Required if self.is_text(field) => quote!(#name: #name.into(),),
+            Presence::Required => quote!(#name,),
+            _ => quote!(#name: None,),
         });
         let extra = extra.map(|extra| quote!(#extra: BTreeMap::new(),));
         let many = (required.len() > MOST_ARGUMENTS).then(|| quote!(#[allow(clippy::too_many_arguments)]));
         quote! {
-            impl #name {
-                /// With what is required, and nothing else.
-                #many
-                pub fn new(#(#arguments),*) -> Self {
-                    Self { #(#values)* #extra }
-                }
+            /// With what is required, and nothing else.
+            #many
+            pub fn new(#(#arguments),*) -> Self {
+                Self { #(#values)* #extra }
             }
         }
+    }
+
+    /// A chained setter for each optional property of what is sent, where they are asked for.
+    fn setters(&self, id: ShapeId, idents: &[String], members: &[Member<'_>]) -> TokenStream {
+        if !self.schema.switches.setters || !self.schema.is_sent(id) {
+            return TokenStream::new();
+        }
+        let setters = names::setters(idents);
+        let optional = members.iter().zip(&setters).filter(|(member, _)| member.field.presence != Presence::Required);
+        let setter = |(Member { name, field, docs, .. }, setter): (&Member<'_>, &String)| {
+            let setter = ident(setter);
+            let held = self.held_type(id, field.slot.shape);
+            let is_nullable = field.presence == Presence::OptionalOrNull && field.slot.nullable;
+            let (taken, value) = if is_nullable {
+                (quote!(impl Into<Nullable<#held>>), quote!(value.into()))
+            } else if self.is_text(field) {
+                (quote!(impl Into<String>), quote!(value.into()))
+            } else if self.schema.is_boxed(id, field.slot.shape) {
+                (self.shape_type(field.slot.shape), quote!(Box::new(value)))
+            } else {
+                (held, quote!(value))
+            };
+            let doc = docs::lines(vec![format!("Sets {}.", docs::code(&field.wire))]).deprecated(docs.is_deprecated());
+            quote! {
+                #doc
+                #[must_use]
+                pub fn #setter(mut self, value: #taken) -> Self {
+                    self.#name = Some(#value);
+                    self
+                }
+            }
+        };
+        optional.map(setter).collect()
+    }
+
+    /// Whether a field holds a string, so that whatever becomes one is taken for it.
+    fn is_text(&self, field: &Field) -> bool {
+        let is_null = field.slot.nullable && field.presence != Presence::Optional;
+        matches!(self.schema.document.shapes.get(field.slot.shape), Shape::Text) && !is_null
     }
 
     /// The table of the fields and their keys.

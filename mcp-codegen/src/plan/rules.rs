@@ -85,6 +85,7 @@ pub(super) fn apply(
     let asked = Rc::new(Derives::new(&rules.derive));
     for schema in tools.iter_mut().flat_map(ToolPlan::schemas_mut) {
         schema.derives = Rc::clone(&asked);
+        schema.switches = rules.switches();
     }
     if options.types == Types::Typify {
         faults.extend(without_effect(options));
@@ -209,8 +210,9 @@ fn without_effect(options: &Options) -> Vec<RuleFault> {
     let fields = rules.rename.iter().filter(|rule| tool_of(rule).is_none()).map(|rule| (rule, "rename"));
     let others = [(&rules.derive, "derive"), (&rules.extern_types, "extern"), (&rules.shared, "shared")];
     let others = others.into_iter().flat_map(|(rules, key)| rules.iter().map(move |rule| (rule, key)));
+    let switches = rules.switched_on().map(|rule| (rule, rule.key.as_str()));
     let mut faults: Vec<RuleFault> =
-        fields.chain(others).map(|(rule, key)| rule.fault_of_key(says(key), help)).collect();
+        fields.chain(others).chain(switches).map(|(rule, key)| rule.fault_of_key(says(key), help)).collect();
     if options.unknown == UnknownKeys::Keep {
         faults.push(RuleFault::of_options(says("unknown"), help));
     }

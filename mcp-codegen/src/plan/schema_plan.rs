@@ -11,6 +11,7 @@ use super::extern_types::ExternTypes;
 use super::naming::{NamedType, WirePath, definition, named_types, wire_path};
 use super::shared::Uses;
 use crate::names;
+use crate::rules::Switches;
 
 /// One of a tool's two schemas, translated.
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct SchemaPlan<'s> {
     pub(crate) is_described: bool,
     /// What the user asks of every type.
     pub(super) derives: Rc<Derives>,
+    /// What is switched on for its types.
+    pub(crate) switches: Switches,
     /// What the user calls fields: a struct's, by their places.
     pub(super) renamed: HashMap<(ShapeId, usize), String>,
 }
@@ -75,6 +78,7 @@ impl<'s> SchemaPlan<'s> {
             uses: HashMap::new(),
             is_described: true,
             derives: Rc::default(),
+            switches: Switches::default(),
             renamed: HashMap::new(),
             document,
         }

@@ -153,6 +153,7 @@ fn typify_does_none_of_it() {
         "rust.derive = [\"Eq\"]",
         "rust.rename = { \"create_issue/labels\" = \"tags\" }",
         "rust.shared = { Person = \"create_issue/assignee\" }",
+        "rust.setters = true",
         "unknown = \"keep\"",
     ] {
         let said = refused(&format!("types = \"typify\"\n{lines}"));

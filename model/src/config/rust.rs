@@ -6,7 +6,7 @@ use crate::FileError;
 use crate::secrets::quoted;
 use crate::server::{RustConfig, RustRule};
 
-pub(super) const KEYS: [&str; 4] = ["derive", "rename", "extern", "shared"];
+pub(super) const KEYS: [&str; 5] = ["derive", "rename", "extern", "shared", "setters"];
 
 pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<RustConfig, FileError> {
     let mut rust = RustConfig::default();
@@ -18,7 +18,10 @@ pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<RustC
             "rename" => rust.rename = table(reader, entry, &inner)?,
             "extern" => rust.extern_types = table(reader, entry, &inner)?,
             "shared" => rust.shared = table(reader, entry, &inner)?,
-            _ => {}
+            key => {
+                let value = reader.boolean(&entry.value, &inner)?.to_string();
+                rust.switches.push(RustRule { key: key.to_owned(), value, place: reader.place(entry.at) });
+            }
         }
     }
     Ok(rust)

@@ -41,6 +41,8 @@ pub struct RustConfig {
     pub extern_types: Vec<RustRule>,
     /// Places whose shape is one type wherever it stands, by the name of the type.
     pub shared: Vec<RustRule>,
+    /// Switches by their key, `true` or `false`.
+    pub switches: Vec<RustRule>,
 }
 
 /// An entry of `[servers.x.rust]`.
@@ -98,6 +100,7 @@ impl RustConfig {
             rename: changed(&self.rename)?,
             extern_types: changed(&self.extern_types)?,
             shared: changed(&self.shared)?,
+            switches: self.switches.clone(),
         })
     }
 }

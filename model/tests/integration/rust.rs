@@ -17,6 +17,7 @@ derive = ["Eq", "crate::Traced"]
 rename = { create_issue = "open_issue", "create_issue/labels" = "tags" }
 extern = { "#/$defs/Money" = "crate::Money" }
 shared = { Entity = "create_entities/entities/*" }
+setters = true
 "##;
 
 fn parsed(text: &str) -> Result<Config, FileError> {
@@ -29,7 +30,7 @@ fn every_entry_keeps_its_place() {
     let server = config.server("github").unwrap();
     assert_eq!(server.unknown, UnknownKeys::Keep);
     let rust = &server.rust;
-    let all = [&rust.derive, &rust.rename, &rust.extern_types, &rust.shared].into_iter().flatten();
+    let all = [&rust.derive, &rust.rename, &rust.extern_types, &rust.shared, &rust.switches].into_iter().flatten();
     let said: Vec<_> =
         all.map(|rule| (rule.key.as_str(), rule.value.as_str(), rule.place.error("").to_string())).collect();
     let at = |line: usize, column: usize| format!("\n --> mcp.toml:{line}:{column}");
@@ -42,6 +43,7 @@ fn every_entry_keeps_its_place() {
             ("create_issue/labels", "tags", at(8, 41)),
             ("#/$defs/Money", "crate::Money", at(9, 12)),
             ("Entity", "create_entities/entities/*", at(10, 12)),
+            ("setters", "true", at(11, 1)),
         ]
     );
 }
@@ -86,6 +88,10 @@ fn mistakes_are_named_with_their_place() {
         (
             "rust.shared = \"a\"",
             "`shared` in `rust` of server `github` must be a table, not a string\n --> mcp.toml:3:15",
+        ),
+        (
+            "rust.setters = \"yes\"",
+            "`setters` in `rust` of server `github` must be `true` or `false`, not a string\n --> mcp.toml:3:16",
         ),
         (
             "unknown = \"kept\"",

@@ -30,6 +30,21 @@ pub fn extra(fields: &[String]) -> String {
     first_free(&EXTRA, "extra_", |name| fields.iter().any(|field| field == name))
 }
 
+/// What a struct has by itself that is called without naming a trait: a setter of that name would hide it.
+const STRUCT_METHODS: [&str; 11] =
+    ["new", "uri", "clone", "default", "eq", "ne", "hash", "fmt", "into", "serialize", "deserialize"];
+
+/// The setter of each of these fields.
+#[must_use]
+pub fn setters(fields: &[String]) -> Vec<String> {
+    let setter = |field: &String| {
+        let name =
+            if STRUCT_METHODS.contains(&field.as_str()) { format!("{field}_property") } else { return field.clone() };
+        first_free(&[&name], "set_", |name| fields.iter().any(|field| field == name))
+    };
+    fields.iter().map(setter).collect()
+}
+
 /// What an enumeration has beside a variant for each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enumeration {
@@ -71,4 +86,17 @@ pub fn branch_labels(union: &UnionShape) -> Vec<String> {
         labels.push(label);
     }
     labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::setters;
+
+    #[test]
+    fn a_setter_hides_no_method_and_no_other_setter() {
+        let of = |fields: &[&str]| setters(&fields.iter().map(|field| (*field).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["labels", "new", "clone"]), ["labels", "new_property", "clone_property"]);
+        assert_eq!(of(&["new", "new_property"]), ["set_new_property", "new_property"]);
+        assert_eq!(of(&["new_property", "new", "set_new_property"])[1], "set_set_new_property");
+    }
 }

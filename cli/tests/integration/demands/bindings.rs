@@ -142,6 +142,11 @@ pub(crate) fn extern_types() {
     adds("rust.extern = { \"#/$defs/Money\" = \"crate::Money\" }", "pub price: crate::Money");
 }
 
+pub(crate) fn setters() {
+    adds("rust.setters = true", "pub fn odd(mut self, value: Value) -> Self");
+    assert!(!expanded_with("rust.setters = false").contains("mut self"));
+}
+
 pub(crate) fn shared() {
     adds("rust.shared = { Node = \"link/from\" }", "pub to: HubNode");
 }

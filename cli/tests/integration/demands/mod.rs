@@ -50,6 +50,7 @@ const ROWS: &[Row] = &[
     ("servers.*.rust.rename", bindings::rename),
     ("servers.*.rust.extern", bindings::extern_types),
     ("servers.*.rust.shared", bindings::shared),
+    ("servers.*.rust.setters", bindings::setters),
     ("servers.*.description", calls::description),
     ("servers.*.timeout", calls::timeout),
     ("servers.*.connect_timeout", calls::connect_timeout),

@@ -51,6 +51,12 @@ impl<T> From<Option<T>> for Nullable<T> {
     }
 }
 
+impl From<&str> for Nullable<String> {
+    fn from(value: &str) -> Self {
+        Self::Value(value.to_owned())
+    }
+}
+
 impl<T: Wire> Wire for Nullable<T> {
     fn read(input: Input<'_>) -> Result<Self, Mismatch> {
         Option::read(input).map(Self::from)
