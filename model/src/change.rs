@@ -8,6 +8,8 @@ use std::fmt;
 pub enum Class {
     /// Calls that were fine may be refused now, or their results not be read; also what cannot be decided.
     Breaking,
+    /// Built bindings go on working; code for regenerated ones compiles and means something else.
+    Silent,
     /// Built bindings go on working; regenerated ones have another Rust API.
     Source,
     /// Neither built nor regenerated bindings notice.
@@ -18,13 +20,20 @@ pub enum Class {
 
 impl Class {
     /// Every one of them, the loudest first.
-    pub const ALL: [Self; 4] = [Self::Breaking, Self::Source, Self::Compatible, Self::Wording];
+    pub const ALL: [Self; 5] = [Self::Breaking, Self::Silent, Self::Source, Self::Compatible, Self::Wording];
+
+    /// Returns `true` for breaking and silent changes, which no compiler reports.
+    #[must_use]
+    pub fn is_loud(self) -> bool {
+        self <= Self::Silent
+    }
 
     /// The name, for machines: `breaking`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Breaking => "breaking",
+            Self::Silent => "silent",
             Self::Source => "source",
             Self::Compatible => "compatible",
             Self::Wording => "wording",
@@ -198,6 +207,10 @@ kinds! {
     Capabilities = "MCPD0058" "other";
     /// A tool that is not an object changed.
     ToolMalformed = "MCPD0059" "retyped";
+    /// Calls of `new` compile and mean something else.
+    ArgumentMeaning = "MCPD0060" "other";
+    /// A name in Rust stands for another tool, property, value, alternative or prompt.
+    NameTaken = "MCPD0061" "renamed";
 }
 
 impl ChangeKind {

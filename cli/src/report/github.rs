@@ -92,7 +92,7 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
     }
     for (change, message) in by_tool(&entry.changes) {
         let rank = match change.class {
-            Class::Breaking => ERROR,
+            class if class.is_loud() => ERROR,
             Class::Source => WARNING,
             _ => NOTICE,
         };
@@ -117,7 +117,7 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
     }
     // What is in the work is reviewed, and is not out of date: it is no error.
     for (change, message) in by_tool(&since.changes) {
-        let rank = if change.class == Class::Breaking { WARNING } else { NOTICE };
+        let rank = if change.class.is_loud() { WARNING } else { NOTICE };
         let title = format!("{server}: {} change since {revision}", change.class);
         all.push(said(rank, Place::Change(change), title, message));
     }
@@ -139,8 +139,8 @@ fn by_tool(changes: &[Change]) -> Vec<(&Change, String)> {
 fn in_words(change: &Change, more: usize) -> String {
     let tool = if change.tool.is_empty() { "the server" } else { &change.tool };
     let mut message = format!("{tool} {}: {}", change.pointer, change.detail);
-    if let Some(witness) = &change.witness {
-        message.push_str(&format!("\n{witness}"));
+    if let Some(proof) = change.proof() {
+        message.push_str(&format!("\n{proof}"));
     }
     if more > 0 {
         message.push_str(&format!("\nand {} of this tool", counted(more, "more change")));
@@ -242,6 +242,23 @@ mod tests {
             "{}",
             lines[19]
         );
+    }
+
+    #[test]
+    fn silent_changes_are_errors_and_warn_since_a_revision() {
+        let copies = |required: [&str; 2]| {
+            let text = json!({ "type": "string" });
+            let schema = json!({ "type": "object", "properties": { "a": text, "b": text }, "required": required });
+            Snapshot { tools: vec![json!({ "name": "copy", "inputSchema": schema })], ..Snapshot::default() }
+        };
+        let changes = drift::diff(&copies(["a", "b"]), &copies(["b", "a"]));
+        let mut entry = Entry::new("s", Status::OutOfDate);
+        entry.changes.clone_from(&changes);
+        entry.since = Some(super::super::Since::new("main", changes));
+        let lines = annotations(&[entry]);
+        assert!(lines[0].starts_with("::error title=s%3A silent change::copy /inputSchema/required"), "{lines:?}");
+        assert!(lines[1].starts_with("::warning title=s%3A silent change since main::"), "{lines:?}");
+        assert!(lines[0].ends_with("is new(b: impl Into<String>, a: impl Into<String>)"), "{lines:?}");
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn became(since: &Since) -> Value {
 }
 
 pub(crate) fn change(change: &Change) -> Value {
-    json!({
+    let mut json = json!({
         "tool": change.tool,
         "kind": change.kind.name(),
         "class": change.class.name(),
@@ -54,7 +54,11 @@ pub(crate) fn change(change: &Change) -> Value {
         "pointer": change.pointer,
         "detail": change.detail,
         "witness": change.witness.as_ref().map(witness),
-    })
+    });
+    if let (Some(both), Value::Object(fields)) = (&change.signatures, &mut json) {
+        fields.insert("signatures".to_owned(), json!({ "old": both.old, "new": both.new }));
+    }
+    json
 }
 
 /// `{"sent": ARGUMENTS}`, or `{"answered": RESULT}`.

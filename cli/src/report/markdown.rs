@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use mcp_model::printable;
-use mcp_schema::drift::{Change, Class};
+use mcp_schema::drift::Change;
 
 use super::{Entry, Fault, Status, classes, counted, summary, to_review};
 
@@ -132,10 +132,10 @@ fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String
     if changes.is_empty() {
         return String::new();
     }
-    // What breaks is not to be looked for.
-    let is_open = changes.iter().any(|change| change.class == Class::Breaking);
+    // What no compiler reports is not to be looked for.
+    let is_open = changes.iter().any(|change| change.class.is_loud());
     let mut text = format!(
-        "\n<details{}><summary>{title}: <code>{}</code>, {}</summary>\n\n| class | where | what | witness |\n|---|---|---|---|\n",
+        "\n<details{}><summary>{title}: <code>{}</code>, {}</summary>\n\n| class | where | what | proof |\n|---|---|---|---|\n",
         if is_open { " open" } else { "" },
         escaped(server),
         classes(changes)
@@ -161,9 +161,9 @@ fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String
 
 fn row(change: &Change) -> String {
     let tool = if change.tool.is_empty() { "server" } else { &change.tool };
-    let witness = change.witness.as_ref().map(|witness| code(&witness.to_string())).unwrap_or_default();
+    let proof = change.proof().map(|proof| code(&proof)).unwrap_or_default();
     let place = format!("{tool} {}", change.pointer);
-    format!("| {} | {} | {} | {witness} |\n", change.class.name(), code(place.trim_end()), code(&change.detail))
+    format!("| {} | {} | {} | {proof} |\n", change.class.name(), code(place.trim_end()), code(&change.detail))
 }
 
 /// A code span for a cell of a table: fenced by more backticks than there are in it.

@@ -35,24 +35,26 @@ impl Since {
         !self.is_new && !self.is_gone && self.changes.is_empty()
     }
 
-    pub(crate) fn breaking(&self) -> usize {
-        self.changes.iter().filter(|change| change.class == Class::Breaking).count()
+    fn count(&self, class: Class) -> usize {
+        self.changes.iter().filter(|change| change.class == class).count()
     }
 }
 
 /// ``2 breaking changes and 1 snapshot removed since `main` `` for each revision: what has to be looked at, though nothing is
 /// out of date. The revision is written by `shown`.
 pub(crate) fn to_review(entries: &[Entry], shown: impl Fn(&str) -> String) -> Vec<String> {
-    let mut counts: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, [usize; 4]> = BTreeMap::new();
     for since in entries.iter().filter_map(|entry| entry.since.as_ref()) {
-        let (breaking, gone, unknown) = counts.entry(&since.revision).or_default();
-        *breaking += since.breaking();
+        let [breaking, silent, gone, unknown] = counts.entry(&since.revision).or_default();
+        *breaking += since.count(Class::Breaking);
+        *silent += since.count(Class::Silent);
         *gone += usize::from(since.is_gone);
         *unknown += usize::from(since.error.is_some());
     }
-    let said = |(revision, (breaking, gone, unknown)): (&str, (usize, usize, usize))| {
+    let said = |(revision, [breaking, silent, gone, unknown]): (&str, [usize; 4])| {
         let parts = [
             (breaking, counted(breaking, "breaking change")),
+            (silent, counted(silent, "silent change")),
             (gone, format!("{} removed", counted(gone, "snapshot"))),
             (unknown, format!("{} that cannot be compared", counted(unknown, "snapshot"))),
         ];

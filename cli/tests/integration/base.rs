@@ -66,7 +66,7 @@ fn hooks_of_other_work_trees_are_of_the_same_repository() {
 fn denied_classes_decide_the_exit_code() {
     let project = work();
     project.run(&CHECK).exits_with(0);
-    for class in ["breaking", "source", "compatible", "wording"] {
+    for class in ["breaking", "silent", "source", "compatible", "wording"] {
         project.run(&[&CHECK[..], &["--deny", class]].concat()).exits_with(4);
     }
     project.run(&[&CHECK[..], &["--deny", "harmless"]].concat()).exits_with(2);
@@ -81,6 +81,44 @@ fn denied_classes_decide_the_exit_code() {
     compare("new.json", &["--deny", "wording"]).exits_with(4);
     compare("new.json", &["--deny", "compatible"]).exits_with(0).says("1 wording");
     compare("old.json", &["--deny", "wording"]).exits_with(0);
+}
+
+#[test]
+fn silent_changes_are_as_loud_as_breaking_ones() {
+    let project = Project::new("[servers.s]\ncommand = \"x\"\n");
+    let copies = |required: [&str; 2]| {
+        let properties = json!({ "source": { "type": "string" }, "destination": { "type": "string" } });
+        let schema = json!({ "type": "object", "properties": properties, "required": required });
+        Snapshot::parse(&json!({ "tools": [{ "name": "copy", "inputSchema": schema }] }).to_string()).unwrap().to_text()
+    };
+    git(&project, &["init", "-q"]);
+    project.write("mcp/s.json", &copies(["source", "destination"]));
+    commit(&project, "then");
+    git(&project, &["checkout", "-qb", "work"]);
+    project.write("mcp/s.json", &copies(["destination", "source"]));
+    commit(&project, "now");
+    let what = "`new` takes its arguments in another order, and calls still compile";
+    let proof = "was new(source: impl Into<String>, destination: impl Into<String>), is new(destination: impl Into<String>, \
+                 source: impl Into<String>)";
+    let said = format!("silent      copy /inputSchema/required: {what}");
+    project.run(&CHECK).exits_with(0).says("Since main: s has 1 silent").says(&said).says(proof);
+    let json = project.run(&formatted("json")).exits_with(0).json();
+    let change = &json[0]["since"]["changes"][0];
+    assert_eq!(
+        (&change["class"], &change["breaking"], &change["witness"]),
+        (&json!("silent"), &json!(false), &json!(null))
+    );
+    assert!(change["signatures"]["old"].as_str().is_some_and(|old| proof.contains(old)), "{change}");
+    let markdown = project.run(&formatted("markdown")).exits_with(0).stdout;
+    assert!(markdown.contains("; 1 silent change since `main`**"), "{markdown}");
+    assert!(markdown.contains("<details open>") && markdown.contains(proof), "{markdown}");
+    let github = project.run(&formatted("github")).exits_with(0).stdout;
+    assert!(github.contains("::warning file=mcp/s.json,line=") && github.contains(proof), "{github}");
+    for (class, code) in [("breaking", 0), ("silent", 4), ("source", 4), ("compatible", 4), ("wording", 4)] {
+        project.run(&[&CHECK[..], &["--deny", class]].concat()).exits_with(code);
+        let sides = ["diff", "s@main", "s", "--deny", class];
+        project.run(&sides).exits_with(code);
+    }
 }
 
 #[test]

@@ -30,16 +30,36 @@ impl Witness {
 /// `may be sent, and is refused now: {"n":-1}`; long values are cut.
 impl fmt::Display for Witness {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const MOST_CHARS: usize = 400;
         let said = match self {
             Self::Sent(_) => "may be sent, and is refused now",
             Self::Answered(_) => "may be answered now, and is not read",
         };
-        let text = self.value().to_string();
-        match text.char_indices().nth(MOST_CHARS) {
-            Some((end, _)) => write!(formatter, "{said}: {}..", printable(text.get(..end).unwrap_or_default())),
-            None => write!(formatter, "{said}: {}", printable(&text)),
-        }
+        write!(formatter, "{said}: {}", cut(&self.value().to_string()))
+    }
+}
+
+/// One item of regenerated code before and after: `new(from: impl Into<String>, to: impl Into<String>)`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Signatures {
+    /// The item in bindings of the old snapshot.
+    pub old: String,
+    /// The item in bindings of the new one.
+    pub new: String,
+}
+
+/// `was new(a: i64, b: i64), is new(b: i64, a: i64)`; long signatures are cut.
+impl fmt::Display for Signatures {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "was {}, is {}", cut(&self.old), cut(&self.new))
+    }
+}
+
+fn cut(text: &str) -> String {
+    const MOST_CHARS: usize = 400;
+    match text.char_indices().nth(MOST_CHARS) {
+        Some((end, _)) => format!("{}..", printable(text.get(..end).unwrap_or_default())),
+        None => printable(text),
     }
 }
 
@@ -59,6 +79,8 @@ pub struct Change {
     pub detail: String,
     /// The proof of a breaking change. Changes are breaking without one where it cannot be decided whether there is one.
     pub witness: Option<Witness>,
+    /// The proof of a silent change.
+    pub signatures: Option<Signatures>,
 }
 
 impl Change {
@@ -69,11 +91,17 @@ impl Change {
         pointer: impl Into<String>,
         detail: impl Into<String>,
     ) -> Self {
-        Self { tool: tool.to_owned(), kind, class, pointer: pointer.into(), detail: detail.into(), witness: None }
+        let (pointer, detail) = (pointer.into(), detail.into());
+        Self { tool: tool.to_owned(), kind, class, pointer, detail, witness: None, signatures: None }
     }
-}
 
-impl Change {
+    /// Returns the proof in words: the witness of a breaking change, the signatures of a silent one.
+    #[must_use]
+    pub fn proof(&self) -> Option<String> {
+        let witness = self.witness.as_ref().map(ToString::to_string);
+        witness.or_else(|| self.signatures.as_ref().map(ToString::to_string))
+    }
+
     /// Where in the tool it is, what it is, and its proof, for messages that name the tool themselves.
     ///
     /// ```
@@ -89,17 +117,18 @@ impl Change {
     #[must_use]
     pub fn in_words(&self) -> String {
         let place = if self.pointer.is_empty() { String::new() } else { format!("{}: ", printable(&self.pointer)) };
-        let proof = self.witness.as_ref().map(|witness| format!("; {witness}")).unwrap_or_default();
+        let proof = self.proof().map(|proof| format!("; {proof}")).unwrap_or_default();
         format!("{place}{}{proof}", self.detail)
     }
 }
 
 /// The changes that are the same in several tools, together; in the order in which each comes first.
 fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
-    let mut places: HashMap<(Class, &str, &str), usize> = HashMap::new();
+    let mut places: HashMap<(Class, &str, &str, Option<&Signatures>), usize> = HashMap::new();
     let mut groups: Vec<Vec<&Change>> = Vec::new();
     for change in changes {
-        let place = *places.entry((change.class, &change.pointer, &change.detail)).or_insert(groups.len());
+        let key = (change.class, change.pointer.as_str(), change.detail.as_str(), change.signatures.as_ref());
+        let place = *places.entry(key).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.push(change),
             None => groups.push(vec![change]),
@@ -134,7 +163,7 @@ pub fn told(changes: &[Change], at_most: usize) -> Vec<String> {
                 format!("{all}: {}", names.join(", "))
             }
         });
-        lines.extend(change.witness.as_ref().map(|witness| format!("{:12}= {witness}", "")));
+        lines.extend(change.proof().map(|proof| format!("{:12}= {proof}", "")));
     }
     lines
 }

@@ -2,8 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::change::{ChangeKind, Class};
-use super::renamed::{Renamed, renamed};
+use serde_json::Value;
+
+use super::change::{ChangeKind, Class, Signatures};
+use super::renamed::renamed;
+use super::rust::{self, Argument, Misread, Rust, is_interchangeable, misread};
+use super::version::Version;
 use crate::bundle::push;
 use crate::names::{self, Enumeration};
 use crate::shape::{Field, Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
@@ -17,20 +21,33 @@ pub(super) struct Difference {
     pub(super) class: Class,
     pub(super) kind: ChangeKind,
     pub(super) detail: String,
+    pub(super) signatures: Option<Signatures>,
 }
 
 pub(super) fn differences(old: &Document<'_>, new: &Document<'_>) -> Vec<Difference> {
-    let boxed = [old.shapes.boxed(), new.shapes.boxed()];
-    let mut interface = Interface { old, new, boxed, seen: HashSet::new(), depth: 0, found: Vec::new() };
-    interface.shapes(old.root, new.root, String::new());
+    let [old_root, new_root] = [old.root, new.root];
+    let (old, new) = (Rust::of(old), Rust::of(new));
+    let mut interface = Interface { old, new, seen: HashSet::new(), depth: 0, found: Vec::new() };
+    interface.shapes(old_root, new_root, String::new());
     interface.found
 }
 
+/// Returns `true` where code that calls one tool compiles as calls of another.
+pub(super) fn takes_calls(old: &Value, new: &Value) -> bool {
+    let [old, new] = [old, new].map(|schema| Version::read(schema, Role::Input).document);
+    match (old.shapes.get(old.root), new.shapes.get(new.root)) {
+        (Shape::Struct(before), Shape::Struct(now)) => {
+            let [before, now] = [(&old, before), (&new, now)]
+                .map(|(document, object)| Rust::of(document).arguments(document.root, object).unwrap_or_default());
+            rust::takes_calls(&before, &now)
+        }
+        (before, now) => std::mem::discriminant(before) == std::mem::discriminant(now),
+    }
+}
+
 struct Interface<'d, 'a, 'b> {
-    old: &'d Document<'a>,
-    new: &'d Document<'b>,
-    /// What boxes what, before and now.
-    boxed: [HashSet<(ShapeId, ShapeId)>; 2],
+    old: Rust<'d, 'a>,
+    new: Rust<'d, 'b>,
     seen: HashSet<(ShapeId, ShapeId)>,
     depth: usize,
     found: Vec<Difference>,
@@ -38,7 +55,13 @@ struct Interface<'d, 'a, 'b> {
 
 impl Interface<'_, '_, '_> {
     fn say(&mut self, pointer: &str, class: Class, kind: ChangeKind, detail: impl Into<String>) {
-        self.found.push(Difference { pointer: pointer.to_owned(), class, kind, detail: detail.into() });
+        let (pointer, detail) = (pointer.to_owned(), detail.into());
+        self.found.push(Difference { pointer, class, kind, detail, signatures: None });
+    }
+
+    fn silent(&mut self, pointer: &str, kind: ChangeKind, detail: impl Into<String>, signatures: Signatures) {
+        let (pointer, detail) = (pointer.to_owned(), detail.into());
+        self.found.push(Difference { pointer, class: Class::Silent, kind, detail, signatures: Some(signatures) });
     }
 
     fn source(&mut self, pointer: &str, kind: ChangeKind, detail: impl Into<String>) {
@@ -64,35 +87,26 @@ impl Interface<'_, '_, '_> {
     }
 
     fn types(&mut self, old: ShapeId, new: ShapeId, pointer: &str) {
-        let (before, now) = (self.old, self.new);
-        if before.shapes.get(old).is_named() && now.shapes.get(new).is_named() {
-            let name = |document: &Document<'_>, id: ShapeId| match document.shapes.origin(id) {
-                [only] if id != document.root => document.schemas.definition(*only),
-                _ => None,
-            };
-            if name(before, old) != name(now, new) {
-                self.source(pointer, ChangeKind::TypeRenamed, "its type has another name");
-            }
+        let (before, now) = (self.old.document, self.new.document);
+        let are_named = before.shapes.get(old).is_named() && now.shapes.get(new).is_named();
+        if are_named && self.old.definition(old) != self.new.definition(new) {
+            self.source(pointer, ChangeKind::TypeRenamed, "its type has another name");
         }
         let (left, right) = (before.shapes.get(old), now.shapes.get(new));
-        if let (Shape::Struct(left), Shape::Struct(right)) = (left, right) {
-            self.boxes((old, left), (new, right), pointer);
-        }
         match (left, right) {
-            (Shape::Struct(left), Shape::Struct(right)) => self.structs(left, right, pointer),
+            (Shape::Struct(left), Shape::Struct(right)) => self.structs((old, left), (new, right), pointer),
             (Shape::Union(left), Shape::Union(right)) => self.unions(left, right, pointer),
             (Shape::TextEnum(left), Shape::TextEnum(right)) => {
                 let is_open = |values: &[String]| super::types::is_open(before.role, values);
-                let quoted = |values: &[String]| values.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>();
-                self.lists(&quoted(left), &quoted(right), pointer);
                 let kind = |values| if is_open(values) { Enumeration::Open } else { Enumeration::Closed };
-                self.variants((left, kind(left)), (right, kind(right)), pointer);
+                let misread = self.variants((left, kind(left)), (right, kind(right)), pointer);
+                self.lists(left, right, &misread, |text| format!("{text:?}"), pointer);
             }
             (Shape::LiteralEnum(left), Shape::LiteralEnum(right)) => {
                 let texts = |values: &[serde_json::Value]| values.iter().map(ToString::to_string).collect::<Vec<_>>();
                 let (left, right) = (texts(left), texts(right));
-                self.lists(&left, &right, pointer);
-                self.variants((&left, Enumeration::Closed), (&right, Enumeration::Closed), pointer);
+                let misread = self.variants((&left, Enumeration::Closed), (&right, Enumeration::Closed), pointer);
+                self.lists(&left, &right, &misread, str::to_owned, pointer);
             }
             (Shape::List(left), Shape::List(right)) => self.slots(*left, *right, format!("{pointer}/items")),
             (Shape::Map(left), Shape::Map(right)) => {
@@ -118,7 +132,11 @@ impl Interface<'_, '_, '_> {
         }
     }
 
-    fn structs(&mut self, old: &StructShape, new: &StructShape, pointer: &str) {
+    fn structs(&mut self, old: (ShapeId, &StructShape), new: (ShapeId, &StructShape), pointer: &str) {
+        self.boxes(old, new, pointer);
+        self.constructors(old, new, pointer);
+        let misread = self.fields(old, new, pointer);
+        let (old, new) = (old.1, new.1);
         let at = |key: &str| {
             let mut pointer = format!("{pointer}/properties");
             push(&mut pointer, key);
@@ -127,7 +145,9 @@ impl Interface<'_, '_, '_> {
         let [before, after] = [old, new].map(by_wire);
         for field in &old.fields {
             let Some(now) = after.get(field.wire.as_str()) else {
-                self.source(&at(&field.wire), ChangeKind::Removed, "the property is gone");
+                if !misread.contains(field.wire.as_str()) {
+                    self.source(&at(&field.wire), ChangeKind::Removed, "the property is gone");
+                }
                 continue;
             };
             let place = at(&field.wire);
@@ -144,22 +164,13 @@ impl Interface<'_, '_, '_> {
             self.slots(field.slot, now.slot, place);
         }
         for field in new.fields.iter().filter(|field| !before.contains_key(field.wire.as_str())) {
-            let is_argument = field.presence == Presence::Required && self.new.role == Role::Input;
+            let is_argument = field.presence == Presence::Required && self.new.document.role == Role::Input;
             let (class, detail) = if is_argument {
                 (Class::Source, "new required property")
             } else {
                 (Class::Compatible, "new property")
             };
             self.say(&at(&field.wire), class, ChangeKind::Added, detail);
-        }
-        self.fields(old, new, pointer);
-        let of_both = |list: &[String], other: &[String]| {
-            let other: HashSet<&String> = other.iter().collect();
-            list.iter().filter(|key| other.contains(key)).cloned().collect::<Vec<_>>()
-        };
-        if of_both(&old.required, &new.required) != of_both(&new.required, &old.required) {
-            let place = format!("{pointer}/required");
-            self.source(&place, ChangeKind::ArgumentOrder, "another order, in which `new` takes its arguments");
         }
         match (old.unknown, new.unknown) {
             (Unknown::Keep(left), Unknown::Keep(right)) => {
@@ -179,14 +190,13 @@ impl Interface<'_, '_, '_> {
 
     /// Which fields are boxed: a type that leads back to its holder now is.
     fn boxes(&mut self, (old, before): (ShapeId, &StructShape), (new, now): (ShapeId, &StructShape), pointer: &str) {
-        if self.boxed.iter().all(HashSet::is_empty) {
+        if !self.old.has_boxes() && !self.new.has_boxes() {
             return;
         }
         let after = by_wire(now);
         for field in &before.fields {
             let Some(twin) = after.get(field.wire.as_str()) else { continue };
-            let [was, is] = &self.boxed;
-            let (was, is) = (was.contains(&(old, field.slot.shape)), is.contains(&(new, twin.slot.shape)));
+            let (was, is) = (self.old.boxes(old, field.slot.shape), self.new.boxes(new, twin.slot.shape));
             if was != is {
                 let mut place = format!("{pointer}/properties");
                 push(&mut place, &field.wire);
@@ -196,47 +206,94 @@ impl Interface<'_, '_, '_> {
         }
     }
 
-    /// What the fields are called.
-    fn fields(&mut self, old: &StructShape, new: &StructShape, pointer: &str) {
-        let wires = |object: &StructShape| object.fields.iter().map(|field| field.wire.clone()).collect::<Vec<_>>();
-        let (before, now) = (wires(old), wires(new));
-        if before == now {
+    /// Compares the arguments of `new`.
+    fn constructors(&mut self, old: (ShapeId, &StructShape), new: (ShapeId, &StructShape), pointer: &str) {
+        let [Some(before), Some(now)] = [self.old.arguments(old.0, old.1), self.new.arguments(new.0, new.1)] else {
+            return;
+        };
+        let place = format!("{pointer}/required");
+        if let Some(Misread { detail, signatures }) = misread(&before, &now) {
+            self.silent(&place, ChangeKind::ArgumentMeaning, format!("`new` {detail}"), signatures);
             return;
         }
-        let [before, now] = [&before, &now].map(|wires| wires.iter().map(String::as_str).collect::<Vec<_>>());
-        for Renamed { wire, detail } in renamed(&before, &now, "property", |_, wires| names::fields(wires)) {
-            let mut place = format!("{pointer}/properties");
-            push(&mut place, wire);
-            self.source(&place, ChangeKind::Renamed, detail);
+        let of_both = |list: &[Argument], other: &[Argument]| -> Vec<String> {
+            let other: HashSet<&str> = other.iter().map(|argument| argument.wire.as_str()).collect();
+            list.iter().map(|argument| argument.wire.clone()).filter(|wire| other.contains(wire.as_str())).collect()
+        };
+        if of_both(&before, &now) != of_both(&now, &before) {
+            self.source(&place, ChangeKind::ArgumentOrder, "another order, in which `new` takes its arguments");
         }
-        if let (Unknown::Keep(_), Unknown::Keep(_)) = (old.unknown, new.unknown) {
-            let [before, now] = [before, now].map(|wires| names::extra(&names::fields(&wires)));
+    }
+
+    /// Compares the names of fields. Returns the properties that are gone and whose fields are another's of the same type.
+    fn fields<'o>(
+        &mut self,
+        (old, before): (ShapeId, &'o StructShape),
+        (new, now): (ShapeId, &'o StructShape),
+        pointer: &str,
+    ) -> HashSet<&'o str> {
+        let mut misread = HashSet::new();
+        let [was, is] =
+            [before, now].map(|object| object.fields.iter().map(|field| field.wire.as_str()).collect::<Vec<_>>());
+        if was == is {
+            return misread;
+        }
+        let [of_old, of_new] = [before, now].map(by_wire);
+        for renamed in renamed(&was, &is, "property", |_, wires| names::fields(wires)) {
+            let mut place = format!("{pointer}/properties");
+            push(&mut place, renamed.wire);
+            let types = renamed.taker.and_then(|taker| {
+                let left = of_old.get(renamed.wire).map(|field| self.old.field(old, field))?;
+                Some((left, of_new.get(taker).map(|field| self.new.field(new, field))?))
+            });
+            match types.filter(|(left, right)| is_interchangeable(left, right)) {
+                Some((left, right)) => {
+                    let signatures = renamed.signatures(&format!(": {left}"), &format!(": {right}"));
+                    self.silent(&place, ChangeKind::NameTaken, renamed.detail, signatures);
+                    misread.extend(of_old.get_key_value(renamed.wire).map(|(wire, _)| *wire));
+                }
+                None if is.contains(&renamed.wire) => self.source(&place, ChangeKind::Renamed, renamed.detail),
+                None => {}
+            }
+        }
+        if let (Unknown::Keep(_), Unknown::Keep(_)) = (before.unknown, now.unknown) {
+            let [before, now] = [was, is].map(|wires| names::extra(&names::fields(&wires)));
             if before != now {
                 let detail = format!("other keys are in the field `{now}` now, and not in `{before}`");
                 self.source(&format!("{pointer}/additionalProperties"), ChangeKind::Renamed, detail);
             }
         }
+        misread
     }
 
-    /// What the variants of listed values are called, and whether there is a choice.
-    fn variants(
+    /// Compares the variants of listed values. Returns the values that are gone and whose variants are others'.
+    fn variants<'o>(
         &mut self,
-        (old, of_old): (&[String], Enumeration),
-        (new, of_new): (&[String], Enumeration),
+        (old, of_old): (&'o [String], Enumeration),
+        (new, of_new): (&'o [String], Enumeration),
         pointer: &str,
-    ) {
+    ) -> HashSet<&'o str> {
         if (old.len() == 1) != (new.len() == 1) {
             // What is always the same needs no argument of `new`.
             self.source(pointer, ChangeKind::Retyped, "a constant and a choice are different types");
         }
+        let mut misread = HashSet::new();
         if old == new {
-            return;
+            return misread;
         }
         let [before, now] = [old, new].map(|values| values.iter().map(String::as_str).collect::<Vec<_>>());
         let called = |is_new, wires: &[&str]| names::variants(wires, if is_new { of_new } else { of_old });
-        for Renamed { wire, detail } in renamed(&before, &now, "value", called) {
-            self.source(pointer, ChangeKind::Renamed, format!("`{}` is {detail}", mcp_model::printable(wire)));
+        for renamed in renamed(&before, &now, "value", called) {
+            let detail = format!("`{}` is {}", mcp_model::printable(renamed.wire), renamed.detail);
+            match renamed.taker {
+                Some(_) => {
+                    misread.insert(renamed.wire);
+                    self.silent(pointer, ChangeKind::NameTaken, detail, renamed.signatures("", ""));
+                }
+                None => self.source(pointer, ChangeKind::Renamed, detail),
+            }
         }
+        misread
     }
 
     fn unions(&mut self, old: &UnionShape, new: &UnionShape, pointer: &str) {
@@ -250,28 +307,46 @@ impl Interface<'_, '_, '_> {
             let name = union.branches.get(index).map(|branch| &branch.name);
             union.branches.iter().take(index).filter(|branch| Some(&branch.name) == name).count()
         };
+        let mut gone = Vec::new();
         for (index, branch) in old.branches.iter().enumerate() {
             let twins = new.branches.iter().enumerate().filter(|(_, other)| other.name == branch.name);
             let twin = twins.into_iter().find(|(place, _)| number(new, *place) == number(old, index));
             match twin {
                 Some((_, other)) => self.shapes(branch.shape, other.shape, pointer.to_owned()),
-                None => self.source(
-                    pointer,
-                    ChangeKind::AlternativeRemoved,
-                    format!("the alternative {} is gone", mcp_model::printable(&branch.name)),
-                ),
+                None => gone.push(index),
             }
         }
         let labels = [old, new].map(names::branch_labels);
         let [before, now] = labels.each_ref().map(|labels| labels.iter().map(String::as_str).collect::<Vec<_>>());
         // A tagged union from the server has a variant for what it does not list.
         let called = |is_new: bool, labels: &[&str]| {
-            let (union, role) = if is_new { (new, self.new.role) } else { (old, self.old.role) };
+            let (union, role) = if is_new { (new, self.new.document.role) } else { (old, self.old.document.role) };
             names::branches(labels, role == Role::Output && union.tag.is_some())
         };
-        for Renamed { wire, detail } in renamed(&before, &now, "alternative", called) {
-            let detail = format!("the alternative {} is {detail}", mcp_model::printable(wire));
-            self.source(pointer, ChangeKind::Renamed, detail);
+        let held = |rust: &Rust<'_, '_>, union: &UnionShape, labels: &[&str], label: &str| {
+            let branch = union.branches.get(labels.iter().position(|known| *known == label)?)?;
+            Some(rust.shape(branch.shape, label))
+        };
+        for renamed in renamed(&before, &now, "alternative", called) {
+            let detail = format!("the alternative {} is {}", mcp_model::printable(renamed.wire), renamed.detail);
+            let taken = renamed.taker.and_then(|taker| {
+                let left = held(&self.old, old, &before, renamed.wire)?;
+                Some((left, held(&self.new, new, &now, taker)?))
+            });
+            let is_gone = !now.contains(&renamed.wire);
+            match taken {
+                Some((left, right)) if is_interchangeable(&left, &right) => {
+                    gone.retain(|index| before.get(*index) != Some(&renamed.wire));
+                    let signatures = renamed.signatures(&format!("({left})"), &format!("({right})"));
+                    self.silent(pointer, ChangeKind::NameTaken, detail, signatures);
+                }
+                _ if !is_gone => self.source(pointer, ChangeKind::Renamed, detail),
+                _ => {}
+            }
+        }
+        for branch in gone.into_iter().filter_map(|index| old.branches.get(index)) {
+            let detail = format!("the alternative {} is gone", mcp_model::printable(&branch.name));
+            self.source(pointer, ChangeKind::AlternativeRemoved, detail);
         }
         let old_names: Vec<&String> = old.branches.iter().map(|branch| &branch.name).collect();
         for branch in new.branches.iter().filter(|branch| !old_names.contains(&&branch.name)) {
@@ -280,15 +355,22 @@ impl Interface<'_, '_, '_> {
         }
     }
 
-    /// Listed values, as text.
-    fn lists(&mut self, old: &[String], new: &[String], pointer: &str) {
+    /// Compares listed values, but for those of which more is told.
+    fn lists(
+        &mut self,
+        old: &[String],
+        new: &[String],
+        told: &HashSet<&str>,
+        shown: impl Fn(&str) -> String,
+        pointer: &str,
+    ) {
         let [before, now] = [old, new].map(|values| values.iter().collect::<HashSet<_>>());
-        for value in old.iter().filter(|value| !now.contains(value)) {
-            let detail = format!("{} is not listed any more", mcp_model::printable(value));
+        for value in old.iter().filter(|value| !now.contains(value) && !told.contains(value.as_str())) {
+            let detail = format!("{} is not listed any more", mcp_model::printable(&shown(value)));
             self.source(pointer, ChangeKind::ValueRemoved, detail);
         }
         for value in new.iter().filter(|value| !before.contains(value)) {
-            let detail = format!("{} is listed now", mcp_model::printable(value));
+            let detail = format!("{} is listed now", mcp_model::printable(&shown(value)));
             self.say(pointer, Class::Compatible, ChangeKind::ValueAdded, detail);
         }
     }

@@ -15,6 +15,7 @@ mod memo;
 mod offers;
 mod pattern;
 mod renamed;
+mod rust;
 mod samples;
 mod schemas;
 mod sent;
@@ -26,7 +27,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-pub use change::{Change, ChangeKind, Class, Witness, told, untold};
+pub use change::{Change, ChangeKind, Class, Signatures, Witness, told, untold};
 use mcp_model::Snapshot;
 use serde_json::{Map, Value, json};
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use mcp_model::{Snapshot, canonical_json, printable};
+use mcp_model::{Snapshot, TemplateVariable, UriTemplate, canonical_json, printable};
 use serde_json::{Map, Value};
 
 use super::change::{Change, ChangeKind, Class, Witness};
 use super::renamed::{self, Renamed};
+use super::rust::{self, Argument, Misread};
 use super::{by_name, keys_of_both, presence};
 use crate::names;
 
@@ -27,13 +28,13 @@ fn renamed_offers(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
     ] {
         changes.extend(renamed::offers(word, what, (before, tools.0), (now, tools.1)).into_iter().map(|renamed| {
             let detail = format!("{what} `{}` is {}", printable(renamed.wire), renamed.detail);
-            Change::new("", Class::Source, ChangeKind::Renamed, pointer, detail)
+            let signatures = renamed.taker.map(|_| renamed.signatures("(..)", "(..)"));
+            let (class, kind) = Renamed::called(signatures.is_some());
+            Change { signatures, ..Change::new("", class, kind, pointer, detail) }
         }));
     }
 }
 
-/// What is said of one change: its class, its kind, what it is, and the proof.
-type Said = (Class, ChangeKind, String, Option<Witness>);
 type Item = Map<String, Value>;
 
 fn compare(
@@ -41,7 +42,7 @@ fn compare(
     pointer: &str,
     old: &[Value],
     new: &[Value],
-    of_one: fn(&Item, &Item) -> Vec<Said>,
+    of_one: fn(&Item, &Item) -> Vec<Change>,
     changes: &mut Vec<Change>,
 ) {
     // Of several with one name, their order says nothing.
@@ -55,122 +56,132 @@ fn compare(
     keys.sort_unstable();
     keys.dedup();
     for key in keys {
-        let said = match (before.get(&key), now.get(&key)) {
+        let found = match (before.get(&key), now.get(&key)) {
             (Some(old), Some(new)) if old == new => continue,
             (Some(old), Some(new)) => match (old.as_object(), new.as_object()) {
                 (Some(old), Some(new)) => of_one(old, new),
-                _ => vec![(Class::Compatible, ChangeKind::OfferMember, "is another".to_owned(), None)],
+                _ => vec![said(Class::Compatible, ChangeKind::OfferMember, "is another")],
             },
             // What has no name was never bound.
-            (Some(_), None) if key.0.is_empty() => {
-                vec![(Class::Compatible, ChangeKind::OfferRemoved, "is gone".to_owned(), None)]
-            }
-            (Some(_), None) => vec![(Class::Breaking, ChangeKind::OfferRemoved, "is gone".to_owned(), None)],
-            (None, _) => vec![(Class::Compatible, ChangeKind::OfferAdded, "is new".to_owned(), None)],
+            (Some(_), None) if key.0.is_empty() => vec![said(Class::Compatible, ChangeKind::OfferRemoved, "is gone")],
+            (Some(_), None) => vec![said(Class::Breaking, ChangeKind::OfferRemoved, "is gone")],
+            (None, _) => vec![said(Class::Compatible, ChangeKind::OfferAdded, "is new")],
         };
         let name = if key.0.is_empty() { "without a name".to_owned() } else { format!("`{}`", printable(key.0)) };
-        changes.extend(said.into_iter().map(|(class, kind, detail, witness)| {
-            let change = Change::new("", class, kind, pointer, format!("{what} {name} {detail}"));
-            Change { witness, ..change }
+        changes.extend(found.into_iter().map(|change| {
+            let detail = format!("{what} {name} {}", change.detail);
+            Change { pointer: pointer.to_owned(), detail, ..change }
         }));
     }
 }
 
+/// A change of one of them; [`compare`] adds which one.
+fn said(class: Class, kind: ChangeKind, detail: impl Into<String>) -> Change {
+    Change::new("", class, kind, "", detail)
+}
+
+/// What calls of `new` that compile with both lists of arguments do now.
+fn misread(old: &[Argument], new: &[Argument]) -> Option<Change> {
+    let Misread { detail, signatures } = rust::misread(old, new)?;
+    let change = said(Class::Silent, ChangeKind::ArgumentMeaning, format!("has a `new` that {detail}"));
+    Some(Change { signatures: Some(signatures), ..change })
+}
+
 /// What else than the key that matters is another.
-fn others(old: &Item, new: &Item, but: &str) -> Vec<Said> {
+fn others(old: &Item, new: &Item, but: &str) -> Vec<Change> {
     let changed = keys_of_both(old, new).filter(|key| *key != but);
     let changed = changed.filter(|key| presence(old.get(*key), new.get(*key)).is_some());
-    let said = changed.map(|key| {
+    let found = changed.map(|key| {
         let (class, kind) = match key {
             "title" | "description" | "icons" => (Class::Wording, ChangeKind::Wording),
             _ => (Class::Compatible, ChangeKind::OfferMember),
         };
-        (class, kind, format!("has another `{}`", printable(key)), None)
+        said(class, kind, format!("has another `{}`", printable(key)))
     });
-    said.collect()
+    found.collect()
 }
 
-fn template_changes(old: &Item, new: &Item) -> Vec<Said> {
-    let mut said = others(old, new, "uriTemplate");
+fn template_changes(old: &Item, new: &Item) -> Vec<Change> {
+    let mut found = others(old, new, "uriTemplate");
     if old.get("uriTemplate") != new.get("uriTemplate") {
-        said.push((Class::Breaking, ChangeKind::TemplateUri, "has another `uriTemplate`".to_owned(), None));
+        found.push(said(Class::Breaking, ChangeKind::TemplateUri, "has another `uriTemplate`"));
+        found.extend(misread(&variables(old), &variables(new)));
     }
-    said
+    found
 }
 
-fn prompt_changes(old: &Item, new: &Item) -> Vec<Said> {
-    let mut said = others(old, new, "arguments");
+/// What `new` takes for the variables of a template.
+fn variables(template: &Item) -> Vec<Argument> {
+    let text = template.get("uriTemplate").and_then(Value::as_str).unwrap_or_default();
+    let variables = UriTemplate::parse(text).map(|template| template.variables()).unwrap_or_default();
+    let wires: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();
+    let required = variables.iter().zip(names::fields(&wires)).filter(|(variable, _)| variable.is_required);
+    let argument = |(variable, name): (&TemplateVariable, String)| {
+        Argument::new(&variable.name, name, if variable.is_list { "Vec<String>" } else { rust::TEXT })
+    };
+    required.map(argument).collect()
+}
+
+/// What `new` takes for the arguments of a prompt.
+fn required_texts(arguments: &[Listed<'_>]) -> Vec<Argument> {
+    let wires: Vec<&str> = arguments.iter().map(|(name, ..)| *name).collect();
+    let required = arguments.iter().zip(names::fields(&wires)).filter(|((.., is_required), _)| *is_required);
+    required.map(|((wire, ..), name)| Argument::new(wire, name, rust::TEXT)).collect()
+}
+
+fn prompt_changes(old: &Item, new: &Item) -> Vec<Change> {
+    let mut found = others(old, new, "arguments");
     if is_bound(old) && !is_bound(new) {
-        let detail = "has arguments now that are no list, and cannot be bound".to_owned();
-        said.push((Class::Breaking, ChangeKind::PromptMalformed, detail, None));
-        return said;
+        let detail = "has arguments now that are no list, and cannot be bound";
+        found.push(said(Class::Breaking, ChangeKind::PromptMalformed, detail));
+        return found;
     }
     let (left, right) = (arguments(old), arguments(new));
     let (before, now) = (by_argument(&left), by_argument(&right));
-    let least = || {
-        let required = before.iter().filter(|(_, (_, is_required))| *is_required);
-        Some(Witness::Sent(required.map(|(name, _)| ((*name).to_owned(), Value::from("text"))).collect()))
+    let required = before.iter().filter(|(_, (_, is_required))| *is_required);
+    let least: Value = required.map(|(name, _)| ((*name).to_owned(), Value::from("text"))).collect();
+    let refused = |detail: String| {
+        let change = said(Class::Breaking, ChangeKind::PromptArgumentRequired, detail);
+        Change { witness: Some(Witness::Sent(least.clone())), ..change }
     };
     for (name, (argument, is_required)) in &now {
         let shown = printable(name);
-        match before.get(name) {
-            None if *is_required => {
-                said.push((
-                    Class::Breaking,
-                    ChangeKind::PromptArgumentRequired,
-                    format!("takes `{shown}` now, and requires it"),
-                    least(),
-                ));
-            }
-            None => {
-                said.push((Class::Compatible, ChangeKind::PromptArgumentAdded, format!("takes `{shown}` now"), None))
-            }
-            Some((_, false)) if *is_required => {
-                said.push((
-                    Class::Breaking,
-                    ChangeKind::PromptArgumentRequired,
-                    format!("requires `{shown}` now"),
-                    least(),
-                ));
-            }
+        found.extend(match before.get(name) {
+            None if *is_required => Some(refused(format!("takes `{shown}` now, and requires it"))),
+            None => Some(said(Class::Compatible, ChangeKind::PromptArgumentAdded, format!("takes `{shown}` now"))),
+            Some((_, false)) if *is_required => Some(refused(format!("requires `{shown}` now"))),
             Some((_, true)) if !is_required => {
-                said.push((
-                    Class::Source,
-                    ChangeKind::PromptArgumentOptional,
-                    format!("no longer requires `{shown}`"),
-                    None,
-                ));
+                Some(said(Class::Source, ChangeKind::PromptArgumentOptional, format!("no longer requires `{shown}`")))
             }
             Some((known, _)) if known != argument => {
-                said.push((Class::Wording, ChangeKind::Wording, format!("says something else of `{shown}`"), None));
+                Some(said(Class::Wording, ChangeKind::Wording, format!("says something else of `{shown}`")))
             }
-            Some(_) => {}
-        }
+            Some(_) => None,
+        });
     }
     let gone = before.keys().filter(|name| !now.contains_key(*name));
-    said.extend(gone.map(|name| {
-        let detail = format!("no longer takes `{}`", printable(name));
-        (Class::Breaking, ChangeKind::PromptArgumentRemoved, detail, None)
+    found.extend(gone.map(|name| {
+        said(Class::Breaking, ChangeKind::PromptArgumentRemoved, format!("no longer takes `{}`", printable(name)))
     }));
-    let required = |list: &[Argument<'_>], other: &BTreeMap<&str, (&Value, bool)>| -> Vec<String> {
-        let both =
-            list.iter().filter(|(name, _, is_required)| *is_required && other.get(name).is_some_and(|(_, is)| *is));
-        both.map(|(name, ..)| (*name).to_owned()).collect()
-    };
-    if required(&left, &now) != required(&right, &before) {
-        let detail = "has another order of arguments, in which `new` takes them".to_owned();
-        said.push((Class::Source, ChangeKind::ArgumentOrder, detail, None));
-    }
+    found.extend(misread(&required_texts(&left), &required_texts(&right)));
     let [left, right] = [left, right].map(|list| list.into_iter().map(|(name, ..)| name).collect::<Vec<_>>());
-    let renamed = renamed::renamed(&left, &right, "argument", |_, wires| names::fields(wires));
-    said.extend(renamed.into_iter().map(|Renamed { wire, detail }| {
-        let detail = format!("has `{}`, which is {detail}", printable(wire));
-        (Class::Source, ChangeKind::Renamed, detail, None)
-    }));
-    if said.is_empty() {
-        said.push((Class::Compatible, ChangeKind::OfferMember, "has its arguments in another form".to_owned(), None));
+    for renamed in renamed::renamed(&left, &right, "argument", |_, wires| names::fields(wires)) {
+        let is_required =
+            |list: &BTreeMap<&str, (&Value, bool)>, name| list.get(name).map(|(_, is_required)| *is_required);
+        let detail = format!("has `{}`, which is {}", printable(renamed.wire), renamed.detail);
+        let ty = is_required(&before, renamed.wire).map(|is| if is { ": String" } else { ": Option<String>" });
+        let taken = renamed.taker.filter(|taker| is_required(&now, *taker) == is_required(&before, renamed.wire));
+        if let Some(ty) = ty.filter(|_| taken.is_some()) {
+            let change = said(Class::Silent, ChangeKind::NameTaken, detail);
+            found.push(Change { signatures: Some(renamed.signatures(ty, ty)), ..change });
+        } else if now.contains_key(renamed.wire) {
+            found.push(said(Class::Source, ChangeKind::Renamed, detail));
+        }
     }
-    said
+    if found.is_empty() {
+        found.push(said(Class::Compatible, ChangeKind::OfferMember, "has its arguments in another form"));
+    }
+    found
 }
 
 /// Whether its arguments are a list, or none: no other prompt is bound.
@@ -179,15 +190,15 @@ fn is_bound(prompt: &Item) -> bool {
 }
 
 /// An argument's name, all that is said of it, and whether it has to be given.
-type Argument<'p> = (&'p str, &'p Value, bool);
+type Listed<'p> = (&'p str, &'p Value, bool);
 
-fn by_argument<'p>(arguments: &[Argument<'p>]) -> BTreeMap<&'p str, (&'p Value, bool)> {
+fn by_argument<'p>(arguments: &[Listed<'p>]) -> BTreeMap<&'p str, (&'p Value, bool)> {
     arguments.iter().map(|(name, argument, is_required)| (*name, (*argument, *is_required))).collect()
 }
 
 /// The arguments that can be bound.
-fn arguments(prompt: &Item) -> Vec<Argument<'_>> {
-    let mut arguments: Vec<Argument<'_>> = Vec::new();
+fn arguments(prompt: &Item) -> Vec<Listed<'_>> {
+    let mut arguments: Vec<Listed<'_>> = Vec::new();
     for argument in prompt.get("arguments").and_then(Value::as_array).into_iter().flatten() {
         if let Some(name) = argument.get("name").and_then(Value::as_str)
             && !arguments.iter().any(|(known, ..)| *known == name)

@@ -7,38 +7,62 @@ use mcp_model::Snapshot;
 use mcp_model::printable;
 use serde_json::Value;
 
-use super::change::{Change, ChangeKind, Class};
+use super::change::{Change, ChangeKind, Class, Signatures};
+use super::interface;
 use crate::names;
 
-/// A thing whose name in Rust is another, and what to say of it.
+/// A thing that is not called in Rust as it was, and what to say of it.
 pub(super) struct Renamed<'w> {
     pub(super) wire: &'w str,
+    /// What it was called.
+    pub(super) name: String,
+    /// The thing that is called so now: code for the old bindings may compile and mean this one.
+    pub(super) taker: Option<&'w str>,
     pub(super) detail: String,
 }
 
-/// The things of both lists that are called otherwise now; `named` gives the name of each of a list, and `of` is what
-/// the thing is that may have taken a name: `"tool"`.
+impl Renamed<'_> {
+    /// The class and kind of the change, by whether code for the old name compiles.
+    pub(super) fn called(compiles: bool) -> (Class, ChangeKind) {
+        if compiles { (Class::Silent, ChangeKind::NameTaken) } else { (Class::Source, ChangeKind::Renamed) }
+    }
+
+    /// Both meanings of the name, with what stands behind it: `: String`.
+    pub(super) fn signatures(&self, old: &str, new: &str) -> Signatures {
+        let of = |behind: &str, wire: &str| format!("{}{behind} for {wire:?}", self.name);
+        Signatures { old: of(old, self.wire), new: of(new, self.taker.unwrap_or_default()) }
+    }
+}
+
+/// The things of the old list that are called otherwise now, or are gone and left their name to another; `named` gives the name of
+/// each of a list, and `of` is what the things are: `"tool"`.
 pub(super) fn renamed<'w>(
     old: &[&'w str],
     new: &[&'w str],
     of: &str,
     named: impl Fn(bool, &[&str]) -> Vec<String>,
 ) -> Vec<Renamed<'w>> {
-    if old == new && named(false, old) == named(true, new) {
+    let (before, now) = (named(false, old), named(true, new));
+    if old == new && before == now {
         return Vec::new();
     }
-    let (before, now) = (named(false, old), named(true, new));
     let names: HashMap<&str, &String> = new.iter().copied().zip(&now).collect();
-    let takers: HashMap<&String, &str> = now.iter().zip(new.iter().copied()).collect();
-    let is_kept = |(wire, before): (&&'w str, &String)| {
-        let name = *names.get(wire)?;
-        (name != before).then(|| {
-            let taken = takers.get(before).map(|taker| format!("{of} `{}` takes that name", printable(taker)));
-            let taken = taken.map_or_else(String::new, |taken| format!(": {taken}"));
-            Renamed { wire, detail: format!("called `{name}` in Rust now, and not `{before}`{taken}") }
-        })
+    let takers: HashMap<&String, &'w str> = now.iter().zip(new.iter().copied()).collect();
+    let is_another = |(wire, before): (&&'w str, &String)| {
+        let taker = takers.get(before).copied().filter(|taker| taker != wire);
+        let taken = taker.map(|taker| format!("{of} `{}` takes that name", printable(taker)));
+        let detail = match (names.get(wire), taken) {
+            (Some(name), _) if *name == before => return None,
+            (Some(name), taken) => {
+                let taken = taken.map_or_else(String::new, |taken| format!(": {taken}"));
+                format!("called `{name}` in Rust now, and not `{before}`{taken}")
+            }
+            (None, Some(taken)) => format!("gone, and was called `{before}` in Rust: {taken}"),
+            (None, None) => return None,
+        };
+        Some(Renamed { wire, name: before.clone(), taker, detail })
     };
-    old.iter().zip(&before).filter_map(is_kept).collect()
+    old.iter().zip(&before).filter_map(is_another).collect()
 }
 
 /// The tools that are called otherwise now.
@@ -54,12 +78,19 @@ pub(super) fn tools(old: &Snapshot, new: &Snapshot, changes: &mut Vec<Change>) {
     let others = renamed(&before, &now, "tool", variants);
     let others = others.into_iter().filter(|variant| !methods.iter().any(|method| method.wire == variant.wire));
     let others: Vec<_> = others.collect();
-    changes.extend(
-        methods
-            .into_iter()
-            .chain(others)
-            .map(|Renamed { wire, detail }| Change::new(wire, Class::Source, ChangeKind::Renamed, "/name", detail)),
-    );
+    let named = |tools: &'_ Snapshot, name: &str| {
+        let is_named = |tool: &&Value| tool.get("name").and_then(Value::as_str) == Some(name);
+        tools.tools.iter().find(is_named).map(super::input_schema)
+    };
+    changes.extend(methods.into_iter().chain(others).filter_map(|renamed| {
+        let taken = renamed.taker.and_then(|taker| Some((named(old, renamed.wire)?, named(new, taker)?)));
+        let compiles = taken.is_some_and(|(old, new)| interface::takes_calls(&old, &new));
+        let is_gone = !now.contains(&renamed.wire);
+        let (class, kind) = Renamed::called(compiles);
+        let signatures = compiles.then(|| renamed.signatures("(..)", "(..)"));
+        let change = Change::new(renamed.wire, class, kind, "/name", renamed.detail);
+        (compiles || !is_gone).then_some(Change { signatures, ..change })
+    }));
 }
 
 /// The prompts, or the resource templates, that are called otherwise now; `word` begins their names.

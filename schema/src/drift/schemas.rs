@@ -98,8 +98,11 @@ fn meaning(tool: &str, role: Role, root: &str, old_schema: &Value, new_schema: &
     let is_told = |changes: &[Change], pointer: &str| changes.iter().any(|change| change.pointer == pointer);
     for difference in interface::differences(&old.document, &new.document) {
         let pointer = format!("{root}{}", difference.pointer);
-        if !changes.iter().any(|change| change.class == Class::Breaking && change.pointer == pointer) {
-            changes.push(Change::new(tool, difference.class, difference.kind, pointer, difference.detail));
+        let is_told = || changes.iter().any(|change| change.class == Class::Breaking && change.pointer == pointer);
+        // The compiler says nothing of a silent change, whatever else the place breaks.
+        if difference.class == Class::Silent || !is_told() {
+            let change = Change::new(tool, difference.class, difference.kind, pointer, difference.detail);
+            changes.push(Change { signatures: difference.signatures, ..change });
         }
     }
     if role == Role::Input {

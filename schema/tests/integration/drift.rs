@@ -138,7 +138,7 @@ fn properties_come_and_go() {
     );
     // The order in which `new` takes its arguments.
     let ordered = |names: [&str; 2]| schema(&["a", "b"], &names);
-    let lines = &["source /required: another order, in which `new` takes its arguments"];
+    let lines = &["silent /required: `new` takes its arguments in another order, and calls still compile"];
     check(&ordered(["a", "b"]), &ordered(["b", "a"]), lines, lines);
 }
 
@@ -221,7 +221,7 @@ fn values_and_bounds() {
     check_property(
         json!({ "const": "a" }),
         json!({ "enum": ["a", "b"] }),
-        &["compatible @: \"b\" is listed now", "source @: a constant and a choice are different types"],
+        &["source @: a constant and a choice are different types", "compatible @: \"b\" is listed now"],
         &["breaking @: may be \"b\" now"],
     );
     check_property(
@@ -566,6 +566,8 @@ fn prompts_and_resource_templates_are_compared_as_they_are_bound() {
     told.sort();
     let expected = [
         "            = may be sent, and is refused now: {\"x\":\"text\"}",
+        "            = was new(x: impl Into<String>), is new(y: impl Into<String>)",
+        "            = was new(x: impl Into<String>), is new(y: impl Into<String>)",
         "breaking    server /prompts: prompt `a` no longer takes `z`",
         "breaking    server /prompts: prompt `a` requires `y` now",
         "breaking    server /prompts: prompt `gone` is gone",
@@ -575,6 +577,9 @@ fn prompts_and_resource_templates_are_compared_as_they_are_bound() {
         "compatible  server /prompts: prompt `new` is new",
         "compatible  server /prompts: prompt without a name is gone",
         "compatible  server /resourceTemplates: resource template `t` has another `mimeType`",
+        "silent      server /prompts: prompt `a` has a `new` that takes `y` in place of `x`, and calls still compile",
+        "silent      server /resourceTemplates: resource template `t` has a `new` that takes `y` in place of `x`, and calls still \
+         compile",
         "source      server /prompts: prompt `a` no longer requires `x`",
         "wording     server /prompts: prompt `a` has another `description`",
     ];

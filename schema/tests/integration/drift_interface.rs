@@ -43,10 +43,11 @@ fn a_tool_that_takes_the_name_of_another_is_told() {
         &tools(&["fooBar", "foo_bar"]),
         &[
             "compatible  foo_bar: new tool",
-            "source      fooBar /name: called `foo_bar_camel` in Rust now, and not `foo_bar`: tool `foo_bar` takes that name",
+            "silent      fooBar /name: called `foo_bar_camel` in Rust now, and not `foo_bar`: tool `foo_bar` takes that name",
         ],
         &[
             "breaking    foo_bar: the tool is gone",
+            "silent      foo_bar /name: gone, and was called `foo_bar` in Rust: tool `fooBar` takes that name",
             "source      fooBar /name: called `foo_bar` in Rust now, and not `foo_bar_camel`",
         ],
     );
@@ -65,12 +66,14 @@ fn a_property_that_takes_the_name_of_another_is_told() {
     let text = json!({ "type": "string" });
     let of = |schema: &Value| tool("inputSchema", schema);
     let (old, new) = (properties(&json!({ "fooBar": text })), properties(&json!({ "fooBar": text, "foo_bar": text })));
-    let moved = "source      t /inputSchema/properties/fooBar: called `foo_bar_camel` in Rust now, and not `foo_bar`: \
+    let moved = "silent      t /inputSchema/properties/fooBar: called `foo_bar_camel` in Rust now, and not `foo_bar`: \
                  property `foo_bar` takes that name";
     let moved_back =
         "source      t /inputSchema/properties/fooBar: called `foo_bar` in Rust now, and not `foo_bar_camel`";
     let there = ["compatible  t /inputSchema/properties/foo_bar: new property", moved];
-    let back = [moved_back, "source      t /inputSchema/properties/foo_bar: the property is gone"];
+    let gone = "silent      t /inputSchema/properties/foo_bar: gone, and was called `foo_bar` in Rust: property `fooBar` \
+                takes that name";
+    let back = [gone, moved_back];
     check(&of(&old), &of(&new), &there, &back);
     // The field for all other keys makes way.
     let open =
@@ -173,7 +176,7 @@ fn prompts_are_called_as_they_were_or_it_is_told() {
     let required = |names: &[&str]| -> Value {
         names.iter().map(|name| json!({ "name": name, "required": true })).collect::<Vec<_>>().into()
     };
-    let order = "source      server /prompts: prompt `p` has another order of arguments, in which `new` takes them";
+    let order = "silent      server /prompts: prompt `p` has a `new` that takes its arguments in another order, and calls still compile";
     check(&prompt(required(&["from", "to"])), &prompt(required(&["to", "from"])), &[order], &[order]);
     let optional = |names: &[&str]| -> Value { names.iter().map(|name| json!({ "name": name })).collect() };
     let form = "compatible  server /prompts: prompt `p` has its arguments in another form";
@@ -183,11 +186,13 @@ fn prompts_are_called_as_they_were_or_it_is_told() {
         &prompt(optional(&["aB", "a_b"])),
         &[
             "compatible  server /prompts: prompt `p` takes `a_b` now",
-            "source      server /prompts: prompt `p` has `aB`, which is called `a_b_camel` in Rust now, and not `a_b`: \
+            "silent      server /prompts: prompt `p` has `aB`, which is called `a_b_camel` in Rust now, and not `a_b`: \
              argument `a_b` takes that name",
         ],
         &[
             "breaking    server /prompts: prompt `p` no longer takes `a_b`",
+            "silent      server /prompts: prompt `p` has `a_b`, which is gone, and was called `a_b` in Rust: argument `aB` takes \
+             that name",
             "source      server /prompts: prompt `p` has `aB`, which is called `a_b` in Rust now, and not `a_b_camel`",
         ],
     );

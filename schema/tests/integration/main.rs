@@ -4,6 +4,7 @@
 
 mod alike;
 mod drift;
+mod drift_classes;
 mod drift_interface;
 mod drift_rules;
 mod drift_small;

@@ -15,6 +15,7 @@ pub(crate) enum Class {
     Wording,
     Compatible,
     Source,
+    Silent,
     Breaking,
 }
 
@@ -48,6 +49,7 @@ pub(crate) fn differences(old: &Snapshot, new: &Snapshot) -> Vec<Called> {
                 drift::Class::Wording => Class::Wording,
                 drift::Class::Compatible => Class::Compatible,
                 drift::Class::Source => Class::Source,
+                drift::Class::Silent => Class::Silent,
                 // A class that this suite does not know is nothing to wave through.
                 _ => Class::Breaking,
             },

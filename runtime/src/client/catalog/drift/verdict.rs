@@ -74,7 +74,7 @@ fn differences(bound: &Value, live: Option<&Value>, pin: Pin) -> Vec<Difference>
     let mut found: Vec<Difference> = changes
         .iter()
         .map(|change| {
-            // Class `source` is about regenerated code alone: what was built goes on.
+            // The classes below are about regenerated code alone: what was built goes on.
             let is_breaking = pin == Pin::All || change.class == Class::Breaking;
             Difference { words: change.in_words(), is_breaking }
         })

@@ -1,0 +1,165 @@
+//! The Rust interface of a schema as text: types, fields and the arguments of `new`.
+
+use std::collections::HashSet;
+
+use super::change::Signatures;
+use crate::names::{self, Style};
+use crate::shape::{Field, Presence, Shape, ShapeId, Slot, StructShape};
+use crate::{Document, Role};
+
+/// The type of an argument for a string.
+pub(super) const TEXT: &str = "impl Into<String>";
+
+/// The Rust interface of one schema.
+pub(super) struct Rust<'d, 'a> {
+    pub(super) document: &'d Document<'a>,
+    /// The pairs of shapes of which the first boxes the second.
+    boxed: HashSet<(ShapeId, ShapeId)>,
+}
+
+/// An argument of `new`.
+pub(super) struct Argument {
+    /// The key on the wire.
+    pub(super) wire: String,
+    name: String,
+    ty: String,
+    /// The shape, which is one type wherever it stands in a document.
+    shape: Option<Slot>,
+}
+
+impl Argument {
+    pub(super) fn new(wire: &str, name: String, ty: impl Into<String>) -> Self {
+        Self { wire: wire.to_owned(), name, ty: ty.into(), shape: None }
+    }
+}
+
+/// Returns `true` where an expression may be of either type: literals of integers are of both kinds.
+pub(super) fn is_interchangeable(old: &str, new: &str) -> bool {
+    old == new || old.replace("u64", "i64") == new.replace("u64", "i64")
+}
+
+/// A call of `new` that compiles before and after, and means something else.
+pub(super) struct Misread {
+    /// What `new` does now: `takes ..`.
+    pub(super) detail: String,
+    pub(super) signatures: Signatures,
+}
+
+/// Returns `true` where calls with the old arguments compile with the new ones.
+pub(super) fn takes_calls(old: &[Argument], new: &[Argument]) -> bool {
+    let fits = |(before, now): (&Argument, &Argument)| {
+        let twin = new.iter().find(|argument| argument.wire == before.wire);
+        let is_shared = twin.is_some_and(|twin| twin.shape.is_some() && twin.shape == now.shape && twin.ty == now.ty);
+        is_interchangeable(&before.ty, &now.ty) || is_shared
+    };
+    old.len() == new.len() && old.iter().zip(new).all(fits)
+}
+
+/// Returns how calls of `new` that compile with both lists of arguments are misread, if they are.
+pub(super) fn misread(old: &[Argument], new: &[Argument]) -> Option<Misread> {
+    if !takes_calls(old, new) {
+        return None;
+    }
+    let (before, now) = old.iter().zip(new).find(|(before, now)| before.wire != now.wire)?;
+    let is_reordered = old.iter().all(|before| new.iter().any(|now| now.wire == before.wire));
+    let detail = if is_reordered {
+        "takes its arguments in another order, and calls still compile".to_owned()
+    } else {
+        let [before, now] = [before, now].map(|argument| mcp_model::printable(&argument.wire));
+        format!("takes `{now}` in place of `{before}`, and calls still compile")
+    };
+    Some(Misread { detail, signatures: Signatures { old: signature(old), new: signature(new) } })
+}
+
+fn signature(arguments: &[Argument]) -> String {
+    let arguments: Vec<String> = arguments.iter().map(|Argument { name, ty, .. }| format!("{name}: {ty}")).collect();
+    format!("new({})", arguments.join(", "))
+}
+
+impl<'d, 'a> Rust<'d, 'a> {
+    pub(super) fn of(document: &'d Document<'a>) -> Self {
+        Self { document, boxed: document.shapes.boxed() }
+    }
+
+    pub(super) fn has_boxes(&self) -> bool {
+        !self.boxed.is_empty()
+    }
+
+    pub(super) fn boxes(&self, holder: ShapeId, held: ShapeId) -> bool {
+        self.boxed.contains(&(holder, held))
+    }
+
+    /// The type of a shape. A type without a definition is called after its `label`.
+    pub(super) fn shape(&self, id: ShapeId, label: &str) -> String {
+        match self.document.shapes.get(id) {
+            Shape::Anything | Shape::AnyOf(_) | Shape::Opaque => "Value".to_owned(),
+            Shape::Null => "()".to_owned(),
+            Shape::Boolean => "bool".to_owned(),
+            Shape::I64 => "i64".to_owned(),
+            Shape::U64 => "u64".to_owned(),
+            Shape::Number => "f64".to_owned(),
+            Shape::Text => "String".to_owned(),
+            Shape::List(item) => format!("Vec<{}>", self.slot(*item, label)),
+            Shape::Map(value) => format!("BTreeMap<String, {}>", self.slot(*value, label)),
+            Shape::FreeMap => "Map<String, Value>".to_owned(),
+            Shape::Tuple(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.slot(*item, label)).collect();
+                format!("({},)", items.join(", "))
+            }
+            Shape::Struct(_) | Shape::Union(_) | Shape::TextEnum(_) | Shape::LiteralEnum(_) | Shape::Named(_) => {
+                Style::Pascal.apply(self.definition(id).as_deref().unwrap_or(label))
+            }
+        }
+    }
+
+    /// The name of the definition that a type is.
+    pub(super) fn definition(&self, id: ShapeId) -> Option<String> {
+        match self.document.shapes.origin(id) {
+            [only] if id != self.document.root => self.document.schemas.definition(*only),
+            _ => None,
+        }
+    }
+
+    fn slot(&self, slot: Slot, label: &str) -> String {
+        let shape = self.shape(slot.shape, label);
+        if slot.nullable { format!("Option<{shape}>") } else { shape }
+    }
+
+    pub(super) fn field(&self, holder: ShapeId, field: &Field) -> String {
+        let shape = self.shape(field.slot.shape, &field.wire);
+        let held = if self.boxes(holder, field.slot.shape) { format!("Box<{shape}>") } else { shape };
+        match (field.presence, field.slot.nullable) {
+            (Presence::Required, false) => held,
+            (Presence::OptionalOrNull, true) => format!("Option<Nullable<{held}>>"),
+            _ => format!("Option<{held}>"),
+        }
+    }
+
+    /// The arguments of `new`; `None` where a type has no `new`.
+    pub(super) fn arguments(&self, id: ShapeId, object: &StructShape) -> Option<Vec<Argument>> {
+        let wires: Vec<&str> = object.fields.iter().map(|field| field.wire.as_str()).collect();
+        let is_asked_for = |field: &Field| field.presence == Presence::Required && !self.is_constant(field.slot);
+        let fields = object.fields.iter().zip(names::fields(&wires)).filter(|(field, _)| is_asked_for(field));
+        let mut arguments: Vec<Argument> = fields
+            .map(|(field, name)| {
+                let is_text = matches!(self.document.shapes.get(field.slot.shape), Shape::Text);
+                if is_text && !field.slot.nullable {
+                    return Argument::new(&field.wire, name, TEXT);
+                }
+                Argument { shape: Some(field.slot), ..Argument::new(&field.wire, name, self.field(id, field)) }
+            })
+            .collect();
+        arguments.sort_by_key(|argument| object.required.iter().position(|key| *key == argument.wire));
+        (!arguments.is_empty() || self.document.role == Role::Input).then_some(arguments)
+    }
+
+    /// Whether a place can hold one value alone.
+    fn is_constant(&self, slot: Slot) -> bool {
+        match self.document.shapes.get(slot.shape) {
+            Shape::Null => true,
+            Shape::TextEnum(values) => values.len() == 1 && !slot.nullable,
+            Shape::LiteralEnum(values) => values.len() == 1 && !slot.nullable,
+            _ => false,
+        }
+    }
+}
