@@ -37,7 +37,7 @@ fn bindings_compile_whatever_things_are_called() {
     let (mut library, mut program) = (String::from("//! Bindings.\n#![deny(missing_docs, warnings)]\n"), String::new());
     for (index, (tools, options)) in cases.iter().enumerate() {
         let list = json!({ "tools": tools }).to_string();
-        let options = options.clone().setters(index % 2 == 0);
+        let options = options.clone().setters(index % 2 == 0).named(index % 3 == 0);
         let (tokens, _) = Bindings::generate(&Snapshot::parse(&list).expect("a list"), &options);
         package.write(&format!("src/of_{index}.rs"), &format(tokens).expect("the bindings are Rust"));
         // A program sees its own names, which lints of clippy spare in a library.
@@ -108,7 +108,14 @@ fn chosen() -> Vec<(Vec<Value>, Options)> {
         ["new", "new_property", "clone", "default", "into", "fmt", "eq", "hash", "uri", "build", "builder", "value"];
     let fields =
         fields.iter().chain(&["self", "add", "not", "is_open", "to_it", "as_it", "from_it", "into_it", "get", "extra"]);
-    lists.push((vec![tool("t", open(&fields.copied().collect::<Vec<_>>()))], Options::new("c").setters(true)));
+    lists.push((
+        vec![tool("t", open(&fields.copied().collect::<Vec<_>>()))],
+        Options::new("c").setters(true).named(true),
+    ));
+    let required = json!({"type": "object", "required": ["a", "build", "builder"], "properties": {
+        "a": object(json!({})), "build": {"enum": ["x", "y"]}, "builder": {"type": "object", "properties": {"x": {}}, "required": ["x"]}
+    }});
+    lists.push((vec![tool("t", required)], Options::new("t").named(true)));
     lists.extend(["GitHub", "r#async", "a__b"].map(|module| (tools(&["c"]), Options::new("s").module(module))));
     for server in [
         "a",

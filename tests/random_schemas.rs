@@ -27,7 +27,10 @@ fn random_lists_compile_without_a_warning() {
         let tools: Vec<Value> = schemas::tools().new_tree(&mut runner).expect("a list").current();
         let list = json!({ "tools": tools }).to_string();
         let snapshot = Snapshot::parse(&list).expect("a list of tools is a snapshot");
-        let (tokens, _) = Bindings::generate(&snapshot, &Options::new(format!("list-{index}")).setters(index % 2 == 0));
+        let (tokens, _) = Bindings::generate(
+            &snapshot,
+            &Options::new(format!("list-{index}")).setters(index % 2 == 0).named(index % 3 == 0),
+        );
         package.write(&format!("src/of_{index}.json"), &list);
         package.write(&format!("src/of_{index}.rs"), &format(tokens).expect("the bindings are Rust"));
         root.push_str(&format!("/// From `of_{index}.json`.\npub mod of_{index};\n"));

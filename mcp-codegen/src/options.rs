@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::names::{Style, ident, module_name, server_module};
 use crate::paths::{in_manifest_dir, relative};
-use crate::rules::{Rule, Rules, SETTERS};
+use crate::rules::{NAMED, Rule, Rules, SETTERS};
 
 /// Options of [`Bindings::generate`](crate::Bindings::generate).
 ///
@@ -182,6 +182,12 @@ impl Options {
     /// Chained setters for the optional fields of what is sent: `Params::new("title").labels(labels)`.
     pub fn setters(self, on: bool) -> Self {
         self.rules(Rules::switched(SETTERS, on))
+    }
+
+    /// No positional `new`, but a builder whose `build` exists once everything required is set:
+    /// `Params::builder().title("t").build()`.
+    pub fn named(self, on: bool) -> Self {
+        self.rules(Rules::switched(NAMED, on))
     }
 
     pub(crate) fn rules(mut self, more: Rules) -> Self {

@@ -23,10 +23,13 @@ pub(crate) struct Rules {
 pub(crate) struct Switches {
     /// A chained setter for every optional field.
     pub(crate) setters: bool,
+    /// A builder in the place of `new`, where something is required.
+    pub(crate) named: bool,
 }
 
 /// The keys of the switches.
 pub(crate) const SETTERS: &str = "setters";
+pub(crate) const NAMED: &str = "named";
 
 /// One entry.
 #[derive(Clone, Debug)]
@@ -130,7 +133,8 @@ impl Rules {
     }
 
     pub(crate) fn switches(&self) -> Switches {
-        Switches { setters: self.switched_on().any(|rule| rule.key == SETTERS) }
+        let is_on = |key: &str| self.switched_on().any(|rule| rule.key == key);
+        Switches { setters: is_on(SETTERS), named: is_on(NAMED) }
     }
 
     pub(crate) fn switched_on(&self) -> impl Iterator<Item = &Rule> {

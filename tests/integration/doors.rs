@@ -209,6 +209,7 @@ fn what_users_say_of_the_code_means_the_same_to_the_macro_and_the_build_script()
         .rename("create_issue", "open_issue")
         .rename("create_issue/type", "kind")
         .setters(true)
+        .named(true)
         .crate_path(quote!(crate::mcp));
     let tokens = Bindings::generate(&snapshot(text), &options).0;
     let list = tracked("mcp/tracker.json");
@@ -220,6 +221,7 @@ fn what_users_say_of_the_code_means_the_same_to_the_macro_and_the_build_script()
         derive = ["Ord", "crate::Traced"],
         rename = { create_issue = "open_issue", "create_issue/type" = "kind" },
         setters = true,
+        named = true,
         crate = crate::mcp,
     ));
     assert!(expanded == quote!(#list #tokens).to_string(), "the macro expands to something else: {expanded}");
@@ -233,6 +235,7 @@ fn what_users_say_of_the_code_means_the_same_to_the_macro_and_the_build_script()
         .rename("create_issue", "open_issue")
         .rename("create_issue/type", "kind")
         .setters(true)
+        .named(true)
         .crate_path("crate::mcp");
     let built = project.build("tracker", builder).0;
     assert!(built == source("tracker", tokens), "the build script writes something else");

@@ -50,6 +50,11 @@ mod setting {
     mcp_bindgen::mcp_tools!("booking", path = "fixtures/lists/booking.json", setters = true);
 }
 
+mod naming {
+    #![deny(warnings, missing_docs, clippy::pedantic)]
+    mcp_bindgen::mcp_tools!("booking", path = "fixtures/lists/booking.json", setters = true, named = true);
+}
+
 #[track_caller]
 fn round_trips<T: Wire>(value: Value) -> T {
     let read: T = from_value(&value).unwrap();
@@ -191,4 +196,20 @@ fn setters_chain_for_what_is_optional() {
     assert_eq!(to_value(&params.note(Nullable::Null).seats(4)).unwrap()["note"], Value::Null);
     assert_eq!(to_value(&BookingListParams::default().limit(5)).unwrap(), json!({"limit": 5}));
     assert_eq!(to_value(&BookingListParams::new()).unwrap(), json!({}));
+}
+
+#[test]
+fn builders_build_what_is_required_in_any_order() {
+    use naming::booking::{BookingBookOutput, BookingBookParams, BookingBookParamsParty, BookingListParams};
+
+    let begun = BookingBookParams::builder().guest("ada");
+    let params = begun.clone().arrival("2026-01-02").room("A12").build().nights(2);
+    let other = begun.room("A12").arrival("2026-01-02").build().nights(2);
+    assert_eq!(params, other);
+    let expected = json!({"room": "A12", "guest": "ada", "arrival": "2026-01-02", "nights": 2});
+    assert_eq!(to_value(&params).unwrap(), expected);
+    assert_eq!(BookingBookParamsParty::builder().leader("ada").build().size, None);
+    assert_eq!(BookingBookOutput::builder().nights(2).code("ABCDEF").build().code, "ABCDEF");
+    // What requires nothing is made as before.
+    assert_eq!(BookingListParams::new().limit(1), BookingListParams::default().limit(1));
 }

@@ -1,6 +1,7 @@
 //! Stage 5: tokens. Generated code names only the library, through one glob import, and is clean under rustc's and
 //! clippy's default lints.
 
+mod builders;
 pub(crate) mod docs;
 mod enums;
 mod module;

@@ -9,6 +9,7 @@ use super::{docs, offers};
 use crate::names::ident;
 use crate::options::Options;
 use crate::plan::Plan;
+use crate::rules::Switches;
 use crate::typify::Replaced;
 
 /// The version of what generated code asks of the library: `__format!` in the runtime knows it.
@@ -60,7 +61,8 @@ pub(crate) fn module(
         clippy::disallowed_names,
         clippy::upper_case_acronyms
     );
-    if options.rules.switches().setters {
+    let Switches { setters, named } = options.rules.switches();
+    if setters || named {
         lints = quote!(#lints, clippy::should_implement_trait, clippy::wrong_self_convention);
     }
     let written = module.to_string();

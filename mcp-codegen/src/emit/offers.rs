@@ -53,6 +53,10 @@ impl Offer<'_> {
         let nobody = &mut Reporter::new("", 0, "");
         let mut schema = SchemaPlan::new(&self.schema, Role::Input, &self.idents.params, nobody);
         schema.switches = options.rules.switches();
+        let root = schema.document.root;
+        if schema.has_builder(root) {
+            schema.builders.insert(root, self.idents.builder.clone());
+        }
         let private = &options.private_path();
         TypeEmitter { schema: &schema, replacement: None, private, root_doc: docs::lines(lines) }.types(tokens);
     }

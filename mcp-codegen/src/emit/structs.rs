@@ -12,13 +12,24 @@ use mcp_schema::{Field, Presence, Shape, ShapeId, StructShape, Unknown};
 /// clippy's limit for the arguments of a function.
 const MOST_ARGUMENTS: usize = 7;
 
-struct Member<'f> {
-    name: Ident,
-    ty: TokenStream,
+pub(super) struct Member<'f> {
+    pub(super) name: Ident,
+    /// What sets it is called.
+    setter: Ident,
+    pub(super) ty: TokenStream,
     field: &'f Field,
     /// The value that it has to have.
     only: Option<TokenStream>,
     docs: Docs,
+}
+
+/// A function that takes the value of a member.
+pub(super) struct Setter<'m> {
+    pub(super) doc: Docs,
+    pub(super) name: &'m Ident,
+    pub(super) taken: TokenStream,
+    /// The value of the member, made of `value`; without the `Option` of one that may be absent.
+    pub(super) value: TokenStream,
 }
 
 impl Member<'_> {
@@ -44,9 +55,10 @@ impl TypeEmitter<'_, '_> {
         let members: Vec<Member<'_>> = object
             .fields
             .iter()
-            .zip(&idents)
-            .map(|(field, name)| Member {
+            .zip(idents.iter().zip(names::setters(&idents)))
+            .map(|(field, (name, setter))| Member {
                 name: ident(name),
+                setter: ident(&setter),
                 ty: self.field_type(id, field),
                 field,
                 only: if field.presence == Presence::Required { self.only_value(field.slot) } else { None },
@@ -67,8 +79,8 @@ impl TypeEmitter<'_, '_> {
                 pub #name: BTreeMap<String, #ty>,
             }
         });
-        let new = self.constructor(id, object, &members, extra.as_ref().map(|(name, _)| name));
-        let setters = self.setters(id, &idents, &members);
+        let (new, builder) = self.constructor(id, object, &members, extra.as_ref().map(|(name, _)| name));
+        let setters = self.setters(id, &members);
         let wire = self.table(id, object, &members, extra.as_ref().map(|(name, _)| name));
         let mut tokens = quote! {
             #docs
@@ -81,74 +93,97 @@ impl TypeEmitter<'_, '_> {
         if !(new.is_empty() && setters.is_empty()) {
             tokens.extend(quote!(impl #name { #new #setters }));
         }
+        tokens.extend(builder);
         tokens.extend(wire);
         tokens
     }
 
-    /// `new`, with the required properties in the order of `required`; constants need no argument.
+    /// `new`, with the required properties in the order of `required`; constants need no argument. Or `builder`, where
+    /// each is set by its name, and the builder.
     fn constructor(
         &self,
         id: ShapeId,
         object: &StructShape,
         members: &[Member<'_>],
         extra: Option<&Ident>,
-    ) -> TokenStream {
+    ) -> (TokenStream, TokenStream) {
         let mut required: Vec<&Member<'_>> = members.iter().filter(|member| member.is_asked_for()).collect();
         required.sort_by_key(|member| object.required.iter().position(|key| *key == member.field.wire));
         if required.is_empty() && !self.schema.is_sent(id) {
-            return TokenStream::new();
+            return <(TokenStream, TokenStream)>::default();
         }
-        let arguments = required.iter().map(|Member { name, ty, field, .. }| {
-            if self.is_text(field) { quote!(#name: impl Into<String>) } else { quote!(#name: #ty) }
-        });
-        let values = members.iter().map(|Member { name, field, only, .. }| match field.presence {
-            Presence::Required if only.is_some() => quote!(#name: #only,),
-            Presence::Required if self.is_text(field) => quote!(#name: #name.into(),),
-            Presence::Required => quote!(#name,),
-            _ => quote!(#name: None,),
+        let others = members.iter().filter(|member| !member.is_asked_for());
+        let others = others.map(|Member { name, only, .. }| match only {
+            Some(only) => quote!(#name: #only,),
+            None => quote!(#name: None,),
         });
         let extra = extra.map(|extra| quote!(#extra: BTreeMap::new(),));
+        let others = quote!(#(#others)* #extra);
+        if self.schema.switches.named && !required.is_empty() {
+            let builder = self.schema.builders.get(&id);
+            return builder.map(|name| self.builder(id, name, &required, &others)).unwrap_or_default();
+        }
+        let is_text = |member: &Member<'_>| self.is_text(member.field);
+        let arguments =
+            required.iter().map(
+                |member @ Member { name, ty, .. }| {
+                    if is_text(member) { quote!(#name: impl Into<String>) } else { quote!(#name: #ty) }
+                },
+            );
+        let values = required.iter().map(
+            |member @ Member { name, .. }| {
+                if is_text(member) { quote!(#name: #name.into(),) } else { quote!(#name,) }
+            },
+        );
         let many = (required.len() > MOST_ARGUMENTS).then(|| quote!(#[allow(clippy::too_many_arguments)]));
-        quote! {
+        let new = quote! {
             /// With what is required, and nothing else.
             #many
             pub fn new(#(#arguments),*) -> Self {
-                Self { #(#values)* #extra }
+                Self { #(#values)* #others }
             }
-        }
+        };
+        (new, TokenStream::new())
     }
 
     /// A chained setter for each optional property of what is sent, where they are asked for.
-    fn setters(&self, id: ShapeId, idents: &[String], members: &[Member<'_>]) -> TokenStream {
+    fn setters(&self, id: ShapeId, members: &[Member<'_>]) -> TokenStream {
         if !self.schema.switches.setters || !self.schema.is_sent(id) {
             return TokenStream::new();
         }
-        let setters = names::setters(idents);
-        let optional = members.iter().zip(&setters).filter(|(member, _)| member.field.presence != Presence::Required);
-        let setter = |(Member { name, field, docs, .. }, setter): (&Member<'_>, &String)| {
-            let setter = ident(setter);
-            let held = self.held_type(id, field.slot.shape);
-            let is_nullable = field.presence == Presence::OptionalOrNull && field.slot.nullable;
-            let (taken, value) = if is_nullable {
-                (quote!(impl Into<Nullable<#held>>), quote!(value.into()))
-            } else if self.is_text(field) {
-                (quote!(impl Into<String>), quote!(value.into()))
-            } else if self.schema.is_boxed(id, field.slot.shape) {
-                (self.shape_type(field.slot.shape), quote!(Box::new(value)))
-            } else {
-                (held, quote!(value))
-            };
-            let doc = docs::lines(vec![format!("Sets {}.", docs::code(&field.wire))]).deprecated(docs.is_deprecated());
+        let optional = members.iter().filter(|member| member.field.presence != Presence::Required);
+        let setter = |member: &Member<'_>| {
+            let Setter { doc, name, taken, value } = self.setter(id, member);
+            let field = &member.name;
             quote! {
                 #doc
                 #[must_use]
-                pub fn #setter(mut self, value: #taken) -> Self {
-                    self.#name = Some(#value);
+                pub fn #name(mut self, value: #taken) -> Self {
+                    self.#field = Some(#value);
                     self
                 }
             }
         };
         optional.map(setter).collect()
+    }
+
+    /// What sets a member: it takes what `new` takes, and a value for what may be absent.
+    pub(super) fn setter<'m>(&self, id: ShapeId, member: &'m Member<'_>) -> Setter<'m> {
+        let Member { setter, ty, field, docs, .. } = member;
+        let held = self.held_type(id, field.slot.shape);
+        let (taken, value) = match field.presence {
+            Presence::Required if field.slot.nullable => (ty.clone(), quote!(value)),
+            Presence::OptionalOrNull if field.slot.nullable => {
+                (quote!(impl Into<Nullable<#held>>), quote!(value.into()))
+            }
+            _ if self.is_text(field) => (quote!(impl Into<String>), quote!(value.into())),
+            _ if self.schema.is_boxed(id, field.slot.shape) => {
+                (self.shape_type(field.slot.shape), quote!(Box::new(value)))
+            }
+            _ => (held, quote!(value)),
+        };
+        let doc = docs::lines(vec![format!("Sets {}.", docs::code(&field.wire))]).deprecated(docs.is_deprecated());
+        Setter { doc, name: setter, taken, value }
     }
 
     /// Whether a field holds a string, so that whatever becomes one is taken for it.

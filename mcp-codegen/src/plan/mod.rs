@@ -2,6 +2,7 @@
 
 mod alike;
 mod alike_shapes;
+mod builders;
 mod declared;
 mod derives;
 mod extern_types;
@@ -118,6 +119,9 @@ impl<'s> Plan<'s> {
         let wish = Wish { rules: shared, every: &every, prefix: &type_prefix, own: &own };
         let sharing = Sharing::new(&mut tools, &wish, &mut faults);
         name_types(&mut tools, &own, &sharing, &mut diagnostics);
+        if options.rules.switches().named {
+            builders::name(&mut tools, &own);
+        }
         if options.unknown == UnknownKeys::Keep {
             tools.iter_mut().flat_map(ToolPlan::schemas_mut).for_each(SchemaPlan::keep_unknown);
         }
@@ -263,7 +267,10 @@ fn offers_beside<'s>(
         return (prompts, templates);
     }
     let schemas = tools.iter().flat_map(ToolPlan::schemas);
-    let types = schemas.flat_map(|schema| schema.order.iter().filter_map(|id| schema.name(*id)));
+    let types = schemas.flat_map(|schema| {
+        let types = schema.order.iter().filter_map(|id| schema.name(*id));
+        types.chain(schema.builders.values().map(String::as_str))
+    });
     let taken = offers::Taken {
         prefix,
         methods: tools.iter().map(|tool| tool.idents.method.as_str()).collect(),

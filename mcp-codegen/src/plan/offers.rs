@@ -6,6 +6,7 @@ use mcp_model::{TemplateVariable, UriTemplate, canonical_json};
 use mcp_schema::diagnostics::{Code, Diagnostics, Listed, MALFORMED_PROMPT, MALFORMED_TEMPLATE, RENAMED, Reporter};
 use serde_json::{Map, Value, json};
 
+use super::builders::BUILDER;
 use crate::markdown::{first_sentence, is_in_name, sanitized};
 use crate::names::{self, Style, fingerprint, first_free, identifiers};
 
@@ -42,6 +43,8 @@ pub(crate) struct OfferIdents {
     pub(crate) handler: String,
     /// `GithubReviewPrompt`
     pub(crate) params: String,
+    /// `GithubReviewPromptBuilder`
+    pub(crate) builder: String,
 }
 
 #[derive(Debug)]
@@ -273,8 +276,10 @@ pub(super) fn name(offers: &mut [&mut Offer<'_>], taken: &Taken<'_>, diagnostics
         let candidates: Vec<&str> = candidates.iter().map(String::as_str).collect();
         let params = first_free(&candidates, "X", |name| taken.types.contains(name) || given.contains(name));
         given.insert(params.clone());
-        offer.idents =
-            OfferIdents { method: format!("{word}_{base}"), handler: format!("{handler_lead}{word}_{base}"), params };
+        let builder = format!("{params}{BUILDER}");
+        let builder = first_free(&[&builder], "X", |name| taken.types.contains(name));
+        let (method, handler) = (format!("{word}_{base}"), format!("{handler_lead}{word}_{base}"));
+        offer.idents = OfferIdents { method, handler, params, builder };
         if *base != Style::Snake.apply(offer.wire) {
             let mut reporter = Reporter::of(listed, offer.wire, offer.index);
             reporter.say(RENAMED, "/name", format!("bound as `{}`", offer.idents.method));

@@ -32,6 +32,8 @@ pub(crate) struct SchemaPlan<'s> {
     pub(crate) is_described: bool,
     /// What the user asks of every type.
     pub(super) derives: Rc<Derives>,
+    /// The names of builders, by the struct that they make.
+    pub(crate) builders: HashMap<ShapeId, String>,
     /// What is switched on for its types.
     pub(crate) switches: Switches,
     /// What the user calls fields: a struct's, by their places.
@@ -78,6 +80,7 @@ impl<'s> SchemaPlan<'s> {
             uses: HashMap::new(),
             is_described: true,
             derives: Rc::default(),
+            builders: HashMap::new(),
             switches: Switches::default(),
             renamed: HashMap::new(),
             document,

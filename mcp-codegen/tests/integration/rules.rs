@@ -154,6 +154,7 @@ fn typify_does_none_of_it() {
         "rust.rename = { \"create_issue/labels\" = \"tags\" }",
         "rust.shared = { Person = \"create_issue/assignee\" }",
         "rust.setters = true",
+        "rust.named = true",
         "unknown = \"keep\"",
     ] {
         let said = refused(&format!("types = \"typify\"\n{lines}"));

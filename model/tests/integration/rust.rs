@@ -18,6 +18,7 @@ rename = { create_issue = "open_issue", "create_issue/labels" = "tags" }
 extern = { "#/$defs/Money" = "crate::Money" }
 shared = { Entity = "create_entities/entities/*" }
 setters = true
+named = false
 "##;
 
 fn parsed(text: &str) -> Result<Config, FileError> {
@@ -44,6 +45,7 @@ fn every_entry_keeps_its_place() {
             ("#/$defs/Money", "crate::Money", at(9, 12)),
             ("Entity", "create_entities/entities/*", at(10, 12)),
             ("setters", "true", at(11, 1)),
+            ("named", "false", at(12, 1)),
         ]
     );
 }

@@ -10,6 +10,10 @@ mod offers;
 pub mod prelude;
 
 pub use call_value::{deserialize_call, serialize_call};
+/// A required property that is not set yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Unset;
+
 pub use connect::{OverHttp, OverStdio};
 pub use offers::{fill_in, get_prompt, read_resource};
 

@@ -31,8 +31,21 @@ pub fn extra(fields: &[String]) -> String {
 }
 
 /// What a struct has by itself that is called without naming a trait: a setter of that name would hide it.
-const STRUCT_METHODS: [&str; 11] =
-    ["new", "uri", "clone", "default", "eq", "ne", "hash", "fmt", "into", "serialize", "deserialize"];
+const STRUCT_METHODS: [&str; 13] = [
+    "new",
+    "builder",
+    "build",
+    "uri",
+    "clone",
+    "default",
+    "eq",
+    "ne",
+    "hash",
+    "fmt",
+    "into",
+    "serialize",
+    "deserialize",
+];
 
 /// The setter of each of these fields.
 #[must_use]

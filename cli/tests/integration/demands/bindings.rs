@@ -147,6 +147,11 @@ pub(crate) fn setters() {
     assert!(!expanded_with("rust.setters = false").contains("mut self"));
 }
 
+pub(crate) fn named() {
+    adds("rust.named = true", "pub fn builder() -> HubPayParamsBuilder");
+    assert!(!expanded_with("rust.named = true").contains("fn new(price"));
+}
+
 pub(crate) fn shared() {
     adds("rust.shared = { Node = \"link/from\" }", "pub to: HubNode");
 }

@@ -51,6 +51,7 @@ const ROWS: &[Row] = &[
     ("servers.*.rust.extern", bindings::extern_types),
     ("servers.*.rust.shared", bindings::shared),
     ("servers.*.rust.setters", bindings::setters),
+    ("servers.*.rust.named", bindings::named),
     ("servers.*.description", calls::description),
     ("servers.*.timeout", calls::timeout),
     ("servers.*.connect_timeout", calls::connect_timeout),

@@ -1,0 +1,86 @@
+//! `named`: in place of `new`, a builder whose `build` exists once everything required is set.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote};
+
+use super::structs::{Member, Setter};
+use super::{TypeEmitter, docs};
+use crate::names::ident;
+use mcp_schema::ShapeId;
+
+impl TypeEmitter<'_, '_> {
+    /// The builder of a struct and the function that begins one. Each required property has a type parameter: the type
+    /// of its value once it is set. `values` are the values of the other fields.
+    pub(super) fn builder(
+        &self,
+        id: ShapeId,
+        builder: &str,
+        required: &[&Member<'_>],
+        values: &TokenStream,
+    ) -> (TokenStream, TokenStream) {
+        let (private, name, builder) = (self.private, self.name(id), ident(builder));
+        let fields: Vec<&Ident> = required.iter().map(|member| &member.name).collect();
+        let types: Vec<&TokenStream> = required.iter().map(|member| &member.ty).collect();
+        let parameters = self.type_parameters(required.len());
+        let setters = required.iter().enumerate().map(|(place, member)| {
+            let with = |this: TokenStream| {
+                let mut arguments: Vec<TokenStream> = parameters.iter().map(Ident::to_token_stream).collect();
+                if let Some(argument) = arguments.get_mut(place) {
+                    *argument = this;
+                }
+                arguments
+            };
+            let (unset, set) = (with(quote!(#private::Unset)), with(member.ty.clone()));
+            let (before, after) = (parameters.iter().take(place), parameters.iter().skip(place + 1));
+            let Setter { doc, name, taken, value } = self.setter(id, member);
+            let field = &member.name;
+            let others = fields.iter().filter(|other| **other != field);
+            quote! {
+                impl<#(#before,)* #(#after),*> #builder<#(#unset),*> {
+                    #doc
+                    pub fn #name(self, value: #taken) -> #builder<#(#set),*> {
+                        #builder { #field: #value, #(#others: self.#others),* }
+                    }
+                }
+            }
+        });
+        let doc = docs::lines(vec![format!("Makes {}: `build` is there once every required property is set.", {
+            docs::code(&name.to_string())
+        })]);
+        let items = quote! {
+            #doc
+            #[derive(Clone, Debug)]
+            #[must_use]
+            pub struct #builder<#(#parameters = #private::Unset),*> {
+                #(#fields: #parameters,)*
+            }
+            #(#setters)*
+            impl #builder<#(#types),*> {
+                /// With what is required, and nothing else.
+                #[must_use]
+                pub fn build(self) -> #name {
+                    #name { #(#fields: self.#fields,)* #values }
+                }
+            }
+        };
+        let begin = quote! {
+            /// With nothing set: each required property is set by its name.
+            pub fn builder() -> #builder {
+                #builder { #(#fields: #private::Unset),* }
+            }
+        };
+        (begin, items)
+    }
+
+    /// So many type parameters, none of which is called like a type of the schema.
+    fn type_parameters(&self, count: usize) -> Vec<Ident> {
+        let is_numbered = |name: &str, letter: &str| {
+            name.strip_prefix(letter).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+        };
+        let mut letter = "T".to_owned();
+        while self.schema.types.values().any(|named| is_numbered(&named.name, &letter)) {
+            letter.push('T');
+        }
+        (1..=count).map(|number| ident(&format!("{letter}{number}"))).collect()
+    }
+}
