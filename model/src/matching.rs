@@ -22,13 +22,15 @@ pub fn matches_glob(pattern: &str, name: &str) -> bool {
 /// ```
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = folded(name);
-    let mut ranked: Vec<(usize, &str)> = candidates
-        .into_iter()
-        .filter_map(|candidate| Some((implausibility(&wanted, &folded(candidate))?, candidate)))
-        .collect();
-    ranked.sort();
-    ranked.dedup();
-    ranked.into_iter().take(SUGGESTIONS).map(|(_, candidate)| candidate).collect()
+    let mut ranked: Vec<(usize, &str)> = Vec::new();
+    for candidate in candidates {
+        let Some(rank) = implausibility(&wanted, &folded(candidate)) else { continue };
+        if let Err(at) = ranked.binary_search(&(rank, candidate)) {
+            ranked.insert(at, (rank, candidate));
+            ranked.truncate(SUGGESTIONS);
+        }
+    }
+    ranked.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
 fn folded(name: &str) -> String {

@@ -41,9 +41,17 @@ pub fn side_by_side<T: Sync, R: Send>(items: &[T], worth_a_thread: usize, work: 
         }
         work_on();
     });
-    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    done.sort_unstable_by_key(|(place, _)| *place);
-    done.into_iter().map(|(_, result)| result).collect()
+    let done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    in_order(done, |(place, _)| *place).into_iter().map(|(_, result)| result).collect()
+}
+
+/// Sorts items by a number of each; equal ones keep their order. The compiler writes a sort for each type of items, and this
+/// one serves all.
+pub(crate) fn in_order<T>(items: Vec<T>, number: impl Fn(&T) -> usize) -> Vec<T> {
+    let mut order: Vec<(usize, usize)> = items.iter().enumerate().map(|(at, item)| (number(item), at)).collect();
+    order.sort_unstable();
+    let mut items: Vec<Option<T>> = items.into_iter().map(Some).collect();
+    order.into_iter().filter_map(|(_, at)| items.get_mut(at)?.take()).collect()
 }
 
 #[cfg(test)]

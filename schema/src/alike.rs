@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::document::Document;
 use crate::normalize::Kinds;
 use crate::role::Role;
-use crate::shape::{Field, Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
+use crate::shape::{Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
 
 /// What shapes are, told apart by all that gives their types other fields, variants or branches, and by nothing else: not
 /// by the order of properties or listed values, nor by descriptions, bounds, patterns or other words that no type says, nor
@@ -140,8 +140,7 @@ fn label<'d>(document: &'d Document<'_>, id: ShapeId) -> (Label<'d>, Vec<ShapeId
 }
 
 fn struct_label(object: &StructShape) -> (Label<'_>, Vec<ShapeId>) {
-    let mut fields: Vec<&Field> = object.fields.iter().collect();
-    fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
+    let fields = object.fields_by_name();
     let mut held: Vec<ShapeId> = fields.iter().map(|field| field.slot.shape).collect();
     let extra = match object.unknown {
         Unknown::Ignore | Unknown::Deny => None,
@@ -207,8 +206,8 @@ fn refine(classes: &mut [usize], mut next: usize, children: &[Vec<usize>]) {
             let members: usize = groups.iter().map(Vec::len).sum();
             // Members that hold nothing new are not in any group, and keep the class; else the largest group does.
             if sizes.get(class) == Some(&members) {
-                groups.sort_by_key(Vec::len);
-                groups.pop();
+                let largest = groups.iter().enumerate().max_by_key(|(_, group)| group.len()).map(|(place, _)| place);
+                largest.map(|place| groups.remove(place));
             }
             for group in groups {
                 add(&mut sizes, class, group.len().wrapping_neg());

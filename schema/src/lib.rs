@@ -12,6 +12,7 @@
 //! assert_eq!(object.fields[0].wire, "owner");
 //! ```
 
+#[cfg(feature = "bindings")]
 mod alike;
 mod boxed;
 mod bundle;
@@ -35,6 +36,7 @@ mod shape;
 pub mod template;
 mod wrapper;
 
+#[cfg(feature = "bindings")]
 pub use alike::{Alike, Class};
 pub use bundle::lookup;
 pub use document::Document;

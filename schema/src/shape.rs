@@ -9,6 +9,7 @@ use crate::normalize::{Kinds, SchemaId};
 pub struct ShapeId(usize);
 
 impl ShapeId {
+    #[cfg(feature = "bindings")]
     pub(crate) fn index(self) -> usize {
         self.0
     }
@@ -79,6 +80,15 @@ pub struct StructShape {
     pub unknown: Unknown,
     /// Sets of properties, of which at least one has to be complete; several such demands.
     pub require_any: Vec<Vec<Vec<String>>>,
+}
+
+impl StructShape {
+    /// Returns the fields sorted by their properties: for what must not depend on the order of the schema.
+    pub fn fields_by_name(&self) -> Vec<&Field> {
+        let mut fields: Vec<&Field> = self.fields.iter().collect();
+        fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
+        fields
+    }
 }
 
 /// What happens to properties without a field.

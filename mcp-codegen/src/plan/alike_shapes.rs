@@ -186,12 +186,10 @@ fn places(document: &Document<'_>) -> Vec<(ShapeId, Vec<Step>)> {
             Shape::Union(union) => union.branches.iter().map(|branch| (branch.shape, steps.clone(), false)).collect(),
             Shape::Named(slot) => vec![(slot.shape, steps.clone(), false)],
             Shape::Struct(object) => {
-                let mut fields: Vec<&Field> = object.fields.iter().collect();
-                fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
                 let extra = if let Unknown::Keep(slot) = object.unknown { Some(slot.shape) } else { None };
                 let field = |field: &Field| (field.slot.shape, with(Step::Property(field.wire.clone())), true);
                 let extra = extra.map(|shape| (shape, with(Step::Each), true));
-                fields.into_iter().map(field).chain(extra).collect()
+                object.fields_by_name().into_iter().map(field).chain(extra).collect()
             }
             _ => Vec::new(),
         };

@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::FileError;
 use crate::secrets::quoted;
+use crate::side_by_side::in_order;
 use crate::text::line_and_column;
 
 /// A value and where it begins.
@@ -87,7 +88,7 @@ pub(super) fn from_toml(source: SourceText<'_>, text: &str) -> Result<Node, File
 }
 
 fn toml_table(table: &DeTable<'_>, at: usize) -> Node {
-    let mut entries: Vec<Entry> = table
+    let entries: Vec<Entry> = table
         .iter()
         .map(|(key, value)| Entry {
             key: key.get_ref().to_string(),
@@ -95,8 +96,7 @@ fn toml_table(table: &DeTable<'_>, at: usize) -> Node {
             value: toml_value(value.get_ref(), value.span().start),
         })
         .collect();
-    entries.sort_by_key(|entry| entry.at);
-    Node { kind: Kind::Table(entries), at }
+    Node { kind: Kind::Table(in_order(entries, |entry| entry.at)), at }
 }
 
 fn toml_value(value: &DeValue<'_>, at: usize) -> Node {

@@ -1,6 +1,6 @@
 //! Reading typed pieces out of nodes, with one kind of error for every kind of file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ impl<'a> Reader<'a> {
 
     /// JSON lets a key stand twice; it is an error where we read it, and the business of others elsewhere.
     fn each_once<'n>(&self, entries: &'n [Entry]) -> Result<&'n [Entry], FileError> {
-        let mut seen = BTreeSet::new();
+        let mut seen = HashSet::new();
         match entries.iter().find(|entry| !seen.insert(entry.key.as_str())) {
             Some(twice) => Err(self.error(twice.at, format!("the key `{}` is there twice", quoted(&twice.key)))),
             None => Ok(entries),
@@ -98,13 +98,12 @@ impl<'a> Reader<'a> {
         let Kind::Table(entries) = &node.kind else {
             return Err(self.wrong_type(node, what, "a table of strings"));
         };
-        self.each_once(entries)?
-            .iter()
-            .map(|entry| {
-                let text = self.text(&entry.value, &format!("`{}` in {what}", quoted(&entry.key)))?;
-                Ok((entry.key.clone(), text))
-            })
-            .collect()
+        let mut texts = BTreeMap::new();
+        for entry in self.each_once(entries)? {
+            let text = self.text(&entry.value, &format!("`{}` in {what}", quoted(&entry.key)))?;
+            texts.insert(entry.key.clone(), text);
+        }
+        Ok(texts)
     }
 
     pub(super) fn duration(&self, node: &Node, what: &str) -> Result<Duration, FileError> {

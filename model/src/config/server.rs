@@ -8,6 +8,7 @@ use super::{isolation, rust};
 use crate::placeholder::variable_name;
 use crate::secrets::{ConfigField, quoted};
 use crate::server::{ServerConfig, Transport, is_server_name};
+use crate::side_by_side::in_order;
 use crate::{FileError, nearest};
 
 pub(super) const KEYS: [&str; 26] = [
@@ -265,8 +266,7 @@ fn warn_of_secrets(reader: &mut Reader<'_>, table: &Table<'_>, server: &ServerCo
         let at = place_of(table, place).map_or(table.at, |node| node.at);
         found.push((at, reader.error(at, message).with_help(help)));
     });
-    found.sort_by_key(|(at, _)| *at);
-    for (_, warning) in found {
+    for (_, warning) in in_order(found, |(at, _)| *at) {
         reader.warn(table.name, warning);
     }
 }

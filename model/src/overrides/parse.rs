@@ -1,6 +1,6 @@
 //! From the text of the file. Whoever writes it by hand is told of everything that would be ignored.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
@@ -45,8 +45,11 @@ impl Overrides {
             }
         };
         let read = |name, tool| Reader { text, tool: Some(name) }.tool(name, tool);
-        let tools = tools.iter().map(|(name, tool)| Ok((name.clone(), read(name, tool)?)));
-        Ok(Self { tools: tools.collect::<Result<BTreeMap<_, _>, FileError>>()?, text: text.to_owned(), path: None })
+        let mut overrides = Self { tools: BTreeMap::new(), text: text.to_owned(), path: None };
+        for (name, tool) in tools {
+            overrides.tools.insert(name.clone(), read(name, tool)?);
+        }
+        Ok(overrides)
     }
 }
 
@@ -193,7 +196,7 @@ fn repeated(value: &ast::Value<'_>) -> Option<Repeated> {
             array.elements.iter().enumerate().find_map(|(place, element)| below(place.to_string(), element))
         }
         ast::Value::Object(object) => {
-            let mut seen = BTreeSet::new();
+            let mut seen = HashSet::new();
             object.properties.iter().find_map(|property| {
                 let key = property.name.as_str();
                 if !seen.insert(key) {

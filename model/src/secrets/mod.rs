@@ -13,6 +13,7 @@ use std::ops::Range;
 
 use crate::placeholder::{self, Placeholder};
 use crate::printable;
+use crate::side_by_side::in_order;
 
 /// Where in a server's configuration a text stands, which decides what in it is a secret: see [`replace_secrets`].
 #[derive(Clone, Copy)]
@@ -220,10 +221,9 @@ fn mask(text: &str, placeholders: &[Placeholder<'_>]) -> String {
 }
 
 /// Candidates in order, those that overlap as one.
-fn merged(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
-    candidates.sort_by_key(|candidate| candidate.range.start);
+fn merged(candidates: Vec<Candidate>) -> Vec<Candidate> {
     let mut merged: Vec<Candidate> = Vec::new();
-    for candidate in candidates {
+    for candidate in in_order(candidates, |candidate| candidate.range.start) {
         match merged.last_mut() {
             Some(last) if candidate.range.start < last.range.end => {
                 last.range.end = last.range.end.max(candidate.range.end);
@@ -255,8 +255,7 @@ fn secrets_of(
             secrets.push(Secret { range: start..range.end - 1, key: key.to_owned(), is_default: true });
         }
     }
-    secrets.sort_by_key(|secret| secret.range.start);
-    secrets
+    in_order(secrets, |secret| secret.range.start)
 }
 
 /// What a candidate says beside its placeholders.

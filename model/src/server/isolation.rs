@@ -76,14 +76,6 @@ impl Isolation {
         self.read.iter_mut().chain(&mut self.write).flatten()
     }
 
-    pub(super) fn map_folders<E>(&self, mut change: impl FnMut(&str) -> Result<String, E>) -> Result<Self, E> {
-        let mut changed = self.clone();
-        for folder in changed.folders_mut() {
-            *folder = change(folder)?;
-        }
-        Ok(changed)
-    }
-
     pub(super) fn to_json(&self) -> Value {
         let mut json = Map::new();
         if self.temp_home {

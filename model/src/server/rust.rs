@@ -88,19 +88,8 @@ impl ConfigPlace {
 }
 
 impl RustConfig {
-    pub(crate) fn map_texts<E>(&self, mut change: impl FnMut(&str) -> Result<String, E>) -> Result<Self, E> {
-        let mut changed = |rules: &[RustRule]| -> Result<Vec<RustRule>, E> {
-            let rule = |rule: &RustRule| {
-                Ok(RustRule { key: change(&rule.key)?, value: change(&rule.value)?, place: rule.place.clone() })
-            };
-            rules.iter().map(rule).collect()
-        };
-        Ok(Self {
-            derive: changed(&self.derive)?,
-            rename: changed(&self.rename)?,
-            extern_types: changed(&self.extern_types)?,
-            shared: changed(&self.shared)?,
-            switches: self.switches.clone(),
-        })
+    pub(crate) fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let lists = [&mut self.derive, &mut self.rename, &mut self.extern_types, &mut self.shared];
+        lists.into_iter().flatten().flat_map(|rule| [&mut rule.key, &mut rule.value])
     }
 }

@@ -1,9 +1,8 @@
 //! The texts that may hold placeholders and secrets, and what is done to all of them alike.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
+use std::collections::BTreeMap;
 
-use super::{ServerConfig, Transport};
+use super::{Isolation, ServerConfig, Transport};
 use crate::FileError;
 use crate::placeholder::{self, Missing, Placeholder, SecretRef};
 use crate::secrets::{self, ConfigField, Secret, is_secret_key};
@@ -31,12 +30,19 @@ impl ServerConfig {
     /// # Errors
     /// Names what is not there, and the server that needs it.
     pub fn expand_with(&self, lookup: impl Fn(&SecretRef) -> Option<String>) -> Result<Self, FileError> {
+        let mut missing = None;
         let mut ready = self.map_texts(&mut |place, text| {
             if !place.is_expanded() {
-                return Ok(text.to_owned());
+                return text.to_owned();
             }
-            placeholder::expand(text, &lookup).map_err(|Missing(secret)| self.missing(&place.label(), &secret))
-        })?;
+            placeholder::expand(text, &lookup).unwrap_or_else(|Missing(secret)| {
+                missing.get_or_insert_with(|| self.missing(&place.label(), &secret));
+                String::new()
+            })
+        });
+        if let Some(missing) = missing {
+            return Err(missing);
+        }
         ready.as_written = Some(Box::new(self.written().clone()));
         ready.resolve_paths();
         Ok(ready)
@@ -44,16 +50,18 @@ impl ServerConfig {
 
     /// What the placeholders stand for, each once, in order of their names.
     pub fn placeholders(&self) -> Vec<SecretRef> {
-        let mut found = BTreeSet::new();
-        let seen = self.map_texts(&mut |place, text| {
+        let mut found = Vec::new();
+        self.map_texts(&mut |place, text| {
             if place.is_expanded() {
-                found.extend(placeholder::find(text).iter().map(Placeholder::stands_for));
+                for secret in placeholder::find(text).iter().map(Placeholder::stands_for) {
+                    if let Err(at) = found.binary_search(&secret) {
+                        found.insert(at, secret);
+                    }
+                }
             }
-            Ok::<_, Infallible>(String::new())
+            String::new()
         });
-        match seen {
-            Ok(_) => found.into_iter().collect(),
-        }
+        found
     }
 
     /// The configuration as somebody wrote it, before any placeholder was replaced.
@@ -117,14 +125,9 @@ impl ServerConfig {
     /// ```
     #[must_use]
     pub fn replace_secrets(&self, mut instead: impl FnMut(ConfigField<'_>, &str, &Secret) -> String) -> Self {
-        let replaced = self.written().map_texts(&mut |place, text| {
-            Ok::<_, Infallible>(secrets::replace(text, &secrets::find(place, text), |secret| {
-                instead(place, text, secret)
-            }))
-        });
-        match replaced {
-            Ok(replaced) => replaced,
-        }
+        self.written().map_texts(&mut |place, text| {
+            secrets::replace(text, &secrets::find(place, text), |secret| instead(place, text, secret))
+        })
     }
 
     /// As [`replace_secrets`](Self::replace_secrets), with nothing but the secrets replaced: what follows one in a command
@@ -139,22 +142,15 @@ impl ServerConfig {
     /// ```
     #[must_use]
     pub fn replace_secrets_exactly(&self, mut instead: impl FnMut(ConfigField<'_>, &str, &Secret) -> String) -> Self {
-        let replaced = self.written().map_texts(&mut |place, text| {
-            Ok::<_, Infallible>(secrets::replace_exactly(place, text, |secret| instead(place, text, secret)))
-        });
-        match replaced {
-            Ok(replaced) => replaced,
-        }
+        self.written()
+            .map_texts(&mut |place, text| secrets::replace_exactly(place, text, |secret| instead(place, text, secret)))
     }
 
     pub(crate) fn each_secret(&self, see: &mut dyn FnMut(ConfigField<'_>, &str, &Secret)) {
-        let seen = self.map_texts(&mut |place, text| {
+        self.map_texts(&mut |place, text| {
             secrets::find(place, text).iter().for_each(|secret| see(place, text, secret));
-            Ok::<_, Infallible>(String::new())
+            String::new()
         });
-        match seen {
-            Ok(_) => {}
-        }
     }
 
     /// The configuration as it was written, with something else in the place of every secret in it.
@@ -162,64 +158,46 @@ impl ServerConfig {
         self.replace_secrets(|place, _, secret| replacement(place, secret))
     }
 
-    fn map_texts<E>(&self, change: &mut dyn FnMut(ConfigField<'_>, &str) -> Result<String, E>) -> Result<Self, E> {
-        let transport = match &self.transport {
-            Transport::Stdio { command, args, cwd } => Transport::Stdio {
-                args: args
-                    .iter()
-                    .enumerate()
-                    .map(|(index, argument)| change(ConfigField::Argument { command, all: args, index }, argument))
-                    .collect::<Result<_, E>>()?,
-                command: change(ConfigField::Command, command)?,
-                cwd: cwd.as_deref().map(|cwd| change(ConfigField::Folder, cwd)).transpose()?,
-            },
-            Transport::Http { url, headers } => {
-                Transport::Http { url: change(ConfigField::Url, url)?, headers: map_headers(headers, change)? }
+    fn map_texts(&self, change: &mut dyn FnMut(ConfigField<'_>, &str) -> String) -> Self {
+        let mut copy = self.clone();
+        match (&self.transport, &mut copy.transport) {
+            (Transport::Stdio { command, args, .. }, Transport::Stdio { command: own, args: others, cwd }) => {
+                for (index, argument) in others.iter_mut().enumerate() {
+                    *argument = change(ConfigField::Argument { command, all: args, index }, argument);
+                }
+                *own = change(ConfigField::Command, command);
+                cwd.iter_mut().for_each(|cwd| *cwd = change(ConfigField::Folder, cwd));
             }
-            Transport::Sse { url, headers } => {
-                Transport::Sse { url: change(ConfigField::Url, url)?, headers: map_headers(headers, change)? }
+            (_, Transport::Http { url, headers } | Transport::Sse { url, headers }) => {
+                *url = change(ConfigField::Url, url);
+                change_entries(headers, "headers", |name| ConfigField::Header(name), change);
             }
+            _ => {}
+        }
+        change_entries(&mut copy.env, "env", |name| ConfigField::Env(name), change);
+        let folders = copy.isolation.iter_mut().flat_map(Isolation::folders_mut);
+        folders.for_each(|folder| *folder = change(ConfigField::Shown, folder));
+        let mut notes = |key, texts: &mut Vec<String>| {
+            texts.iter_mut().for_each(|text| *text = change(ConfigField::Note(key), text));
         };
-        let env = map_entries(&self.env, |name, value| {
-            Ok((change(ConfigField::Name("env"), name)?, change(ConfigField::Env(name), value)?))
-        })?;
-        let isolation = self.isolation.as_ref();
-        let isolation = isolation.map(|isolation| isolation.map_folders(|folder| change(ConfigField::Shown, folder)));
-        let mut notes = |key, texts: &[String]| -> Result<Vec<String>, E> {
-            texts.iter().map(|text| change(ConfigField::Note(key), text)).collect()
-        };
-        Ok(Self {
-            transport,
-            env,
-            isolation: isolation.transpose()?,
-            inherit_env: notes("inherit_env", &self.inherit_env)?,
-            tools: self.tools.as_deref().map(|tools| notes("tools", tools)).transpose()?,
-            exclude: notes("exclude", &self.exclude)?,
-            approve: notes("approve", &self.approve)?,
-            remote_use: notes("remote_use", &self.remote_use)?,
-            rust: self.rust.map_texts(|text| change(ConfigField::Note("rust"), text))?,
-            description: self
-                .description
-                .as_deref()
-                .map(|description| change(ConfigField::Note("description"), description))
-                .transpose()?,
-            ..self.clone()
-        })
+        notes("inherit_env", &mut copy.inherit_env);
+        copy.tools.iter_mut().for_each(|tools| notes("tools", tools));
+        notes("exclude", &mut copy.exclude);
+        notes("approve", &mut copy.approve);
+        notes("remote_use", &mut copy.remote_use);
+        copy.rust.texts_mut().for_each(|text| *text = change(ConfigField::Note("rust"), text));
+        copy.description.iter_mut().for_each(|text| *text = change(ConfigField::Note("description"), text));
+        copy
     }
 }
 
-fn map_headers<E>(
-    headers: &BTreeMap<String, String>,
-    change: &mut dyn FnMut(ConfigField<'_>, &str) -> Result<String, E>,
-) -> Result<BTreeMap<String, String>, E> {
-    map_entries(headers, |name, value| {
-        Ok((change(ConfigField::Name("headers"), name)?, change(ConfigField::Header(name), value)?))
-    })
-}
-
-fn map_entries<E>(
-    entries: &BTreeMap<String, String>,
-    mut change: impl FnMut(&str, &str) -> Result<(String, String), E>,
-) -> Result<BTreeMap<String, String>, E> {
-    entries.iter().map(|(name, value)| change(name, value)).collect()
+fn change_entries(
+    entries: &mut BTreeMap<String, String>,
+    key: &'static str,
+    field: fn(&str) -> ConfigField<'_>,
+    change: &mut dyn FnMut(ConfigField<'_>, &str) -> String,
+) {
+    for (name, value) in std::mem::take(entries) {
+        entries.insert(change(ConfigField::Name(key), &name), change(field(&name), &value));
+    }
 }

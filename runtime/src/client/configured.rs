@@ -1,6 +1,5 @@
 //! Where the configuration of a server comes from.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use mcp_model::{Config, Drift, ServerConfig, Snapshot, nearest, printable};
@@ -107,14 +106,14 @@ fn snapshot_of(config: &Config, name: &str) -> Option<Snapshot> {
     known.inspect_err(|error| tracing::warn!(server = name, "its snapshot cannot be read: {error}")).ok()
 }
 
-/// The servers of a configuration, by name, each with these options.
-pub(super) fn clients_of(config: &Config, options: &ClientOptions) -> BTreeMap<String, Client> {
+/// The servers of a configuration, sorted by name, each with these options.
+pub(super) fn clients_of(config: &Config, options: &ClientOptions) -> Vec<Client> {
     warn_of(config, None);
     let client_of = |name: &String| {
         let server = config.server_with_defaults(name).ok()?;
         let known = (server.drift == Some(Drift::Deny)).then(|| snapshot_of(config, name)).flatten();
         let client = Client::with_options(server, options.clone());
-        Some((name.clone(), known.into_iter().fold(client, Client::known_by)))
+        Some(known.into_iter().fold(client, Client::known_by))
     };
     config.servers.keys().filter_map(client_of).collect()
 }

@@ -1,11 +1,11 @@
 //! The servers of a program.
 
-use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::path::Path;
+use std::pin::Pin;
+use std::task::Poll;
 
 use mcp_model::{Config, FileError, ServerConfig, nearest};
-use tokio::runtime::Handle;
-use tokio::task::JoinSet;
 
 use super::configured::{SERVERS_VARIABLE, clients_of};
 use crate::call::events::{Events, subscribe_to_all};
@@ -14,7 +14,8 @@ use crate::{Client, ClientOptions, ConnectError, ConnectErrorKind};
 /// Several servers by name, each with one shared connection.
 #[derive(Clone, Debug, Default)]
 pub struct Servers {
-    clients: BTreeMap<String, Client>,
+    /// Sorted by name.
+    clients: Vec<Client>,
 }
 
 impl Servers {
@@ -95,7 +96,10 @@ impl Servers {
     /// Adds a client, or replaces the one of its name.
     #[must_use]
     pub fn with_client(mut self, client: Client) -> Self {
-        self.clients.insert(client.name().to_owned(), client);
+        match self.place_of(client.name()) {
+            Ok(at) => self.clients.splice(at..=at, [client]).for_each(drop),
+            Err(at) => self.clients.insert(at, client),
+        }
         self
     }
 
@@ -104,7 +108,8 @@ impl Servers {
     /// # Errors
     /// Where there is no such server: the nearest names.
     pub fn client(&self, name: &str) -> Result<Client, ConnectError> {
-        self.clients.get(name).cloned().ok_or_else(|| {
+        let found = self.place_of(name).ok().and_then(|at| self.clients.get(at));
+        found.cloned().ok_or_else(|| {
             let near = nearest(name, self.names());
             let known: Vec<&str> = self.names().collect();
             let message = match (near.first(), known.is_empty()) {
@@ -118,17 +123,21 @@ impl Servers {
 
     /// The names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.clients.keys().map(String::as_str)
+        self.clients.iter().map(Client::name)
+    }
+
+    fn place_of(&self, name: &str) -> Result<usize, usize> {
+        self.clients.binary_search_by(|client| client.name().cmp(name))
     }
 
     /// Connects to all servers side by side, and says which of them failed; the others serve.
     pub async fn connect_all(&self) -> ConnectReport {
-        connect(self.clients.values()).await
+        connect(self.clients.iter()).await
     }
 
     /// Tries again to connect to the servers whose last attempt to connect failed, side by side; the report is of them.
     pub async fn reconnect_failed(&self) -> ConnectReport {
-        connect(self.clients.values().filter(|client| client.supervisor.has_failed())).await
+        connect(self.clients.iter().filter(|client| client.supervisor.has_failed())).await
     }
 
     /// Listens from now on to what happens to all servers that are there now; see [`Client::events`].
@@ -143,18 +152,30 @@ impl Servers {
     /// ```
     #[must_use]
     pub fn events(&self) -> Events {
-        self.clients.values().for_each(|client| client.changes().watch());
-        subscribe_to_all(self.clients.values().map(|client| &**client.observer()))
+        self.clients.iter().for_each(|client| client.changes().watch());
+        subscribe_to_all(self.clients.iter().map(|client| &**client.observer()))
     }
 
     /// Closes all connections side by side.
     pub async fn close(&self) {
-        side_by_side(self.clients.values(), |client| async move { client.close().await }).await;
+        side_by_side(self.clients.iter(), |client| {
+            Box::pin(async {
+                client.close().await;
+                Ok(())
+            })
+        })
+        .await;
     }
 
     /// Closes all connections for good, side by side; see [`Client::shutdown`].
     pub async fn shutdown(&self) {
-        side_by_side(self.clients.values(), |client| async move { client.shutdown().await }).await;
+        side_by_side(self.clients.iter(), |client| {
+            Box::pin(async {
+                client.shutdown().await;
+                Ok(())
+            })
+        })
+        .await;
     }
 }
 
@@ -178,31 +199,35 @@ impl ConnectReport {
 }
 
 async fn connect(clients: impl Iterator<Item = &Client>) -> ConnectReport {
-    let outcomes = side_by_side(clients, |client| async move { (client.name().to_owned(), client.connect().await) });
     let mut report = ConnectReport::default();
-    for (name, outcome) in outcomes.await {
+    for (client, outcome) in side_by_side(clients, |client| Box::pin(client.connect())).await {
         match outcome {
-            Ok(()) => report.active.push(name),
+            Ok(()) => report.active.push(client.name().to_owned()),
             Err(error) => report.failed.push(error),
         }
     }
-    report.active.sort();
-    report.failed.sort_by(|a, b| a.server.cmp(&b.server));
     report
 }
 
-async fn side_by_side<'a, T, F>(clients: impl Iterator<Item = &'a Client>, act: impl Fn(Client) -> F) -> Vec<T>
-where
-    T: Send + 'static,
-    F: Future<Output = T> + Send + 'static,
-{
-    if Handle::try_current().is_ok() {
-        return clients.cloned().map(act).collect::<JoinSet<T>>().join_all().await;
-    }
-    // Outside a runtime there is nothing to wait for side by side.
-    let mut outcomes = Vec::new();
-    for client in clients {
-        outcomes.push(act(client.clone()).await);
-    }
+/// Acts on all clients at once, and gives the outcomes in the order of the clients.
+/// Dropping the future drops what has not ended.
+async fn side_by_side<'c>(
+    clients: impl Iterator<Item = &'c Client>,
+    act: fn(&'c Client) -> Pin<Box<dyn Future<Output = Result<(), ConnectError>> + Send + 'c>>,
+) -> Vec<(&'c Client, Result<(), ConnectError>)> {
+    let mut acting: Vec<_> = clients.map(|client| (client, Some(act(client)))).collect();
+    let mut outcomes: Vec<_> = acting.iter().map(|(client, _)| (*client, Ok(()))).collect();
+    poll_fn(|context| {
+        let mut is_done = true;
+        for ((_, future), (_, outcome)) in acting.iter_mut().zip(&mut outcomes) {
+            match future.as_mut().map(|future| future.as_mut().poll(context)) {
+                Some(Poll::Ready(ready)) => (*future, *outcome) = (None, ready),
+                Some(Poll::Pending) => is_done = false,
+                None => {}
+            }
+        }
+        if is_done { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
     outcomes
 }

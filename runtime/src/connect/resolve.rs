@@ -1,7 +1,5 @@
 //! From a configuration with placeholders to one that can be connected with, and to what must not be repeated of it.
 
-use std::collections::BTreeMap;
-
 use mcp_model::{SecretRef, ServerConfig};
 
 use super::secrets::SecretSource;
@@ -78,7 +76,7 @@ impl KnownSecrets {
 /// # Errors
 /// Names the placeholder that has no value, or that nothing can be said of.
 pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) -> Result<Resolved, ConnectError> {
-    let mut found = BTreeMap::new();
+    let mut found: Vec<(SecretRef, String)> = Vec::new();
     for secret in config.placeholders() {
         let value = secrets.secret(&secret).await.map_err(|error| {
             let kind = if error.is_unsupported() { Kind::Unsupported } else { Kind::Config };
@@ -87,11 +85,11 @@ pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) 
             ConnectError::new(&config.name, kind, format!("`{secret}` has no value: {said}"))
         })?;
         if let Some(value) = value {
-            found.insert(secret, value);
+            found.push((secret, value));
         }
     }
     let ready = config
-        .expand_with(|secret| found.get(secret).cloned())
+        .expand_with(|secret| value_of(&found, secret))
         .map_err(|error| ConnectError::new(&config.name, Kind::Config, error.to_string()))?;
     let redactor = Redactor::new(&private_values(&ready, &found));
     Ok(Resolved { config: ready, redactor })
@@ -100,19 +98,23 @@ pub(crate) async fn resolve(config: &ServerConfig, secrets: &impl SecretSource) 
 /// The configuration as it is, where nobody is connected to; what can be known of its secrets is all the same.
 /// Dropped before the answer: the future of the source is dropped.
 pub(crate) async fn unresolved(config: &ServerConfig, secrets: &impl SecretSource) -> Resolved {
-    let mut found = BTreeMap::new();
+    let mut found: Vec<(SecretRef, String)> = Vec::new();
     for secret in config.placeholders() {
         if let Ok(Some(value)) = secrets.secret(&secret).await {
-            found.insert(secret, value);
+            found.push((secret, value));
         }
     }
     // Where a value is missing, its placeholder is no secret.
-    let known = config.expand_with(|secret| Some(found.get(secret).cloned().unwrap_or_default()));
+    let known = config.expand_with(|secret| value_of(&found, secret).or_else(|| Some(String::new())));
     let redactor = Redactor::new(&private_values(known.as_ref().unwrap_or(config), &found));
     Resolved { config: config.clone(), redactor }
 }
 
-fn private_values(config: &ServerConfig, found: &BTreeMap<SecretRef, String>) -> PrivateValues {
+fn value_of(found: &[(SecretRef, String)], wanted: &SecretRef) -> Option<String> {
+    found.iter().find(|(secret, _)| secret == wanted).map(|(_, value)| value.clone())
+}
+
+fn private_values(config: &ServerConfig, found: &[(SecretRef, String)]) -> PrivateValues {
     let mut values = PrivateValues::of(config);
     for (secret, value) in found {
         match secret {

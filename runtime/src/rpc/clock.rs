@@ -1,7 +1,6 @@
 //! The time of one request: it ends, signs of progress give it more, and it stands still while the server has a question
 //! open that somebody is answering.
 
-use std::collections::BTreeSet;
 use std::future::pending;
 use std::time::Duration;
 
@@ -15,19 +14,20 @@ use crate::ground::deadline::{Deadline, Patience};
 #[derive(Debug, Default)]
 pub(crate) struct Open {
     asked: u64,
-    numbers: BTreeSet<u64>,
+    /// Sorted.
+    numbers: Vec<u64>,
 }
 
 impl Open {
     /// Takes in another question, and gives its number.
     pub(crate) fn ask(&mut self) -> u64 {
         self.asked += 1;
-        self.numbers.insert(self.asked);
+        self.numbers.push(self.asked);
         self.asked
     }
 
     pub(crate) fn close(&mut self, number: u64) {
-        self.numbers.remove(&number);
+        self.numbers.retain(|open| *open != number);
     }
 
     fn has_one_after(&self, number: u64) -> bool {

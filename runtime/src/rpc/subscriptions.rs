@@ -1,6 +1,6 @@
 //! The resources of one server that somebody watches, over all its connections.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
@@ -10,7 +10,7 @@ use crate::rpc::request::RequestError;
 /// Who watches which resource, and what became of it.
 #[derive(Default)]
 pub(crate) struct Subscriptions {
-    watched: Mutex<BTreeMap<String, Watched>>,
+    watched: Mutex<HashMap<String, Watched>>,
     /// Counts resources that come and go.
     changes: watch::Sender<u64>,
 }
@@ -105,7 +105,7 @@ impl Subscriptions {
         });
     }
 
-    fn watched(&self) -> MutexGuard<'_, BTreeMap<String, Watched>> {
+    fn watched(&self) -> MutexGuard<'_, HashMap<String, Watched>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

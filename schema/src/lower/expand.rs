@@ -1,7 +1,7 @@
 //! From one schema to its alternatives: references, `allOf`, `anyOf` and `oneOf` are resolved on the schema's own
 //! level; what lies below stays a list of schemas.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::alternatives::Alternatives;
@@ -22,12 +22,12 @@ const COST_OF_SCHEMA: usize = 150;
 
 #[derive(Debug)]
 pub(super) struct Expander {
-    known: BTreeMap<SchemaId, Rc<Alternatives>>,
+    known: HashMap<SchemaId, Rc<Alternatives>>,
     /// The schemas being expanded, outermost first.
     open: Vec<SchemaId>,
     /// The outermost place of `open` to which a cycle led back since it was last asked for.
     cycle: Option<usize>,
-    names: BTreeMap<SchemaId, Rc<Vec<String>>>,
+    names: HashMap<SchemaId, Rc<Vec<String>>>,
     /// What is left of the cost.
     left: usize,
     anything: Rc<Alternatives>,
@@ -36,10 +36,10 @@ pub(super) struct Expander {
 impl Expander {
     pub(super) fn new(schemas: &Schemas<'_>) -> Self {
         Self {
-            known: BTreeMap::new(),
+            known: HashMap::new(),
             open: Vec::new(),
             cycle: None,
-            names: BTreeMap::new(),
+            names: HashMap::new(),
             left: COST + COST_OF_SCHEMA * schemas.len(),
             anything: Rc::new(Alternatives::anything()),
         }

@@ -17,7 +17,7 @@ mod specificity;
 mod tags;
 mod unions;
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
 use alternatives::{Alternatives, Choice};
@@ -63,8 +63,8 @@ pub(crate) fn lower(
         schemas,
         reporter,
         shapes: Shapes::default(),
-        known: BTreeMap::new(),
-        structs: BTreeMap::new(),
+        known: HashMap::new(),
+        structs: HashMap::new(),
         pending: VecDeque::new(),
     };
     let root = lowering.root(root, role);
@@ -88,9 +88,9 @@ struct Lowering<'l, 'a> {
     reporter: &'l mut Reporter,
     expander: Expander,
     shapes: Shapes,
-    known: BTreeMap<Conjunction, Slot>,
+    known: HashMap<Conjunction, Slot>,
     /// By the schema that they come from.
-    structs: BTreeMap<Option<SchemaId>, Vec<(ObjectAlternative, StructMode, ShapeId)>>,
+    structs: HashMap<Option<SchemaId>, Vec<(ObjectAlternative, StructMode, ShapeId)>>,
     places_left: usize,
     /// The shape of what comes after all places are taken.
     untyped: Option<ShapeId>,

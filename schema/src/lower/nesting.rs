@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::shape::{Field, Shape, ShapeId, Shapes, Slot, Unknown};
+use crate::shape::{Shape, ShapeId, Shapes, Slot, Unknown};
 
 /// `Vec<Vec<Vec<...>>>` is readable up to here.
 const DEEPEST: usize = 3;
@@ -11,10 +11,8 @@ const DEEPEST: usize = 3;
 /// matter of the order of properties.
 fn ordered_children(shape: &Shape) -> Vec<ShapeId> {
     let Shape::Struct(object) = shape else { return shape.children() };
-    let mut fields: Vec<&Field> = object.fields.iter().collect();
-    fields.sort_unstable_by(|left, right| left.wire.cmp(&right.wire));
     let extra = if let Unknown::Keep(slot) = object.unknown { Some(slot.shape) } else { None };
-    fields.into_iter().map(|field| field.slot.shape).chain(extra).collect()
+    object.fields_by_name().into_iter().map(|field| field.slot.shape).chain(extra).collect()
 }
 
 pub(super) fn name_deep_types(shapes: &mut Shapes, root: ShapeId) {
@@ -44,9 +42,7 @@ pub(super) fn name_deep_types(shapes: &mut Shapes, root: ShapeId) {
             }
         }
     }
-    let mut ordered: Vec<ShapeId> = deep.into_iter().collect();
-    ordered.sort_unstable();
-    for id in ordered {
+    for id in shapes.ids().filter(|id| deep.contains(id)) {
         let inner = shapes.add(shapes.get(id).clone(), shapes.origin(id).to_vec());
         shapes.set(id, Shape::Named(Slot { shape: inner, nullable: false }));
     }

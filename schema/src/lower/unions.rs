@@ -21,7 +21,9 @@ pub(super) fn try_untyped_branches_last(shapes: &mut Shapes) {
         let is_untyped = |branch: &Branch| matches!(shapes.get(branch.shape), Shape::Anything | Shape::AnyOf(_));
         if union.branches.iter().any(is_untyped) {
             let mut sorted = union.clone();
-            sorted.branches.sort_by_key(is_untyped);
+            let (untyped, mut typed): (Vec<_>, Vec<_>) = sorted.branches.into_iter().partition(is_untyped);
+            typed.extend(untyped);
+            sorted.branches = typed;
             shapes.set(id, Shape::Union(sorted));
         }
     }

@@ -4,8 +4,10 @@
 //! Collisions are resolved by what the names are, never by their order: the name whose wire form equals the
 //! identifier keeps it, any other gets a suffix made of its own wire name.
 
+#[cfg(feature = "bindings")]
 mod configured;
 mod members;
+#[cfg(feature = "bindings")]
 mod prefixed;
 #[cfg(test)]
 #[allow(clippy::indexing_slicing)]
@@ -15,6 +17,7 @@ mod tools;
 mod words;
 
 pub use members::{Enumeration, branch_labels, branches, extra, fields, fields_or, setters, variants};
+#[cfg(feature = "bindings")]
 pub use prefixed::{Given, PrefixedNames, SET_CALLS, is_accepted, told_apart};
 pub use scope::{Identity, Wanted, first_free, given_or_made, identifiers, renamed_types};
 pub use tools::{METHODS, ToolNames, offers, tools};

@@ -76,8 +76,8 @@ pub type Given = HashMap<String, String>;
 impl PrefixedNames {
     /// Adds a server, or replaces it: its prefix, and the names that its configuration gives to tools.
     pub fn add<'r>(&mut self, server: &str, prefix: &Prefix, renames: impl IntoIterator<Item = (&'r str, &'r str)>) {
-        let renames = renames.into_iter().map(|(tool, name)| (tool.to_owned(), renamed(name))).collect();
-        let added = Server { lead: lead(server, prefix), renames, ..Server::default() };
+        let mut added = Server { lead: lead(server, prefix), ..Server::default() };
+        added.renames.extend(renames.into_iter().map(|(tool, name)| (tool.to_owned(), renamed(name))));
         self.servers.insert(server.to_owned(), added);
     }
 
@@ -230,7 +230,7 @@ impl Server {
         self.plain.clear();
         let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
         let names = self.plain_names(&known);
-        self.plain = self.known.iter().cloned().zip(names).collect();
+        self.plain.extend(self.known.iter().cloned().zip(names));
         let claim =
             |(tool, whole): (&String, &String)| self.bound.get(tool).cloned().unwrap_or_else(|| cut(whole, LONGEST));
         self.claims = self.plain.iter().map(claim).collect();

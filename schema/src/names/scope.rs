@@ -14,7 +14,8 @@ pub fn identifiers(style: Style, wires: &[&str], reserved: &[&str], kind: &str) 
         return written;
     }
     // Sorted, so that what is left to chance of fingerprints does not hang on the order of the wire names.
-    let bases: BTreeMap<&str, String> = wires.iter().copied().zip(written).collect();
+    let mut bases: BTreeMap<&str, String> = BTreeMap::new();
+    bases.extend(wires.iter().copied().zip(written));
     let mut claims: HashMap<&str, usize> = HashMap::new();
     for base in bases.values() {
         *claims.entry(base).or_default() += 1;

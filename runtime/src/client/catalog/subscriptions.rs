@@ -1,6 +1,6 @@
 //! Resources that change while a program runs.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::future::pending;
 use std::pin::pin;
@@ -147,7 +147,7 @@ pub(crate) async fn keep(connection: &Connection, watched: &Arc<Subscriptions>, 
 /// Older servers are asked for each resource.
 async fn ask(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
     let mut changes = watched.changes();
-    let mut asked: BTreeSet<String> = BTreeSet::new();
+    let mut asked: HashSet<String> = HashSet::new();
     loop {
         changes.borrow_and_update();
         let wanted = watched.wanted();
@@ -174,7 +174,7 @@ async fn ask(connection: &Connection, watched: &Subscriptions, patience: Duratio
 /// Servers of 2026-07-28 tell in the answer to one request that stays open.
 async fn listen(connection: &Connection, watched: &Subscriptions, patience: Duration) -> Infallible {
     let mut changes = watched.changes();
-    let mut listening = Listening { stream: None, told: BTreeSet::new() };
+    let mut listening = Listening { stream: None, told: HashSet::new() };
     let mut pauses = Pauses::default();
     loop {
         changes.borrow_and_update();
@@ -199,7 +199,7 @@ async fn listen(connection: &Connection, watched: &Subscriptions, patience: Dura
 /// A stream of what a server tells, and of which resources it does.
 struct Listening {
     stream: Option<Subscription>,
-    told: BTreeSet<String>,
+    told: HashSet<String>,
 }
 
 impl Listening {

@@ -1,6 +1,6 @@
 //! The forms in which a value comes back: as it is, and as those who repeat it escape it.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::fmt::Write;
 
 use base64::Engine;
@@ -14,8 +14,8 @@ const UNRESERVED: &str = "-._~";
 const LEFT_AS_THEY_ARE: [&str; 5] = ["", UNRESERVED, "-._~!*'()", "-._*", "-._~;/?:@&=+$,#!*'()[]"];
 
 /// Every form of a value, itself included. How many backslashes there are does not matter.
-pub(super) fn of(value: &str) -> BTreeSet<String> {
-    let mut forms = BTreeSet::from([value.to_owned()]);
+pub(super) fn of(value: &str) -> HashSet<String> {
+    let mut forms = HashSet::from([value.to_owned()]);
     let json = in_json(value);
     for form in [value, &json] {
         forms.insert(in_units(form, |c| "<>&".contains(c)));

@@ -1,6 +1,6 @@
 //! Which values of a server's configuration are private, now that its placeholders are values.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use base64::Engine;
 use base64::alphabet;
@@ -115,7 +115,7 @@ enum Origin {
 /// The values, each with whether nothing else can be mistaken for it.
 #[derive(Clone, Default)]
 pub(crate) struct PrivateValues {
-    found: BTreeMap<String, bool>,
+    found: HashMap<String, bool>,
     /// The program, which messages name.
     program: String,
 }

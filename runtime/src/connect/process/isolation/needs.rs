@@ -2,7 +2,6 @@
 //! Python, what the first line of a script names. The folders of programs and libraries are shown, never one that holds
 //! anything else.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Read};
@@ -27,12 +26,13 @@ pub(super) fn show(
     homes: &[PathBuf],
     writable: &[PathBuf],
 ) -> io::Result<()> {
-    let mut seen = BTreeSet::new();
+    let mut seen = Vec::new();
     let mut left = vec![program.to_owned()];
     while let Some(path) = left.pop() {
-        if seen.len() == MOST_PROGRAMS || !seen.insert(path.clone()) {
+        if seen.len() == MOST_PROGRAMS || seen.contains(&path) {
             continue;
         }
+        seen.push(path.clone());
         let way = follow(&path)?;
         let passed: Vec<&Path> = way.links.iter().map(|(link, _)| link.as_path()).chain([way.real.as_path()]).collect();
         if passed.iter().any(|place| writable.iter().any(|folder| place.starts_with(folder))) {
