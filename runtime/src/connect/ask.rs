@@ -1,6 +1,6 @@
 //! Requests that a server may answer in rounds: calls of tools, prompts, resources, and what a program asks by method.
 
-use rmcp::model::{ClientRequest, CustomRequest, GetMeta, InputResponses, RequestMetaObject};
+use rmcp::model::{ClientRequest, CustomRequest, GetMeta, MetaObject, RequestMetaObject};
 use serde_json::{Map, Value, json};
 
 /// One request to a server, sent again with what it wanted to know in between.
@@ -32,15 +32,15 @@ impl Ask {
     }
 
     pub(super) fn set_meta(&mut self, meta: &Map<String, Value>) {
-        self.meta = serde_json::from_value(Value::Object(meta.clone())).unwrap_or_default();
+        self.meta = RequestMetaObject(MetaObject(meta.clone()));
     }
 
     /// Adds the answers to what the server asked, and what it wants to be told again.
-    pub(super) fn go_on(&mut self, state: Option<String>, answers: Option<InputResponses>) {
+    pub(super) fn go_on(&mut self, state: Option<String>, answers: Option<Map<String, Value>>) {
         // A call that the server works on goes on, also where it changes its list meanwhile.
         self.list = None;
-        let answers = answers.map(|answers| Value::Object(answers.into_iter().collect()));
-        for (key, value) in [("inputResponses", answers), ("requestState", state.map(Value::String))] {
+        for (key, value) in [("inputResponses", answers.map(Value::Object)), ("requestState", state.map(Value::String))]
+        {
             match value {
                 Some(value) => self.params.insert(key.to_owned(), value),
                 None => self.params.remove(key),

@@ -1,11 +1,11 @@
 //! One call over an open connection: what the server asks in between, and a task that it makes of it.
 //!
-//! Dropping `ask` ends all that runs for it: the open request is given up (`within`), the handler is aborted
+//! Dropping `ask` ends all that runs for it: the open request is given up, the handler is aborted
 //! (`answers_to`, `answer`), and the server is told to cancel its task (`finished`, `pause`).
 
 use std::time::Duration;
 
-use rmcp::model::{ClientRequest, ErrorCode, ErrorData, InputResponses, RequestMetaObject};
+use rmcp::model::{ErrorCode, ErrorData, RequestMetaObject};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -46,13 +46,14 @@ impl Connection {
         let passed = options.given().input.as_ref();
         // Of an older server, which asks nothing of the kind, whoever has answers has been told.
         if let Some(input) = passed.filter(|input| self.is_modern() && !input.is_empty()) {
-            let responses = input.responses.clone().map(|responses| responses.into_iter().collect());
-            ask.go_on(input.state.clone(), responses);
+            ask.go_on(input.state.clone(), input.responses.clone());
         }
         let mut time = Time { patience, for_answers: self.answers.longest_in_all() };
         for round in 0..MAX_INPUT_ROUNDS {
+            let terms = self.terms(options, time.patience, ask.list);
             let mut result = self
-                .within(ask.request(), options, time.patience, ask.list)
+                .session
+                .request(ask.request(), terms)
                 .await
                 .map_err(|error| if round == 0 { error } else { error.after_a_round() })?;
             ask.is_answered = true;
@@ -73,14 +74,8 @@ impl Connection {
         Err(RequestError::invalid(format!("the server asked for input {MAX_INPUT_ROUNDS} times without an end")))
     }
 
-    async fn within(
-        &self,
-        request: ClientRequest,
-        options: &CallOptions,
-        patience: Patience,
-        list: Option<u64>,
-    ) -> Result<Value, RequestError> {
-        let terms = Terms {
+    fn terms(&self, options: &CallOptions, patience: Patience, list: Option<u64>) -> Terms {
+        Terms {
             patience,
             listener: options.given().progress.clone(),
             cancellation: options.cancellation().cloned(),
@@ -88,8 +83,7 @@ impl Connection {
             questions: (!self.is_modern()).then(|| self.answers.questions()),
             list,
             stamp: self.own_stamp(options),
-        };
-        self.session.request(request, terms).await
+        }
     }
 
     /// What a request says of whom it is made for, where that is not this client.
@@ -106,7 +100,7 @@ impl Connection {
         asked: Option<Value>,
         options: &CallOptions,
         time: &mut Time,
-    ) -> Result<Option<InputResponses>, RequestError> {
+    ) -> Result<Option<Map<String, Value>>, RequestError> {
         let Some(Value::Object(asked)) = asked.filter(|asked| asked.as_object().is_some_and(|asked| !asked.is_empty()))
         else {
             tokio::time::sleep(PAUSE_BEFORE_ASKING_AGAIN.min(time.patience.cap.left())).await;
@@ -123,8 +117,8 @@ impl Connection {
         answered.unwrap_or(Err(RequestError::Timeout(Dispatched::Unknown))).map(Some)
     }
 
-    async fn answer(&self, asked: Map<String, Value>) -> Result<InputResponses, RequestError> {
-        let mut answers = InputResponses::new();
+    async fn answer(&self, asked: Map<String, Value>) -> Result<Map<String, Value>, RequestError> {
+        let mut answers = Map::new();
         for (key, mut asked) in asked {
             let params = asked.get_mut("params").map(Value::take).unwrap_or_default();
             let method = asked.get("method").and_then(Value::as_str).unwrap_or_default();
@@ -168,14 +162,15 @@ impl Connection {
                         {
                             let update =
                                 request("tasks/update", Some(json!({ "taskId": id, "inputResponses": answers })));
-                            self.within(update, options, time.patience.renewed(), None).await?;
+                            let terms = self.terms(options, time.patience.renewed(), None);
+                            self.session.request(update, terms).await?;
                         }
                     }
                     _ => {}
                 }
                 pause(&task, options, time.patience).await?;
                 let poll = request("tasks/get", Some(json!({ "taskId": id })));
-                task = self.within(poll, options, time.patience.renewed(), None).await?;
+                task = self.session.request(poll, self.terms(options, time.patience.renewed(), None)).await?;
             }
         };
         let outcome = outcome.await;

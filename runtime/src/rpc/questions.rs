@@ -44,13 +44,19 @@ pub(crate) struct Question {
 /// The requests of one server that are open. Dropping it gives them up.
 pub(super) struct Questions {
     answers: Arc<Answers>,
-    open: JoinSet<Result<Value, ErrorData>>,
-    open_by_task: HashMap<Id, Open>,
+    tasks: JoinSet<Done>,
+    /// The requests that tasks answer; all other tasks send.
+    open: HashMap<Id, Open>,
     ready: VecDeque<(ClientJsonRpcMessage, usize)>,
-    /// Each gives the size of an answer, and whether it has left.
-    on_their_way: JoinSet<(usize, bool)>,
+    on_their_way: usize,
     unread: usize,
     full_since: Option<Instant>,
+}
+
+/// The outcome of a task.
+enum Done {
+    Answered(Result<Value, ErrorData>),
+    Sent { size: usize, has_left: bool },
 }
 
 struct Open {
@@ -63,10 +69,10 @@ impl Questions {
     pub(super) fn new(answers: Arc<Answers>) -> Self {
         Self {
             answers,
-            open: JoinSet::new(),
-            open_by_task: HashMap::new(),
+            tasks: JoinSet::new(),
+            open: HashMap::new(),
             ready: VecDeque::new(),
-            on_their_way: JoinSet::new(),
+            on_their_way: 0,
             unread: 0,
             full_since: None,
         }
@@ -77,26 +83,27 @@ impl Questions {
         if method == "ping" {
             return self.answered(id, Ok(ClientResult::EmptyResult(EmptyResult {})), 0);
         }
-        if self.open_by_task.values().any(|open| open.id == id) {
+        if self.open.values().any(|open| open.id == id) {
             tracing::debug!("ignoring a request whose id is in use");
             return;
         }
         let size = size_of_value(&params);
-        let bytes: usize = self.open_by_task.values().map(|open| open.size).sum();
+        let bytes: usize = self.open.values().map(|open| open.size).sum();
         if self.open.len() >= MOST_OPEN || !self.open.is_empty() && bytes.saturating_add(size) > MOST_OPEN_BYTES {
             let message = format!("{} requests wait for this client already", self.open.len());
             return self.answered(id, Err(ErrorData::new(ErrorCode(TOO_MANY), message, None)), 0);
         }
         let answers = self.answers.clone();
-        let answer: Boxed<_> =
-            Box::pin(async move { answers.answer(&method, params).await.map_err(|reason| refusal(&method, &reason)) });
-        let task = self.open.spawn(answer);
-        self.open_by_task.insert(task.id(), Open { id, size, task });
+        let answer: Boxed<_> = Box::pin(async move {
+            Done::Answered(answers.answer(&method, params).await.map_err(|reason| refusal(&method, &reason)))
+        });
+        let task = self.tasks.spawn(answer);
+        self.open.insert(task.id(), Open { id, size, task });
     }
 
     /// The server wants no answer any more.
     pub(super) fn cancel(&mut self, id: &RequestId) {
-        if let Some(open) = self.open_by_task.values().find(|open| open.id == *id) {
+        if let Some(open) = self.open.values().find(|open| open.id == *id) {
             open.task.abort();
         }
     }
@@ -104,39 +111,41 @@ impl Questions {
     /// The next answer to send, as soon as there is one; none where one has left that reading waited for. Cancel safe.
     pub(super) async fn next(&mut self) -> Option<(ClientJsonRpcMessage, usize)> {
         loop {
-            if self.on_their_way.len() < MOST_ON_THEIR_WAY
+            if self.on_their_way < MOST_ON_THEIR_WAY
                 && let Some(ready) = self.ready.pop_front()
             {
                 return Some(ready);
             }
-            tokio::select! {
-                biased;
-                Some(sent) = self.on_their_way.join_next() => {
+            let Some(ended) = self.tasks.join_next_with_id().await else { return pending().await };
+            let task = ended.as_ref().map_or_else(JoinError::id, |(task, _)| *task);
+            match (self.open.remove(&task), ended) {
+                (Some(Open { id, .. }), Ok((_, Done::Answered(answer)))) => {
+                    let size = answer.as_ref().map_or(0, |answer| answer.to_string().len());
+                    let answer = answer.map(|answer| ClientResult::CustomResult(CustomResult::new(answer)));
+                    self.answered(id, answer, size);
+                }
+                // The server has cancelled it.
+                (Some(_), _) => {}
+                (None, ended) => {
                     let had_room = self.has_room();
-                    let (size, has_left) = sent.unwrap_or_default();
+                    let (size, has_left) = match ended {
+                        Ok((_, Done::Sent { size, has_left })) => (size, has_left),
+                        _ => (0, false),
+                    };
                     self.sent(size, has_left);
                     if !had_room {
                         return None;
                     }
                 }
-                Some(ended) = self.open.join_next_with_id() => {
-                    let task = ended.as_ref().map_or_else(JoinError::id, |(task, _)| *task);
-                    let open = self.open_by_task.remove(&task);
-                    // The server has cancelled the others.
-                    let (Some(Open { id, .. }), Ok((_, answer))) = (open, ended) else { continue };
-                    let size = answer.as_ref().map_or(0, |answer| answer.to_string().len());
-                    let answer = answer.map(|answer| ClientResult::CustomResult(CustomResult::new(answer)));
-                    self.answered(id, answer, size);
-                }
-                else => pending::<()>().await,
             }
         }
     }
 
     /// Notes that an answer is on its way.
     pub(super) fn send(&mut self, size: usize, sending: Sending) {
-        let sending: Boxed<(usize, bool)> = Box::pin(async move { (size, sending.await.is_ok()) });
-        self.on_their_way.spawn(sending);
+        let sending: Boxed<_> = Box::pin(async move { Done::Sent { size, has_left: sending.await.is_ok() } });
+        self.tasks.spawn(sending);
+        self.on_their_way += 1;
     }
 
     /// Returns `true` if more may be read of the server.
@@ -170,10 +179,11 @@ impl Questions {
     }
 
     fn is_full(&self) -> bool {
-        self.unread >= MOST_UNREAD && self.ready.len() + self.on_their_way.len() > 1
+        self.unread >= MOST_UNREAD && self.ready.len() + self.on_their_way > 1
     }
 
     fn sent(&mut self, size: usize, has_left: bool) {
+        self.on_their_way = self.on_their_way.saturating_sub(1);
         self.unread = self.unread.saturating_sub(size);
         let since = self.full_since.filter(|_| !has_left);
         self.full_since = self.is_full().then(|| since.unwrap_or_else(Instant::now));

@@ -1,6 +1,5 @@
 //! A server that is not there.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::future::{Future, poll_fn, ready};
 use std::pin::Pin;
@@ -40,8 +39,8 @@ pub struct Fake {
 
 #[derive(Default)]
 struct Inner {
-    /// By the names of server and tool.
-    handlers: BTreeMap<(&'static str, &'static str), Handler>,
+    /// By the names of server and tool, sorted.
+    handlers: Vec<((&'static str, &'static str), Handler)>,
     calls: Vec<ToolCall>,
     refused: Vec<CallError>,
 }
@@ -88,7 +87,12 @@ impl Fake {
 
     fn handle<P: Tool>(self, begin: impl Fn(P) -> Answering + Send + Sync + 'static) -> Self {
         let handler: Handler = Arc::new(move |arguments| Ok(begin(parse_arguments(arguments).map_err(as_the_server)?)));
-        self.inner().handlers.insert((P::SERVER.name, P::NAME), handler);
+        let mut inner = self.inner();
+        let names = (P::SERVER.name, P::NAME);
+        inner.handlers.retain(|(known, _)| *known != names);
+        let at = inner.handlers.partition_point(|(known, _)| *known < names);
+        inner.handlers.insert(at, (names, handler));
+        drop(inner);
         self
     }
 
@@ -140,16 +144,19 @@ impl CallTool for Fake {
 }
 
 impl Inner {
+    fn names(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.handlers.iter().map(|(names, _)| *names)
+    }
+
     fn handler(&self, call: &ToolCall) -> Result<Handler, CallError> {
         let found = self.handlers.iter().find(|((server, tool), _)| call.server == *server && call.tool == *tool);
         found.map(|(_, handler)| handler.clone()).ok_or_else(|| self.unexpected(call))
     }
 
     fn unexpected(&self, call: &ToolCall) -> CallError {
-        let own: Vec<&str> =
-            self.handlers.keys().filter(|(server, _)| call.server == *server).map(|(_, tool)| *tool).collect();
+        let own: Vec<&str> = self.names().filter(|(server, _)| call.server == *server).map(|(_, tool)| tool).collect();
         let others: Vec<&str> =
-            self.handlers.keys().filter(|(server, _)| call.server != *server).map(|(server, _)| *server).collect();
+            self.names().filter(|(server, _)| call.server != *server).map(|(server, _)| server).collect();
         let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let expected = match (own.is_empty(), others.is_empty()) {
             (true, true) => "it expects no calls at all; say what it answers with `Fake::on`".to_owned(),
@@ -170,7 +177,7 @@ fn unique(mut names: Vec<&str>) -> Vec<&str> {
 impl fmt::Debug for Fake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let inner = self.inner();
-        let tools: Vec<String> = inner.handlers.keys().map(|(server, tool)| format!("{server}/{tool}")).collect();
+        let tools: Vec<String> = inner.names().map(|(server, tool)| format!("{server}/{tool}")).collect();
         f.debug_struct("Fake").field("answers", &tools).field("calls", &inner.calls.len()).finish()
     }
 }

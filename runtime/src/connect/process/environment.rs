@@ -152,20 +152,20 @@ pub(crate) fn missed(config: &ServerConfig, stderr: &str) -> Option<String> {
             is_kind && (hints.iter().any(|hint| words.contains(hint)) || (is_silent && !parts.contains(&"CERT")))
         })
     };
-    let mut found: Vec<(u8, String)> = variables()
-        .filter(|(name, value)| !is_passed(config, name) && !is_given_otherwise(config, value))
-        .filter_map(|(name, _)| {
-            let upper = name.to_ascii_uppercase();
-            let rank = match () {
-                () if mentions(stderr, &name) => 0,
-                () if upper.starts_with(&prefix) => 1,
-                () if suggests(&upper) => 2,
-                () => return None,
-            };
-            Some((rank, name))
-        })
-        .collect();
-    found.sort();
+    let mut found: Vec<(u8, String)> = Vec::new();
+    for (name, value) in variables() {
+        let upper = name.to_ascii_uppercase();
+        let rank = match () {
+            () if is_passed(config, &name) || is_given_otherwise(config, &value) => continue,
+            () if mentions(stderr, &name) => 0,
+            () if upper.starts_with(&prefix) => 1,
+            () if suggests(&upper) => 2,
+            () => continue,
+        };
+        if let Err(at) = found.binary_search(&(rank, name.clone())) {
+            found.insert(at, (rank, name));
+        }
+    }
     let (_, first) = found.first()?;
     let shown: Vec<String> = found.iter().take(MOST_NAMED).map(|(_, name)| format!("`{name}`")).collect();
     let more = match found.len() - shown.len() {

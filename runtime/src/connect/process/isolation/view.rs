@@ -1,6 +1,5 @@
 //! What a child sees of the files, and how bubblewrap is told.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,13 +29,22 @@ pub(super) enum Place {
 /// before what is in it.
 #[derive(Default)]
 pub(super) struct View {
-    places: BTreeMap<PathBuf, Place>,
+    /// Sorted.
+    places: Vec<(PathBuf, Place)>,
 }
 
 impl View {
     /// Puts something at a place that is no symbolic link, nor behind one.
     pub(super) fn put(&mut self, real: impl Into<PathBuf>, place: Place) {
-        self.places.insert(real.into(), place);
+        let real = real.into();
+        match self.search(&real) {
+            Ok(at) => self.places.splice(at..=at, [(real, place)]).for_each(drop),
+            Err(at) => self.places.insert(at, (real, place)),
+        }
+    }
+
+    fn search(&self, real: &Path) -> Result<usize, usize> {
+        self.places.binary_search_by(|(at, _)| at.as_path().cmp(real))
     }
 
     /// Puts something at the end of a way, and the links that lead to it where they would be missing.
@@ -70,13 +78,14 @@ impl View {
     pub(super) fn shows(&self, real: &Path) -> bool {
         match self.place_of(real) {
             Some(Place::Read | Place::Write) => true,
-            Some(Place::Link(_)) => self.places.contains_key(real),
+            Some(Place::Link(_)) => self.search(real).is_ok(),
             _ => false,
         }
     }
 
     fn place_of(&self, real: &Path) -> Option<&Place> {
-        real.ancestors().find_map(|above| self.places.get(above))
+        let found = real.ancestors().find_map(|above| self.search(above).ok());
+        found.and_then(|at| self.places.get(at)).map(|(_, place)| place)
     }
 
     /// The options of bubblewrap. Every path is absolute, so that none of them can be taken for an option.
@@ -97,7 +106,7 @@ impl View {
             options.push(at.into());
         }
         // Both are in memory and hold what was made for this; nothing else is to be put there.
-        let root = (!self.places.contains_key(Path::new("/"))).then_some("/");
+        let root = self.search(Path::new("/")).is_err().then_some("/");
         for read_only in ["/dev"].into_iter().chain(root) {
             options.extend(["--remount-ro", read_only].map(OsString::from));
         }
