@@ -209,11 +209,13 @@ async fn connect(clients: impl Iterator<Item = &Client>) -> ConnectReport {
     report
 }
 
+type Acting<'c> = Pin<Box<dyn Future<Output = Result<(), ConnectError>> + Send + 'c>>;
+
 /// Acts on all clients at once, and gives the outcomes in the order of the clients.
 /// Dropping the future drops what has not ended.
 async fn side_by_side<'c>(
     clients: impl Iterator<Item = &'c Client>,
-    act: fn(&'c Client) -> Pin<Box<dyn Future<Output = Result<(), ConnectError>> + Send + 'c>>,
+    act: fn(&'c Client) -> Acting<'c>,
 ) -> Vec<(&'c Client, Result<(), ConnectError>)> {
     let mut acting: Vec<_> = clients.map(|client| (client, Some(act(client)))).collect();
     let mut outcomes: Vec<_> = acting.iter().map(|(client, _)| (*client, Ok(()))).collect();
