@@ -211,6 +211,12 @@ kinds! {
     ArgumentMeaning = "MCPD0060" "other";
     /// A name in Rust stands for another tool, property, value, alternative or prompt.
     NameTaken = "MCPD0061" "renamed";
+    /// A new property takes `Eq` and `Hash` from the types that hold it.
+    TraitsLost = "MCPD0062" "added";
+    /// A union can no longer be made of a type by `From`.
+    ConversionLost = "MCPD0063" "other";
+    /// A tool, property or type is deprecated now.
+    Deprecated = "MCPD0064" "other";
 }
 
 impl ChangeKind {

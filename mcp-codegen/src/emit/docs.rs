@@ -102,16 +102,7 @@ pub(super) fn of_schemas(
         .or_else(|| first(&mut texts("title").filter(|title| !names.iter().any(|name| is_in_name(title, name)))))
         .unwrap_or_else(|| vec![sentence(&fallback())]);
     said.extend(listed(&sources));
-    lines(said).deprecated(are_deprecated(&sources))
-}
-
-/// Whether schemas say not to use what they describe any more.
-pub(super) fn is_deprecated(schemas: &Schemas<'_>, ids: &[SchemaId]) -> bool {
-    are_deprecated(&ids.iter().flat_map(|id| schemas.described_by(*id)).collect::<Vec<_>>())
-}
-
-fn are_deprecated(sources: &[&Map<String, Value>]) -> bool {
-    sources.iter().any(|source| lookup(source, "deprecated") == Some(&Value::Bool(true)))
+    lines(said).deprecated(schemas.is_deprecated(ids))
 }
 
 /// What the root schema says that types do not, after the documentation of its tool.

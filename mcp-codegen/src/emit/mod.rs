@@ -67,7 +67,7 @@ impl TypeEmitter<'_, '_> {
         let docs = match self.schema.types.get(&id).map(|named| &named.spot) {
             Some(None) => {
                 let schemas = &self.schema.document.schemas;
-                self.root_doc.clone().deprecated(docs::is_deprecated(schemas, self.schema.origin(id)))
+                self.root_doc.clone().deprecated(schemas.is_deprecated(self.schema.origin(id)))
             }
             Some(Some(Spot { holder, label, .. })) => {
                 let names = [label, self.schema.name(id).unwrap_or_default()];

@@ -190,7 +190,7 @@ impl ToolPlan<'_> {
 
     /// Whether the server says not to use the tool any more: MCP has no word for it, but the schema of its arguments.
     pub(super) fn is_deprecated(&self) -> bool {
-        docs::is_deprecated(&self.input.document.schemas, self.input.origin(self.input.document.root))
+        self.input.document.schemas.is_deprecated(self.input.origin(self.input.document.root))
     }
 }
 

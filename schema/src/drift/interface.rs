@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use mcp_model::printable;
 use serde_json::Value;
 
 use super::change::{ChangeKind, Class, Signatures};
@@ -10,7 +11,8 @@ use super::rust::{self, Argument, Misread, Rust, is_interchangeable, misread};
 use super::version::Version;
 use crate::bundle::push;
 use crate::names::{self, Enumeration};
-use crate::shape::{Field, Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
+use crate::normalize::SchemaId;
+use crate::shape::{Branch, Field, Presence, Shape, ShapeId, Slot, StructShape, UnionShape, Unknown};
 use crate::{Document, Role};
 
 const DEEPEST: usize = 200;
@@ -68,6 +70,21 @@ impl Interface<'_, '_, '_> {
         self.say(pointer, Class::Source, kind, detail);
     }
 
+    /// Whether regenerated code has a type without `Eq` and `Hash` for one that had them.
+    fn loses_eq(&self, old: ShapeId, new: ShapeId) -> bool {
+        self.old.has_eq(old) && !self.new.has_eq(new)
+    }
+
+    /// Compares whether an item has `#[deprecated]`; a place is told once.
+    fn deprecated(&mut self, old: &[SchemaId], new: &[SchemaId], item: &str, pointer: &str) {
+        let is_told = |found: &Difference| found.kind == ChangeKind::Deprecated && found.pointer == pointer;
+        let is_new = self.new.document.schemas.is_deprecated(new) && !self.old.document.schemas.is_deprecated(old);
+        if is_new && !self.found.iter().any(is_told) {
+            let detail = format!("deprecated now: {item} warn, by `#[deprecated]`");
+            self.source(pointer, ChangeKind::Deprecated, detail);
+        }
+    }
+
     fn slots(&mut self, old: Slot, new: Slot, pointer: String) {
         if old.nullable != new.nullable {
             let (kind, detail) = nullability(new.nullable);
@@ -92,6 +109,10 @@ impl Interface<'_, '_, '_> {
         if are_named && self.old.definition(old) != self.new.definition(new) {
             self.source(pointer, ChangeKind::TypeRenamed, "its type has another name");
         }
+        if are_named {
+            let item = if new == now.root { "its calls" } else { "uses of its type" };
+            self.deprecated(before.shapes.origin(old), now.shapes.origin(new), item, pointer);
+        }
         let (left, right) = (before.shapes.get(old), now.shapes.get(new));
         match (left, right) {
             (Shape::Struct(left), Shape::Struct(right)) => self.structs((old, left), (new, right), pointer),
@@ -99,14 +120,14 @@ impl Interface<'_, '_, '_> {
             (Shape::TextEnum(left), Shape::TextEnum(right)) => {
                 let is_open = |values: &[String]| super::types::is_open(before.role, values);
                 let kind = |values| if is_open(values) { Enumeration::Open } else { Enumeration::Closed };
-                let misread = self.variants((left, kind(left)), (right, kind(right)), pointer);
-                self.lists(left, right, &misread, |text| format!("{text:?}"), pointer);
+                let shown = |text: &str| format!("{text:?}");
+                self.listed((left, kind(left)), (right, kind(right)), shown, pointer);
             }
             (Shape::LiteralEnum(left), Shape::LiteralEnum(right)) => {
-                let texts = |values: &[serde_json::Value]| values.iter().map(ToString::to_string).collect::<Vec<_>>();
+                let texts = |values: &[Value]| values.iter().map(ToString::to_string).collect::<Vec<_>>();
                 let (left, right) = (texts(left), texts(right));
-                let misread = self.variants((&left, Enumeration::Closed), (&right, Enumeration::Closed), pointer);
-                self.lists(&left, &right, &misread, str::to_owned, pointer);
+                let closed = Enumeration::Closed;
+                self.listed((&left, closed), (&right, closed), str::to_owned, pointer);
             }
             (Shape::List(left), Shape::List(right)) => self.slots(*left, *right, format!("{pointer}/items")),
             (Shape::Map(left), Shape::Map(right)) => {
@@ -126,7 +147,8 @@ impl Interface<'_, '_, '_> {
                 let untyped = |shape: &Shape| matches!(shape, Shape::Anything | Shape::AnyOf(_));
                 let both_untyped = untyped(left) && untyped(right);
                 if !same && !both_untyped {
-                    self.source(pointer, ChangeKind::Retyped, format!("{} became {}", word(left), word(right)));
+                    let lost = if self.loses_eq(old, new) { ", without `Eq` and `Hash`" } else { "" };
+                    self.source(pointer, ChangeKind::Retyped, format!("{} became {}{lost}", word(left), word(right)));
                 }
             }
         }
@@ -136,7 +158,7 @@ impl Interface<'_, '_, '_> {
         self.boxes(old, new, pointer);
         self.constructors(old, new, pointer);
         let misread = self.fields(old, new, pointer);
-        let (old, new) = (old.1, new.1);
+        let (holder, old, new) = (old.0, old.1, new.1);
         let at = |key: &str| {
             let mut pointer = format!("{pointer}/properties");
             push(&mut pointer, key);
@@ -161,16 +183,20 @@ impl Interface<'_, '_, '_> {
                 }
                 _ => {}
             }
+            self.deprecated(&field.schemas, &now.schemas, "uses of its field", &place);
             self.slots(field.slot, now.slot, place);
         }
         for field in new.fields.iter().filter(|field| !before.contains_key(field.wire.as_str())) {
             let is_argument = field.presence == Presence::Required && self.new.document.role == Role::Input;
-            let (class, detail) = if is_argument {
-                (Class::Source, "new required property")
+            let (class, kind, detail) = if is_argument {
+                (Class::Source, ChangeKind::Added, "new required property")
+            } else if self.old.has_eq(holder) && !self.new.has_eq(field.slot.shape) {
+                let detail = "new property: the types that hold it lose `Eq` and `Hash`";
+                (Class::Source, ChangeKind::TraitsLost, detail)
             } else {
-                (Class::Compatible, "new property")
+                (Class::Compatible, ChangeKind::Added, "new property")
             };
-            self.say(&at(&field.wire), class, ChangeKind::Added, detail);
+            self.say(&at(&field.wire), class, kind, detail);
         }
         match (old.unknown, new.unknown) {
             (Unknown::Keep(left), Unknown::Keep(right)) => {
@@ -266,25 +292,32 @@ impl Interface<'_, '_, '_> {
         misread
     }
 
-    /// Compares the variants of listed values. Returns the values that are gone and whose variants are others'.
-    fn variants<'o>(
+    /// Compares listed values and their variants.
+    fn listed(
         &mut self,
-        (old, of_old): (&'o [String], Enumeration),
-        (new, of_new): (&'o [String], Enumeration),
+        (old, of_old): (&[String], Enumeration),
+        (new, of_new): (&[String], Enumeration),
+        shown: impl Fn(&str) -> String,
         pointer: &str,
-    ) -> HashSet<&'o str> {
+    ) {
         if (old.len() == 1) != (new.len() == 1) {
             // What is always the same needs no argument of `new`.
-            self.source(pointer, ChangeKind::Retyped, "a constant and a choice are different types");
+            let lost = match (old.len(), of_new) {
+                (1, Enumeration::Open) => ": `Default` and `Copy` are gone",
+                (1, Enumeration::Closed) => ": `Default` is gone",
+                _ => "",
+            };
+            let detail = format!("a constant and a choice are different types{lost}");
+            self.source(pointer, ChangeKind::Retyped, detail);
         }
-        let mut misread = HashSet::new();
         if old == new {
-            return misread;
+            return;
         }
         let [before, now] = [old, new].map(|values| values.iter().map(String::as_str).collect::<Vec<_>>());
         let called = |is_new, wires: &[&str]| names::variants(wires, if is_new { of_new } else { of_old });
+        let mut misread = HashSet::new();
         for renamed in renamed(&before, &now, "value", called) {
-            let detail = format!("`{}` is {}", mcp_model::printable(renamed.wire), renamed.detail);
+            let detail = format!("`{}` is {}", printable(renamed.wire), renamed.detail);
             match renamed.taker {
                 Some(_) => {
                     misread.insert(renamed.wire);
@@ -293,7 +326,16 @@ impl Interface<'_, '_, '_> {
                 None => self.source(pointer, ChangeKind::Renamed, detail),
             }
         }
-        misread
+        let (left, right): (HashSet<&str>, HashSet<&str>) =
+            (before.iter().copied().collect(), now.iter().copied().collect());
+        for value in before.iter().filter(|value| !right.contains(*value) && !misread.contains(*value)) {
+            let detail = format!("{} is not listed any more", printable(&shown(value)));
+            self.source(pointer, ChangeKind::ValueRemoved, detail);
+        }
+        for (value, variant) in now.iter().zip(called(true, &now)).filter(|(value, _)| !left.contains(*value)) {
+            let detail = format!("{} is listed now: a `match` needs the variant `{variant}`", printable(&shown(value)));
+            self.source(pointer, ChangeKind::ValueAdded, detail);
+        }
     }
 
     fn unions(&mut self, old: &UnionShape, new: &UnionShape, pointer: &str) {
@@ -302,76 +344,58 @@ impl Interface<'_, '_, '_> {
             self.source(pointer, ChangeKind::Retyped, "the alternatives are told apart in another way");
             return;
         }
-        // Branches of one name are told apart by their order.
-        let number = |union: &UnionShape, index: usize| {
-            let name = union.branches.get(index).map(|branch| &branch.name);
-            union.branches.iter().take(index).filter(|branch| Some(&branch.name) == name).count()
-        };
-        let mut gone = Vec::new();
-        for (index, branch) in old.branches.iter().enumerate() {
-            let twins = new.branches.iter().enumerate().filter(|(_, other)| other.name == branch.name);
-            let twin = twins.into_iter().find(|(place, _)| number(new, *place) == number(old, index));
-            match twin {
-                Some((_, other)) => self.shapes(branch.shape, other.shape, pointer.to_owned()),
-                None => gone.push(index),
-            }
-        }
         let labels = [old, new].map(names::branch_labels);
         let [before, now] = labels.each_ref().map(|labels| labels.iter().map(String::as_str).collect::<Vec<_>>());
+        let after: HashMap<&str, &Branch> = now.iter().copied().zip(&new.branches).collect();
+        let of_old: HashMap<&str, &Branch> = before.iter().copied().zip(&old.branches).collect();
+        for (label, branch) in before.iter().zip(&old.branches) {
+            if let Some(twin) = after.get(label) {
+                self.shapes(branch.shape, twin.shape, pointer.to_owned());
+            }
+        }
         // A tagged union from the server has a variant for what it does not list.
         let called = |is_new: bool, labels: &[&str]| {
             let (union, role) = if is_new { (new, self.new.document.role) } else { (old, self.old.document.role) };
             names::branches(labels, role == Role::Output && union.tag.is_some())
         };
-        let held = |rust: &Rust<'_, '_>, union: &UnionShape, labels: &[&str], label: &str| {
-            let branch = union.branches.get(labels.iter().position(|known| *known == label)?)?;
-            Some(rust.shape(branch.shape, label))
-        };
+        let mut misread = HashSet::new();
         for renamed in renamed(&before, &now, "alternative", called) {
-            let detail = format!("the alternative {} is {}", mcp_model::printable(renamed.wire), renamed.detail);
+            let detail = format!("the alternative {} is {}", printable(renamed.wire), renamed.detail);
             let taken = renamed.taker.and_then(|taker| {
-                let left = held(&self.old, old, &before, renamed.wire)?;
-                Some((left, held(&self.new, new, &now, taker)?))
+                let left = self.old.shape(of_old.get(renamed.wire)?.shape, renamed.wire);
+                Some((left, self.new.shape(after.get(taker)?.shape, taker)))
             });
-            let is_gone = !now.contains(&renamed.wire);
             match taken {
                 Some((left, right)) if is_interchangeable(&left, &right) => {
-                    gone.retain(|index| before.get(*index) != Some(&renamed.wire));
+                    misread.insert(renamed.wire);
                     let signatures = renamed.signatures(&format!("({left})"), &format!("({right})"));
                     self.silent(pointer, ChangeKind::NameTaken, detail, signatures);
                 }
-                _ if !is_gone => self.source(pointer, ChangeKind::Renamed, detail),
+                _ if after.contains_key(renamed.wire) => self.source(pointer, ChangeKind::Renamed, detail),
                 _ => {}
             }
         }
-        for branch in gone.into_iter().filter_map(|index| old.branches.get(index)) {
-            let detail = format!("the alternative {} is gone", mcp_model::printable(&branch.name));
+        for label in before.iter().filter(|label| !after.contains_key(*label) && !misread.contains(*label)) {
+            let detail = format!("the alternative {} is gone", printable(label));
             self.source(pointer, ChangeKind::AlternativeRemoved, detail);
         }
-        let old_names: Vec<&String> = old.branches.iter().map(|branch| &branch.name).collect();
-        for branch in new.branches.iter().filter(|branch| !old_names.contains(&&branch.name)) {
-            let detail = format!("the alternative {} is new", mcp_model::printable(&branch.name));
-            self.say(pointer, Class::Compatible, ChangeKind::AlternativeAdded, detail);
+        let had_eq = old.branches.iter().all(|branch| self.old.has_eq(branch.shape));
+        for ((label, branch), variant) in now.iter().zip(&new.branches).zip(called(true, &now)) {
+            if of_old.contains_key(label) {
+                continue;
+            }
+            let lost = if had_eq && !self.new.has_eq(branch.shape) { "; it has no `Eq` and `Hash`" } else { "" };
+            let detail =
+                format!("the alternative {} is new: a `match` needs the variant `{variant}`{lost}", printable(label));
+            self.source(pointer, ChangeKind::AlternativeAdded, detail);
         }
-    }
-
-    /// Compares listed values, but for those of which more is told.
-    fn lists(
-        &mut self,
-        old: &[String],
-        new: &[String],
-        told: &HashSet<&str>,
-        shown: impl Fn(&str) -> String,
-        pointer: &str,
-    ) {
-        let [before, now] = [old, new].map(|values| values.iter().collect::<HashSet<_>>());
-        for value in old.iter().filter(|value| !now.contains(value) && !told.contains(value.as_str())) {
-            let detail = format!("{} is not listed any more", mcp_model::printable(&shown(value)));
-            self.source(pointer, ChangeKind::ValueRemoved, detail);
-        }
-        for value in new.iter().filter(|value| !before.contains(value)) {
-            let detail = format!("{} is listed now", mcp_model::printable(&shown(value)));
-            self.say(pointer, Class::Compatible, ChangeKind::ValueAdded, detail);
+        let (left, right) = (self.old.conversions(old), self.new.conversions(new));
+        let held = |label: &str| after.get(label).map(|branch| self.new.shape(branch.shape, label));
+        let lost = before.iter().filter_map(|label| left.get(*label).filter(|ty| held(label).as_ref() == Some(*ty)));
+        let lost: Vec<&String> = lost.filter(|ty| !right.values().any(|known| known == *ty)).collect();
+        for ty in lost {
+            let detail = format!("no `From<{ty}>` any more: two alternatives hold it");
+            self.source(pointer, ChangeKind::ConversionLost, detail);
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The Rust interface of a schema as text: types, fields and the arguments of `new`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::change::Signatures;
 use crate::names::{self, Style};
-use crate::shape::{Field, Presence, Shape, ShapeId, Slot, StructShape};
+use crate::shape::{Field, Presence, Shape, ShapeId, Slot, StructShape, UnionShape};
 use crate::{Document, Role};
 
 /// The type of an argument for a string.
@@ -15,6 +15,8 @@ pub(super) struct Rust<'d, 'a> {
     pub(super) document: &'d Document<'a>,
     /// The pairs of shapes of which the first boxes the second.
     boxed: HashSet<(ShapeId, ShapeId)>,
+    /// The types without `Eq` and `Hash`: numbers, and what holds one.
+    partial: HashSet<ShapeId>,
 }
 
 /// An argument of `new`.
@@ -78,7 +80,39 @@ fn signature(arguments: &[Argument]) -> String {
 
 impl<'d, 'a> Rust<'d, 'a> {
     pub(super) fn of(document: &'d Document<'a>) -> Self {
-        Self { document, boxed: document.shapes.boxed() }
+        let shapes = &document.shapes;
+        let mut holders: HashMap<ShapeId, Vec<ShapeId>> = HashMap::new();
+        for id in shapes.ids() {
+            shapes.get(id).children().into_iter().for_each(|held| holders.entry(held).or_default().push(id));
+        }
+        let mut pending: Vec<ShapeId> = shapes.ids().filter(|id| matches!(shapes.get(*id), Shape::Number)).collect();
+        let mut partial = HashSet::new();
+        while let Some(id) = pending.pop() {
+            if partial.insert(id) {
+                pending.extend(holders.get(&id).into_iter().flatten());
+            }
+        }
+        Self { document, boxed: shapes.boxed(), partial }
+    }
+
+    /// Whether a type has `Eq` and `Hash`.
+    pub(super) fn has_eq(&self, id: ShapeId) -> bool {
+        !self.partial.contains(&id)
+    }
+
+    /// The types that a union can be made of by `From`, by their alternatives.
+    pub(super) fn conversions(&self, union: &UnionShape) -> HashMap<String, String> {
+        let labels = names::branch_labels(union);
+        let held = union.branches.iter().zip(labels).map(|(branch, label)| (self.shape(branch.shape, &label), label));
+        let mut conversions: HashMap<String, Option<String>> = HashMap::new();
+        for (ty, label) in held {
+            conversions.entry(ty).and_modify(|only| *only = None).or_insert(Some(label));
+        }
+        // The variant for alternatives that the schema does not list holds one, too.
+        if self.document.role == Role::Output && union.tag.is_some() {
+            conversions.remove("Value");
+        }
+        conversions.into_iter().filter_map(|(ty, label)| Some((label?, ty))).collect()
     }
 
     pub(super) fn has_boxes(&self) -> bool {

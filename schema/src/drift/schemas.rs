@@ -37,9 +37,17 @@ pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<C
         // A default of `null` decides what absence means.
         changes = meaning(tool, role, root, old, new);
     }
-    for (pointer, keywords) in wording::differences(old, new) {
+    for (pointer, mut keywords) in wording::differences(old, new) {
+        let pointer = format!("{root}{pointer}");
+        let is_told = |change: &Change| change.kind == ChangeKind::Deprecated && change.pointer == pointer;
+        if keywords.contains(&"deprecated") && changes.iter().any(is_told) {
+            keywords.retain(|keyword| *keyword != "deprecated");
+        }
+        if keywords.is_empty() {
+            continue;
+        }
         let detail = format!("another {}", keywords.join(", "));
-        changes.push(Change::new(tool, Class::Wording, ChangeKind::SchemaWording, format!("{root}{pointer}"), detail));
+        changes.push(Change::new(tool, Class::Wording, ChangeKind::SchemaWording, pointer, detail));
     }
     changes
 }

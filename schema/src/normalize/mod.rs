@@ -159,6 +159,13 @@ impl<'a> Schemas<'a> {
         sources
     }
 
+    /// Returns `true` where one of these schemas says not to use what it describes any more.
+    #[must_use]
+    pub fn is_deprecated(&self, ids: &[SchemaId]) -> bool {
+        let mut sources = ids.iter().flat_map(|id| self.described_by(*id));
+        sources.any(|source| lookup(source, "deprecated") == Some(&Value::Bool(true)))
+    }
+
     /// The name under which `$defs` or `definitions` hold a schema.
     #[must_use]
     pub fn definition(&self, id: SchemaId) -> Option<String> {

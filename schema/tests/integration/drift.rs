@@ -165,7 +165,7 @@ fn types() {
     check_property(
         json!({ "type": "integer" }),
         json!({ "type": "number" }),
-        &["source @: an integer became a number"],
+        &["source @: an integer became a number, without `Eq` and `Hash`"],
         &["breaking @: may be a number with a fraction now"],
     );
     check_property(
@@ -216,18 +216,21 @@ fn values_and_bounds() {
         json!({ "enum": ["a", "b"] }),
         json!({ "enum": ["b", "c"] }),
         &["breaking @: \"a\" is no longer valid"],
-        &["source @: \"a\" is not listed any more", "compatible @: \"c\" is listed now"],
+        &["source @: \"a\" is not listed any more", "source @: \"c\" is listed now: a `match` needs the variant `C`"],
     );
     check_property(
         json!({ "const": "a" }),
         json!({ "enum": ["a", "b"] }),
-        &["source @: a constant and a choice are different types", "compatible @: \"b\" is listed now"],
+        &[
+            "source @: a constant and a choice are different types: `Default` is gone",
+            "source @: \"b\" is listed now: a `match` needs the variant `B`",
+        ],
         &["breaking @: may be \"b\" now"],
     );
     check_property(
         json!({ "enum": ["a", 1] }),
         json!({ "enum": ["a", 1, 2] }),
-        &["compatible @: 2 is listed now"],
+        &["source @: 2 is listed now: a `match` needs the variant `N2`"],
         &["breaking @: may be 2 now"],
     );
     check_property(
@@ -329,7 +332,7 @@ fn alternatives() {
     check_property(
         json!({ "anyOf": [text, whole] }),
         json!({ "anyOf": [list, text, whole] }),
-        &["compatible @: the alternative Array is new"],
+        &["source @: the alternative Array is new: a `match` needs the variant `Array`"],
         &["breaking @: may be an array now"],
     );
     check_property(json!({ "anyOf": [text, whole] }), json!({ "oneOf": [whole, text] }), REWRITTEN, REWRITTEN);
@@ -343,8 +346,8 @@ fn alternatives() {
     check_property(
         json!({ "oneOf": [branch("a"), branch("b")] }),
         json!({ "oneOf": [branch("b"), branch("c"), branch("a")] }),
-        &["compatible @: the alternative c is new"],
-        &["compatible @: the alternative c is new"],
+        &["source @: the alternative c is new: a `match` needs the variant `C`"],
+        &["source @: the alternative c is new: a `match` needs the variant `C`"],
     );
     // Of exactly one of two that overlap.
     let changes = diff(

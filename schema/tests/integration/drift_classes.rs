@@ -240,3 +240,111 @@ fn arguments_of_prompts_and_variables_of_templates_in_another_order_are_silent()
     let found = lines(&template("x://{owner}"), &template("y://{owner}"));
     assert_eq!(found.len(), 1, "{found:?}");
 }
+
+/// A tool with a property `p`, in what it takes or answers.
+fn with(key: &str, schema: &Value) -> Value {
+    tool(key, &json!({ "type": "object", "properties": { "p": schema } }))
+}
+
+#[test]
+fn a_number_that_takes_eq_and_hash_away_is_source() {
+    let of = |properties: &Value| tool("inputSchema", &json!({ "type": "object", "properties": properties }));
+    let number = json!({ "type": "number" });
+    let (plain, with_number) = (of(&json!({ "a": text() })), of(&json!({ "a": text(), "n": number })));
+    assert_eq!(
+        lines(&plain, &with_number),
+        ["source      t /inputSchema/properties/n: new property: the types that hold it lose `Eq` and `Hash`"]
+    );
+    // They had none.
+    let more = of(&json!({ "a": text(), "n": number, "m": number }));
+    assert_eq!(lines(&with_number, &more), ["compatible  t /inputSchema/properties/m: new property"]);
+    assert_eq!(lines(&plain, &of(&json!({ "a": text(), "b": text() }))).len(), 1);
+    // In a list of objects that the property holds.
+    let items = json!({ "type": "array", "items": { "type": "object", "properties": { "x": number } } });
+    let found = lines(&plain, &of(&json!({ "a": text(), "n": items })));
+    assert!(found[0].starts_with("source ") && found.len() == 1, "{found:?}");
+    let found = lines(&with("inputSchema", &json!({ "type": "integer" })), &with("inputSchema", &number));
+    assert_eq!(found, ["source      t /inputSchema/properties/p: an integer became a number, without `Eq` and `Hash`"]);
+}
+
+#[test]
+fn a_new_variant_is_source() {
+    for key in ["inputSchema", "outputSchema"] {
+        let listed = format!(
+            "source      t /{key}/properties/p: \"in review\" is listed now: a `match` needs the variant `InReview`"
+        );
+        let of = |values: &[&str]| with(key, &choice(values));
+        assert_eq!(lines(&of(&["open", "shut"]), &of(&["open", "shut", "in review"])), [listed]);
+    }
+    let of = |more: &[Value]| {
+        let branches = [&[text(), json!({ "type": "boolean" })], more].concat();
+        with("inputSchema", &json!({ "anyOf": branches }))
+    };
+    assert_eq!(
+        lines(&of(&[]), &of(&[json!({ "type": "integer" })])),
+        [
+            "source      t /inputSchema/properties/p: the alternative Integer is new: a `match` needs the variant `Integer`"
+        ]
+    );
+    let found = lines(&of(&[]), &of(&[json!({ "type": "number" })]));
+    assert!(found[0].ends_with("the variant `Number`; it has no `Eq` and `Hash`"), "{found:?}");
+}
+
+#[test]
+fn a_constant_that_becomes_a_choice_names_the_traits_that_go() {
+    let found = lines(&with("inputSchema", &choice(&["a"])), &with("inputSchema", &choice(&["a", "b"])));
+    assert!(found[0].ends_with("a constant and a choice are different types: `Default` is gone"), "{found:?}");
+    let found = lines(&with("outputSchema", &choice(&["a", "b"])), &with("outputSchema", &choice(&["a"])));
+    assert!(found[0].ends_with("a constant and a choice are different types"), "{found:?}");
+}
+
+#[test]
+fn a_second_alternative_of_one_type_takes_from_away() {
+    let array = |least: u8| json!({ "type": "array", "items": { "type": "string" }, "minItems": least });
+    let of = |branches: &[Value]| with("inputSchema", &json!({ "anyOf": branches }));
+    let most = json!({ "type": "array", "items": { "type": "string" }, "maxItems": 1 });
+    let found = lines(&of(&[text(), array(2)]), &of(&[text(), array(2), most]));
+    assert_eq!(
+        found,
+        [
+            "source      t /inputSchema/properties/p: the alternative Strings 2 is new: a `match` needs the variant `Strings2`",
+            "source      t /inputSchema/properties/p: no `From<Vec<String>>` any more: two alternatives hold it",
+        ]
+    );
+    // Another type of array has a `From` of its own.
+    let integers = json!({ "type": "array", "items": { "type": "integer" }, "minItems": 1 });
+    let found = lines(&of(&[text(), array(2)]), &of(&[text(), array(2), integers]));
+    assert!(!found.iter().any(|line| line.contains("From<")), "{found:?}");
+}
+
+#[test]
+fn what_is_deprecated_is_source() {
+    let deprecated = |mut schema: Value| {
+        schema["deprecated"] = json!(true);
+        schema
+    };
+    let schema = json!({ "type": "object", "properties": { "p": text() } });
+    assert_eq!(
+        lines(&tool("inputSchema", &schema), &with("inputSchema", &deprecated(text()))),
+        ["source      t /inputSchema/properties/p: deprecated now: uses of its field warn, by `#[deprecated]`"]
+    );
+    assert_eq!(
+        lines(&tool("inputSchema", &schema), &tool("inputSchema", &deprecated(schema.clone()))),
+        ["source      t /inputSchema: deprecated now: its calls warn, by `#[deprecated]`"]
+    );
+    assert_eq!(
+        lines(&with("inputSchema", &deprecated(text())), &tool("inputSchema", &schema)),
+        ["wording     t /inputSchema/properties/p: another deprecated"]
+    );
+    let list = |item: Value| with("outputSchema", &json!({ "type": "array", "items": item }));
+    let item = object(&[("x", text())]);
+    assert_eq!(
+        lines(&list(item.clone()), &list(deprecated(item))),
+        ["source      t /outputSchema/properties/p/items: deprecated now: uses of its type warn, by `#[deprecated]`"]
+    );
+    // A string has no item of its own.
+    assert_eq!(
+        lines(&list(text()), &list(deprecated(text()))),
+        ["wording     t /outputSchema/properties/p/items: another deprecated"]
+    );
+}

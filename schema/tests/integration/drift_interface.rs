@@ -90,7 +90,8 @@ fn a_value_that_takes_the_variant_of_another_is_told() {
     let of = |values: &Value| tool("outputSchema", &properties(&json!({ "p": { "enum": values } })));
     let moved = "source      t /outputSchema/properties/p: `a-b` is called `ABDash` in Rust now, and not `AB`";
     let moved_back = "source      t /outputSchema/properties/p: `a-b` is called `AB` in Rust now, and not `ABDash`";
-    let listed = "compatible  t /outputSchema/properties/p: \"aB\" is listed now";
+    let listed =
+        "source      t /outputSchema/properties/p: \"aB\" is listed now: a `match` needs the variant `ABCamel`";
     let gone = "source      t /outputSchema/properties/p: \"aB\" is not listed any more";
     check(&of(&json!(["a-b", "c"])), &of(&json!(["a-b", "c", "aB"])), &[listed, moved], &[gone, moved_back]);
 }
@@ -104,8 +105,8 @@ fn a_constant_that_becomes_a_choice_is_an_argument() {
         &of(&json!(["a"])),
         &of(&json!(["a", "b"])),
         &[
-            "compatible  t /inputSchema/properties/p: \"b\" is listed now",
-            "source      t /inputSchema/properties/p: a constant and a choice are different types",
+            "source      t /inputSchema/properties/p: \"b\" is listed now: a `match` needs the variant `B`",
+            "source      t /inputSchema/properties/p: a constant and a choice are different types: `Default` is gone",
         ],
         &["breaking    t /inputSchema/properties/p: \"b\" is no longer valid"],
     );
