@@ -4,9 +4,9 @@
 
 #![no_main]
 
-#[path = "../../schema/tests/integration/template/harness.rs"]
+#[path = "../../template/tests/integration/harness.rs"]
 mod harness;
-#[path = "../../schema/tests/integration/template/printed.rs"]
+#[path = "../../template/tests/integration/printed.rs"]
 mod printed;
 
 libfuzzer_sys::fuzz_target!(|text: &str| {

@@ -32,8 +32,6 @@ mod number;
 pub mod provider;
 mod role;
 mod shape;
-#[cfg(feature = "template")]
-pub mod template;
 mod wrapper;
 
 #[cfg(feature = "bindings")]
@@ -41,6 +39,7 @@ pub use alike::{Alike, Class};
 pub use bundle::lookup;
 pub use document::Document;
 pub use normalize::{Kinds, SchemaId, Schemas};
+pub use number::same;
 pub use role::Role;
 pub use shape::{Branch, Field, Presence, Shape, ShapeId, Shapes, Slot, StructShape, TagKey, UnionShape, Unknown};
 pub use wrapper::{WRAPPER_FIELD, wrapped_field, wraps_result};

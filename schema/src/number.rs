@@ -90,8 +90,16 @@ pub(crate) fn is_multiple(number: &Number, step: &Number) -> Option<bool> {
     Some(tens >= 0 && (0..tens.min(MOST_TENS)).fold(of_digits, |rest, _| rest * 10 % step) == 0)
 }
 
-/// Whether two values are the same JSON.
-pub(crate) fn same(left: &Value, right: &Value) -> bool {
+/// Returns `true` if two values are the same JSON: numbers by value at any size, objects whatever the order of their keys.
+///
+/// ```
+/// use serde_json::json;
+///
+/// assert!(mcp_schema::same(&json!({"a": 1, "b": [100]}), &json!({"b": [1e2], "a": 1.0})));
+/// assert!(!mcp_schema::same(&json!(9007199254740992_u64), &json!(9007199254740993_u64)));
+/// ```
+#[must_use]
+pub fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => Exact(left) == Exact(right),
         (Value::Array(left), Value::Array(right)) => {

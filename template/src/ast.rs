@@ -2,31 +2,14 @@
 
 use serde_json::Value;
 
+use crate::fault::Place;
+
 /// A template, read.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Template {
     /// What `<checkpoint>` separates: at least one.
     pub segments: Vec<Segment>,
-}
-
-/// Where in the template's text something stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
-    /// From 1.
-    pub line: usize,
-    /// In characters, from 1.
-    pub column: usize,
-}
-
-/// What is wrong with a template.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Fault {
-    /// Where.
-    pub place: Place,
-    /// What, and what to do about it: a lower-case fragment.
-    pub message: String,
 }
 
 /// The text between two checkpoints.

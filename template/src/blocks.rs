@@ -1,8 +1,7 @@
 //! The statements of minijinja that open and close blocks.
 
-use super::ast::{Fault, Place};
-use super::code::is_word;
-use super::fault::meant;
+use crate::fault::{Fault, Place, meant};
+use crate::words::is_word;
 
 /// More than minijinja goes into.
 const DEEPEST: usize = 64;
@@ -22,14 +21,14 @@ const OTHERS: [&str; 3] = ["else", "elif", "do"];
 
 /// What a statement does to the blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(crate) enum Effect {
     Opens(&'static str),
     Closes,
     None,
 }
 
 /// What a statement, without its braces, does to the blocks around it.
-pub(super) fn effect(inner: &str) -> Effect {
+pub(crate) fn effect(inner: &str) -> Effect {
     let word = keyword(inner);
     if word.strip_prefix("end").is_some_and(|name| OPENING.contains(&name)) {
         return Effect::Closes;
@@ -48,7 +47,7 @@ fn elsewhere(word: &str) -> Option<&'static str> {
 }
 
 /// The statement's first word.
-pub(super) fn keyword(inner: &str) -> &str {
+pub(crate) fn keyword(inner: &str) -> &str {
     let inner = inner.trim_start();
     inner.get(..inner.find(|c: char| !is_word(c)).unwrap_or(inner.len())).unwrap_or_default()
 }
@@ -84,11 +83,11 @@ struct Open {
 
 /// The blocks that are open at a place of the text.
 #[derive(Debug, Default)]
-pub(super) struct Blocks(Vec<Open>);
+pub(crate) struct Blocks(Vec<Open>);
 
 impl Blocks {
     /// Takes note of a statement, without its braces.
-    pub(super) fn statement(&mut self, inner: &str, place: Place) -> Result<(), Fault> {
+    pub(crate) fn statement(&mut self, inner: &str, place: Place) -> Result<(), Fault> {
         let word = keyword(inner);
         let is_alone = inner.trim() == word;
         match effect(inner) {
@@ -164,17 +163,17 @@ impl Blocks {
     }
 
     /// A block that no slot may stand in.
-    pub(super) fn forbidding(&self) -> Option<(&'static str, Place)> {
+    pub(crate) fn forbidding(&self) -> Option<(&'static str, Place)> {
         self.0.iter().find(|open| FORBIDDING.contains(&open.name)).map(|open| (open.name, open.place))
     }
 
     /// The innermost block that is open.
-    pub(super) fn last(&self) -> Option<(&'static str, Place)> {
+    pub(crate) fn last(&self) -> Option<(&'static str, Place)> {
         self.0.last().map(|open| (open.name, open.place))
     }
 
     /// What is left open at the end.
-    pub(super) fn left(&self) -> impl Iterator<Item = Fault> {
+    pub(crate) fn left(&self) -> impl Iterator<Item = Fault> {
         self.0.iter().map(|Open { name, place }| {
             Fault::new(*place, format!("`{{% {name} %}}` is not closed: write `{{% end{name} %}}`"))
         })

@@ -1,20 +1,20 @@
 //! Code of minijinja: where it ends, and whether its characters are some of minijinja's.
 
-use super::ast::Fault;
-use super::cursor::Cursor;
-use super::vocabulary::is_keyword;
+use crate::cursor::Cursor;
+use crate::fault::Fault;
+use crate::words::{is_word, quoted_length};
 
 /// What stands between an opening and a closing brace.
-pub(super) struct Code<'t> {
+pub(crate) struct Code<'t> {
     /// Without the signs that control white space.
-    pub(super) inner: &'t str,
+    pub(crate) inner: &'t str,
     /// `-` or `+` before the end.
-    pub(super) end_sign: Option<u8>,
+    pub(crate) end_sign: Option<u8>,
 }
 
 /// What `{{` and `{%` begin ends here: `}}`, `%}`, as minijinja sees it, past texts and brackets. The cursor stands behind
 /// what opened it. Where it does not end, the cursor is at the end of the text.
-pub(super) fn code<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>, end: &str) -> Result<Code<'t>, Fault> {
+pub(crate) fn code<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>, end: &str) -> Result<Code<'t>, Fault> {
     let opener = opened.rest().get(..2).unwrap_or_default();
     let unclosed = || opened.fault(format!("`{opener}` is not closed: write `{end}`"));
     let start = cursor.offset();
@@ -38,7 +38,7 @@ pub(super) fn code<'t>(cursor: &mut Cursor<'t>, opened: &Cursor<'t>, end: &str) 
 }
 
 /// An expression in an argument: up to a comma, or a bracket that it has not opened.
-pub(super) fn expression<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Result<&'t str, Fault> {
+pub(crate) fn expression<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Result<&'t str, Fault> {
     let start = cursor.offset();
     let mut brackets = Vec::new();
     while let Some(byte) = cursor.byte(0) {
@@ -66,7 +66,7 @@ pub(super) fn expression<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>) -> Resu
 }
 
 /// What to say of a slot that goes on to the end of the text.
-pub(super) fn unclosed(slot: &Cursor<'_>) -> Fault {
+pub(crate) fn unclosed(slot: &Cursor<'_>) -> Fault {
     slot.fault("`[[` is not closed: write `]]`, or `[[[[` for the characters `[[`")
 }
 
@@ -74,7 +74,11 @@ pub(super) fn unclosed(slot: &Cursor<'_>) -> Fault {
 fn token(cursor: &mut Cursor<'_>, brackets: &mut Vec<u8>) -> Result<(), Option<Fault>> {
     let Some(byte) = cursor.byte(0) else { return Ok(()) };
     match byte {
-        b'"' | b'\'' => return text(cursor, byte).then_some(()).ok_or(None),
+        b'"' | b'\'' => {
+            let length = quoted_length(cursor.rest());
+            cursor.advance(length.unwrap_or(cursor.rest().len()));
+            return length.map(drop).ok_or(None);
+        }
         b'[' if looks_like_slot(cursor.rest()) => {
             let fault = cursor.fault(
                 "a slot cannot stand here: put it into the text, and its variable here; a list in a list is written `[ [..] ]`",
@@ -115,27 +119,8 @@ fn opening(closing: u8) -> char {
     }
 }
 
-/// Passes a text with its quotes; `false` where it does not end.
-fn text(cursor: &mut Cursor<'_>, quote: u8) -> bool {
-    let rest = cursor.rest();
-    let mut escaped = true; // The quote itself.
-    for (index, byte) in rest.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            _ if byte == quote => {
-                cursor.advance(index + 1);
-                return true;
-            }
-            _ => {}
-        }
-    }
-    cursor.advance(rest.len());
-    false
-}
-
 /// Whether `[[` here is what the template's text has for a slot, rather than a list that begins with a list.
-pub(super) fn looks_like_slot(text: &str) -> bool {
+pub(crate) fn looks_like_slot(text: &str) -> bool {
     let Some(body) = text.strip_prefix("[[").map(str::trim_start) else { return false };
     let length = body.find(|c: char| !is_word(c)).unwrap_or(body.len());
     let Some((name, after)) = body.split_at_checked(length) else { return false };
@@ -143,20 +128,4 @@ pub(super) fn looks_like_slot(text: &str) -> bool {
     body.starts_with('@')
         || (name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && (after.starts_with("]]") || after.starts_with(':') || after.starts_with('|')))
-}
-
-pub(super) fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
-}
-
-/// Whether minijinja takes this for the name of a variable.
-///
-/// ```
-/// use mcp_schema::template::is_variable;
-///
-/// assert!(is_variable("issue_1") && !is_variable("for") && !is_variable("1st"));
-/// ```
-#[must_use]
-pub fn is_variable(name: &str) -> bool {
-    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_word) && !is_keyword(name)
 }

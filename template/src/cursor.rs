@@ -1,56 +1,56 @@
 //! Where the reader is in the text.
 
-use super::ast::{Fault, Place};
+use crate::fault::{Fault, Place};
 
 /// A place in a text, and what comes after it. Moves forward only, so that lines are counted once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cursor<'t> {
+pub(crate) struct Cursor<'t> {
     text: &'t str,
     offset: usize,
     place: Place,
 }
 
 impl<'t> Cursor<'t> {
-    pub(super) fn new(text: &'t str) -> Self {
+    pub(crate) fn new(text: &'t str) -> Self {
         Self { text, offset: 0, place: Place { line: 1, column: 1 } }
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> Place {
         self.place
     }
 
-    pub(super) fn offset(&self) -> usize {
+    pub(crate) fn offset(&self) -> usize {
         self.offset
     }
 
-    pub(super) fn rest(&self) -> &'t str {
+    pub(crate) fn rest(&self) -> &'t str {
         self.text.get(self.offset..).unwrap_or_default()
     }
 
     /// What lies between a place before this one and this one.
-    pub(super) fn since(&self, start: usize) -> &'t str {
+    pub(crate) fn since(&self, start: usize) -> &'t str {
         self.text.get(start..self.offset).unwrap_or_default()
     }
 
-    pub(super) fn is_at_end(&self) -> bool {
+    pub(crate) fn is_at_end(&self) -> bool {
         self.offset >= self.text.len()
     }
 
     /// The byte that is `ahead` bytes from here.
-    pub(super) fn byte(&self, ahead: usize) -> Option<u8> {
+    pub(crate) fn byte(&self, ahead: usize) -> Option<u8> {
         self.text.as_bytes().get(self.offset + ahead).copied()
     }
 
-    pub(super) fn char(&self) -> Option<char> {
+    pub(crate) fn char(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    pub(super) fn is_at(&self, expected: &str) -> bool {
+    pub(crate) fn is_at(&self, expected: &str) -> bool {
         self.rest().starts_with(expected)
     }
 
     /// Goes on by this many bytes, and gives them.
-    pub(super) fn advance(&mut self, bytes: usize) -> &'t str {
+    pub(crate) fn advance(&mut self, bytes: usize) -> &'t str {
         let passed = self.rest().get(..bytes).unwrap_or(self.rest());
         for byte in passed.bytes() {
             match byte {
@@ -65,11 +65,11 @@ impl<'t> Cursor<'t> {
     }
 
     /// Goes on by one character, whatever it is.
-    pub(super) fn skip_char(&mut self) {
+    pub(crate) fn skip_char(&mut self) {
         self.advance(self.char().map_or(0, char::len_utf8));
     }
 
-    pub(super) fn eat(&mut self, expected: &str) -> bool {
+    pub(crate) fn eat(&mut self, expected: &str) -> bool {
         let is_there = self.is_at(expected);
         if is_there {
             self.advance(expected.len());
@@ -77,22 +77,22 @@ impl<'t> Cursor<'t> {
         is_there
     }
 
-    pub(super) fn skip_space(&mut self) {
+    pub(crate) fn skip_space(&mut self) {
         self.take_while(char::is_whitespace);
     }
 
-    pub(super) fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'t str {
+    pub(crate) fn take_while(&mut self, belongs: impl Fn(char) -> bool) -> &'t str {
         let rest = self.rest();
         self.advance(rest.find(|c| !belongs(c)).unwrap_or(rest.len()))
     }
 
     /// Says something about this place.
-    pub(super) fn fault(&self, message: impl Into<String>) -> Fault {
+    pub(crate) fn fault(&self, message: impl Into<String>) -> Fault {
         Fault::new(self.place, message)
     }
 
     /// What stands here, for a message.
-    pub(super) fn seen(&self) -> String {
+    pub(crate) fn seen(&self) -> String {
         self.char().map_or_else(|| "the end".to_owned(), |c| format!("`{}`", mcp_model::printable(&c.to_string())))
     }
 }

@@ -1,14 +1,31 @@
-//! Saying what is wrong with a template.
+//! Errors in a template, each with its position.
 
 use std::fmt;
-
-use super::ast::{Fault, Place};
 
 /// As much of a line as is shown, in characters, and how much of that before the place.
 const WIDTH: usize = 100;
 const BEFORE: usize = 40;
 /// How many faults of a template are told at most: more help nobody, and each is shown with its line.
 pub const MOST_FAULTS: usize = 20;
+
+/// A position in the text of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// From 1.
+    pub line: usize,
+    /// In characters, from 1.
+    pub column: usize,
+}
+
+/// An error in a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fault {
+    /// The position of the error.
+    pub place: Place,
+    /// The error and how to mend it: a lower-case fragment.
+    pub message: String,
+}
 
 /// `3:5`
 impl fmt::Display for Place {
@@ -36,7 +53,7 @@ impl Fault {
     /// The fault as a compiler would show it: the file, the place in it, and its line with carets below.
     ///
     /// ```
-    /// use mcp_schema::template::Template;
+    /// use mcp_template::Template;
     ///
     /// let text = "Open issues:\n[[@github_list_issues|state=\"open\"]\n";
     /// let faults = Template::parse(text).unwrap_err();
@@ -82,32 +99,32 @@ fn columns(text: &str) -> usize {
 
 /// Collects what is wrong, up to where it helps.
 #[derive(Debug, Default)]
-pub(super) struct Faults(Vec<Fault>);
+pub(crate) struct Faults(Vec<Fault>);
 
 impl Faults {
-    pub(super) fn say(&mut self, fault: Fault) {
+    pub(crate) fn say(&mut self, fault: Fault) {
         if !self.is_full() && !self.0.contains(&fault) {
             self.0.push(fault);
         }
     }
 
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.0.len() >= MOST_FAULTS
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// In the order of the text.
-    pub(super) fn finish(mut self) -> Vec<Fault> {
+    pub(crate) fn finish(mut self) -> Vec<Fault> {
         self.0.sort_by_key(|fault| fault.place);
         self.0
     }
 }
 
 /// Names that somebody may have meant, as the end of a message; nothing where there are none.
-pub(super) fn meant<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn meant<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let nearest = mcp_model::nearest(name, candidates);
     if nearest.is_empty() {
         return String::new();

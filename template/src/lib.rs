@@ -19,12 +19,9 @@ mod vocabulary;
 mod wanted;
 mod words;
 
-pub use ast::{
-    Action, Argument, Completion, Fault, OnError, Part, Piece, PieceKind, Place, Segment, Target, Template, Term, Text,
-};
+pub use ast::{Action, Argument, Completion, OnError, Part, Piece, PieceKind, Segment, Target, Template, Term, Text};
 pub use check::{Takes, Tool, Tools};
-pub use code::is_variable;
-pub use fault::MOST_FAULTS;
-pub use slots::{Slot, SlotKind, Slots};
-pub use vocabulary::RESERVED;
+pub use fault::{Fault, MOST_FAULTS, Place};
+pub use slots::{Slot, SlotKind};
+pub use vocabulary::{RESERVED, is_variable};
 pub use wanted::Wanted;

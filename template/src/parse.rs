@@ -1,12 +1,12 @@
 //! From text to pieces.
 
-use super::ast::{Fault, Piece, PieceKind, Place, Segment, Template};
-use super::blocks::Blocks;
-use super::code::{Code, code, looks_like_slot};
-use super::cursor::Cursor;
-use super::fault::Faults;
-use super::slot::slot;
-use super::vocabulary::unknown;
+use crate::ast::{Piece, PieceKind, Segment, Template};
+use crate::blocks::Blocks;
+use crate::code::{Code, code, looks_like_slot};
+use crate::cursor::Cursor;
+use crate::fault::{Fault, Faults, Place};
+use crate::slot::slot;
+use crate::vocabulary::unknown;
 
 /// Statements, expressions, slots and checkpoints together.
 const MOST_PIECES: usize = 100_000;
@@ -21,7 +21,7 @@ impl Template {
     /// A byte order mark at its beginning is dropped; everything else of its text stays as it is, line ends too.
     ///
     /// ```
-    /// use mcp_schema::template::{PieceKind, Template};
+    /// use mcp_template::{PieceKind, Template};
     ///
     /// let template = Template::parse("[[@github_list_issues:issues|state=\"open\"]]Sort these: {{ issues }}\n[[summary]]")?;
     /// let pieces = &template.segments[0].pieces;
@@ -30,7 +30,7 @@ impl Template {
     ///
     /// let faults = Template::parse("Hello\n  [[@github_list_issues|\"open\"]]").unwrap_err();
     /// assert_eq!(faults[0].to_string(), "2:25: every value needs its name: write `key=value`");
-    /// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+    /// # Ok::<(), Vec<mcp_template::Fault>>(())
     /// ```
     ///
     /// # Errors

@@ -2,18 +2,19 @@
 
 use std::collections::HashSet;
 
-use super::ast::{Action, Argument, Completion, Fault, OnError, Part, PieceKind, Target, Text};
-use super::code::{is_variable, is_word, unclosed};
-use super::cursor::Cursor;
-use super::fault::meant;
-use super::text::name;
-use super::value::{expected, key, term};
-use super::vocabulary::{RESERVED, is_keyword, taken};
+use crate::ast::{Action, Argument, Completion, OnError, Part, PieceKind, Target, Text};
+use crate::code::unclosed;
+use crate::cursor::Cursor;
+use crate::fault::{Fault, meant};
+use crate::text::name;
+use crate::value::{expected, key, term};
+use crate::vocabulary::{RESERVED, is_keyword, is_variable, taken};
+use crate::words::is_word;
 
 const ON_ERROR: [&str; 3] = ["propagate", "empty", "default"];
 
 /// A slot; the cursor stands at its brackets, and behind them afterwards, or where it is not understood.
-pub(super) fn slot(cursor: &mut Cursor<'_>) -> Result<PieceKind, Fault> {
+pub(crate) fn slot(cursor: &mut Cursor<'_>) -> Result<PieceKind, Fault> {
     let opened = *cursor;
     cursor.advance(2);
     cursor.skip_space();

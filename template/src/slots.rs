@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::ast::{Action, Completion, Part, Piece, PieceKind, Place, Target, Template, Text};
-use super::blocks::{Effect, effect};
+use crate::ast::{Action, Completion, Part, PieceKind, Target, Template, Text};
+use crate::blocks::{Effect, effect};
+use crate::fault::Place;
 
 /// An action or a completion, and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,11 +12,7 @@ use super::blocks::{Effect, effect};
 pub struct Slot<'t> {
     /// Where it begins.
     pub place: Place,
-    /// Its segment, from 0.
-    pub segment: usize,
-    /// How many blocks of statements are around it.
-    pub depth: usize,
-    /// Whether one of them is a loop, so that it may run more than once.
+    /// Whether it stands in a loop, so that it may run more than once.
     pub in_loop: bool,
     /// What it is.
     pub kind: SlotKind<'t>,
@@ -31,41 +28,44 @@ pub enum SlotKind<'t> {
     Completion(&'t Completion),
 }
 
-/// The slots of a template, in the order of its text.
-#[derive(Clone, Debug)]
-pub struct Slots<'t> {
-    template: &'t Template,
-    segment: usize,
-    piece: usize,
-    /// Whether each block that is open is a loop.
-    open: Vec<bool>,
-}
-
 impl Template {
     /// Its actions and completions, in the order of the text.
     ///
     /// ```
-    /// use mcp_schema::template::Template;
+    /// use mcp_template::Template;
     ///
     /// let template = Template::parse("{% for n in numbers %}[[@github_get_issue:issue_{{n}}|number=n]]{% endfor %}[[sum]]")?;
-    /// let around: Vec<_> = template.slots().map(|slot| (slot.depth, slot.in_loop)).collect();
-    /// assert_eq!(around, [(1, true), (0, false)]);
-    /// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+    /// let in_loop: Vec<_> = template.slots().map(|slot| slot.in_loop).collect();
+    /// assert_eq!(in_loop, [true, false]);
+    /// # Ok::<(), Vec<mcp_template::Fault>>(())
     /// ```
-    #[must_use]
-    pub fn slots(&self) -> Slots<'_> {
-        Slots { template: self, segment: 0, piece: 0, open: Vec::new() }
+    pub fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
+        self.segments.iter().flat_map(|segment| {
+            let mut open = Vec::new();
+            segment.pieces.iter().filter_map(move |piece| {
+                let kind = match &piece.kind {
+                    PieceKind::Action(action) => SlotKind::Action(action),
+                    PieceKind::Completion(completion) => SlotKind::Completion(completion),
+                    PieceKind::Statement(statement) => {
+                        follow(statement, &mut open);
+                        return None;
+                    }
+                    PieceKind::Text(_) | PieceKind::Expression(_) => return None,
+                };
+                Some(Slot { place: piece.place, in_loop: open.contains(&true), kind })
+            })
+        })
     }
 
     /// The names that its results have, as far as they are known before it runs: those without expressions in them.
     ///
     /// ```
-    /// use mcp_schema::template::Template;
+    /// use mcp_template::Template;
     ///
     /// let template = Template::parse("[[@time_now]] [[@mcp:page_{{n}}|server=\"web\", tool=\"get\"]] [[json:facts]]")?;
     /// assert_eq!(template.names().into_iter().collect::<Vec<_>>(), ["facts", "time_now"]);
     /// assert!(template.may_give("page_7") && !template.may_give("page"));
-    /// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+    /// # Ok::<(), Vec<mcp_template::Fault>>(())
     /// ```
     #[must_use]
     pub fn names(&self) -> BTreeSet<&str> {
@@ -79,7 +79,7 @@ impl Template {
     }
 
     /// The names of its results, to look many of them up.
-    pub(super) fn given(&self) -> Given<'_> {
+    pub(crate) fn given(&self) -> Given<'_> {
         let open = self.slots().filter_map(|slot| match slot.kind {
             SlotKind::Action(action) => action.variable.as_ref(),
             SlotKind::Completion(completion) => Some(&completion.variable),
@@ -89,49 +89,26 @@ impl Template {
 }
 
 /// The names that results can have.
-pub(super) struct Given<'t> {
+pub(crate) struct Given<'t> {
     names: BTreeSet<&'t str>,
     /// Those with expressions in them.
     open: Vec<&'t Text>,
 }
 
 impl Given<'_> {
-    pub(super) fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         self.names.contains(name) || self.open.iter().any(|text| text.may_be(name))
     }
 }
 
-impl<'t> Iterator for Slots<'t> {
-    type Item = Slot<'t>;
-
-    fn next(&mut self) -> Option<Slot<'t>> {
-        loop {
-            let segment = self.template.segments.get(self.segment)?;
-            let Some(Piece { place, kind, .. }) = segment.pieces.get(self.piece) else {
-                self.segment += 1;
-                self.piece = 0;
-                self.open.clear();
-                continue;
-            };
-            self.piece += 1;
-            let kind = match kind {
-                PieceKind::Action(action) => SlotKind::Action(action),
-                PieceKind::Completion(completion) => SlotKind::Completion(completion),
-                PieceKind::Statement(statement) => {
-                    let inner = statement.get(2..statement.len().saturating_sub(2)).unwrap_or_default();
-                    let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner);
-                    match effect(inner.strip_suffix(['-', '+']).unwrap_or(inner)) {
-                        Effect::Opens(name) => self.open.push(name == "for"),
-                        Effect::Closes => drop(self.open.pop()),
-                        Effect::None => {}
-                    }
-                    continue;
-                }
-                PieceKind::Text(_) | PieceKind::Expression(_) => continue,
-            };
-            let (depth, in_loop) = (self.open.len(), self.open.contains(&true));
-            return Some(Slot { place: *place, segment: self.segment, depth, in_loop, kind });
-        }
+/// Updates the blocks that are open, each with whether it is a loop, by a statement.
+fn follow(statement: &str, open: &mut Vec<bool>) {
+    let inner = statement.get(2..statement.len().saturating_sub(2)).unwrap_or_default();
+    let inner = inner.strip_prefix(['-', '+']).unwrap_or(inner);
+    match effect(inner.strip_suffix(['-', '+']).unwrap_or(inner)) {
+        Effect::Opens(name) => open.push(name == "for"),
+        Effect::Closes => drop(open.pop()),
+        Effect::None => {}
     }
 }
 

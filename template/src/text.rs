@@ -1,11 +1,13 @@
 //! Texts between quotes, and names with expressions in them.
 
-use super::ast::{Fault, Part, Text};
-use super::code::{code, is_word};
-use super::cursor::Cursor;
+use crate::ast::{Part, Text};
+use crate::code::code;
+use crate::cursor::Cursor;
+use crate::fault::Fault;
+use crate::words::is_word;
 
 /// A text; the cursor stands at its quote.
-pub(super) fn quoted(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
+pub(crate) fn quoted(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
     let opened = *cursor;
     cursor.advance(1);
     let mut text = Parts::default();
@@ -35,7 +37,7 @@ pub(super) fn quoted(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
 }
 
 /// The name of a result: words, and expressions in between.
-pub(super) fn name(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
+pub(crate) fn name(cursor: &mut Cursor<'_>) -> Result<Text, Fault> {
     let mut text = Parts::default();
     loop {
         let word = cursor.take_while(is_word);

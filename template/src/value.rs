@@ -2,16 +2,18 @@
 
 use serde_json::Value;
 
-use super::ast::{Fault, Term};
-use super::code::{expression, is_word, unclosed};
-use super::cursor::Cursor;
-use super::text::quoted;
+use crate::ast::Term;
+use crate::code::{expression, unclosed};
+use crate::cursor::Cursor;
+use crate::fault::Fault;
+use crate::text::quoted;
+use crate::words::is_word;
 
 /// Lists and objects in each other.
 const DEEPEST: usize = 64;
 
 /// A value, up to what stands behind it.
-pub(super) fn term<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>, depth: usize) -> Result<Term, Fault> {
+pub(crate) fn term<'t>(cursor: &mut Cursor<'t>, slot: &Cursor<'t>, depth: usize) -> Result<Term, Fault> {
     if depth > DEEPEST {
         return Err(cursor.fault(format!("lists and objects are more than {DEEPEST} deep")));
     }
@@ -142,14 +144,14 @@ fn members<'t>(
 }
 
 /// A text that stands for itself.
-pub(super) fn key(cursor: &mut Cursor<'_>) -> Result<String, Fault> {
+pub(crate) fn key(cursor: &mut Cursor<'_>) -> Result<String, Fault> {
     let at = *cursor;
     let text = quoted(cursor)?;
     text.plain().map(str::to_owned).ok_or_else(|| at.fault("a key stands as it is: no expression can be in it"))
 }
 
 /// What to say where something else stands than what has to.
-pub(super) fn expected(cursor: &Cursor<'_>, slot: &Cursor<'_>, what: &str) -> Fault {
+pub(crate) fn expected(cursor: &Cursor<'_>, slot: &Cursor<'_>, what: &str) -> Fault {
     if cursor.is_at_end() {
         return unclosed(slot);
     }

@@ -1,11 +1,11 @@
 //! What minijinja knows by name, and the names that are nobody's.
 
-use super::ast::{Fault, Piece, PieceKind, Place};
-use super::fault::meant;
-use super::words::{Role, Word, words};
+use crate::ast::{Piece, PieceKind};
+use crate::fault::{Fault, Place, meant};
+use crate::words::{Role, Word, is_word, words};
 
 /// The filters that templates have, wherever they run: minijinja's own, and `tojson`.
-pub(super) const FILTERS: [&str; 48] = [
+pub(crate) const FILTERS: [&str; 48] = [
     "abs",
     "attr",
     "batch",
@@ -56,7 +56,7 @@ pub(super) const FILTERS: [&str; 48] = [
     "zip",
 ];
 /// The tests that templates have: minijinja's own, but for those that no word names.
-pub(super) const TESTS: [&str; 36] = [
+pub(crate) const TESTS: [&str; 36] = [
     "boolean",
     "defined",
     "divisibleby",
@@ -123,13 +123,25 @@ const KEYWORDS: [&str; 22] = [
 pub const RESERVED: &str = "__mcp_";
 
 /// Whether a word of the language, or what begins so, cannot be the name of a variable.
-pub(super) fn is_keyword(name: &str) -> bool {
+pub(crate) fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
+}
+
+/// Returns `true` if minijinja reads the word as the name of a variable.
+///
+/// ```
+/// use mcp_template::is_variable;
+///
+/// assert!(is_variable("issue_1") && !is_variable("for") && !is_variable("1st"));
+/// ```
+#[must_use]
+pub fn is_variable(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_word) && !is_keyword(name)
 }
 
 /// What a piece says of filters and tests that there are not, and names that it may not use. None of this is known to
 /// minijinja before the code runs, and by then calls have been made.
-pub(super) fn unknown(piece: &Piece) -> impl Iterator<Item = Fault> {
+pub(crate) fn unknown(piece: &Piece) -> impl Iterator<Item = Fault> {
     let is_exact = matches!(piece.kind, PieceKind::Expression(_) | PieceKind::Statement(_));
     piece.codes().into_iter().flat_map(move |(place, code)| {
         words(code).filter_map(move |word| {
@@ -149,7 +161,7 @@ fn fault(Word { role, text, .. }: &Word<'_>) -> Option<String> {
 }
 
 /// What is said of names that begin so.
-pub(super) fn taken() -> String {
+pub(crate) fn taken() -> String {
     format!("no name begins with `{RESERVED}`: choose another")
 }
 
@@ -168,7 +180,7 @@ mod tests {
     use minijinja::Environment;
 
     use super::*;
-    use crate::template::Template;
+    use crate::Template;
 
     /// What an environment says of itself: `filters: ["abs", ..]`.
     fn names(debug: &str, what: &str) -> Vec<String> {

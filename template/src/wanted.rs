@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::ast::{Argument, OnError, Part, Piece, PieceKind, Place, Template, Term, Text};
-use super::words::{Role, words};
+use crate::ast::{Argument, OnError, Part, Piece, PieceKind, Template, Term, Text};
+use crate::fault::Place;
+use crate::words::{Role, is_word, words};
 
 /// A name that whoever runs a template has to give, or may give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,13 +25,13 @@ impl Template {
     /// What is wanted, of the names that minijinja finds nowhere assigned before they are used.
     ///
     /// ```
-    /// use mcp_schema::template::Template;
+    /// use mcp_template::Template;
     ///
     /// let template = Template::parse("[[@now:time]] {{ time }} {{ name }} {{ note|default(\"\") }}")?;
     /// let wanted = template.wanted(["time", "name", "note"].map(str::to_owned));
     /// assert_eq!(wanted.keys().collect::<Vec<_>>(), ["name", "note"]);
     /// assert!(wanted["note"].is_optional && !wanted["name"].is_optional);
-    /// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+    /// # Ok::<(), Vec<mcp_template::Fault>>(())
     /// ```
     pub fn wanted(&self, undeclared: impl IntoIterator<Item = String>) -> BTreeMap<String, Wanted> {
         let given = self.given();
@@ -138,7 +139,6 @@ enum Guard {
 
 /// Whether a use does without a value, by what follows the name.
 fn guard(rest: &str) -> Option<Guard> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let rest = rest.trim_start_matches(|c: char| is_word(c) || c == '.').trim_start();
     let word = |text: &str| -> String { text.trim_start().chars().take_while(|c| is_word(*c)).collect() };
     if let Some(filter) = rest.strip_prefix('|') {

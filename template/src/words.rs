@@ -1,21 +1,19 @@
 //! The words in code of minijinja, and what each of them names.
 
-use super::code::is_word;
-
 /// A word outside of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Word<'c> {
-    pub(super) role: Role,
-    pub(super) text: &'c str,
+pub(crate) struct Word<'c> {
+    pub(crate) role: Role,
+    pub(crate) text: &'c str,
     /// In bytes of the code.
-    pub(super) at: usize,
+    pub(crate) at: usize,
     /// The code behind it.
-    pub(super) rest: &'c str,
+    pub(crate) rest: &'c str,
 }
 
 /// What a word names, by what stands before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// A variable or a function, or a word of the language.
     Name,
     /// `x|upper`, `{% filter upper %}`
@@ -27,11 +25,11 @@ pub(super) enum Role {
 }
 
 /// The words of an expression or a statement, with its braces or without.
-pub(super) fn words(code: &str) -> Words<'_> {
+pub(crate) fn words(code: &str) -> Words<'_> {
     Words { code, at: 0, expected: Role::Name, after_is: false, is_first: code.starts_with("{%") }
 }
 
-pub(super) struct Words<'c> {
+pub(crate) struct Words<'c> {
     code: &'c str,
     at: usize,
     /// What the next word is.
@@ -56,7 +54,7 @@ impl<'c> Iterator for Words<'c> {
                 continue;
             }
             self.at += match first {
-                '"' | '\'' => text(rest, first),
+                '"' | '\'' => quoted_length(rest).unwrap_or(rest.len()),
                 _ => first.len_utf8(),
             };
             if !first.is_whitespace() {
@@ -96,18 +94,24 @@ impl<'c> Words<'c> {
     }
 }
 
-/// How long a text is, with its quotes.
-fn text(code: &str, quote: char) -> usize {
-    let mut escaped = true; // The quote itself.
-    for (index, c) in code.char_indices() {
-        match c {
+pub(crate) fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// The length of the quoted text that the code begins with, with its quotes. `None` where it does not end.
+pub(crate) fn quoted_length(code: &str) -> Option<usize> {
+    let mut bytes = code.bytes().enumerate();
+    let (_, quote) = bytes.next()?;
+    let mut escaped = false;
+    for (index, byte) in bytes {
+        match byte {
             _ if escaped => escaped = false,
-            '\\' => escaped = true,
-            _ if c == quote => return index + 1,
+            b'\\' => escaped = true,
+            _ if byte == quote => return Some(index + 1),
             _ => {}
         }
     }
-    code.len()
+    None
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use futures_util::future::join;
 use futures_util::stream::{self, StreamExt};
 use mcp_model::matches_glob;
 use mcp_runtime::{CallErrorKind, CallOptions};
-use mcp_schema::template::{MOST_FAULTS, OnError, SlotKind, Target, Tools};
+use mcp_template::{MOST_FAULTS, OnError, SlotKind, Target, Tools};
 use minijinja::Value;
 use serde_json::{Map, Value as Json};
 
@@ -64,13 +64,12 @@ impl Callable {
             }
             let SlotKind::Action(action) = parsed.kind else { continue };
             let of_action = |problem: TemplateProblem| problem.of_action(&slot.action());
-            let found = tools.find(action);
-            let entry = found.and_then(|tool| {
+            let found = tools.find(action).and_then(|tool| {
                 let entry = toolset.entry_of(tool.server(), tool.name());
-                entry.ok_or_else(|| format!("there is no tool `{}`", tool.name()))
+                entry.map(|entry| (tool, entry)).ok_or_else(|| format!("there is no tool `{}`", tool.name()))
             });
-            let entry = match entry {
-                Ok(entry) => entry,
+            let (tool, entry) = match found {
+                Ok(found) => found,
                 Err(message) => {
                     problems.push(of_action(TemplateProblem::new(TemplateErrorKind::UnknownTool, slot.place, message)));
                     continue;
@@ -82,7 +81,7 @@ impl Callable {
                 problems.push(of_action(problem).of_tool(entry.identity()));
                 continue;
             }
-            for fault in tools.check_action(action, slot.place) {
+            for fault in tool.check(action, slot.place) {
                 let problem = TemplateProblem::new(TemplateErrorKind::Arguments, fault.place, fault.message);
                 problems.push(of_action(problem).of_tool(entry.identity()));
             }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use futures_util::future::BoxFuture;
-use mcp_schema::template::Place;
+use mcp_template::Place;
 use serde_json::{Map, Value};
 
 /// What a completion slot asks for: `[[name]]`, `[[kind:name|key=value]]`.

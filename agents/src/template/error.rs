@@ -5,7 +5,7 @@ use std::fmt;
 
 use mcp_model::printable;
 use mcp_runtime::CallError;
-use mcp_schema::template::Place;
+use mcp_template::Place;
 
 use super::rendered::TemplateCall;
 

@@ -62,8 +62,8 @@ use minijinja::Environment;
 
 pub use completer::{Completer, CompletionRequest};
 pub use error::{TemplateError, TemplateErrorKind, TemplateProblem};
-pub use mcp_schema::template::Place;
-use mcp_schema::template::{Fault, MOST_FAULTS, RESERVED, Template as Parsed, Wanted};
+pub use mcp_template::Place;
+use mcp_template::{Fault, MOST_FAULTS, RESERVED, Template as Parsed, Wanted};
 pub use rendered::{RenderedSegment, RenderedTemplate, TemplateCall};
 pub use run::TemplateRun;
 use slot::{Kind, Slot};

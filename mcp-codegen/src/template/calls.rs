@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use mcp_model::{Snapshot, printable};
 use mcp_schema::diagnostics::{Diagnostics, Listed};
-use mcp_schema::template::{Action, Fault, MOST_FAULTS, Place, Takes, Target, Term, Tool, Tools};
+use mcp_template::{Action, Fault, MOST_FAULTS, Place, Takes, Target, Term, Tool, Tools};
 
 use super::Script;
 use crate::emit::docs;
@@ -137,7 +137,7 @@ impl Script {
             }
             match tools.find(action) {
                 Ok(tool) => {
-                    faults.extend(tools.check_action(action, place));
+                    faults.extend(tool.check(action, place));
                     called.entry(tool.server()).or_default().insert(tool.name());
                     uses.add(tool, action);
                 }

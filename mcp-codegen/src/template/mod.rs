@@ -30,8 +30,7 @@ use std::collections::BTreeMap;
 
 pub use calls::{Checked, KnownServer};
 pub(crate) use emit::{Module, module, names};
-use mcp_schema::template::{Action, SlotKind, Target, Template, Wanted};
-pub use mcp_schema::template::{Fault, MOST_FAULTS, Place};
+use mcp_template::{Action, Fault, Place, SlotKind, Target, Template, Wanted};
 pub use shown::located;
 
 use crate::options::Options;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_schema::template::Fault;
+use mcp_template::Fault;
 
 /// A fault with its place in the file, and the line that it is about.
 ///

@@ -9,9 +9,7 @@ use serde_json::{Map, Number, Value};
 use super::Node;
 use crate::bundle::{lookup, push};
 use crate::diagnostics::{LIMIT, MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
-#[cfg(any(feature = "drift", feature = "provider"))]
-use crate::number::is_integral;
-use crate::number::same;
+use crate::number::{is_integral, same};
 
 /// Keywords that say something to people and nothing of values.
 pub(crate) const WORDING: [&str; 10] = [
@@ -39,7 +37,6 @@ impl Kinds {
     /// Integral numbers.
     pub const INTEGER: Self = Self(4);
     /// Numbers that are not integral.
-    #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) const FRACTION: Self = Self(8);
     /// Every number, integers too.
     pub const NUMBER: Self = Self(4 | 8);
@@ -55,9 +52,9 @@ impl Kinds {
     #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) const ALL: Self = Self(127);
 
-    /// The kind of a value; a number without a fraction is an integer.
-    #[cfg(any(feature = "drift", feature = "provider"))]
-    pub(crate) fn of(value: &Value) -> Self {
+    /// Returns the kind of a value: an integer for every number without a fraction.
+    #[must_use]
+    pub fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::NULL,
             Value::Bool(_) => Self::BOOLEAN,

@@ -13,4 +13,3 @@ mod infer;
 mod limits;
 mod opaque;
 mod provider;
-mod template;

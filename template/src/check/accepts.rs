@@ -2,12 +2,10 @@
 
 use std::collections::HashMap;
 
+use mcp_schema::{Kinds, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown, same};
 use serde_json::{Number, Value};
 
-use crate::normalize::Kinds;
-use crate::number::same;
-use crate::shape::{Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
-use crate::template::ast::{Part, Term, Text};
+use crate::ast::{Part, Term, Text};
 
 /// Deeper than terms and types go; what lies beyond is for the tool to judge.
 const DEEPEST: usize = 300;
@@ -131,8 +129,7 @@ pub(super) fn takes(shape: &Shape, value: &Value) -> bool {
         (Shape::I64, Value::Number(number)) => number.is_i64() || whole(number).is_some_and(is_signed),
         (Shape::U64, Value::Number(number)) => number.is_u64() || whole(number).is_some_and(|whole| whole >= 0.0),
         (Shape::LiteralEnum(values), _) => values.iter().any(|listed| same(listed, value)),
-        (Shape::AnyOf(kinds), Value::Bool(_)) => kinds.has(Kinds::BOOLEAN),
-        (Shape::AnyOf(kinds), Value::Number(number)) => kinds.has(kind_of(number)),
+        (Shape::AnyOf(kinds), Value::Bool(_) | Value::Number(_)) => kinds.has(Kinds::of(value)),
         _ => false,
     }
 }
@@ -149,20 +146,14 @@ fn is_signed(value: f64) -> bool {
     (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&value)
 }
 
-fn kind_of(number: &Number) -> Kinds {
-    let is_whole = number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|value| value.fract() == 0.0);
-    if is_whole { Kinds::INTEGER } else { Kinds::NUMBER }
-}
-
 /// The kind of a term that is no variable.
 fn kind(term: &Term) -> Kinds {
     match term {
-        Term::Literal(Value::Bool(_)) => Kinds::BOOLEAN,
-        Term::Literal(Value::Number(number)) => kind_of(number),
+        Term::Literal(value) => Kinds::of(value),
         Term::Text(_) => Kinds::STRING,
         Term::List(_) => Kinds::ARRAY,
         Term::Object(_) => Kinds::OBJECT,
-        Term::Literal(_) | Term::Variable(_) => Kinds::NULL,
+        Term::Variable(_) => Kinds::NULL,
     }
 }
 

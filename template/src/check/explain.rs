@@ -1,13 +1,13 @@
 //! What to say of an argument that a tool does not take.
 
+use mcp_schema::{Shape, ShapeId, Slot, StructShape, Unknown};
 use serde_json::Value;
 
 use super::accepts::{Acceptance, is_complete, tag};
 use super::leaves::{Arguments, field};
 use super::tools::Tool;
-use crate::shape::{Shape, ShapeId, Slot, StructShape, Unknown};
-use crate::template::ast::{Action, Argument, Fault, Part, Place, Term};
-use crate::template::fault::meant;
+use crate::ast::{Action, Argument, Part, Term};
+use crate::fault::{Fault, Place, meant};
 
 /// As many listed values, and characters of one, as are shown.
 const LISTED: usize = 8;

@@ -3,32 +3,33 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use mcp_schema::diagnostics::Reporter;
+use mcp_schema::{Document, Role};
 use serde_json::Value;
 
 use super::leaves::Arguments;
-use crate::diagnostics::Reporter;
-use crate::document::Document;
-use crate::role::Role;
-use crate::template::ast::{Action, Fault, Place, Target, Template};
-use crate::template::fault::{Faults, meant};
-use crate::template::slots::SlotKind;
+use crate::ast::{Action, Target};
+use crate::fault::meant;
 
 /// The tools that actions may call, by server and by prefixed name.
 ///
 /// ```
-/// use mcp_schema::template::{Template, Tools};
+/// use mcp_template::{SlotKind, Template, Tools};
 ///
 /// let schema = serde_json::json!({"type": "object", "properties": {"owner": {"type": "string"}}, "required": ["owner"]});
 /// let mut tools = Tools::new();
 /// tools.add("github", "list_repos", "github_list_repos", &schema);
 ///
 /// let template = Template::parse("[[@github_list_repos|ownr=\"rust-lang\"]]")?;
-/// let said: Vec<String> = tools.check(&template).iter().map(ToString::to_string).collect();
-/// assert_eq!(said, [
+/// let slot = template.slots().next().expect("a slot");
+/// let SlotKind::Action(action) = slot.kind else { panic!("an action") };
+/// let faults = tools.find(action).expect("it is there").check(action, slot.place);
+/// let shown: Vec<String> = faults.iter().map(ToString::to_string).collect();
+/// assert_eq!(shown, [
 ///     "1:1: `github_list_repos` needs `owner`: a text",
 ///     "1:22: `github_list_repos` takes no `ownr`; did you mean `owner`?",
 /// ]);
-/// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+/// # Ok::<(), Vec<mcp_template::Fault>>(())
 /// ```
 #[derive(Debug, Default)]
 pub struct Tools {
@@ -83,15 +84,15 @@ impl Tools {
     /// One more name by which actions may call a tool that was added; nothing where it was not.
     ///
     /// ```
-    /// use mcp_schema::template::{SlotKind, Template, Tools};
+    /// use mcp_template::{SlotKind, Template, Tools};
     ///
     /// let mut tools = Tools::new();
     /// tools.add("github", "list.repos", "github_list_repos", &serde_json::Value::Null);
     /// tools.alias("github", "list.repos", "list.repos");
     /// let template = Template::parse("[[@list.repos:repos]]")?;
     /// let Some(SlotKind::Action(action)) = template.slots().next().map(|slot| slot.kind) else { panic!("an action") };
-    /// assert_eq!(tools.find(action).map(|tool| tool.prefixed()), Ok("github_list_repos"));
-    /// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+    /// assert_eq!(tools.find(action).map(|tool| tool.server()), Ok("github"));
+    /// # Ok::<(), Vec<mcp_template::Fault>>(())
     /// ```
     pub fn alias(&mut self, server: &str, name: &str, alias: &str) {
         let Some(place) = self.servers.get(server).and_then(|tools| tools.get(name)) else { return };
@@ -148,33 +149,6 @@ impl Tools {
             _ => format!("there is no tool `{name}`{nearest}"),
         }
     }
-
-    /// What is wrong with the actions of a template, in the order of its text: tools and arguments that there are not,
-    /// arguments that are missing, and values that the tool takes none of. At most twenty.
-    ///
-    /// What is known only when the template runs is not judged, unless no value could fit.
-    #[must_use]
-    pub fn check(&self, template: &Template) -> Vec<Fault> {
-        let mut faults = Faults::default();
-        for slot in template.slots() {
-            if faults.is_full() {
-                break;
-            }
-            if let SlotKind::Action(action) = slot.kind {
-                self.check_action(action, slot.place).into_iter().for_each(|fault| faults.say(fault));
-            }
-        }
-        faults.finish()
-    }
-
-    /// As [`check`](Self::check), for one action that stands at a place.
-    #[must_use]
-    pub fn check_action(&self, action: &Action, place: Place) -> Vec<Fault> {
-        match self.find(action) {
-            Ok(tool) => tool.check(action, place),
-            Err(message) => vec![Fault::new(place, message)],
-        }
-    }
 }
 
 impl Tool {
@@ -191,8 +165,7 @@ impl Tool {
     }
 
     /// The name that bindings and toolsets have for it.
-    #[must_use]
-    pub fn prefixed(&self) -> &str {
+    pub(super) fn prefixed(&self) -> &str {
         &self.prefixed
     }
 

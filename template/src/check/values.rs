@@ -2,14 +2,13 @@
 
 use std::collections::HashSet;
 
+use mcp_schema::{Kinds, Shape, ShapeId, Slot};
 use serde_json::Value;
 
 use super::accepts::takes;
 use super::leaves::Arguments;
 use super::tools::Tool;
-use crate::normalize::Kinds;
-use crate::shape::{Shape, ShapeId, Slot};
-use crate::template::ast::{Action, Argument, Term};
+use crate::ast::{Action, Argument, Term};
 
 /// What a variable is that is passed to an argument, in Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,25 +29,21 @@ pub enum Takes {
 }
 
 impl Tool {
-    /// What a variable is that is the whole value of an argument. [`Takes::Json`] for arguments that the tool does not declare.
+    /// The variables and expressions that are a value of the action by themselves, also in lists and objects, each with what
+    /// it has to be there: in the order of the text. [`Takes::Json`] for arguments that the tool does not declare.
     ///
     /// ```
-    /// use mcp_schema::template::{Takes, Tools};
+    /// use mcp_template::{SlotKind, Takes, Template, Tools};
     ///
     /// let schema = serde_json::json!({"type": "object", "properties": {"limit": {"type": "integer", "minimum": 0}}});
     /// let mut tools = Tools::new();
     /// tools.add("github", "list_commits", "github_list_commits", &schema);
-    /// let tool = tools.named("github", "list_commits").expect("it is there");
-    /// assert_eq!(tool.takes("limit"), Takes::U64);
+    /// let template = Template::parse("[[@github_list_commits|limit=n, sha=s]]")?;
+    /// let Some(SlotKind::Action(action)) = template.slots().next().map(|slot| slot.kind) else { panic!("an action") };
+    /// let tool = tools.find(action).expect("it is there");
+    /// assert_eq!(tool.passed(action), [("n", Takes::U64), ("s", Takes::Json)]);
+    /// # Ok::<(), Vec<mcp_template::Fault>>(())
     /// ```
-    #[must_use]
-    pub fn takes(&self, argument: &str) -> Takes {
-        let arguments = self.arguments();
-        arguments.taken(arguments.members(&[arguments.whole()], argument).as_deref())
-    }
-
-    /// The variables and expressions that are a value of the action by themselves, also in lists and objects, each with what
-    /// it has to be there: in the order of the text.
     #[must_use]
     pub fn passed<'a>(&self, action: &'a Action) -> Vec<(&'a str, Takes)> {
         let arguments = self.arguments();
@@ -65,7 +60,7 @@ impl Tool {
     /// string is the exact JSON spelling of, it becomes that: `limit="{{ n }}"`. Everything else stays as it is.
     ///
     /// ```
-    /// use mcp_schema::template::{SlotKind, Template, Tools};
+    /// use mcp_template::{SlotKind, Template, Tools};
     ///
     /// let schema = serde_json::json!({"type": "object", "properties": {"limit": {"type": "integer"}}});
     /// let mut tools = Tools::new();
@@ -75,7 +70,7 @@ impl Tool {
     /// let tool = tools.find(action).expect("it is there");
     /// assert_eq!(tool.fitted(&action.arguments[0], "10".into()), 10);
     /// assert_eq!(tool.fitted(&action.arguments[0], "ten".into()), "ten");
-    /// # Ok::<(), Vec<mcp_schema::template::Fault>>(())
+    /// # Ok::<(), Vec<mcp_template::Fault>>(())
     /// ```
     #[must_use]
     pub fn fitted(&self, argument: &Argument, value: Value) -> Value {

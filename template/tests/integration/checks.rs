@@ -1,6 +1,6 @@
 //! What is said of actions that do not fit the tools.
 
-use mcp_schema::template::{Action, SlotKind, Takes, Template, Tools};
+use mcp_template::{Action, Fault, Slot, SlotKind, Takes, Template, Tools};
 use serde_json::{Value, json};
 
 fn tools() -> Tools {
@@ -64,7 +64,19 @@ fn said(arguments: &str) -> Vec<String> {
 
 fn of(text: &str) -> Vec<String> {
     let template = Template::parse(text).unwrap_or_else(|faults| panic!("{text}: {faults:?}"));
-    tools().check(&template).into_iter().map(|fault| fault.message).collect()
+    checked(&tools(), &template).into_iter().map(|fault| fault.message).collect()
+}
+
+/// The faults of all actions.
+fn checked(tools: &Tools, template: &Template) -> Vec<Fault> {
+    let of_slot = |slot: Slot<'_>| match slot.kind {
+        SlotKind::Action(action) => match tools.find(action) {
+            Ok(tool) => tool.check(action, slot.place),
+            Err(message) => vec![Fault::new(slot.place, message)],
+        },
+        _ => Vec::new(),
+    };
+    template.slots().flat_map(of_slot).collect()
 }
 
 #[test]
@@ -136,7 +148,7 @@ fn what_fits_is_fine() {
     for schema in [json!(true), json!("x"), json!(null), json!({"type": "object", "additionalProperties": true})] {
         let mut tools = Tools::new();
         tools.add("s", "t", "s_t", &schema);
-        assert_eq!(tools.check(&Template::parse("[[@s_t|a=1]]").unwrap()), [], "{schema}");
+        assert_eq!(checked(&tools, &Template::parse("[[@s_t|a=1]]").unwrap()), [], "{schema}");
     }
     println!("{} arguments that fit", fine.len() + 6);
 }
@@ -223,7 +235,7 @@ fn what_does_not_fit_is_said() {
 #[test]
 fn faults_point_at_arguments() {
     let text = "Hello\n\n[[@github_list_issues:x|\n  owner=1,\n  repo=\"r\", lmit=2\n]] [[@nope]]";
-    let faults = tools().check(&Template::parse(text).unwrap());
+    let faults = checked(&tools(), &Template::parse(text).unwrap());
     let places: Vec<String> = faults.iter().map(|fault| fault.place.to_string()).collect();
     assert_eq!(places, ["4:3", "5:13", "6:4"]);
 }
@@ -318,5 +330,5 @@ fn hostile_schemas_are_judged_in_time() {
     tools.add("s", "t", "s_t", &schema);
     let node = format!("{}1{}", "{\"next\": ".repeat(60), "}".repeat(60));
     let template = Template::parse(&format!("[[@s_t|node={node}]]")).unwrap();
-    assert_eq!(tools.check(&template).len(), 1);
+    assert_eq!(checked(&tools, &template).len(), 1);
 }
