@@ -112,7 +112,7 @@ impl Connection {
             ClientRequest::PingRequest(PingRequest::default())
         };
         let patience = Patience::strictly(patience);
-        match self.session.request(question, patience).await {
+        match self.session.request(question, patience.into()).await {
             Ok(_) | Err(RequestError::Rpc(_)) => true,
             // Whatever it answered, it answered.
             Err(RequestError::Failed(failure)) => failure.dispatched == Dispatched::Yes,
@@ -129,7 +129,7 @@ impl Connection {
     ) -> Result<(), RequestError> {
         let method = if wanted { "resources/subscribe" } else { "resources/unsubscribe" };
         let request = request(method, Some(json!({ "uri": uri })));
-        self.session.request(request, patience).await.map(drop)
+        self.session.request(request, patience.into()).await.map(drop)
     }
 
     /// Subscribes to these resources (protocol 2026-07-28).

@@ -294,7 +294,7 @@ impl Handshake<'_> {
 
     /// Has no timeout of its own: the caller of [`begin`] sets one.
     async fn ask(&self, request: ClientRequest) -> Result<Value, RequestError> {
-        self.session.request(request, Patience::strictly(Duration::MAX)).await
+        self.session.request(request, Patience::strictly(Duration::MAX).into()).await
     }
 }
 

@@ -221,7 +221,7 @@ impl Drop for AbandonedTask<'_> {
             let patience = Patience::strictly(PATIENCE_FOR_CANCELLING);
             self.connection.session.in_background(async move {
                 // A server that does not answer it keeps nothing alive here.
-                let _ = session.request(cancel, patience).await;
+                let _ = session.request(cancel, patience.into()).await;
             });
         }
     }

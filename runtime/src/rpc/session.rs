@@ -54,8 +54,7 @@ impl Session {
 
     /// Sends a request and waits for its raw result. Dropping the future cancels the request: one that has not left never
     /// will, and of another the server is told.
-    pub(crate) async fn request(&self, request: ClientRequest, terms: impl Into<Terms>) -> Result<Value, RequestError> {
-        let mut terms = terms.into();
+    pub(crate) async fn request(&self, request: ClientRequest, mut terms: Terms) -> Result<Value, RequestError> {
         let ticket_terms = TicketTerms {
             deadline: terms.patience.first,
             listener: terms.listener.take(),

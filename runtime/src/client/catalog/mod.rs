@@ -34,6 +34,29 @@ const QUIET_PERIOD: Duration = Duration::from_millis(150);
 const MAX_RELISTS: usize = 5;
 const METHOD_NOT_FOUND: i32 = -32601;
 
+/// A trait of one request, for pointers to what has it and for clients with options.
+macro_rules! passed_on {
+    ($asks:ident::$method:ident($request:ty) -> $result:ty) => {
+        passed_on!(@ $asks::$method($request) -> $result, &C, std::sync::Arc<C>);
+
+        impl<C: $asks> $asks for crate::WithOptions<C> {
+            fn $method(&self, mut request: $request) -> impl Future<Output = Result<$result, CallError>> + Send {
+                let (client, options) = self.parts();
+                request.options = request.options.or(options);
+                client.$method(request)
+            }
+        }
+    };
+    (@ $asks:ident::$method:ident($request:ty) -> $result:ty, $($pointer:ty),+) => {$(
+        impl<C: $asks + ?Sized> $asks for $pointer {
+            fn $method(&self, request: $request) -> impl Future<Output = Result<$result, CallError>> + Send {
+                (**self).$method(request)
+            }
+        }
+    )+};
+}
+use passed_on;
+
 impl Client {
     /// The tools, each as the server sent it, in the server's order.
     ///
@@ -163,7 +186,7 @@ async fn all(
     let mut cursor = None;
     let mut size: usize = 0;
     for _ in 0..MAX_PAGES {
-        let mut page = match connection.session.request(listing.request(cursor), patience.renewed()).await {
+        let mut page = match connection.session.request(listing.request(cursor), patience.renewed().into()).await {
             Ok(page) => page,
             // Servers with resources need not have templates.
             Err(RequestError::Rpc(error))

@@ -3,20 +3,19 @@
 use std::borrow::Cow;
 use std::future::Future;
 use std::mem;
-use std::sync::Arc;
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::declared_list;
+use super::{declared_list, passed_on};
 use crate::call::{object, string, take, take_list};
 use crate::connect::ask::Ask;
 use crate::connect::connection::Listing;
 use crate::ground::redact::{Redactor, debug_redacted};
 use crate::rpc::request::RequestError;
 use crate::rpc::unknown::names_unknown;
-use crate::{CallError, CallOptions, Client, ConnectError, Content, WithOptions};
+use crate::{CallError, CallOptions, Client, ConnectError, Content};
 
 /// Which prompt of which server, with what.
 #[derive(Clone, Debug)]
@@ -60,25 +59,7 @@ pub trait GetPrompt: Send + Sync {
     fn get_prompt(&self, request: PromptRequest) -> impl Future<Output = Result<PromptResult, CallError>> + Send;
 }
 
-impl<C: GetPrompt + ?Sized> GetPrompt for &C {
-    fn get_prompt(&self, request: PromptRequest) -> impl Future<Output = Result<PromptResult, CallError>> + Send {
-        (**self).get_prompt(request)
-    }
-}
-
-impl<C: GetPrompt + ?Sized> GetPrompt for Arc<C> {
-    fn get_prompt(&self, request: PromptRequest) -> impl Future<Output = Result<PromptResult, CallError>> + Send {
-        (**self).get_prompt(request)
-    }
-}
-
-impl<C: GetPrompt> GetPrompt for WithOptions<C> {
-    fn get_prompt(&self, mut request: PromptRequest) -> impl Future<Output = Result<PromptResult, CallError>> + Send {
-        let (client, options) = self.parts();
-        request.options = request.options.or(options);
-        client.get_prompt(request)
-    }
-}
+passed_on!(GetPrompt::get_prompt(PromptRequest) -> PromptResult);
 
 impl GetPrompt for Client {
     async fn get_prompt(&self, request: PromptRequest) -> Result<PromptResult, CallError> {

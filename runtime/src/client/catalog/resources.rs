@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::future::Future;
-use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -10,14 +9,14 @@ use base64::prelude::BASE64_STANDARD;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::declared_list;
+use super::{declared_list, passed_on};
 use crate::call::{object, string, take, take_list};
 use crate::connect::ask::Ask;
 use crate::connect::connection::{Connection, Listing};
 use crate::ground::redact::{Redactor, debug_redacted};
 use crate::rpc::request::RequestError;
 use crate::rpc::unknown::names_unknown;
-use crate::{CallError, CallOptions, Client, ConnectError, WithOptions};
+use crate::{CallError, CallOptions, Client, ConnectError};
 
 /// The code of versions before 2026-07-28.
 const RESOURCE_NOT_FOUND: i32 = -32002;
@@ -58,34 +57,7 @@ pub trait ReadResource: Send + Sync {
     -> impl Future<Output = Result<ResourceResult, CallError>> + Send;
 }
 
-impl<C: ReadResource + ?Sized> ReadResource for &C {
-    fn read_resource(
-        &self,
-        request: ResourceRequest,
-    ) -> impl Future<Output = Result<ResourceResult, CallError>> + Send {
-        (**self).read_resource(request)
-    }
-}
-
-impl<C: ReadResource + ?Sized> ReadResource for Arc<C> {
-    fn read_resource(
-        &self,
-        request: ResourceRequest,
-    ) -> impl Future<Output = Result<ResourceResult, CallError>> + Send {
-        (**self).read_resource(request)
-    }
-}
-
-impl<C: ReadResource> ReadResource for WithOptions<C> {
-    fn read_resource(
-        &self,
-        mut request: ResourceRequest,
-    ) -> impl Future<Output = Result<ResourceResult, CallError>> + Send {
-        let (client, options) = self.parts();
-        request.options = request.options.or(options);
-        client.read_resource(request)
-    }
-}
+passed_on!(ReadResource::read_resource(ResourceRequest) -> ResourceResult);
 
 impl ReadResource for Client {
     async fn read_resource(&self, request: ResourceRequest) -> Result<ResourceResult, CallError> {
