@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use mcp_model::matches_glob;
 use mcp_samples::Fallible;
 
-const USAGE: &str =
-    "usage: mcp-drift --corpus DIR [--mutations N] [--samples N] [--seed N] [--kind NAME] [--only LIST] [--show N]
+const USAGE: &str = "usage: mcp-drift --corpus DIR | pairs | random  [--mutations N] [--samples N] [--seed N] [--kind NAME] [--only LIST] [--show N]
+  --corpus DIR   judges changes to the tools of these lists
+  pairs          judges the pairs of tests/drift/pairs; --kind NAME takes the files whose name matches
+  random         judges random documents whose definitions refer to each other
   --mutations N  how many changes (default 10000)
   --samples N    at most so many values for each of them (default 250)
   --seed N       other changes (default 1)
@@ -14,8 +16,15 @@ const USAGE: &str =
   --only LIST    only tools of the lists whose name matches this glob
   --show N       how many of the faults of each sort are shown (default 3)";
 
+/// What is judged.
+pub(crate) enum Suite {
+    Corpus(PathBuf),
+    Pairs,
+    Random,
+}
+
 pub(crate) struct Arguments {
-    pub(crate) corpus: PathBuf,
+    pub(crate) suite: Suite,
     pub(crate) mutations: usize,
     pub(crate) samples: usize,
     pub(crate) seed: u64,
@@ -26,13 +35,22 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(crate) fn parse(mut given: impl Iterator<Item = String>) -> Fallible<Self> {
-        let (mut corpus, mut kind, mut only) = (None, None, None);
+        let (mut suite, mut kind, mut only) = (None, None, None);
         let (mut mutations, mut samples, mut seed, mut show) = (10_000, 250, 1, 3);
         while let Some(option) = given.next() {
+            let word = match option.as_str() {
+                "pairs" => Some(Suite::Pairs),
+                "random" => Some(Suite::Random),
+                _ => None,
+            };
+            if word.is_some() {
+                suite = word;
+                continue;
+            }
             let value = given.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"))?;
             let bad = |error: std::num::ParseIntError| format!("{option} {value}: {error}\n{USAGE}");
             match option.as_str() {
-                "--corpus" => corpus = Some(PathBuf::from(value)),
+                "--corpus" => suite = Some(Suite::Corpus(PathBuf::from(value))),
                 "--mutations" => mutations = value.parse().map_err(bad)?,
                 "--samples" => samples = value.parse().map_err(bad)?,
                 "--seed" => seed = value.parse().map_err(bad)?,
@@ -42,8 +60,8 @@ impl Arguments {
                 _ => return Err(format!("unknown option {option}\n{USAGE}").into()),
             }
         }
-        let corpus = corpus.ok_or_else(|| format!("--corpus is missing\n{USAGE}"))?;
-        Ok(Self { corpus, mutations, samples, seed, kind, only, show })
+        let suite = suite.ok_or_else(|| format!("expected a suite\n{USAGE}"))?;
+        Ok(Self { suite, mutations, samples, seed, kind, only, show })
     }
 
     pub(crate) fn selects_list(&self, name: &str) -> bool {

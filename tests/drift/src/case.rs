@@ -118,7 +118,7 @@ pub(crate) fn case<'s>(
     None
 }
 
-fn mutation(direction: &Direction, subject: &Subject, random: &mut Random) -> Option<Mutation> {
+pub(crate) fn mutation(direction: &Direction, subject: &Subject, random: &mut Random) -> Option<Mutation> {
     let mut document = schema_of(&subject.tool, subject.role)?.clone();
     // Real schemas say the same in many ways; these of the corpus shall too.
     if random.one_in(3) {
@@ -160,7 +160,7 @@ fn turned(mutation: Mutation) -> Mutation {
 }
 
 /// Whether nothing can break, by the way the change was made.
-fn is_harmless(mutation: &Mutation, role: Role) -> bool {
+pub(crate) fn is_harmless(mutation: &Mutation, role: Role) -> bool {
     let is_monotone = || is_monotone(&mutation.old) && is_monotone(&mutation.new);
     match (mutation.effect, role) {
         (Effect::Equivalent | Effect::Wording, _) => true,

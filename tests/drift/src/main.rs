@@ -6,22 +6,25 @@ mod called;
 mod case;
 mod judge;
 mod kinds;
+mod pairs;
+mod random;
 mod report;
 mod site;
 mod tools;
 mod whole;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use arguments::Arguments;
+use arguments::{Arguments, Suite};
 use called::{Class, differences_in_time};
-use case::{Case, Direction, case, directions, subjects};
+use case::{Case, Direction, case, directions, is_harmless, subjects};
 use mcp_samples::corpus::lists_with_samples;
 use mcp_samples::{Fallible, Random};
 use mcp_schema::Role;
-use report::{Fault, Finding, Report};
+use report::{Bounds, Fault, Finding, Report};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
@@ -36,14 +39,25 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &Arguments) -> Fallible<bool> {
-    let lists = lists_with_samples(&arguments.corpus, |name| arguments.selects_list(name))?;
+    let mut report = Report::default();
+    match &arguments.suite {
+        Suite::Pairs => pairs::judge(arguments, &mut report)?,
+        Suite::Random => random::judge(arguments, &mut report)?,
+        Suite::Corpus(corpus) => of_corpus(corpus, arguments, &mut report)?,
+    }
+    io::stdout().write_all(report.to_text().as_bytes())?;
+    Ok(report.passed())
+}
+
+/// Judges changes to the tools of the corpus.
+fn of_corpus(corpus: &Path, arguments: &Arguments, report: &mut Report) -> Fallible<()> {
+    let lists = lists_with_samples(corpus, |name| arguments.selects_list(name))?;
     let subjects = subjects(&lists)?;
     let directions: Vec<Direction> =
         directions().into_iter().filter(|direction| arguments.selects_kind(direction.name())).collect();
     if subjects.is_empty() || directions.is_empty() {
         return Err("no list or no kind matches".into());
     }
-    let mut report = Report::default();
     let started = Instant::now();
     directions.iter().enumerate().for_each(|(place, direction)| report.row(place, direction.name()));
     let mut random = Random::new(arguments.seed);
@@ -55,28 +69,28 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
         tries += 1;
         let Some(direction) = directions.get(place).filter(|_| !report.is_endless(place)) else { continue };
         let found = case(direction, role, &subjects, &mut random);
-        if let Some(finding) = found.and_then(|case| finding(&case, arguments.samples)) {
+        if let Some(finding) = found.and_then(|case| finding(&case, judge::samples(&case, arguments.samples))) {
             report.add(place, finding, arguments.show);
             judged += 1;
         }
     }
     report.line(format!("{judged} changes to {} schemas in {:.1} s", subjects.len(), started.elapsed().as_secs_f64()));
     if arguments.is_whole() {
-        tools::judge(&subjects, &mut random, &mut report);
-        whole::same(&lists, &mut report);
-        whole::one_change(&lists, &mut report);
+        tools::judge(&subjects, &mut random, report);
+        whole::same(&lists, report);
+        whole::one_change(&lists, report);
         // A quarter of an even share: no kind may silently not apply.
-        report.settle(arguments.mutations, arguments.mutations / directions.len() / 4);
+        let each = arguments.mutations / directions.len() / 4;
+        report.settle(&Bounds { cases: arguments.mutations, each, unproven: 10, ..Bounds::default() });
     } else {
-        report.settle(0, 0);
+        report.settle(&Bounds::default());
     }
-    io::stdout().write_all(report.to_text().as_bytes())?;
-    Ok(report.passed())
+    Ok(())
 }
 
-/// Judges a case, and holds what drift calls it against that.
-fn finding(case: &Case<'_>, samples: usize) -> Option<Finding> {
-    let judgement = judge::judge(case, samples)?;
+/// Judges a case by values, and holds what drift calls it against that.
+fn finding(case: &Case<'_>, values: Vec<Value>) -> Option<Finding> {
+    let judgement = judge::judge(case, values)?;
     let (old, new) = case.snapshots();
     let started = Instant::now();
     let called = differences_in_time(old, new);
@@ -105,6 +119,9 @@ fn finding(case: &Case<'_>, samples: usize) -> Option<Finding> {
     } else if case.is_harmless && !breaking.is_empty() {
         faults.push((Fault::FalseAlarm, details(Value::Null)));
     }
+    if breaking.iter().any(|called| called.witness.is_none()) {
+        faults.push((Fault::Unproven, details(Value::Null)));
+    }
     if case.is_wording && called.iter().any(|called| called.class > Class::Wording) {
         faults.push((Fault::NotWording, details(Value::Null)));
     }
@@ -115,7 +132,8 @@ fn finding(case: &Case<'_>, samples: usize) -> Option<Finding> {
         is_harmless: case.is_harmless,
         witnesses: witnesses.len(),
         is_proven,
-        is_unproven: !breaking.is_empty() && breaking.iter().all(|called| called.witness.is_none()),
+        verdicts: breaking.len(),
+        unproven: breaking.iter().filter(|called| called.witness.is_none()).count(),
         took,
         faults,
     })

@@ -21,6 +21,8 @@ struct Figures {
     false_alarms: usize,
     witnesses: usize,
     wrong: usize,
+    /// Breaking changes, and of these, those without a witness.
+    verdicts: usize,
     unproven: usize,
     /// Proven by a witness, and of these, seen by the samples as well.
     proven: usize,
@@ -40,6 +42,8 @@ pub(crate) enum Fault {
     FalseAlarm,
     /// The witness shows nothing.
     WrongWitness,
+    /// It is called breaking, and nothing shows it.
+    Unproven,
     /// Only words changed, and it is called more than that.
     NotWording,
     /// Drift does not come to an end.
@@ -56,9 +60,28 @@ pub(crate) struct Finding {
     pub(crate) is_harmless: bool,
     pub(crate) witnesses: usize,
     pub(crate) is_proven: bool,
-    pub(crate) is_unproven: bool,
+    pub(crate) verdicts: usize,
+    pub(crate) unproven: usize,
     pub(crate) took: Duration,
     pub(crate) faults: Vec<(Fault, Value)>,
+}
+
+/// What a suite has to reach.
+pub(crate) struct Bounds {
+    /// The fewest cases.
+    pub(crate) cases: usize,
+    /// The fewest cases of each kind.
+    pub(crate) each: usize,
+    /// Of 1,000 breaking verdicts, so many may have no proof.
+    pub(crate) unproven: usize,
+    /// Of 1,000 cases, so many have to break for the samples, or they judge nothing.
+    pub(crate) breaking: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { cases: 0, each: 0, unproven: 1000, breaking: 0 }
+    }
 }
 
 #[derive(Default)]
@@ -84,7 +107,8 @@ impl Report {
             is_harmless,
             witnesses,
             is_proven,
-            is_unproven,
+            verdicts,
+            unproven,
             took,
             faults,
         } = finding;
@@ -94,19 +118,22 @@ impl Report {
         figures.called_breaking += usize::from(is_called_breaking);
         figures.harmless += usize::from(is_harmless);
         figures.witnesses += witnesses;
-        figures.unproven += usize::from(is_unproven);
+        figures.verdicts += verdicts;
+        figures.unproven += unproven;
         figures.proven += usize::from(is_proven);
         figures.proven_and_seen += usize::from(is_proven && is_breaking);
         figures.slowest = figures.slowest.max(took);
         for (fault, details) in faults {
-            *match fault {
-                Fault::Missed => &mut figures.missed,
-                Fault::FalseAlarm => &mut figures.false_alarms,
-                Fault::WrongWitness => &mut figures.wrong,
-                Fault::Endless => &mut figures.endless,
-                Fault::NotWording => &mut figures.not_wording,
-                Fault::Mislabelled => &mut figures.mislabelled,
-            } += 1;
+            match fault {
+                Fault::Missed => figures.missed += 1,
+                Fault::FalseAlarm => figures.false_alarms += 1,
+                Fault::WrongWitness => figures.wrong += 1,
+                Fault::Endless => figures.endless += 1,
+                // Counted by verdict.
+                Fault::Unproven => {}
+                Fault::NotWording => figures.not_wording += 1,
+                Fault::Mislabelled => figures.mislabelled += 1,
+            }
             let shown = self.shown.entry(fault).or_default().entry(name.clone()).or_default();
             if shown.len() < show {
                 shown.push(details);
@@ -128,16 +155,16 @@ impl Report {
     }
 
     /// Holds the figures against their bounds.
-    pub(crate) fn settle(&mut self, at_least: usize, floor: usize) {
+    pub(crate) fn settle(&mut self, bounds: &Bounds) {
         let total = self.total();
         let few: Vec<String> = self
             .kinds
             .values()
-            .filter(|(_, figures)| figures.cases < floor)
-            .map(|(name, figures)| format!("{name:?} applied {} times, at least {floor}", figures.cases))
+            .filter(|(_, figures)| figures.cases < bounds.each)
+            .map(|(name, figures)| format!("{name:?} applied {} times, at least {}", figures.cases, bounds.each))
             .collect();
         self.failures.extend(few);
-        let bounds = [
+        let faults = [
             (total.missed > 0, "breaking changes are called otherwise", total.missed),
             (
                 total.false_alarms * 50 > total.harmless,
@@ -150,9 +177,19 @@ impl Report {
             (total.mislabelled > 0, "changes that this suite takes for harmless break", total.mislabelled),
         ];
         self.failures
-            .extend(bounds.iter().filter(|(missed, ..)| *missed).map(|(_, what, count)| format!("{count} {what}")));
-        if total.cases < at_least {
-            self.failures.push(format!("{} changes were judged, at least {at_least}", total.cases));
+            .extend(faults.iter().filter(|(missed, ..)| *missed).map(|(_, what, count)| format!("{count} {what}")));
+        if total.cases < bounds.cases {
+            self.failures.push(format!("{} changes were judged, at least {}", total.cases, bounds.cases));
+        }
+        if total.unproven * 1000 > total.verdicts * bounds.unproven {
+            let (unproven, verdicts) = (total.unproven, total.verdicts);
+            let text = format!("{unproven} of {verdicts} verdicts have no proof, at most {} of 1,000", bounds.unproven);
+            self.failures.push(text);
+        }
+        if total.judged_breaking * 1000 < total.cases * bounds.breaking {
+            let text =
+                format!("{} pairs break for the samples, at least {} of 1,000", total.judged_breaking, bounds.breaking);
+            self.failures.push(text);
         }
         if total.judged_breaking == 0 || total.proven_and_seen * 100 < total.proven * SEEN_AT_LEAST {
             let text = "the samples see too little: breaking changes that witnesses prove, at least 80 % of them";
@@ -172,6 +209,7 @@ impl Report {
             total.false_alarms += figures.false_alarms;
             total.witnesses += figures.witnesses;
             total.wrong += figures.wrong;
+            total.verdicts += figures.verdicts;
             total.unproven += figures.unproven;
             total.proven += figures.proven;
             total.proven_and_seen += figures.proven_and_seen;
@@ -225,6 +263,7 @@ impl Report {
             let _ = writeln!(text);
         }
         let (_, total) = total;
+        let _ = writeln!(text, "{} of {} breaking verdicts without a proof", total.unproven, total.verdicts);
         let _ = writeln!(text, "{} sample values tried; {} kinds", total.samples, self.kinds.len());
         let _ = writeln!(
             text,

@@ -28,8 +28,8 @@ pub(crate) struct Judgement {
     pub(crate) breaking: Option<Value>,
 }
 
-/// Judges a case; `None` where the validator does not take what it has to.
-pub(crate) fn judge(case: &Case<'_>, most: usize) -> Option<Judgement> {
+/// Values to judge a case by: of the corpus, and made up for what changed.
+pub(crate) fn samples(case: &Case<'_>, most: usize) -> Vec<Value> {
     let mutation = &case.mutation;
     let (source, place) = match case.subject.role {
         Role::Input => (&mutation.old, &mutation.old_place),
@@ -44,14 +44,18 @@ pub(crate) fn judge(case: &Case<'_>, most: usize) -> Option<Judgement> {
         }
     }
     let values = Generator::new(source, most).hints(hints).focus(place).values();
-    let instances = case.subject.instances.iter().take(MOST_INSTANCES);
+    case.subject.instances.iter().take(MOST_INSTANCES).cloned().chain(values).collect()
+}
+
+/// Judges a case by values; `None` where the validator does not take what it has to.
+pub(crate) fn judge(case: &Case<'_>, values: Vec<Value>) -> Option<Judgement> {
     let judge = Judge::new(case, Doubt::Reads)?;
     let mut judgement = Judgement::default();
-    for value in instances.chain(&values) {
-        if judge.is_fine(value, Sendable::Yes) {
+    for value in values {
+        if judge.is_fine(&value, Sendable::Yes) {
             judgement.samples += 1;
-            if !judge.still_fine.is_valid(value) {
-                judgement.breaking = Some(value.clone());
+            if !judge.still_fine.is_valid(&value) {
+                judgement.breaking = Some(value);
                 break;
             }
         }
