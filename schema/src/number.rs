@@ -71,6 +71,25 @@ pub(crate) fn is_integral(number: &Number) -> bool {
     number.is_i64() || number.is_u64() || Decimal::of(number).scale() >= 0
 }
 
+/// The greatest integer that is not above a number; what is beyond 128 bits is at their end.
+#[cfg(feature = "drift")]
+pub(crate) fn floor(number: &Number) -> i128 {
+    const MOST_DIGITS: i64 = 38;
+    if let Some(whole) = number.as_i64() {
+        return whole.into();
+    }
+    let decimal = Decimal::of(number);
+    let size = match decimal.point {
+        ..=0 => 0,
+        point if point > MOST_DIGITS => i128::MAX,
+        point => {
+            let digits = usize::try_from(point).unwrap_or_default();
+            format!("{:0<digits$.digits$}", decimal.digits).parse().unwrap_or(i128::MAX)
+        }
+    };
+    if decimal.negative { (-size).saturating_sub(i128::from(decimal.scale() < 0)) } else { size }
+}
+
 /// Whether a number is a step taken a whole number of times; `None` where the step has more digits than are divided.
 #[cfg(feature = "drift")]
 pub(crate) fn is_multiple(number: &Number, step: &Number) -> Option<bool> {
@@ -229,6 +248,24 @@ mod tests {
         for pair in ascending.windows(2) {
             assert!(order(&number(pair[0]), &number(pair[1])).is_lt(), "{pair:?}");
             assert!(order(&number(pair[1]), &number(pair[0])).is_gt(), "{pair:?}");
+        }
+    }
+
+    #[cfg(feature = "drift")]
+    #[test]
+    fn floors_are_exact() {
+        for (value, floor) in [
+            ("0.5", 0),
+            ("-0.5", -1),
+            ("-2.0", -2),
+            ("1e3", 1000),
+            ("12.75", 12),
+            ("0", 0),
+            ("18446744073709551615", 18_446_744_073_709_551_615),
+            ("1e300", i128::MAX),
+            ("-1e300", -i128::MAX),
+        ] {
+            assert_eq!(super::floor(&number(value)), floor, "{value}");
         }
     }
 

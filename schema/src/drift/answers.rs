@@ -11,7 +11,7 @@ use super::failure::{self, Failure, Reason, Unmeant, add};
 use super::memo::Memo;
 use super::pattern::{self, Patterns};
 use super::samples::{Sampler, UNDECLARED};
-use super::types::{integer, is_open, printed_at};
+use super::types::{is_open, printed_at};
 use super::version::{Conjunction, Version};
 use crate::normalize::Kinds;
 use crate::number::ByValue;
@@ -171,16 +171,7 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
 
     /// Integers without a bound are what a type without one takes.
     fn integers(&mut self, case: &Case, least: i128, most: i128) -> Vec<Failure> {
-        let lows = case.minimum(self.now).filter_map(|limit| {
-            let whole = integer(&limit.value)?;
-            Some(whole.saturating_add(i128::from(limit.exclusive)))
-        });
-        let low = lows.max();
-        let highs = case.maximum(self.now).filter_map(|limit| {
-            let whole = integer(&limit.value)?;
-            Some(whole.saturating_sub(i128::from(limit.exclusive)))
-        });
-        let high = highs.min();
+        let (low, high) = case.integers(self.now);
         let (implied_low, implied_high) =
             (i128::from(i64::MIN), if low.is_some_and(|low| low >= 0) { most } else { i64::MAX.into() });
         let mut failures = Vec::new();

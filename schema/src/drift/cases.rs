@@ -11,6 +11,7 @@ use super::pattern::Patterns;
 use super::validity::is_valid;
 use super::version::{Conjunction, Version};
 use crate::normalize::{Kinds, Limit, SchemaId};
+use crate::number::is_integral;
 
 /// More than this many are not told apart.
 const MOST_CASES: usize = 128;
@@ -130,7 +131,9 @@ impl Case {
     }
 
     pub(super) fn kinds(&self, version: &Version<'_>) -> Kinds {
-        self.0.iter().fold(Kinds::ALL, |kinds, id| kinds.intersection(version.kinds(*id)))
+        let kinds = self.0.iter().fold(Kinds::ALL, |kinds, id| kinds.intersection(version.kinds(*id)));
+        let whole = |id: &SchemaId| version.assertions(*id).multiple_of.as_ref().is_some_and(is_integral);
+        if self.0.iter().any(whole) { kinds.without(Kinds::FRACTION) } else { kinds }
     }
 
     /// The values, where they are listed.
@@ -166,6 +169,11 @@ impl Case {
         self.0.iter().flat_map(|id| &version.assertions(*id).maximum)
     }
 
+    /// The least and the greatest integer, where there are bounds.
+    pub(super) fn integers(&self, version: &Version<'_>) -> (Option<i128>, Option<i128>) {
+        (self.minimum(version).map(Limit::least).max(), self.maximum(version).map(Limit::greatest).min())
+    }
+
     pub(super) fn requires(&self, version: &Version<'_>, key: &str) -> bool {
         self.0.iter().any(|id| version.requires(*id, key))
     }
@@ -194,7 +202,7 @@ impl Case {
     pub(super) fn property(&self, version: &Version<'_>, key: &str, patterns: &mut Patterns) -> Asked {
         let mut asked = Conjunction::new();
         for id in &self.0 {
-            let (node, assertions) = (version.node(*id), version.assertions(*id));
+            let assertions = version.assertions(*id);
             let declared = version.property(*id, key);
             asked.extend(declared);
             let mut is_known = declared.is_some();
@@ -206,14 +214,14 @@ impl Case {
                 }
                 is_known = true;
             }
-            asked.extend(node.additional.filter(|_| !is_known));
+            asked.extend(version.additional(*id).filter(|_| !is_known));
         }
         Self::asked(version, asked)
     }
 
     /// The schemas of properties that no schema declares and no pattern matches.
     pub(super) fn others(&self, version: &Version<'_>) -> Asked {
-        Self::asked(version, self.0.iter().filter_map(|id| version.node(*id).additional).collect())
+        Self::asked(version, self.0.iter().filter_map(|id| version.additional(*id)).collect())
     }
 
     /// The patterns of keys, each with schemas that hold for every undeclared property that it matches.
@@ -225,7 +233,7 @@ impl Case {
                 let assertions = version.assertions(*id);
                 let of_same = assertions.patterns.iter().find(|(other, _)| other == pattern).map(|(_, schema)| *schema);
                 let is_sure = assertions.patterns.is_empty();
-                if *id == holder { Some(*schema) } else { of_same.or(version.node(*id).additional.filter(|_| is_sure)) }
+                if *id == holder { Some(*schema) } else { of_same.or(version.additional(*id).filter(|_| is_sure)) }
             };
             (pattern.as_str(), Self::asked(version, self.0.iter().filter_map(says).collect()))
         };
@@ -261,6 +269,6 @@ impl Case {
         }
         asked.sort_unstable();
         asked.dedup();
-        if asked.iter().any(|id| version.node(*id).never) { Asked::Nothing } else { Asked::Of(asked) }
+        if asked.iter().any(|id| version.never(*id)) { Asked::Nothing } else { Asked::Of(asked) }
     }
 }

@@ -112,7 +112,7 @@ impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
         conditions
             && contains
             && self.optional(node.reference, other.reference)
-            && self.optional(node.additional, other.additional)
+            && self.optional(old.additional(left), new.additional(right))
             && self.optional(node.items, other.items)
             && self.optional(asserted.not, other_asserted.not)
             && self.optional(asserted.property_names, other_asserted.property_names)

@@ -144,10 +144,34 @@ pub(super) struct Unmeant {
     pub(super) candidates: Vec<Value>,
 }
 
+/// The values that fail are put together for so many alternatives.
+const MOST_TOGETHER: usize = 16;
+/// Of each alternative, so many of the values that fail are put together.
+const MOST_EACH: usize = 4;
+
+/// Objects with what fails of one alternative and of the next.
+fn together<'f>(mut each: impl Iterator<Item = impl Iterator<Item = &'f Value>>) -> Vec<Value> {
+    let objects = |values: &mut dyn Iterator<Item = &'f Value>| values.filter_map(Value::as_object).cloned().collect();
+    let mut all: Vec<serde_json::Map<String, Value>> =
+        each.next().map(|mut first| objects(&mut first)).unwrap_or_default();
+    for mut more in each {
+        let more: Vec<_> = objects(&mut more);
+        let joined =
+            all.iter().flat_map(|one| more.iter().map(|other| one.clone().into_iter().chain(other.clone()).collect()));
+        let joined: Vec<_> = joined.take(MOST_CANDIDATES / 2).collect();
+        if !joined.is_empty() {
+            all = joined;
+        }
+    }
+    all.into_iter().map(Value::Object).collect()
+}
+
 /// What to tell where no alternative takes all: what fails of the one that is of the kind, if there is one.
 pub(super) fn of_alternatives(tried: Vec<Vec<Failure>>) -> Result<Vec<Failure>, Unmeant> {
-    let mut candidates: Vec<Value> = tried.iter().flatten().flat_map(|failure| failure.candidates.clone()).collect();
-    candidates.truncate(MOST_CANDIDATES);
+    let each = || tried.iter().map(|failures| failures.iter().flat_map(|failure| &failure.candidates).take(MOST_EACH));
+    let mut candidates = together(each().take(MOST_TOGETHER));
+    candidates.extend(each().flatten().cloned());
+    candidates.truncate(MOST_CANDIDATES * 2);
     let is_kind = |failure: &Failure| failure.steps.is_empty() && matches!(failure.reason, Reason::Kind(_));
     let all_of_other_kinds = tried.iter().all(|failures| failures.iter().any(is_kind));
     let mut meant: Vec<Vec<Failure>> = tried.into_iter().filter(|failures| !failures.iter().any(is_kind)).collect();

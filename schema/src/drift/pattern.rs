@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use regex_automata::nfa::thompson::pikevm::{Cache, PikeVM};
 use regex_automata::nfa::thompson::{self, WhichCaptures};
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 /// Compiled automata larger than this are not worth their memory.
 const LARGEST: usize = 1 << 20;
@@ -75,12 +75,36 @@ fn ecma(pattern: &str) -> String {
 
 /// A text in which the pattern is found.
 pub(super) fn sample(pattern: &str) -> Option<String> {
-    let mut text = String::new();
-    write(&regex_syntax::parse(&ecma(pattern)).ok()?, &mut text)?;
-    Some(text)
+    samples(pattern, 0).into_iter().next()
 }
 
-fn write(hir: &Hir, text: &mut String) -> Option<()> {
+/// Texts in which the pattern is found, the shortest first, and some of about `length` characters.
+pub(super) fn samples(pattern: &str, length: usize) -> Vec<String> {
+    let Ok(hir) = regex_syntax::parse(&ecma(pattern)) else { return Vec::new() };
+    let length = length.min(LONGEST_SAMPLE);
+    let ways = [(0, false), (length.max(1), false), (0, true), (length.max(1), true)];
+    let mut texts: Vec<String> = Vec::new();
+    for (more, is_last) in ways {
+        let mut text = String::new();
+        if write(&hir, &mut text, more, is_last).is_some() && !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    let padded: Vec<String> = texts.iter().take(1).map(|text| format!("{text}{}", "a".repeat(length.max(1)))).collect();
+    texts.extend(padded);
+    texts
+}
+
+/// Whether the pattern is found in every text: nothing at the start of a text matches it.
+pub(super) fn is_everywhere(pattern: &str) -> bool {
+    let is_at_start = |look| look == Look::Start;
+    regex_syntax::parse(&ecma(pattern)).is_ok_and(|hir| {
+        hir.properties().minimum_len() == Some(0) && hir.properties().look_set().iter().all(is_at_start)
+    })
+}
+
+/// Adds a match: `more` rounds of what repeats, and of each class the first character or the last.
+fn write(hir: &Hir, text: &mut String, more: usize, is_last: bool) -> Option<()> {
     if text.len() > LONGEST_SAMPLE {
         return None;
     }
@@ -88,6 +112,10 @@ fn write(hir: &Hir, text: &mut String) -> Option<()> {
         HirKind::Empty | HirKind::Look(_) => Some(()),
         HirKind::Literal(literal) => {
             text.push_str(std::str::from_utf8(&literal.0).ok()?);
+            Some(())
+        }
+        HirKind::Class(Class::Unicode(class)) if is_last => {
+            text.push(class.ranges().last()?.end());
             Some(())
         }
         HirKind::Class(Class::Unicode(class)) => {
@@ -104,14 +132,17 @@ fn write(hir: &Hir, text: &mut String) -> Option<()> {
             Some(())
         }
         HirKind::Repetition(repetition) => {
-            for _ in 0..repetition.min {
-                write(&repetition.sub, text)?;
+            let most = repetition.max.map_or(usize::MAX, |most| most as usize);
+            for _ in 0..more.min(most).max(repetition.min as usize) {
+                write(&repetition.sub, text, more, is_last)?;
             }
             Some(())
         }
-        HirKind::Capture(capture) => write(&capture.sub, text),
-        HirKind::Concat(parts) => parts.iter().try_for_each(|part| write(part, text)),
-        HirKind::Alternation(branches) => write(branches.first()?, text),
+        HirKind::Capture(capture) => write(&capture.sub, text, more, is_last),
+        HirKind::Concat(parts) => parts.iter().try_for_each(|part| write(part, text, more, is_last)),
+        HirKind::Alternation(branches) => {
+            write(if is_last { branches.last()? } else { branches.first()? }, text, more, is_last)
+        }
     }
 }
 
@@ -138,5 +169,12 @@ mod tests {
             assert_eq!(Patterns::default().matches(pattern, text), Some(found), "{pattern} {text}");
         }
         assert_eq!(sample("(?=a)b"), None);
+        assert!(samples("^[a-z]*$", 3).contains(&"aaa".to_owned()));
+        assert!(samples("^[a-z]+$", 0).contains(&"z".to_owned()));
+        for (pattern, everywhere) in
+            [("", true), ("^.*", true), ("a*", true), ("^a*$", false), ("a", false), ("\\b", false)]
+        {
+            assert_eq!(is_everywhere(pattern), everywhere, "{pattern}");
+        }
     }
 }

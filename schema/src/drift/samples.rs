@@ -147,7 +147,9 @@ impl<'v, 'a> Sampler<'v, 'a> {
         let assertions: Vec<_> = case.schemas().iter().map(|id| self.version.assertions(*id)).collect();
         let mut texts = vec!["a".to_owned(), String::new(), "a b/\u{e9}".to_owned(), "0".to_owned()];
         for asserted in &assertions {
-            texts.extend(asserted.pattern.as_deref().and_then(pattern::sample));
+            let least = assertions.iter().filter_map(|known| known.min_length).max().unwrap_or_default();
+            let least = usize::try_from(least).unwrap_or(usize::MAX);
+            texts.extend(asserted.pattern.iter().flat_map(|pattern| pattern::samples(pattern, least)));
             let format = FORMATS.iter().find(|(name, _)| Some(*name) == asserted.format.as_deref());
             texts.extend(format.map(|(_, sample)| (*sample).to_owned()));
             for length in asserted.min_length.into_iter().chain(asserted.max_length).filter(|length| *length <= LONGEST)

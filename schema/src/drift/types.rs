@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
 
-use crate::number::{is_integral, same};
+use crate::number::{floor, is_integral, same};
 use crate::shape::{Presence, Shape, ShapeId, Shapes, Slot, StructShape, UnionShape, Unknown};
 use crate::{Kinds, Role};
 
@@ -135,10 +135,8 @@ fn of_kinds(kinds: Kinds, value: &Value) -> bool {
 }
 
 /// The value of an integral number.
-pub(super) fn integer(number: &Number) -> Option<i128> {
-    let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
-    #[allow(clippy::cast_possible_truncation)] // casts of floats saturate
-    whole.or_else(|| number.as_f64().filter(|_| is_integral(number)).map(|value| value as i128))
+fn integer(number: &Number) -> Option<i128> {
+    is_integral(number).then(|| floor(number))
 }
 
 fn within(number: &Number, least: i128, most: i128) -> bool {

@@ -233,7 +233,7 @@ impl Judge<'_, '_> {
 
     fn property(&mut self, id: SchemaId, key: &str, value: &Value, depth: usize) -> Vec<Option<bool>> {
         let version = self.version;
-        let (node, assertions) = (version.node(id), version.assertions(id));
+        let assertions = version.assertions(id);
         let mut verdicts = Vec::new();
         let declared = version.property(id, key);
         verdicts.extend(declared.map(|schema| self.schema(schema, value, depth + 1)));
@@ -251,7 +251,7 @@ impl Judge<'_, '_> {
                 }
             }
         }
-        match (node.additional, known) {
+        match (version.additional(id), known) {
             (Some(schema), Some(false)) => verdicts.push(self.schema(schema, value, depth + 1)),
             (Some(_), None) => verdicts.push(None),
             _ => {}

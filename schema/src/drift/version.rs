@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use crate::diagnostics::Reporter;
-use crate::normalize::{Assertions, Kinds, Node, SchemaId};
+use crate::normalize::{Assertions, Condition, Kinds, Node, SchemaId};
 use crate::number::ByValue;
 use crate::{Document, Role};
 
@@ -16,6 +16,8 @@ pub(super) type Conjunction = Vec<SchemaId>;
 pub(super) struct Version<'a> {
     pub(super) document: Document<'a>,
     assertions: Vec<Assertions>,
+    /// Whether a schema has any value that ends.
+    possible: Vec<bool>,
     /// The schema of the whole document.
     pub(super) root: SchemaId,
     indexes: Vec<OnceCell<Index>>,
@@ -39,10 +41,14 @@ impl<'a> Version<'a> {
     pub(super) fn read(schema: &'a Value, role: Role) -> Self {
         let mut reporter = Reporter::new("", 0, "");
         let mut document = Document::read(schema, role, &mut reporter);
-        let assertions = document.schemas.assertions();
+        let mut assertions = document.schemas.assertions();
+        for asserted in &mut assertions {
+            in_one_form(asserted, &document);
+        }
+        let possible = possible(&document, &assertions);
         let indexes = assertions.iter().map(|_| OnceCell::new()).collect();
         let steps = Cell::new(MOST_STEPS + MOST_STEPS_EACH * assertions.len());
-        Self { document, assertions, root: SchemaId::ROOT, indexes, steps }
+        Self { document, assertions, possible, root: SchemaId::ROOT, indexes, steps }
     }
 
     /// After so many comparisons of places with another version, the rest is undecided.
@@ -113,9 +119,88 @@ impl<'a> Version<'a> {
         id
     }
 
+    /// Whether a schema has no value.
+    pub(super) fn never(&self, id: SchemaId) -> bool {
+        self.node(id).never || self.possible.get(id.index()) == Some(&false)
+    }
+
+    /// The schema of properties that are not declared.
+    pub(super) fn additional(&self, id: SchemaId) -> Option<SchemaId> {
+        self.node(id).additional.or(self.assertions(id).others)
+    }
+
     /// The kinds that a schema's own keywords allow.
     pub(super) fn kinds(&self, id: SchemaId) -> Kinds {
         let node = self.node(id);
-        if node.never { Kinds::NONE } else { node.kinds.unwrap_or(Kinds::ALL) }
+        if self.never(id) {
+            return Kinds::NONE;
+        }
+        let refused = self.assertions(id).not.and_then(|not| self.node(not).kinds_alone(self.assertions(not)));
+        node.kinds.unwrap_or(Kinds::ALL).without(refused.unwrap_or(Kinds::NONE))
     }
+}
+
+/// Puts what can be said in several ways in one: `dependentSchemas` and `if` that ask for nothing but properties are
+/// `dependentRequired`.
+fn in_one_form(asserted: &mut Assertions, document: &Document<'_>) {
+    let required = |id: SchemaId| document.schemas.get(id).required_alone().filter(|_| id != SchemaId::ROOT);
+    asserted.dependent_schemas.retain(|(key, schema)| match required(*schema) {
+        Some(needs) => {
+            asserted.dependent_required.push((key.clone(), needs.to_vec()));
+            false
+        }
+        None => true,
+    });
+    if let Some(Condition { test, then: Some(then), otherwise: None }) = &asserted.condition
+        && let (Some([key]), Some(needs)) = (required(*test), required(*then))
+    {
+        asserted.dependent_required.push((key.clone(), needs.to_vec()));
+        asserted.condition = None;
+    }
+    for (key, needs) in &mut asserted.dependent_required {
+        needs.retain(|need| need != key);
+    }
+    asserted.dependent_required.retain(|(_, needs)| !needs.is_empty());
+}
+
+/// Which schemas have a value that ends: one that requires itself has none.
+fn possible(document: &Document<'_>, assertions: &[Assertions]) -> Vec<bool> {
+    // Each round finds values that nest one deeper.
+    const MOST_ROUNDS: usize = 64;
+    let mut possible = vec![false; assertions.len()];
+    for _ in 0..MOST_ROUNDS {
+        let mut changed = false;
+        for index in (0..possible.len()).rev() {
+            if possible.get(index) == Some(&false) && has_value(document, &possible, SchemaId::nth(index)) {
+                possible.iter_mut().skip(index).take(1).for_each(|possible| *possible = true);
+                changed = true;
+            }
+        }
+        if !changed {
+            return possible;
+        }
+    }
+    vec![true; assertions.len()]
+}
+
+/// Whether a schema has a value, where it is known of the others.
+fn has_value(document: &Document<'_>, possible: &[bool], id: SchemaId) -> bool {
+    let node = document.schemas.get(id);
+    let is_possible = |id: &SchemaId| possible.get(id.index()) != Some(&false);
+    let each = |kind: Kinds| match kind {
+        Kinds::OBJECT => {
+            let required: HashSet<&String> = node.required.iter().collect();
+            node.properties.iter().all(|(key, schema)| !required.contains(key) || is_possible(schema))
+        }
+        Kinds::ARRAY => {
+            let count = usize::try_from(node.min_items).unwrap_or(usize::MAX);
+            let rest = node.items.iter().filter(|_| count > node.prefix_items.len());
+            node.prefix_items.iter().take(count).chain(rest).all(is_possible)
+        }
+        _ => true,
+    };
+    !node.never
+        && node.reference.iter().chain(&node.all_of).all(is_possible)
+        && node.any_of.iter().chain(&node.one_of).all(|branches| branches.iter().any(is_possible))
+        && node.kinds.unwrap_or(Kinds::ALL).each().any(each)
 }

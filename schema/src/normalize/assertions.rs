@@ -6,6 +6,8 @@ use serde_json::{Map, Number, Value};
 use super::{SchemaId, Schemas};
 use crate::bundle::{lookup, push};
 use crate::diagnostics::Reporter;
+#[cfg(feature = "drift")]
+use crate::number::{floor, is_integral};
 
 /// The assertions of one schema.
 #[derive(Debug, Default)]
@@ -28,6 +30,8 @@ pub(crate) struct Assertions {
     pub(crate) dependent_schemas: Vec<(String, SchemaId)>,
     pub(crate) not: Option<SchemaId>,
     pub(crate) condition: Option<Condition>,
+    /// `unevaluatedProperties`, where nothing beside it evaluates any but the schema's own keywords.
+    pub(crate) others: Option<SchemaId>,
     /// `unevaluatedProperties` and `unevaluatedItems`, which depend on everything beside them, as JSON text.
     pub(crate) unevaluated: Option<String>,
     /// A reference that is not followed.
@@ -57,6 +61,21 @@ pub(crate) struct Condition {
     pub(crate) test: SchemaId,
     pub(crate) then: Option<SchemaId>,
     pub(crate) otherwise: Option<SchemaId>,
+}
+
+#[cfg(feature = "drift")]
+impl Limit {
+    /// The least integer that this bound from below allows.
+    pub(crate) fn least(&self) -> i128 {
+        let floor = floor(&self.value);
+        if is_integral(&self.value) && !self.exclusive { floor } else { floor.saturating_add(1) }
+    }
+
+    /// The greatest integer that this bound from above allows.
+    pub(crate) fn greatest(&self) -> i128 {
+        let floor = floor(&self.value);
+        if is_integral(&self.value) && self.exclusive { floor.saturating_sub(1) } else { floor }
+    }
 }
 
 impl<'a> Schemas<'a> {
@@ -123,6 +142,10 @@ impl<'a> Schemas<'a> {
             .filter(|_| is_newer)
             .filter_map(|key| Some((key.to_owned(), lookup(map, key)?.clone())))
             .collect();
+        if unevaluated.len() == 1 && self.get(id).stands_alone() {
+            found.others = self.child(map, pointer, "unevaluatedProperties");
+        }
+        let unevaluated = if found.others.is_some() { Map::new() } else { unevaluated };
         found.unevaluated = (!unevaluated.is_empty()).then(|| Value::Object(unevaluated).to_string());
         found
     }
@@ -207,6 +230,7 @@ impl Assertions {
             dependent_schemas,
             not: None,
             condition: None,
+            others: None,
             unevaluated: None,
             unresolved: None,
         } = self

@@ -14,7 +14,7 @@ use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFOR
 #[cfg(any(feature = "drift", feature = "provider"))]
 pub(crate) use assertions::Assertions;
 #[cfg(feature = "drift")]
-pub(crate) use assertions::Limit;
+pub(crate) use assertions::{Condition, Limit};
 pub use keywords::Kinds;
 pub(crate) use keywords::{Bound, WORDING};
 
@@ -27,13 +27,18 @@ impl SchemaId {
     /// The schema of the whole document.
     pub(crate) const ROOT: Self = Self(0);
 
+    /// The schema of that number.
+    pub(crate) fn nth(index: usize) -> Self {
+        Self(index)
+    }
+
     pub(crate) fn index(self) -> usize {
         self.0
     }
 }
 
 /// One schema, normalized.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Node {
     pub(crate) pointer: String,
     /// The schema is `false`, or nothing can satisfy it.
@@ -441,6 +446,32 @@ impl Node {
             (None, [], Some(branches), None) | (None, [], None, Some(branches)) => Wraps::Any(branches),
             _ => Wraps::Nothing,
         }
+    }
+
+    /// Whether nothing but the schema's own keywords says which properties there are.
+    pub(crate) fn stands_alone(&self) -> bool {
+        self.reference.is_none()
+            && self.all_of.is_empty()
+            && self.any_of.is_none()
+            && self.one_of.is_none()
+            && self.additional.is_none()
+            && self.conditional.is_empty()
+    }
+
+    /// The required properties of a schema that asks for nothing else.
+    #[cfg(feature = "drift")]
+    pub(crate) fn required_alone(&self) -> Option<&[String]> {
+        let only = Self { pointer: String::new(), required: Vec::new(), ..self.clone() };
+        (only == Self::default()).then_some(self.required.as_slice())
+    }
+
+    /// The kinds of values of a schema that asks for nothing else.
+    #[cfg(feature = "drift")]
+    pub(crate) fn kinds_alone(&self, asserted: &Assertions) -> Option<Kinds> {
+        let kinds =
+            self.kinds.filter(|_| asserted.is_empty() && self.properties.is_empty() && self.allowed.is_none())?;
+        let only = Self { pointer: String::new(), kinds: None, ..self.clone() };
+        (only == Self::default()).then_some(kinds)
     }
 
     /// Whether only `null` is allowed.

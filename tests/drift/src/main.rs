@@ -119,8 +119,9 @@ fn finding(case: &Case<'_>, values: Vec<Value>) -> Option<Finding> {
     } else if case.is_harmless && !breaking.is_empty() {
         faults.push((Fault::FalseAlarm, details(Value::Null)));
     }
-    if breaking.iter().any(|called| called.witness.is_none()) {
-        faults.push((Fault::Unproven, details(Value::Null)));
+    let unproven: Vec<_> = breaking.iter().filter(|called| called.witness.is_none()).collect();
+    if !unproven.is_empty() {
+        faults.push((Fault::Unproven, details(unproven.iter().map(|called| called.text.as_str()).collect())));
     }
     if case.is_wording && called.iter().any(|called| called.class > Class::Wording) {
         faults.push((Fault::NotWording, details(Value::Null)));
@@ -133,7 +134,7 @@ fn finding(case: &Case<'_>, values: Vec<Value>) -> Option<Finding> {
         witnesses: witnesses.len(),
         is_proven,
         verdicts: breaking.len(),
-        unproven: breaking.iter().filter(|called| called.witness.is_none()).count(),
+        unproven: unproven.len(),
         took,
         faults,
     })

@@ -105,7 +105,15 @@ impl Inclusion<'_, '_, '_> {
         if says_so || needs_none || every_item(self) {
             Vec::new()
         } else {
-            vec![self.failure(part, Reason::Keyword("contains"))]
+            let mut failure = self.failure(part, Reason::Keyword("contains"));
+            // As many that match as were enough before, and one more than may.
+            let values = self.singled_out.values(&vec![wanted.schema]);
+            let counts = [wanted.least.saturating_sub(1), wanted.most.unwrap_or_default().saturating_add(1)];
+            for count in counts.into_iter().filter_map(|count| usize::try_from(count).ok()) {
+                let matching = values.iter().take(1).filter(|_| count <= MOST_ITEMS);
+                failure.candidates.splice(0..0, matching.map(|value| vec![value.clone(); count].into()));
+            }
+            vec![failure]
         }
     }
 }

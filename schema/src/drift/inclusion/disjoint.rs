@@ -87,7 +87,7 @@ impl Inclusion<'_, '_, '_> {
         for key in required.iter().chain(&node.required) {
             let declared = version.property(right, key);
             let is_required = part.case.requires(left, key);
-            let wanted = match (declared, node.additional) {
+            let wanted = match (declared, version.additional(right)) {
                 (Some(schema), _) => schema,
                 (None, Some(additional)) if is_required && version.assertions(right).patterns.is_empty() => additional,
                 _ => continue,

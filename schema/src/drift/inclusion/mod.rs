@@ -3,9 +3,9 @@
 
 use std::rc::Rc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::cases::{Case, Cases};
+use super::cases::{Asked, Case, Cases};
 use super::equality::Equality;
 use super::failure::{self, Failure, Reason, Unmeant, add};
 use super::memo::Memo;
@@ -17,10 +17,13 @@ use super::version::{Conjunction, Version};
 use crate::normalize::{Kinds, SchemaId};
 
 mod arrays;
+mod cover;
 mod disjoint;
 mod objects;
 mod scalars;
 
+/// Of so many branches it is looked which values fail.
+const MOST_TRIED: usize = 32;
 /// Places and combinations nest at most this deep.
 const DEEPEST: usize = 96;
 
@@ -209,17 +212,26 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
             }
             tried.push(failures);
         }
-        self.no_alternative(part, tried)
+        if self.covers(part, branches, &tried, false) {
+            return Vec::new();
+        }
+        self.no_alternative(part, branches, tried)
     }
 
     /// What to tell where no branch takes all: the branch that is of the kind, if there is one.
-    fn no_alternative(&mut self, part: &Part<'_>, tried: Vec<Vec<Failure>>) -> Vec<Failure> {
+    fn no_alternative(&mut self, part: &Part<'_>, branches: &[SchemaId], tried: Vec<Vec<Failure>>) -> Vec<Failure> {
         match failure::of_alternatives(tried) {
             Ok(meant) => meant,
             Err(Unmeant { all_of_other_kinds, candidates }) => {
                 let reason = if all_of_other_kinds { Reason::Kind(part.kind) } else { Reason::NoAlternative };
                 let mut failure = self.failure(part, reason);
                 failure.candidates.extend(candidates);
+                // What fails one branch may be fine for another: those that fail all come first.
+                failure.candidates.sort_by_cached_key(|value| {
+                    let fails =
+                        |branch: &SchemaId| is_valid(self.right, *branch, value, &mut self.patterns) == Some(false);
+                    !branches.iter().take(MOST_TRIED).all(fails)
+                });
                 vec![failure]
             }
         }
@@ -236,7 +248,10 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
             }
             tried.push(failures);
         }
-        let Some(taken) = taken else { return self.no_alternative(part, tried) };
+        let Some(taken) = taken else {
+            let is_covered = self.covers(part, branches, &tried, true);
+            return if is_covered { Vec::new() } else { self.no_alternative(part, branches, tried) };
+        };
         let overlapping: Vec<SchemaId> = branches.iter().copied().filter(|branch| *branch != taken).collect();
         let overlapping = overlapping.into_iter().any(|branch| !self.disjoint(part, branch));
         if !overlapping || self.has_same_choice(part, right) {
@@ -316,10 +331,22 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
             for value in values.iter() {
                 // An object says what it is about; the rest of it is what the left asks for.
                 let filled = value.as_object().and_then(|given| self.sampler.object_with(part.case, given));
-                failure.candidates.splice(0..0, filled.map(Value::Object).into_iter().chain([value.clone()]));
+                let keyed = value.as_object().and_then(|given| self.with_keys_of(part, given));
+                let objects = filled.into_iter().chain(keyed).map(Value::Object);
+                failure.candidates.splice(0..0, objects.chain([value.clone()]));
             }
         }
         failure
+    }
+
+    /// An object with the same keys, and values that the left asks for.
+    fn with_keys_of(&mut self, part: &Part<'_>, given: &Map<String, Value>) -> Option<Map<String, Value>> {
+        let mut own = Map::new();
+        for key in given.keys() {
+            let Asked::Of(asked) = part.case.property(self.left, key, &mut self.patterns) else { return None };
+            own.insert(key.clone(), self.sampler.values(&asked).first()?.clone());
+        }
+        self.sampler.object_with(part.case, &own)
     }
 
     /// A failure of the part as a whole.

@@ -62,7 +62,7 @@ impl Inclusion<'_, '_, '_> {
     /// The schemas that the right schema puts on a key.
     fn wanted_of(&mut self, right: SchemaId, key: &str) -> Vec<SchemaId> {
         let version = self.right;
-        let (node, asserted) = (version.node(right), version.assertions(right));
+        let asserted = version.assertions(right);
         let mut wanted: Vec<SchemaId> = version.property(right, key).into_iter().collect();
         let mut is_known = !wanted.is_empty();
         for (pattern, schema) in &asserted.patterns {
@@ -77,7 +77,7 @@ impl Inclusion<'_, '_, '_> {
             }
         }
         if !is_known {
-            wanted.extend(node.additional);
+            wanted.extend(version.additional(right));
         }
         wanted
     }
@@ -109,7 +109,7 @@ impl Inclusion<'_, '_, '_> {
     fn others(&mut self, part: &Part<'_>, right: SchemaId, declared: &[String]) -> Vec<Failure> {
         let (left, version) = (self.left, self.right);
         let Some(sent) = part.sent.others(&left.document.shapes) else { return Vec::new() };
-        let (node, asserted) = (version.node(right), version.assertions(right));
+        let asserted = version.assertions(right);
         let mut failures = Vec::new();
         let known = part.case.patterns(left);
         for (pattern, schema) in &asserted.patterns {
@@ -132,7 +132,7 @@ impl Inclusion<'_, '_, '_> {
         for (pattern, _) in known.iter().filter(|(known, _)| !asserted.patterns.iter().any(|(other, _)| other == known))
         {
             let Some(key) = pattern::sample(pattern).filter(|key| !declared.contains(key)) else {
-                if node.additional.is_some() {
+                if version.additional(right).is_some() {
                     failures.push(self.failure(part, Reason::Undecided));
                 }
                 continue;
@@ -140,7 +140,7 @@ impl Inclusion<'_, '_, '_> {
             let found = self.property(part, right, &key);
             add(&mut failures, found);
         }
-        if let (Some(additional), Asked::Of(asked)) = (node.additional, part.case.others(left)) {
+        if let (Some(additional), Asked::Of(asked)) = (version.additional(right), part.case.others(left)) {
             let found = self.additional(part, additional, &asked, &sent, declared);
             add(&mut failures, found);
         }
@@ -182,22 +182,49 @@ impl Inclusion<'_, '_, '_> {
                 part.sent.others(&left.document.shapes).is_none() || part.case.others(left) == Asked::Nothing;
             let countable = is_closed.then_some(declared.len() as u64);
             if stated.into_iter().chain(countable).min().is_none_or(|most| most > wanted) {
-                failures.push(self.failure(part, Reason::Keyword("maxProperties")));
+                let mut failure = self.failure(part, Reason::Keyword("maxProperties"));
+                failure.candidates.splice(0..0, self.of_many_keys(part, wanted));
+                failures.push(failure);
             }
         }
         failures
+    }
+
+    /// An object with more than so many keys.
+    fn of_many_keys(&mut self, part: &Part<'_>, most: u64) -> Option<Value> {
+        const MOST_KEYS: u64 = 64;
+        if most > MOST_KEYS {
+            return None;
+        }
+        let mut object = self.sampler.object(part.case, None)?;
+        let declared: Vec<String> = part.case.keys(self.left).into_iter().map(str::to_owned).collect();
+        for key in declared.into_iter().chain((0..=most).map(|number| format!("{}{number}", UNDECLARED[0]))) {
+            if object.len() as u64 > most {
+                break;
+            }
+            if let Asked::Of(asked) = part.case.property(self.left, &key, &mut self.patterns)
+                && let Some(value) = self.sampler.values(&asked).first()
+            {
+                object.entry(key).or_insert_with(|| value.clone());
+            }
+        }
+        Some(Value::Object(object))
     }
 
     fn depending(&mut self, part: &Part<'_>, right: SchemaId) -> Vec<Failure> {
         let (left, version) = (self.left, self.right);
         let asserted = version.assertions(right);
         let mut failures = Vec::new();
+        let source = version.document.schemas.source(right);
+        let says = |keyword: &&str| source.is_some_and(|source| source.contains_key(*keyword));
+        let keyword =
+            ["dependentRequired", "dependentSchemas", "dependencies"].into_iter().find(says).unwrap_or("then");
         for (key, needs) in &asserted.dependent_required {
             let says_so = part.case.schemas().iter().flat_map(|id| &left.assertions(*id).dependent_required);
             let known: Vec<&String> = says_so.filter(|(other, _)| other == key).flat_map(|(_, needs)| needs).collect();
             let holds = |need: &String| part.case.requires(left, need) || known.contains(&need) || need == key;
             if !needs.iter().all(holds) && self.can_have(part, key) {
-                failures.push(self.with_key(part, key, "dependentRequired"));
+                failures.push(self.with_key(part, key, keyword));
             }
         }
         for (key, schema) in &asserted.dependent_schemas {

@@ -24,15 +24,16 @@ impl Inclusion<'_, '_, '_> {
         let asked = version.assertions(right);
         let is_integer = part.kind == Kinds::INTEGER;
         // No integer beyond 64 bits is ever sent.
-        let edge = |value: Number| is_integer.then_some(Limit { value, exclusive: false });
-        let (lowest, highest) = (edge(i64::MIN.into()), edge(u64::MAX.into()));
-        let from_below = |limit: &Limit| {
-            part.case.minimum(left).chain(&lowest).any(|known| implies(known, limit, Ordering::Greater))
-                || (is_integer && part.case.minimum(left).any(|known| next_implies(known, limit, 1)))
+        let (least, greatest) = part.case.integers(left);
+        let least = least.unwrap_or(i64::MIN.into()).max(i64::MIN.into());
+        let greatest = greatest.unwrap_or(u64::MAX.into()).min(u64::MAX.into());
+        let from_below = |limit: &Limit| match is_integer {
+            true => limit.least() <= least,
+            false => part.case.minimum(left).any(|known| implies(known, limit, Ordering::Greater)),
         };
-        let from_above = |limit: &Limit| {
-            part.case.maximum(left).chain(&highest).any(|known| implies(known, limit, Ordering::Less))
-                || (is_integer && part.case.maximum(left).any(|known| next_implies(known, limit, -1)))
+        let from_above = |limit: &Limit| match is_integer {
+            true => limit.greatest() >= greatest,
+            false => part.case.maximum(left).any(|known| implies(known, limit, Ordering::Less)),
         };
         let mut failures = Vec::new();
         for (keyword, failing) in [
@@ -41,8 +42,11 @@ impl Inclusion<'_, '_, '_> {
         ] {
             for limit in failing {
                 let mut failure = self.failure(part, Reason::Keyword(keyword));
+                let known = part.case.minimum(left).chain(part.case.maximum(left));
+                let between = known.filter_map(|known| between(&known.value, &limit.value));
                 let beyond = around(&limit.value)
                     .into_iter()
+                    .chain(between)
                     .filter(|value| matches!(value, Value::Number(number) if is_integral(number) == is_integer));
                 failure.candidates.splice(0..0, beyond);
                 failures.push(failure);
@@ -81,9 +85,13 @@ impl Inclusion<'_, '_, '_> {
             failures.push(self.with_candidate(part, "maxLength", longer));
         }
         let has = |wanted: &&String| known.iter().any(|known| known.pattern.as_ref() == Some(wanted));
-        if let Some(wanted) = asked.pattern.as_ref().filter(|wanted| !has(wanted)) {
+        let pattern = asked.pattern.as_ref().filter(|wanted| !has(wanted) && !pattern::is_everywhere(wanted));
+        if let Some(wanted) = pattern {
             let other = pattern::sample(wanted).map(|text| format!("\u{1}{text}\u{1}")).unwrap_or_default();
-            failures.push(self.with_candidate(part, "pattern", other));
+            let mut failure = self.with_candidate(part, "pattern", other);
+            let blank = " ".repeat(usize::try_from(least.clamp(1, 5000)).unwrap_or_default());
+            failure.candidates.insert(1, blank.into());
+            failures.push(failure);
         }
         if asked.format.is_some() && !known.iter().any(|known| known.format == asked.format) {
             failures.push(self.with_candidate(part, "format", String::new()));
@@ -98,14 +106,9 @@ impl Inclusion<'_, '_, '_> {
     }
 }
 
-/// Whether the nearest integer that a strict bound allows is allowed by the other.
-fn next_implies(limit: &Limit, asked: &Limit, step: i64) -> bool {
-    let next = limit.value.as_i64().filter(|_| limit.exclusive).and_then(|value| value.checked_add(step));
-    let Some(next) = next else { return false };
-    match order(&next.into(), &asked.value) {
-        Ordering::Equal => !asked.exclusive,
-        order => (order == Ordering::Greater) == (step > 0),
-    }
+/// A number between two bounds.
+fn between(known: &Number, asked: &Number) -> Option<Value> {
+    Some(json!(f64::midpoint(known.as_f64()?, asked.as_f64()?)))
 }
 
 /// Numbers at and just beyond a bound.

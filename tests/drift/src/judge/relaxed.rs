@@ -207,8 +207,10 @@ impl<'a> Relaxing<'a> {
         };
         if let Some(extra) = extra {
             schema.insert("additionalProperties".to_owned(), self.schema(extra, Context::default(), depth + 1));
-            // The same keys are the declared ones, as they are in the schema itself.
-            let declared = map.get("properties").and_then(Value::as_object).into_iter().flatten();
+            // The same keys are the declared ones, as they are in the schema itself. Those that are never valid have no
+            // field, and may be read with the others.
+            let declared =
+                map.get("properties").and_then(Value::as_object).filter(|_| self.reads()).into_iter().flatten();
             let properties = schema.entry("properties").or_insert_with(|| json!({}));
             if let Value::Object(properties) = properties {
                 for (key, _) in declared {

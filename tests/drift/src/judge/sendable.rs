@@ -53,7 +53,12 @@ fn member(place: &Place<'_>, members: &Map<String, Value>, key: &str, value: &Va
         let is_open = property.alternatives().iter().all(|schema| !says_kinds(schema));
         return if is_open { Sendable::Perhaps } else { Sendable::No };
     }
-    kept(place, members, key, is_root).min(at(&property, value, false))
+    let below = match at(&property, value, false) {
+        // Another branch may take it as it is.
+        Sendable::No if place.is_union() => Sendable::Perhaps,
+        below => below,
+    };
+    kept(place, members, key, is_root).min(below)
 }
 
 fn is_required(place: &Place<'_>, key: &str) -> bool {

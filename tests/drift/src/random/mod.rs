@@ -17,6 +17,7 @@ use crate::{finding, is_harmless};
 
 /// Keys of objects, and names of definitions: few, so that pairs have much in common.
 const KEYS: [&str; 4] = ["a", "b", "c", "kind"];
+const OTHER_KEYS: [&str; 2] = ["d", "e"];
 const DEEPEST: usize = 3;
 
 /// Judges so many pairs; a row for those that a kind of change makes, and one for those of which a part is another.
@@ -98,7 +99,7 @@ fn leads_to_itself(document: &Value) -> bool {
 /// An object whose properties refer to definitions, which refer to each other.
 fn document(random: &mut Random) -> Value {
     let definitions: Map<_, _> = (0..KEYS.len()).map(|index| (name(index), schema(random, 0, index + 1))).collect();
-    let mut document = object(random, 1);
+    let mut document = object(random, 1, &KEYS);
     document.insert("type".to_owned(), json!("object"));
     document.insert("$defs".to_owned(), Value::Object(definitions));
     Value::Object(document)
@@ -127,11 +128,15 @@ fn schema(random: &mut Random, depth: usize, next: usize) -> Value {
         8 | 9 => array(random, depth),
         10 | 11 => union(random, depth, next),
         12 => {
-            let mut both = object(random, depth + 1);
-            both.insert("allOf".to_owned(), json!([schema(random, depth + 1, next)]));
+            // Parts of one object that contradict each other would allow nothing.
+            let mut part = object(random, depth + 1, &OTHER_KEYS);
+            let mut both = object(random, depth + 1, &KEYS);
+            part.remove("additionalProperties");
+            both.remove("additionalProperties");
+            both.insert("allOf".to_owned(), json!([part]));
             Value::Object(both)
         }
-        _ => Value::Object(object(random, depth + 1)),
+        _ => Value::Object(object(random, depth + 1, &KEYS)),
     }
 }
 
@@ -165,19 +170,32 @@ fn array(random: &mut Random, depth: usize) -> Value {
     Value::Object(schema)
 }
 
+/// Some alternatives; of those of `oneOf`, no two take the same value.
 fn union(random: &mut Random, depth: usize, next: usize) -> Value {
-    let keyword = *random.pick(&["anyOf", "anyOf", "oneOf"]).unwrap_or(&"anyOf");
     let count = 2 + random.below(2);
-    let branches: Vec<Value> = (0..count).map(|_| schema(random, depth + 1, next)).collect();
-    json!({ keyword: branches })
+    match random.below(4) {
+        0 => {
+            let tagged = (0..count).map(|branch| {
+                let mut object = object(random, depth + 1, &KEYS[..3]);
+                if let Some(Value::Object(properties)) = object.get_mut("properties") {
+                    properties.insert("kind".to_owned(), json!({ "const": format!("k{branch}") }));
+                }
+                object.insert("required".to_owned(), json!(["kind"]));
+                Value::Object(object)
+            });
+            json!({ "oneOf": tagged.collect::<Vec<_>>() })
+        }
+        1 => json!({ "oneOf": [text(random), number(random), array(random, depth)] }),
+        _ => json!({ "anyOf": (0..count).map(|_| schema(random, depth + 1, next)).collect::<Vec<_>>() }),
+    }
 }
 
 /// The keywords of an object.
-fn object(random: &mut Random, depth: usize) -> Map<String, Value> {
+fn object(random: &mut Random, depth: usize, keys: &[&str]) -> Map<String, Value> {
     let mut schema = Map::from_iter([("type".to_owned(), json!("object"))]);
     let mut properties = Map::new();
     for _ in 0..=random.below(3) {
-        let key = (*random.pick(&KEYS).unwrap_or(&"a")).to_owned();
+        let key = (*random.pick(keys).unwrap_or(&"a")).to_owned();
         properties.insert(key, self::schema(random, depth, 0));
     }
     let required: Vec<String> = properties.keys().filter(|_| random.one_in(3)).cloned().collect();
