@@ -175,11 +175,14 @@ impl<'v, 'a, 'b> Answers<'v, 'a, 'b> {
         let (implied_low, implied_high) =
             (i128::from(i64::MIN), if low.is_some_and(|low| low >= 0) { most } else { i64::MAX.into() });
         let mut failures = Vec::new();
-        if low.unwrap_or(implied_low).max(implied_low) < least {
-            failures.push(self.failure(case, Kinds::INTEGER, Reason::Keyword("minimum")));
-        }
-        if high.unwrap_or(implied_high).min(u64::MAX.into()) > most {
-            failures.push(self.failure(case, Kinds::INTEGER, Reason::Keyword("maximum")));
+        let (lowest, highest) =
+            (low.unwrap_or(implied_low).max(implied_low), high.unwrap_or(implied_high).min(u64::MAX.into()));
+        for (keyword, fails, end) in [("minimum", lowest < least, lowest), ("maximum", highest > most, highest)] {
+            if fails {
+                let mut failure = self.failure(case, Kinds::INTEGER, Reason::Keyword(keyword));
+                failure.candidates.splice(0..0, serde_json::Number::from_i128(end).map(Value::Number));
+                failures.push(failure);
+            }
         }
         failures
     }

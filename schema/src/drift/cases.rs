@@ -16,6 +16,9 @@ use crate::number::is_integral;
 /// More than this many are not told apart.
 const MOST_CASES: usize = 128;
 
+/// Telling cases apart costs at most so much in a document; what is left then is not told apart.
+const MOST_WORK: usize = 4_000_000;
+
 /// The schemas whose own keywords hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Case(Conjunction);
@@ -23,11 +26,12 @@ pub(super) struct Case(Conjunction);
 pub(super) struct Cases<'v, 'a> {
     version: &'v Version<'a>,
     known: HashMap<Conjunction, Rc<Vec<Case>>>,
+    work: usize,
 }
 
 impl<'v, 'a> Cases<'v, 'a> {
     pub(super) fn of(version: &'v Version<'a>) -> Self {
-        Self { version, known: HashMap::new() }
+        Self { version, known: HashMap::new(), work: 0 }
     }
 
     pub(super) fn cases(&mut self, conjunction: &Conjunction) -> Rc<Vec<Case>> {
@@ -39,10 +43,12 @@ impl<'v, 'a> Cases<'v, 'a> {
         first.says(self.version, conjunction);
         let mut open = VecDeque::from([first]);
         while let Some(mut partial) = open.pop_front() {
-            let Some(choice) = partial.choices.pop_front() else {
+            let choice = partial.choices.pop_front().filter(|_| self.work < MOST_WORK);
+            let Some(choice) = choice else {
                 decided.push(partial);
                 continue;
             };
+            self.work += choice.len() * (1 + partial.said.len() + partial.choices.len());
             let chosen = partial.chosen(self.version, &choice);
             // Where there would be too many cases, this choice is left open: they are what they have in common.
             if chosen.len() + open.len() + decided.len() > MOST_CASES {

@@ -52,10 +52,9 @@ impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
             left == right
         };
         let together = |left: &[(String, Vec<String>)], right: &[(String, Vec<String>)]| {
+            let known: HashMap<&String, &Vec<String>> = right.iter().map(|(key, needs)| (key, needs)).collect();
             left.len() == right.len()
-                && left
-                    .iter()
-                    .all(|(key, names)| right.iter().any(|(other, needs)| other == key && sets_equal(names, needs)))
+                && left.iter().all(|(key, names)| known.get(key).is_some_and(|needs| sets_equal(names, needs)))
         };
         let allowed = match (&node.allowed, &other.allowed) {
             (None, None) => true,

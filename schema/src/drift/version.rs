@@ -1,7 +1,7 @@
 //! One version of a schema document, with everything that a comparison asks about it.
 
 use std::cell::{Cell, OnceCell};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -157,10 +157,13 @@ fn in_one_form(asserted: &mut Assertions, document: &Document<'_>) {
         asserted.dependent_required.push((key.clone(), needs.to_vec()));
         asserted.condition = None;
     }
-    for (key, needs) in &mut asserted.dependent_required {
-        needs.retain(|need| need != key);
+    // Each key once.
+    let mut needed: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (key, mut needs) in asserted.dependent_required.drain(..) {
+        needs.retain(|need| *need != key);
+        needed.entry(key).or_default().append(&mut needs);
     }
-    asserted.dependent_required.retain(|(_, needs)| !needs.is_empty());
+    asserted.dependent_required.extend(needed.into_iter().filter(|(_, needs)| !needs.is_empty()));
 }
 
 /// Which schemas have a value that ends: one that requires itself has none.

@@ -286,3 +286,83 @@ fn definitions_that_name_each_other_twice_are_compared_quickly() {
     };
     is_quick("seventeen in allOf", &nested(17, next, false), &nested(17, next, true));
 }
+
+#[test]
+fn ranges_split_in_two_are_the_same_range() {
+    for (whole, split) in [
+        (
+            json!({ "type": "integer", "minimum": 0, "maximum": 10 }),
+            json!({ "anyOf": [{ "type": "integer", "minimum": 0, "maximum": 5 }, { "type": "integer", "minimum": 6, "maximum": 10 }] }),
+        ),
+        (
+            json!({ "type": "number", "maximum": 10 }),
+            json!({ "type": "number", "anyOf": [{ "maximum": 5.5 }, { "exclusiveMinimum": 5.5, "maximum": 10 }] }),
+        ),
+        (
+            json!({ "type": "string", "maxLength": 10 }),
+            json!({ "type": "string", "oneOf": [{ "maxLength": 5 }, { "minLength": 6, "maxLength": 10 }] }),
+        ),
+        (
+            json!({ "type": "array", "items": {} }),
+            json!({ "type": "array", "anyOf": [{ "minItems": 2 }, { "maxItems": 1 }] }),
+        ),
+    ] {
+        holds(&of_input(&with("p", &whole), &with("p", &split)));
+        holds(&of_input(&with("p", &split), &with("p", &whole)));
+    }
+    let whole = with("p", &json!({ "type": "number" }));
+    for gap in [
+        json!({ "type": "number", "anyOf": [{ "maximum": 5 }, { "minimum": 6 }] }),
+        json!({ "type": "number", "anyOf": [{ "exclusiveMaximum": 5.5 }, { "exclusiveMinimum": 5.5 }] }),
+        json!({ "type": "number", "oneOf": [{ "maximum": 5.5 }, { "minimum": 5.5 }] }),
+    ] {
+        breaks(&of_input(&whole, &with("p", &gap)), "/properties/p");
+    }
+}
+
+#[test]
+fn places_without_a_value_break_nothing() {
+    let endless = |of: &str| {
+        let node = json!({ "type": "object", "properties": { "next": { "$ref": "#/$defs/n" } }, "required": ["next"] });
+        json!({ "type": "object", "properties": { "p": { "anyOf": [{ "$ref": "#/$defs/n" }, { "type": of }] } },
+            "$defs": { "n": node } })
+    };
+    holds(&of_input(&endless("string"), &with("p", &json!({ "type": "string" }))));
+    holds(&of_output(&with("p", &json!({ "type": "string" })), &endless("string")));
+    let steps = with("p", &json!({ "type": "number", "multipleOf": 2 }));
+    holds(&of_input(&steps, &with("p", &json!({ "type": "integer" }))));
+}
+
+#[test]
+fn needed_properties_are_compared_in_one_form() {
+    let ways = [
+        json!({ "dependentRequired": { "a": ["b"] } }),
+        json!({ "dependentSchemas": { "a": { "required": ["b"] } } }),
+        json!({ "if": { "required": ["a"] }, "then": { "required": ["b"] } }),
+    ];
+    let with = |way: &Value| {
+        let mut schema = way.clone();
+        schema["type"] = json!("object");
+        schema["properties"] = json!({ "a": {}, "b": {} });
+        schema
+    };
+    for (left, right) in ways.iter().zip(ways.iter().cycle().skip(1)) {
+        holds(&of_input(&with(left), &with(right)));
+        breaks(&of_input(&with(&json!({})), &with(left)), "");
+    }
+}
+
+#[test]
+fn proofs_fail_every_alternative() {
+    let object = |key: &str, kind: &str| json!({ "type": "object", "properties": { key: { "type": kind } } });
+    let old = with("p", &json!({ "type": "object", "properties": { "a": {}, "b": {} } }));
+    let new = with("p", &json!({ "anyOf": [object("a", "string"), object("b", "string")] }));
+    breaks(&of_input(&old, &new), "/properties/p");
+    let counted = |most: u64| with("p", &json!({ "type": "object", "maxProperties": most }));
+    breaks(&of_input(&counted(9), &counted(3)), "/properties/p");
+    let matching =
+        |least: u64| with("p", &json!({ "type": "array", "contains": { "type": "string" }, "minContains": least }));
+    breaks(&of_input(&matching(1), &matching(2)), "/properties/p");
+    let pattern = |pattern: &str| with("p", &json!({ "type": "string", "pattern": pattern }));
+    breaks(&of_input(&pattern("^[a-z]+$"), &pattern("^[a-m]+$")), "/properties/p");
+}

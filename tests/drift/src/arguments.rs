@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use mcp_model::matches_glob;
 use mcp_samples::Fallible;
 
-const USAGE: &str = "usage: mcp-drift --corpus DIR | pairs | random  [--mutations N] [--samples N] [--seed N] [--kind NAME] [--only LIST] [--show N]
+const USAGE: &str = "usage: mcp-drift --corpus DIR | pairs | random | times  [--mutations N] [--samples N] [--seed N] [--kind NAME] [--only LIST] [--show N]
   --corpus DIR   judges changes to the tools of these lists
   pairs          judges the pairs of tests/drift/pairs; --kind NAME takes the files whose name matches
   random         judges random documents whose definitions refer to each other
+  times          measures what comparing large documents costs
   --mutations N  how many changes (default 10000)
   --samples N    at most so many values for each of them (default 250)
   --seed N       other changes (default 1)
@@ -21,6 +22,7 @@ pub(crate) enum Suite {
     Corpus(PathBuf),
     Pairs,
     Random,
+    Times,
 }
 
 pub(crate) struct Arguments {
@@ -41,6 +43,7 @@ impl Arguments {
             let word = match option.as_str() {
                 "pairs" => Some(Suite::Pairs),
                 "random" => Some(Suite::Random),
+                "times" => Some(Suite::Times),
                 _ => None,
             };
             if word.is_some() {

@@ -10,6 +10,7 @@ mod pairs;
 mod random;
 mod report;
 mod site;
+mod times;
 mod tools;
 mod whole;
 
@@ -40,9 +41,13 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Fallible<bool> {
     let mut report = Report::default();
+    if matches!(arguments.suite, Suite::Times) {
+        return Ok(times::judge()?);
+    }
     match &arguments.suite {
         Suite::Pairs => pairs::judge(arguments, &mut report)?,
         Suite::Random => random::judge(arguments, &mut report)?,
+        Suite::Times => {}
         Suite::Corpus(corpus) => of_corpus(corpus, arguments, &mut report)?,
     }
     io::stdout().write_all(report.to_text().as_bytes())?;
@@ -81,7 +86,7 @@ fn of_corpus(corpus: &Path, arguments: &Arguments, report: &mut Report) -> Falli
         whole::one_change(&lists, report);
         // A quarter of an even share: no kind may silently not apply.
         let each = arguments.mutations / directions.len() / 4;
-        report.settle(&Bounds { cases: arguments.mutations, each, unproven: 10, ..Bounds::default() });
+        report.settle(&Bounds { cases: arguments.mutations, each, unproven: 20, ..Bounds::default() });
     } else {
         report.settle(&Bounds::default());
     }

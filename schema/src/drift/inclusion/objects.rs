@@ -1,6 +1,6 @@
 //! Objects: what has to be there, what may be, and what each property can be.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -219,9 +219,12 @@ impl Inclusion<'_, '_, '_> {
         let says = |keyword: &&str| source.is_some_and(|source| source.contains_key(*keyword));
         let keyword =
             ["dependentRequired", "dependentSchemas", "dependencies"].into_iter().find(says).unwrap_or("then");
+        let mut needed: HashMap<&String, Vec<&String>> = HashMap::new();
+        for (key, needs) in part.case.schemas().iter().flat_map(|id| &left.assertions(*id).dependent_required) {
+            needed.entry(key).or_default().extend(needs);
+        }
         for (key, needs) in &asserted.dependent_required {
-            let says_so = part.case.schemas().iter().flat_map(|id| &left.assertions(*id).dependent_required);
-            let known: Vec<&String> = says_so.filter(|(other, _)| other == key).flat_map(|(_, needs)| needs).collect();
+            let known = needed.get(key).map(Vec::as_slice).unwrap_or_default();
             let holds = |need: &String| part.case.requires(left, need) || known.contains(&need) || need == key;
             if !needs.iter().all(holds) && self.can_have(part, key) {
                 failures.push(self.with_key(part, key, keyword));
