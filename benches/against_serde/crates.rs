@@ -1,4 +1,4 @@
-//! The crates that are measured: for each side a library and a program, and one program with both.
+//! The crates that are measured: for each side a program, and one program with both.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -32,6 +32,10 @@ impl Side {
             Self::Ours => "ours",
             Self::ByHand => "by_hand",
         }
+    }
+
+    fn program(self) -> String {
+        format!("{}_program", self.name())
     }
 }
 
@@ -74,8 +78,6 @@ impl Crates {
             PROGRAM.replace("/*TOOLS*/", &entries(&|index, ty| format!("({index}, reprint::<types::{ty}>),")));
         let both = entries(&|index, ty| format!("({index}, tool!(ours::{ty}, by_hand::{ty})),"));
         for (name, dependencies, files) in [
-            ("ours", &ours, vec![("lib.rs", bindings.as_str())]),
-            ("by_hand", &serde.to_owned(), vec![("lib.rs", by_hand)]),
             (
                 "ours_program",
                 &ours,
@@ -101,19 +103,24 @@ impl Crates {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Checks the library alone, once more; what it depends on is checked already after the first time.
-    pub(crate) fn check(&self, side: Side) -> Fallible<Duration> {
-        self.timed(side.name(), "lib.rs", &["check"])
-    }
-
-    /// Builds the program alone, once more.
-    pub(crate) fn build(&self, side: Side) -> Fallible<Duration> {
-        self.timed(&format!("{}_program", side.name()), "main.rs", &["build", "--release"])
+    /// Runs cargo for a program as after `cargo clean --package`: its dependencies are built the first time. Returns the
+    /// time of processors where the system tells it, for other programs run at the same time.
+    pub(crate) fn work(&self, side: Side, command: &[&str]) -> Fallible<Duration> {
+        let package = side.program();
+        self.cargo(&package, &["clean"])?;
+        // `clean` leaves the state of incremental builds, which decides how much is built.
+        let incremental = self.folder.join("target/debug/incremental");
+        if incremental.exists() {
+            fs::remove_dir_all(incremental)?;
+        }
+        let (start, worked) = (Instant::now(), work_of_children());
+        self.cargo(&package, command)?;
+        Ok(work_of_children().zip(worked).map_or_else(|| start.elapsed(), |(after, before)| after - before))
     }
 
     /// How large the program is.
     pub(crate) fn size(&self, side: Side) -> Fallible<Figure> {
-        Ok(in_bytes(fs::metadata(self.program(&format!("{}_program", side.name())))?.len()))
+        Ok(in_bytes(fs::metadata(self.program(&side.program()))?.len()))
     }
 
     /// Measures both sides in turns, in one process.
@@ -149,23 +156,13 @@ impl Crates {
         self.folder.join("target/release").join(package)
     }
 
-    fn timed(&self, package: &str, file: &str, command: &[&str]) -> Fallible<Duration> {
-        let source = self.folder.join(package).join("src").join(file);
-        let text = fs::read_to_string(&source)?;
-        let again = text.strip_suffix("//\n").map_or_else(|| format!("{text}//\n"), str::to_owned);
-        write_if_changed(&source, again.as_bytes())?;
-        let (start, worked) = (Instant::now(), work_of_children());
-        self.cargo(package, command)?;
-        Ok(work_of_children().zip(worked).map_or_else(|| start.elapsed(), |(after, before)| after - before))
-    }
-
     fn cargo(&self, package: &str, command: &[&str]) -> Fallible<()> {
         let status = Command::new(env!("CARGO"))
             .args(command)
             .args(["--quiet", "--offline", "--package", package])
             .current_dir(&self.folder)
             .env("CARGO_TARGET_DIR", self.folder.join("target"))
-            .env("CARGO_INCREMENTAL", "0")
+            .env_remove("CARGO_INCREMENTAL")
             .env_remove("RUSTFLAGS")
             .status()?;
         if status.success() { Ok(()) } else { Err(format!("cargo {} fails for {package}", command.join(" ")).into()) }
@@ -184,7 +181,7 @@ fn work_of_children() -> Option<Duration> {
 fn workspace(root: &Path) -> String {
     format!(
         r#"[workspace]
-members = ["ours", "by_hand", "ours_program", "by_hand_program", "measure"]
+members = ["ours_program", "by_hand_program", "measure"]
 resolver = "3"
 
 [workspace.dependencies]
