@@ -39,6 +39,7 @@ pub(crate) fn module(
 
             /// The server, and how to reach it.
             pub const SERVER: ServerSpec = #server;
+            static SERVER_SPEC: ServerSpec = SERVER;
 
             #tools_doc
             pub const TOOLS: &[ToolSpec] = &[#(*<#params as Tool>::SPEC),*];
@@ -232,9 +233,10 @@ fn call(plan: &Plan<'_>, krate: &TokenStream, private: &TokenStream) -> TokenStr
             /// # Errors
             /// See [`CallError`].
             pub async fn call(&self, client: &impl CallTool) -> Result<ToolResult, CallError> {
-                match self {
-                    #(Self::#variants(params) => #private::call_untyped(client, params).await,)*
-                }
+                let call = match self {
+                    #(Self::#variants(params) => ToolCall::of(params),)*
+                };
+                #private::send(client, call).await
             }
         }
         #private::__serde_call!(#call);

@@ -27,7 +27,7 @@ impl ToolPlan<'_> {
         let schemas = self.schema_impls(private);
         let doc = self.call_doc();
         tokens.extend(quote! {
-            #private::__tool!(#params #decoding of SERVER: #spec);
+            #private::__tool!(#params #decoding of SERVER_SPEC: #spec);
             #schemas
             #doc
             pub async fn #handler(client: &impl CallTool, params: #params) -> Result<#output, CallError> {

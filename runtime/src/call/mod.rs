@@ -52,6 +52,6 @@ pub use reply::ToolReply;
 pub use result::ToolResult;
 pub(crate) use result::{INPUT_REQUIRED, object, string, take, take_list};
 pub use spec::{Annotations, ServerSpec, ToolSpec};
-pub use tool::{Tool, call, call_untyped, parse_arguments, place_of, print_arguments, read_arguments};
+pub use tool::{Tool, call, parse_arguments, place_of, print_arguments, read_arguments, send};
 pub use tool_call::{ServiceFuture, ToolCall};
 pub use typed_call::TypedCall;

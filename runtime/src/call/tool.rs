@@ -10,7 +10,7 @@ use crate::ground::wire::{Wire, from_value, to_value};
 /// The typed parameters of one tool; generated code implements it.
 pub trait Tool: Wire + Send + Sync {
     /// The wire name.
-    const NAME: &'static str;
+    const NAME: &'static str = Self::SPEC.name;
     /// The server that offers the tool.
     const SERVER: &'static ServerSpec;
     /// The tool as declared.
@@ -41,15 +41,18 @@ pub trait Tool: Wire + Send + Sync {
 /// [`CallError::Tool`] where the tool answered `isError`, [`CallError::Decode`] where the result is not what was
 /// declared, and whatever the call itself met.
 pub async fn call<P: Tool>(client: &(impl CallTool + ?Sized), params: &P) -> Result<P::Output, CallError> {
-    P::output(call_untyped(client, params).await?)
+    P::output(send(client, ToolCall::of(params)).await?)
 }
 
-/// Calls a tool with typed parameters and gives its result as it came, unless it is an error.
+/// Sends a call, if it could be made, and gives its result as it came, unless it is an error.
 ///
 /// # Errors
-/// [`CallError::Tool`] where the tool answered `isError`, and whatever the call itself met.
-pub async fn call_untyped<P: Tool>(client: &(impl CallTool + ?Sized), params: &P) -> Result<ToolResult, CallError> {
-    client.call_tool(ToolCall::of(params)?).await?.success()
+/// [`CallError::Tool`] where the tool answered `isError`, and whatever making and sending the call met.
+pub async fn send(
+    client: &(impl CallTool + ?Sized),
+    call: Result<ToolCall, CallError>,
+) -> Result<ToolResult, CallError> {
+    client.call_tool(call?).await?.success()
 }
 
 /// Reads the arguments of a tool.
@@ -100,7 +103,6 @@ pub fn place_of(tools: &[ToolSpec], name: &str) -> Option<usize> {
 macro_rules! __tool {
     (@impl $params:ident [$output:ty] $server:ident $spec:expr, $result:ident => $decoded:expr, $value:ident => $encoded:expr) => {
         impl $crate::Tool for $params {
-            const NAME: &'static str = <Self as $crate::Tool>::SPEC.name;
             const SERVER: &'static $crate::ServerSpec = &$server;
             const SPEC: &'static $crate::ToolSpec = &$spec;
             type Output = $output;

@@ -29,13 +29,11 @@ macro_rules! __object {
                 $crate::__private::Form::Object(self, $crate::__object_length!(self [$($field $presence)*] $($rest)*))
             }
 
-            #[allow(unused_variables)]
             fn members(
                 &self,
                 to: &mut $crate::__private::Members<'_>,
             ) -> ::core::result::Result<(), $crate::__private::Stopped> {
-                $($crate::__object_print!(to $presence $key, &self.$field);)*
-                $crate::__object_print_extra!(self to [$($field $presence $key)*] $($rest)*)
+                $crate::__object_print!(to &[$($crate::__private::Member::$presence($key, &self.$field)),*], self $($rest)*)
             }
         }
 
@@ -117,22 +115,11 @@ macro_rules! __object_length {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __object_print {
-    ($to:ident required $key:literal, $value:expr) => {
-        $to.member($key, $crate::__private::Print::form($value))?
+    ($to:ident $fields:expr, $self:ident extra $extra:ident $($rest:tt)*) => {
+        $to.fields_and($fields, &$self.$extra)
     };
-    ($to:ident $presence:ident $key:literal, $value:expr) => {
-        $to.optional($key, $value)?
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __object_print_extra {
-    ($self:ident $to:ident [$($field:ident $presence:ident $key:literal)*] extra $extra:ident $($rest:tt)*) => {
-        $to.extra(&[$(($key, $crate::__object_is_printed!($presence &$self.$field))),*], &$self.$extra)
-    };
-    ($self:ident $to:ident $keys:tt $($rest:tt)*) => {
-        ::core::result::Result::Ok(())
+    ($to:ident $fields:expr, $self:ident $($rest:tt)*) => {
+        $to.fields($fields)
     };
 }
 

@@ -34,7 +34,7 @@ pub use literal::{read_literal, read_open_text, read_text, unknown_tag};
 pub use mismatch::Mismatch;
 pub use nullable::Nullable;
 pub use object::{Fields, Slot, Unknown};
-pub use print::{Form, Items, Members, Print, Stopped};
+pub use print::{Form, Items, Member, Members, Print, Stopped};
 pub use sink::{Fill, Sink};
 pub(crate) use size::size_of_value;
 pub use union::Pick;

@@ -81,6 +81,38 @@ impl<'a> Form<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct Stopped;
 
+/// The value of a field, if it has one, and its key.
+#[derive(Clone, Copy)]
+pub struct Member<'a> {
+    key: &'static str,
+    value: Option<&'a dyn Print>,
+}
+
+impl<'a> Member<'a> {
+    /// A field that always has a value.
+    #[inline]
+    pub fn required<T: Print>(key: &'static str, value: &'a T) -> Self {
+        Self { key, value: Some(value) }
+    }
+
+    /// A field that may have no value.
+    #[inline]
+    pub fn optional<T: Print>(key: &'static str, value: &'a Option<T>) -> Self {
+        // A `map` would be one more function for each type.
+        let value = match value {
+            Some(value) => Some(value as &dyn Print),
+            None => None,
+        };
+        Self { key, value }
+    }
+
+    /// A field that may have no value, or `null`.
+    #[inline]
+    pub fn present<T: Print>(key: &'static str, value: &'a Option<T>) -> Self {
+        Self::optional(key, value)
+    }
+}
+
 /// Takes the items of an array.
 pub struct Items<'p>(&'p mut dyn FnMut(Form<'_>) -> Result<(), Stopped>);
 
@@ -107,21 +139,22 @@ impl Members<'_> {
         (self.0)(key, value)
     }
 
-    /// A member, if there is a value.
-    ///
-    /// # Errors
-    /// Where it cannot be printed.
-    #[inline]
-    pub fn optional<T: Print>(&mut self, key: &str, value: &Option<T>) -> Result<(), Stopped> {
-        value.as_ref().map_or(Ok(()), |value| (self.0)(key, value.form()))
-    }
-
-    /// The members that have no field; those of a field that was printed are left out.
+    /// The fields that have a value.
     ///
     /// # Errors
     /// Where one cannot be printed.
-    pub fn extra<T: Print>(&mut self, fields: &[(&str, bool)], extra: &BTreeMap<String, T>) -> Result<(), Stopped> {
-        let is_printed = |key: &str| fields.iter().any(|(field, is_printed)| *is_printed && *field == key);
+    pub fn fields(&mut self, fields: &[Member<'_>]) -> Result<(), Stopped> {
+        let mut printed = fields.iter().filter_map(|field| Some((field.key, field.value?)));
+        printed.try_for_each(|(key, value)| (self.0)(key, value.form()))
+    }
+
+    /// The fields that have a value, then the members that have no field or one without a value.
+    ///
+    /// # Errors
+    /// Where one cannot be printed.
+    pub fn fields_and<T: Print>(&mut self, fields: &[Member<'_>], extra: &BTreeMap<String, T>) -> Result<(), Stopped> {
+        self.fields(fields)?;
+        let is_printed = |key: &str| fields.iter().any(|field| field.value.is_some() && field.key == key);
         let mut left = extra.iter().filter(|(key, _)| !is_printed(key));
         left.try_for_each(|(key, value)| (self.0)(key, value.form()))
     }
