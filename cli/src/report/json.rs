@@ -48,6 +48,7 @@ fn became(since: &Since) -> Value {
 pub(crate) fn change(change: &Change) -> Value {
     let mut json = json!({
         "tool": change.tool,
+        "rule": change.kind.id(),
         "kind": change.kind.name(),
         "class": change.class.name(),
         "breaking": change.class == Class::Breaking,

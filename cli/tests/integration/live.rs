@@ -56,6 +56,7 @@ fn check_shows_what_sync_would_change() {
         report[0]["changes"][0],
         json!({
             "tool": "add",
+            "rule": "MCPD0010",
             "kind": "retyped",
             "class": "breaking",
             "breaking": true,
