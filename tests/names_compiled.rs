@@ -37,7 +37,7 @@ fn bindings_compile_whatever_things_are_called() {
     let (mut library, mut program) = (String::from("//! Bindings.\n#![deny(missing_docs, warnings)]\n"), String::new());
     for (index, (tools, options)) in cases.iter().enumerate() {
         let list = json!({ "tools": tools }).to_string();
-        let options = options.clone().setters(index % 2 == 0).named(index % 3 == 0);
+        let options = options.clone().setters(index % 2 == 0).named(index % 3 == 0).checked(index % 4 < 2);
         let (tokens, _) = Bindings::generate(&Snapshot::parse(&list).expect("a list"), &options);
         package.write(&format!("src/of_{index}.rs"), &format(tokens).expect("the bindings are Rust"));
         // A program sees its own names, which lints of clippy spare in a library.

@@ -29,7 +29,7 @@ fn random_lists_compile_without_a_warning() {
         let snapshot = Snapshot::parse(&list).expect("a list of tools is a snapshot");
         let (tokens, _) = Bindings::generate(
             &snapshot,
-            &Options::new(format!("list-{index}")).setters(index % 2 == 0).named(index % 3 == 0),
+            &Options::new(format!("list-{index}")).setters(index % 2 == 0).named(index % 3 == 0).checked(index % 4 < 2),
         );
         package.write(&format!("src/of_{index}.json"), &list);
         package.write(&format!("src/of_{index}.rs"), &format(tokens).expect("the bindings are Rust"));

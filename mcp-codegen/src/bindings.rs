@@ -178,8 +178,8 @@ impl Bindings {
     /// ```
     #[must_use]
     pub fn alike_shapes(snapshot: &Snapshot, options: &Options) -> Vec<AlikeShapes> {
-        // Whether undeclared keys are kept makes no difference to what the schemas say.
-        let options = options.clone().unknown(UnknownKeys::Ignore);
+        // Whether undeclared keys are kept, or values checked, makes no difference to what the schemas say.
+        let options = options.clone().unknown(UnknownKeys::Ignore).checked(false);
         Plan::new(snapshot, &options).alike_shapes(&options, &tool_names(snapshot))
     }
 

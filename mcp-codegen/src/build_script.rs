@@ -17,7 +17,7 @@ use crate::format;
 use crate::live::{Door, VARIABLE};
 use crate::options::{Options, is_module_name};
 use crate::project::{Project, Source, check_backend, check_excluded, check_pattern};
-use crate::rules::{NAMED, Rule, Rules, SETTERS};
+use crate::rules::{CHECKED, NAMED, Rule, Rules, SETTERS};
 use mcp_schema::diagnostics::Severity;
 
 /// Generates bindings in `OUT_DIR`, for `mcp_bindgen::include_bindings!`.
@@ -199,6 +199,11 @@ impl Builder {
     /// A builder in the place of a positional `new`, see [`Options::named`].
     pub fn named(self, on: bool) -> Self {
         self.set(|settings| settings.rules.add(Rules::switched(NAMED, on)))
+    }
+
+    /// Newtypes that check patterns, lengths and bounds of arguments, see [`Options::checked`].
+    pub fn checked(self, on: bool) -> Self {
+        self.set(|settings| settings.rules.add(Rules::switched(CHECKED, on)))
     }
 
     fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::names::{Style, ident, module_name, server_module};
 use crate::paths::{in_manifest_dir, relative};
-use crate::rules::{NAMED, Rule, Rules, SETTERS};
+use crate::rules::{CHECKED, NAMED, Rule, Rules, SETTERS};
 
 /// Options of [`Bindings::generate`](crate::Bindings::generate).
 ///
@@ -188,6 +188,12 @@ impl Options {
     /// `Params::builder().title("t").build()`.
     pub fn named(self, on: bool) -> Self {
         self.rules(Rules::switched(NAMED, on))
+    }
+
+    /// Newtypes for the strings and numbers of arguments that a schema narrows by a pattern, lengths or bounds; they cannot
+    /// hold anything else. Results stay plain.
+    pub fn checked(self, on: bool) -> Self {
+        self.rules(Rules::switched(CHECKED, on))
     }
 
     pub(crate) fn rules(mut self, more: Rules) -> Self {

@@ -25,11 +25,14 @@ pub(crate) struct Switches {
     pub(crate) setters: bool,
     /// A builder in the place of `new`, where something is required.
     pub(crate) named: bool,
+    /// Newtypes for the strings and numbers of arguments that the schema narrows.
+    pub(crate) checked: bool,
 }
 
 /// The keys of the switches.
 pub(crate) const SETTERS: &str = "setters";
 pub(crate) const NAMED: &str = "named";
+pub(crate) const CHECKED: &str = "checked";
 
 /// One entry.
 #[derive(Clone, Debug)]
@@ -134,7 +137,7 @@ impl Rules {
 
     pub(crate) fn switches(&self) -> Switches {
         let is_on = |key: &str| self.switched_on().any(|rule| rule.key == key);
-        Switches { setters: is_on(SETTERS), named: is_on(NAMED) }
+        Switches { setters: is_on(SETTERS), named: is_on(NAMED), checked: is_on(CHECKED) }
     }
 
     pub(crate) fn switched_on(&self) -> impl Iterator<Item = &Rule> {

@@ -105,6 +105,9 @@ codes! {
     /// A resource template that cannot be filled in.
     MALFORMED_TEMPLATE = "MCP0017" Warning "the resource template cannot be filled in"
         "nothing is bound for it: read its resources by their URIs";
+    /// A pattern that no newtype of `checked` checks.
+    UNCHECKED_PATTERN = "MCP0018" Note "the type does not check the pattern"
+        "the server checks it, and feature `validate` does before sending";
 }
 
 /// In which list of a snapshot something stands.

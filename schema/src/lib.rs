@@ -16,6 +16,7 @@
 mod alike;
 mod boxed;
 mod bundle;
+mod checks;
 pub mod diagnostics;
 mod document;
 #[cfg(feature = "drift")]
@@ -37,6 +38,8 @@ mod wrapper;
 #[cfg(feature = "bindings")]
 pub use alike::{Alike, Class};
 pub use bundle::lookup;
+#[cfg(feature = "drift")]
+pub use checks::Checks;
 pub use document::Document;
 pub use normalize::{Kinds, SchemaId, Schemas};
 pub use number::same;

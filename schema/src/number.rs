@@ -52,7 +52,6 @@ impl Decimal {
 }
 
 /// How two numbers stand to each other, whatever their size.
-#[cfg_attr(not(feature = "drift"), allow(dead_code))]
 pub(crate) fn order(left: &Number, right: &Number) -> Ordering {
     if let (Some(left), Some(right)) = (left.as_i64(), right.as_i64()) {
         return left.cmp(&right);

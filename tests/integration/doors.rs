@@ -210,6 +210,7 @@ fn what_users_say_of_the_code_means_the_same_to_the_macro_and_the_build_script()
         .rename("create_issue/type", "kind")
         .setters(true)
         .named(true)
+        .checked(true)
         .crate_path(quote!(crate::mcp));
     let tokens = Bindings::generate(&snapshot(text), &options).0;
     let list = tracked("mcp/tracker.json");
@@ -222,6 +223,7 @@ fn what_users_say_of_the_code_means_the_same_to_the_macro_and_the_build_script()
         rename = { create_issue = "open_issue", "create_issue/type" = "kind" },
         setters = true,
         named = true,
+        checked = true,
         crate = crate::mcp,
     ));
     assert!(expanded == quote!(#list #tokens).to_string(), "the macro expands to something else: {expanded}");
@@ -236,6 +238,7 @@ fn what_users_say_of_the_code_means_the_same_to_the_macro_and_the_build_script()
         .rename("create_issue/type", "kind")
         .setters(true)
         .named(true)
+        .checked(true)
         .crate_path("crate::mcp");
     let built = project.build("tracker", builder).0;
     assert!(built == source("tracker", tokens), "the build script writes something else");

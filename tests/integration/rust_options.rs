@@ -55,6 +55,19 @@ mod naming {
     mcp_bindgen::mcp_tools!("booking", path = "fixtures/lists/booking.json", setters = true, named = true);
 }
 
+mod checking {
+    #![deny(warnings, missing_docs, clippy::pedantic)]
+    mcp_bindgen::mcp_tools!(
+        "booking",
+        path = "fixtures/lists/booking.json",
+        setters = true,
+        named = true,
+        checked = true,
+        derive = ["Ord", "Default", "Copy"],
+        rename = { "book/room" = "chamber" },
+    );
+}
+
 #[track_caller]
 fn round_trips<T: Wire>(value: Value) -> T {
     let read: T = from_value(&value).unwrap();
@@ -212,4 +225,81 @@ fn builders_build_what_is_required_in_any_order() {
     assert_eq!(BookingBookOutput::builder().nights(2).code("ABCDEF").build().code, "ABCDEF");
     // What requires nothing is made as before.
     assert_eq!(BookingListParams::new().limit(1), BookingListParams::default().limit(1));
+}
+
+#[test]
+fn a_checked_newtype_holds_what_the_schema_allows_alone() {
+    use checking::booking::{
+        BookingBookParamsDay, BookingBookParamsGuest, BookingBookParamsNights, BookingBookParamsPrice,
+        BookingBookParamsRoom,
+    };
+
+    let room: BookingBookParamsRoom = "A12".parse().unwrap();
+    assert_eq!(
+        (room.as_str(), room.to_string(), room.clone().into_inner()),
+        ("A12", "A12".to_owned(), "A12".to_owned())
+    );
+    assert_eq!(BookingBookParamsRoom::try_from("A12".to_owned()).unwrap(), room);
+    assert_eq!(
+        BookingBookParamsRoom::try_from("12").unwrap_err().to_string(),
+        r"expected a string that matches `^[A-Z]\\d{2,3}$`, found another of 2 characters"
+    );
+    assert_eq!("".parse::<BookingBookParamsGuest>().unwrap_err().to_string(), "expected at least 1 character, found 0");
+    assert!("2026-1-2".parse::<BookingBookParamsDay>().is_err());
+    assert_eq!(BookingBookParamsNights::try_from(30).unwrap().get(), 30);
+    assert_eq!(BookingBookParamsNights::try_from(31).unwrap_err().to_string(), "expected at most 30, found 31");
+    assert!("x".parse::<BookingBookParamsNights>().is_err());
+    assert_eq!("7".parse::<BookingBookParamsNights>().unwrap().to_string(), "7");
+    assert_eq!(BookingBookParamsPrice::try_from(2.5).unwrap().get().to_string(), "2.5");
+    for price in [0.0, 0.3, f64::NAN, f64::INFINITY] {
+        assert!(BookingBookParamsPrice::try_from(price).is_err(), "{price}");
+    }
+    let room: BookingBookParamsRoom = serde_json::from_str("\"B01\"").unwrap();
+    assert_eq!(serde_json::to_string(&room).unwrap(), "\"B01\"");
+    assert!(serde_json::from_str::<BookingBookParamsRoom>("\"b01\"").is_err());
+}
+
+#[test]
+fn arguments_are_checked_and_results_are_not() {
+    use checking::booking::{
+        BookingBookOutput, BookingBookParams, BookingBookParamsParty, BookingCall, BookingListParams,
+    };
+    use mcp_bindgen::Nullable;
+
+    let built = BookingBookParams::builder()
+        .chamber("A12".parse().unwrap())
+        .arrival("2026-01-02".parse().unwrap())
+        .guest("ada".parse().unwrap())
+        .build()
+        .nights(2.try_into().unwrap())
+        .note(Nullable::Null)
+        .names(vec!["ada".parse().unwrap()])
+        .party(BookingBookParamsParty::builder().leader("ada").build().size(3.try_into().unwrap()))
+        .price(2.5.try_into().unwrap());
+    let value = json!({
+        "room": "A12", "arrival": "2026-01-02", "guest": "ada", "nights": 2, "note": null, "names": ["ada"],
+        "party": {"leader": "ada", "size": 3}, "price": 2.5,
+    });
+    assert_eq!(to_value(&built).unwrap(), value);
+    assert_eq!(round_trips::<BookingBookParams>(value.clone()), built);
+    for (key, wrong, pointer) in [
+        ("room", json!("12"), "/room"),
+        ("guest", json!("x".repeat(41)), "/guest"),
+        ("nights", json!(0), "/nights"),
+        ("note", json!("x".repeat(81)), "/note"),
+        ("names", json!(["ab", "a"]), "/names/1"),
+        ("party", json!({"leader": "ada", "size": 0}), "/party/size"),
+        ("price", json!(0.25), "/price"),
+    ] {
+        let mut value = value.clone();
+        value[key] = wrong;
+        let error = BookingCall::parse("book", &value).unwrap_err();
+        assert!(matches!(&error, CallError::InvalidArguments { pointer: found, .. } if found == pointer), "{error:?}");
+    }
+    // What one of several branches asks is not asked of every value.
+    let rate = json!({"room": "A12", "arrival": "2026-01-02", "guest": "ada", "rate": "A"});
+    round_trips::<BookingBookParams>(rate);
+    let output: BookingBookOutput = round_trips(json!({"code": "x", "nights": 0}));
+    assert_eq!((output.code.as_str(), output.nights), ("x", 0));
+    assert_eq!(BookingListParams::default().limit, None);
 }

@@ -48,6 +48,9 @@ impl TypeEmitter<'_, '_> {
     }
 
     fn named_type(&self, id: ShapeId) -> TokenStream {
+        if let Some(checks) = self.schema.checks.get(&id) {
+            return self.checked(id, checks);
+        }
         match self.schema.document.shapes.get(id) {
             Shape::Struct(object) => self.structure(id, object),
             Shape::Union(union) => self.union_type(id, union),

@@ -62,7 +62,7 @@ pub(crate) fn module(
         clippy::disallowed_names,
         clippy::upper_case_acronyms
     );
-    let Switches { setters, named } = options.rules.switches();
+    let Switches { setters, named, .. } = options.rules.switches();
     if setters || named {
         lints = quote!(#lints, clippy::should_implement_trait, clippy::wrong_self_convention);
     }

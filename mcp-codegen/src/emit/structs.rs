@@ -189,7 +189,10 @@ impl TypeEmitter<'_, '_> {
     /// Whether a field holds a string, so that whatever becomes one is taken for it.
     fn is_text(&self, field: &Field) -> bool {
         let is_null = field.slot.nullable && field.presence != Presence::Optional;
-        matches!(self.schema.document.shapes.get(field.slot.shape), Shape::Text) && !is_null
+        let shape = field.slot.shape;
+        matches!(self.schema.document.shapes.get(shape), Shape::Text)
+            && !is_null
+            && !self.schema.checks.contains_key(&shape)
     }
 
     /// The table of the fields and their keys.

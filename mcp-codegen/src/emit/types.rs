@@ -2,15 +2,23 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
+use serde_json::Value;
 
 use super::TypeEmitter;
 use crate::names::ident;
 use crate::plan::Standard;
 use mcp_schema::{Field, Presence, Shape, ShapeId, Slot, Unknown};
 
+/// What a number has that checks itself; a string has it but for the first.
+const ORDERED_NUMBER: [Standard; 3] = [Standard::Copy, Standard::PartialOrd, Standard::Ord];
+
 impl TypeEmitter<'_, '_> {
     /// The type of a shape, wherever `null` does not matter.
     pub(super) fn shape_type(&self, id: ShapeId) -> TokenStream {
+        if self.schema.checks.contains_key(&id) {
+            let name = self.name(id);
+            return quote!(#name);
+        }
         match self.schema.document.shapes.get(id) {
             Shape::Anything | Shape::AnyOf(_) => quote!(Value),
             Shape::Null => quote!(()),
@@ -92,6 +100,26 @@ impl TypeEmitter<'_, '_> {
                 pub #held,
             );
             #private::__newtype!(#name(#held));
+        }
+    }
+
+    /// A string or a number that cannot be anything but what its schema allows.
+    pub(super) fn checked(&self, id: ShapeId, checks: &Value) -> TokenStream {
+        let (private, name) = (self.private, self.name(id));
+        let docs = self.type_doc(id, &[]);
+        let (inner, derives, has) = match self.schema.document.shapes.get(id) {
+            Shape::I64 => (quote!(i64), quote!(Copy, PartialOrd, Eq, Ord, Hash), &ORDERED_NUMBER[..]),
+            Shape::U64 => (quote!(u64), quote!(Copy, PartialOrd, Eq, Ord, Hash), &ORDERED_NUMBER[..]),
+            Shape::Number => (quote!(f64), quote!(Copy, PartialOrd), &ORDERED_NUMBER[..]),
+            _ => (quote!(String), quote!(PartialOrd, Eq, Ord, Hash), &ORDERED_NUMBER[1..]),
+        };
+        let asked = self.asked(id, has);
+        let checks = checks.to_string();
+        quote! {
+            #docs
+            #[derive(Clone, Debug, PartialEq, #derives #asked)]
+            pub struct #name(#inner);
+            #private::__checked!(#name(#inner) #checks);
         }
     }
 

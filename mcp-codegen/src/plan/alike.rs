@@ -65,7 +65,8 @@ impl AlikeTypes {
         for (place, (tool, schema)) in schemas.into_iter().enumerate() {
             let role = schema.document.role;
             documents.insert((tool, role), place);
-            let mut shapes: Vec<ShapeId> = schema.types.keys().copied().collect();
+            let types = schema.types.keys().filter(|id| !schema.checks.contains_key(id));
+            let mut shapes: Vec<ShapeId> = types.copied().collect();
             shapes.sort_unstable();
             for shape in shapes {
                 if let Some(class) = alike.class(place, shape) {

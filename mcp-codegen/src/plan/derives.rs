@@ -175,7 +175,7 @@ impl SchemaPlan<'_> {
 
     /// `holders` hold the type: one that requires itself has no default.
     fn has_default(&self, id: ShapeId, holders: &mut HashSet<ShapeId>) -> bool {
-        if !holders.insert(id) {
+        if self.checks.contains_key(&id) || !holders.insert(id) {
             return false;
         }
         let mut slot_has = |slot: &Slot| slot.nullable || self.has_default(slot.shape, holders);

@@ -18,7 +18,7 @@ mod tool_idents;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use mcp_model::{Snapshot, UnknownKeys, canonical_json, side_by_side};
+use mcp_model::{Snapshot, Types, UnknownKeys, canonical_json, side_by_side};
 use mcp_schema::Role;
 use mcp_schema::diagnostics::{DUPLICATE_TOOL, Diagnostics, MALFORMED_TOOL, RENAMED, Reporter};
 use proc_macro2::Ident;
@@ -106,7 +106,9 @@ impl<'s> Plan<'s> {
         let extern_types = ExternTypes::new(extern_types, &mut faults);
         let entries: Vec<(Entry<'s>, ToolIdents)> = entries.into_iter().zip(idents).collect();
         let around = extern_types.pointers();
-        let read = side_by_side(&entries, WORTH_A_THREAD, |(entry, idents)| ReadTool::new(entry, idents, &around));
+        let checked = options.rules.switches().checked && options.types == Types::Native;
+        let read =
+            side_by_side(&entries, WORTH_A_THREAD, |(entry, idents)| ReadTool::new(entry, idents, &around, checked));
         let mut tools: Vec<ToolPlan<'s>> = Vec::with_capacity(entries.len());
         for ((entry, idents), (read, said)) in entries.into_iter().zip(read) {
             diagnostics.append(said);

@@ -7,6 +7,8 @@ use std::fmt::Write;
 
 use mcp_schema::{Document, SchemaId, Shape, ShapeId, Slot, Unknown};
 
+use serde_json::Value;
+
 use crate::names::{Style, branch_labels};
 
 /// A type of a schema, and its name.
@@ -95,20 +97,25 @@ impl Spot {
 }
 
 /// The named types of a schema, as they want to be called, and their order: outermost first.
-pub(super) fn named_types(document: &Document<'_>, root_name: &str) -> (BTreeMap<ShapeId, NamedType>, Vec<ShapeId>) {
+pub(super) fn named_types(
+    document: &Document<'_>,
+    checks: &Checks,
+    root_name: &str,
+) -> (BTreeMap<ShapeId, NamedType>, Vec<ShapeId>) {
     let root = document.root;
     let name = Style::Pascal.within_limit(root_name.to_owned(), root_name);
-    named_below(document, BTreeMap::from([(root, NamedType::of_name(name))]), root, root_name)
+    named_below(document, checks, BTreeMap::from([(root, NamedType::of_name(name))]), root, root_name)
 }
 
 /// Names what a type holds, and what that holds. What has a name in `types` keeps it, and is not looked into.
 pub(super) fn named_below(
     document: &Document<'_>,
+    checks: &Checks,
     types: BTreeMap<ShapeId, NamedType>,
     root: ShapeId,
     root_name: &str,
 ) -> (BTreeMap<ShapeId, NamedType>, Vec<ShapeId>) {
-    let mut naming = Naming { document, types, level: Vec::new(), spots: BTreeMap::new() };
+    let mut naming = Naming { document, checks, types, level: Vec::new(), spots: BTreeMap::new() };
     let mut order = vec![root];
     let mut level = vec![root];
     while !level.is_empty() {
@@ -143,8 +150,12 @@ pub(super) fn wire_path(types: &BTreeMap<ShapeId, NamedType>, id: ShapeId) -> Wi
     (depth, text)
 }
 
+/// The strings and numbers that are types of their own.
+type Checks = BTreeMap<ShapeId, Value>;
+
 struct Naming<'n, 's> {
     document: &'n Document<'s>,
+    checks: &'n Checks,
     types: BTreeMap<ShapeId, NamedType>,
     /// The types that the last ones hold, and that have no name yet.
     level: Vec<ShapeId>,
@@ -174,7 +185,8 @@ impl<'n> Naming<'n, '_> {
         let spot = |label: &str, step| Spot { holder, label: label.to_owned(), step, containers: Vec::new() };
         match document.shapes.get(holder) {
             Shape::Struct(object) => {
-                for field in object.fields.iter().filter(|field| needs_name(document, field.slot)) {
+                let fields = object.fields.iter().filter(|field| self.needs_name(field.slot)).collect::<Vec<_>>();
+                for field in fields {
                     self.place(field.slot.shape, spot(&field.wire, Step::Field), &field.schemas);
                 }
                 if let Unknown::Keep(slot) = object.unknown {
@@ -191,6 +203,14 @@ impl<'n> Naming<'n, '_> {
         }
     }
 
+    /// Whether a type in this place has, or holds, a name of its own.
+    fn needs_name(&self, slot: Slot) -> bool {
+        let shape = self.document.shapes.get(slot.shape);
+        shape.is_named()
+            || self.checks.contains_key(&slot.shape)
+            || matches!(shape, Shape::List(_) | Shape::Map(_) | Shape::Tuple(_))
+    }
+
     /// Finds the types in a spot: the one that stands there, or those in a container that has no name.
     fn place(&mut self, id: ShapeId, spot: Spot, schemas: &'n [SchemaId]) {
         let inside = |container: Container| {
@@ -198,7 +218,7 @@ impl<'n> Naming<'n, '_> {
             Spot { label: spot.label.clone(), containers, ..spot }
         };
         match self.document.shapes.get(id) {
-            shape if shape.is_named() => self.find(id, spot, schemas),
+            shape if shape.is_named() || self.checks.contains_key(&id) => self.find(id, spot, schemas),
             Shape::List(Slot { shape, .. }) => self.place(*shape, inside(Container::List), schemas),
             Shape::Map(Slot { shape, .. }) => self.place(*shape, inside(Container::Map), schemas),
             Shape::Tuple(items) => {
@@ -228,12 +248,6 @@ impl<'n> Naming<'n, '_> {
             }
         }
     }
-}
-
-/// Whether a type in this place has, or holds, a name of its own.
-fn needs_name(document: &Document<'_>, slot: Slot) -> bool {
-    let shape = document.shapes.get(slot.shape);
-    shape.is_named() || matches!(shape, Shape::List(_) | Shape::Map(_) | Shape::Tuple(_))
 }
 
 /// The name and the pointer of the definition that a shape is.

@@ -22,7 +22,12 @@ pub(super) struct ReadTool<'s> {
 
 impl<'s> ReadTool<'s> {
     /// Reads a tool, around the definitions at these pointers, and what there is to say of it.
-    pub(super) fn new(entry: &Entry<'s>, idents: &ToolIdents, definitions: &[&str]) -> (Self, Diagnostics) {
+    pub(super) fn new(
+        entry: &Entry<'s>,
+        idents: &ToolIdents,
+        definitions: &[&str],
+        checked: bool,
+    ) -> (Self, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
         let tool = entry.tool;
         let input_schema = input_schema(tool);
@@ -31,7 +36,7 @@ impl<'s> ReadTool<'s> {
             reporter.say(MALFORMED_INPUT, "", if tool.contains_key("inputSchema") { "" } else { "it is missing" });
         }
         let input_schema = input_schema.unwrap_or(&FREE_FORM);
-        let input = ReadSchema::new(input_schema, Role::Input, &idents.params, definitions, &mut reporter);
+        let input = ReadSchema::new(input_schema, Role::Input, &idents.params, definitions, checked, &mut reporter);
         diagnostics.append(reporter.finish());
         let mut reporter = Reporter::new(entry.wire, entry.index, "/outputSchema");
         let output_schema = output_schema(tool);
@@ -39,7 +44,7 @@ impl<'s> ReadTool<'s> {
             reporter.say(MALFORMED_OUTPUT, "", "");
         }
         let output = output_schema
-            .map(|schema| ReadSchema::new(schema, Role::Output, &idents.output, definitions, &mut reporter));
+            .map(|schema| ReadSchema::new(schema, Role::Output, &idents.output, definitions, false, &mut reporter));
         diagnostics.append(reporter.finish());
         if idents.renamed {
             let mut reporter = Reporter::new(entry.wire, entry.index, "");

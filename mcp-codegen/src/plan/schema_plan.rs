@@ -32,6 +32,8 @@ pub(crate) struct SchemaPlan<'s> {
     pub(crate) is_described: bool,
     /// What the user asks of every type.
     pub(super) derives: Rc<Derives>,
+    /// The strings and numbers that are types of their own, with a schema of what they check.
+    pub(crate) checks: BTreeMap<ShapeId, Value>,
     /// The names of builders, by the struct that they make.
     pub(crate) builders: HashMap<ShapeId, String>,
     /// What is switched on for its types.
@@ -44,6 +46,7 @@ pub(crate) struct SchemaPlan<'s> {
 #[derive(Debug)]
 pub(super) struct ReadSchema<'s> {
     document: Document<'s>,
+    checks: BTreeMap<ShapeId, Value>,
     types: BTreeMap<ShapeId, NamedType>,
     order: Vec<ShapeId>,
     boxed: HashSet<(ShapeId, ShapeId)>,
@@ -56,22 +59,24 @@ impl<'s> ReadSchema<'s> {
         role: Role,
         root_name: &str,
         definitions: &[&str],
+        checked: bool,
         reporter: &mut Reporter,
     ) -> Self {
         let document = Document::read_around(schema, role, definitions, reporter);
-        let (types, order) = named_types(&document, root_name);
-        Self { boxed: document.shapes.boxed(), types, order, document }
+        let checks = if checked { document.checks(reporter) } else { BTreeMap::new() };
+        let (types, order) = named_types(&document, &checks, root_name);
+        Self { boxed: document.shapes.boxed(), checks, types, order, document }
     }
 }
 
 impl<'s> SchemaPlan<'s> {
     /// Reads a schema, whose types want names that begin with `root_name`.
     pub(crate) fn new(schema: &'s Value, role: Role, root_name: &str, reporter: &mut Reporter) -> Self {
-        Self::of(ReadSchema::new(schema, role, root_name, &[], reporter), &ExternTypes::default())
+        Self::of(ReadSchema::new(schema, role, root_name, &[], false, reporter), &ExternTypes::default())
     }
 
     pub(super) fn of(read: ReadSchema<'s>, extern_types: &ExternTypes) -> Self {
-        let ReadSchema { document, types, order, boxed } = read;
+        let ReadSchema { document, checks, types, order, boxed } = read;
         Self {
             types,
             order,
@@ -80,6 +85,7 @@ impl<'s> SchemaPlan<'s> {
             uses: HashMap::new(),
             is_described: true,
             derives: Rc::default(),
+            checks,
             builders: HashMap::new(),
             switches: Switches::default(),
             renamed: HashMap::new(),
@@ -120,6 +126,20 @@ impl<'s> SchemaPlan<'s> {
     pub(super) fn keep_unknown(&mut self) {
         let strict: HashSet<ShapeId> = self.document.shapes.ids().filter(|id| self.is_strict(*id)).collect();
         self.document.keep_unknown(|id| strict.contains(&id));
+    }
+
+    /// Leaves plain what a type holds: where it stands in results too, nothing is checked.
+    pub(super) fn uncheck_below(&mut self, id: ShapeId) {
+        let (mut pending, mut seen) = (vec![id], HashSet::new());
+        while let Some(id) = pending.pop().filter(|_| !self.checks.is_empty()) {
+            if self.checks.remove(&id).is_some() {
+                self.types.remove(&id);
+                self.order.retain(|other| *other != id);
+            }
+            if seen.insert(id) {
+                pending.extend(self.document.shapes.get(id).children());
+            }
+        }
     }
 
     /// Makes a type stand for its like elsewhere, which has its values go these ways, and makes it box these shapes.

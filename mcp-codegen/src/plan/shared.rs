@@ -81,6 +81,11 @@ impl Sharing {
         }
         let alike = AlikeTypes::new(tools);
         let mut named = named(tools, &alike, wish, faults);
+        for member in named.iter().flat_map(|named| alike.members(named.class)) {
+            if let Some(schema) = member.schema_mut(tools) {
+                schema.uncheck_below(member.shape);
+            }
+        }
         let held: HashSet<Class> = named.iter().flat_map(|named| held(tools, &alike, named.at)).collect();
         refuse_taken(&mut named, tools, &alike, &held, faults);
         named.sort_by(|left, right| left.name.cmp(&right.name));
@@ -332,7 +337,7 @@ fn nested_types(
             let known = named.iter().find(|known| Some(known.class) == alike.class(at(*shape)));
             types.extend(known.map(|known| (*shape, NamedType::of_name(known.name.clone()))));
         }
-        let (mut types, order) = named_below(&schema.document, types, outer.at.shape, &outer.name);
+        let (mut types, order) = named_below(&schema.document, &schema.checks, types, outer.at.shape, &outer.name);
         let inner = order.into_iter().skip(1);
         let paths: Vec<_> = inner.map(|shape| (shape, wire_path(&types, shape))).collect();
         for (shape, (depth, path)) in paths {

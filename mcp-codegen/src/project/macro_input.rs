@@ -9,7 +9,7 @@ use syn::punctuated::Punctuated;
 use syn::{LitBool, LitStr, Token, braced, bracketed};
 
 use crate::options::is_module_name;
-use crate::rules::{NAMED, Origin, Rule, Rules, SETTERS};
+use crate::rules::{CHECKED, NAMED, Origin, Rule, Rules, SETTERS};
 
 /// `"github", "git", tools = ["create_issue", "list_*"], mod = gh, prefix = "gh", path = "...", crate = ...`
 #[derive(Default)]
@@ -26,9 +26,9 @@ pub(super) struct MacroInput {
     pub(super) rules: Rules,
 }
 
-const OPTIONS: [&str; 14] = [
+const OPTIONS: [&str; 15] = [
     "tools", "exclude", "mod", "prefix", "path", "crate", "types", "unknown", "derive", "rename", "extern", "shared",
-    SETTERS, NAMED,
+    SETTERS, NAMED, CHECKED,
 ];
 /// What is about one server's tools cannot be said of several.
 const OF_ONE_SERVER: [&str; 5] = ["mod", "path", "rename", "extern", "shared"];
@@ -119,7 +119,7 @@ impl MacroInput {
             "rename" => self.rules.rename = table(input, "rename = { \"create_issue/labels\" = \"tags\" }")?,
             "extern" => self.rules.extern_types = table(input, "extern = { \"#/$defs/Money\" = \"crate::Money\" }")?,
             "shared" => self.rules.shared = table(input, "shared = { Entity = \"create_entities/entities/*\" }")?,
-            SETTERS | NAMED => {
+            SETTERS | NAMED | CHECKED => {
                 if !input.peek(LitBool) {
                     return Err(input.error(format!("`{name}` is `true` or `false`")));
                 }

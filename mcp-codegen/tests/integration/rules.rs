@@ -155,6 +155,7 @@ fn typify_does_none_of_it() {
         "rust.shared = { Person = \"create_issue/assignee\" }",
         "rust.setters = true",
         "rust.named = true",
+        "rust.checked = true",
         "unknown = \"keep\"",
     ] {
         let said = refused(&format!("types = \"typify\"\n{lines}"));
@@ -216,4 +217,48 @@ fn a_rename_renames_nothing_else() {
     assert!(code.contains(r#"c : present "a-b" , a_b_dot : present "a.b" , a_b_dash : present "c""#), "{code}");
     let exchanged = plain.clone().rename("other", "read_file_dash").rename("read-file", "other");
     assert_eq!(methods(&exchanged), ["other", "read_file_dot", "read_file_dash"]);
+}
+
+#[test]
+fn what_a_shared_type_holds_is_not_checked() {
+    let person = r#"{"type": "object", "properties": {"id": {"type": "string", "minLength": 1}}, "required": ["id"]}"#;
+    let list = format!(
+        r#"{{"tools": [{{"name": "put", "inputSchema": {{"type": "object", "properties": {{
+            "who": {person}, "key": {{"type": "string", "minLength": 2}}, "tag": {{"type": "string", "pattern": "(?=a)"}}
+        }}}}, "outputSchema": {person}}}]}}"#
+    );
+    let snapshot = Snapshot::parse(&list).unwrap();
+    let options = Options::new("s").checked(true).shared("Person", "put/who");
+    assert!(Bindings::faults(&snapshot, &options).is_empty());
+    let (code, said) = Bindings::generate(&snapshot, &options);
+    let code = code.to_string();
+    assert!(code.contains("pub who : Option < SPerson >") && code.contains("pub id : String"), "{code}");
+    assert!(
+        code.contains("pub key : Option < SPutParamsKey >") && code.contains("pub tag : Option < String >"),
+        "{code}"
+    );
+    let codes: Vec<String> = said.iter().map(|said| format!("{} {}", said.code.id, said.pointer)).collect();
+    assert_eq!(codes, ["MCP0018 /inputSchema/properties/tag/pattern"]);
+}
+
+#[test]
+fn names_of_checked_types_depend_on_no_order() {
+    let names = |properties: &str| -> Vec<String> {
+        let list = format!(
+            r#"{{"tools": [{{"name": "t", "inputSchema": {{"type": "object", "properties": {{{properties}}},
+                "$defs": {{"Id": {{"type": "string", "minLength": 1}}}}}}}}]}}"#
+        );
+        let options = Options::new("x").checked(true);
+        let (tools, _) = Bindings::describe(&Snapshot::parse(&list).unwrap(), &options);
+        let mut names = tools[0].params_inner_types.clone();
+        names.sort();
+        names
+    };
+    let (a, b) = (
+        r##""a": {"$ref": "#/$defs/Id"}, "c": {"type": "integer", "minimum": 3}"##,
+        r##""b": {"$ref": "#/$defs/Id"}"##,
+    );
+    let expected = ["XTParamsC", "XTParamsId"];
+    assert_eq!(names(&format!("{a}, {b}")), expected);
+    assert_eq!(names(&format!("{b}, {a}")), expected);
 }

@@ -6,7 +6,7 @@ use crate::FileError;
 use crate::secrets::quoted;
 use crate::server::{RustConfig, RustRule};
 
-pub(super) const KEYS: [&str; 6] = ["derive", "rename", "extern", "shared", "setters", "named"];
+pub(super) const KEYS: [&str; 7] = ["derive", "rename", "extern", "shared", "setters", "named", "checked"];
 
 pub(super) fn read(reader: &Reader<'_>, node: &Node, what: &str) -> Result<RustConfig, FileError> {
     let mut rust = RustConfig::default();

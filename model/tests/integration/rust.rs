@@ -19,6 +19,7 @@ extern = { "#/$defs/Money" = "crate::Money" }
 shared = { Entity = "create_entities/entities/*" }
 setters = true
 named = false
+checked = true
 "##;
 
 fn parsed(text: &str) -> Result<Config, FileError> {
@@ -46,6 +47,7 @@ fn every_entry_keeps_its_place() {
             ("Entity", "create_entities/entities/*", at(10, 12)),
             ("setters", "true", at(11, 1)),
             ("named", "false", at(12, 1)),
+            ("checked", "true", at(13, 1)),
         ]
     );
 }

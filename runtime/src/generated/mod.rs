@@ -23,6 +23,6 @@ pub use crate::call::{
 pub use crate::ground::wire::*;
 // The language puts exported macros at the root of the crate, too.
 pub use crate::{
-    __from, __json_schema, __literal_enum, __newtype, __object, __serde_call, __string_enum, __tagged_union, __tool,
-    __untagged_union, __wire_through_serde,
+    __checked, __from, __json_schema, __literal_enum, __newtype, __object, __serde_call, __string_enum, __tagged_union,
+    __tool, __untagged_union, __wire_through_serde,
 };

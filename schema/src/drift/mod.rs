@@ -13,7 +13,7 @@ mod inclusion;
 mod interface;
 mod memo;
 mod offers;
-mod pattern;
+pub(crate) mod pattern;
 mod renamed;
 mod rust;
 mod samples;

@@ -14,28 +14,37 @@ const LONGEST_SAMPLE: usize = 512;
 #[derive(Default)]
 pub(super) struct Patterns(HashMap<String, Option<Automaton>>);
 
-struct Automaton {
+/// A pattern that was compiled.
+#[derive(Debug)]
+pub(crate) struct Automaton {
     regex: PikeVM,
     cache: Cache,
+}
+
+impl Automaton {
+    /// Whether the pattern is found in a text.
+    pub(crate) fn is_match(&mut self, text: &str) -> bool {
+        self.regex.is_match(&mut self.cache, text)
+    }
 }
 
 impl Patterns {
     /// Whether a pattern is found in a text; `None` where that cannot be told.
     pub(super) fn matches(&mut self, pattern: &str, text: &str) -> Option<bool> {
         let automaton = self.0.entry(pattern.to_owned()).or_insert_with(|| compile(pattern));
-        automaton.as_mut().map(|Automaton { regex, cache }| regex.is_match(cache, text))
+        automaton.as_mut().map(|automaton| automaton.is_match(text))
     }
 }
 
 /// One way of matching, which is linear and small: what is matched are a few samples.
-fn compile(pattern: &str) -> Option<Automaton> {
+pub(crate) fn compile(pattern: &str) -> Option<Automaton> {
     let config = thompson::Config::new().nfa_size_limit(Some(LARGEST)).which_captures(WhichCaptures::None);
     let regex = PikeVM::builder().thompson(config).build(&ecma(pattern)).ok()?;
     Some(Automaton { cache: regex.create_cache(), regex })
 }
 
-/// A pattern of ECMA-262, in which digits, words and their bounds are those of ASCII, as the crates for regular expressions
-/// spell it.
+/// A pattern of ECMA-262, in which digits, words and their bounds are those of ASCII, and white space and line ends those of
+/// ECMA-262, as the crates for regular expressions spell it.
 fn ecma(pattern: &str) -> String {
     let mut spelled = String::with_capacity(pattern.len());
     let mut in_class = false;
@@ -52,12 +61,15 @@ fn ecma(pattern: &str) -> String {
                     'D' => spelled.push_str("[^0-9]"),
                     'w' => spelled.push_str("[A-Za-z0-9_]"),
                     'W' => spelled.push_str("[^A-Za-z0-9_]"),
+                    's' => spelled.push_str("[\\t-\\r\\x{FEFF}\\x{2028}\\x{2029}\\p{Zs}]"),
+                    'S' => spelled.push_str("[^\\t-\\r\\x{FEFF}\\x{2028}\\x{2029}\\p{Zs}]"),
                     'b' if in_class => spelled.push_str("\\x08"),
                     'b' | 'B' => spelled.extend(["(?-u:\\", &escaped.to_string(), ")"]),
                     '/' => spelled.push('/'),
                     other => spelled.extend([character, other]),
                 }
             }
+            '.' if !in_class => spelled.push_str("[^\\n\\r\\x{2028}\\x{2029}]"),
             // Within a class only a backslash and the bracket that ends it mean more than themselves.
             '[' | '&' | '~' if in_class => spelled.extend(['\\', character]),
             _ => {

@@ -3,7 +3,8 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::{SchemaId, Schemas};
+use super::scalars::{Scalars, whole};
+use super::{Limit, SchemaId, Schemas};
 use crate::bundle::{lookup, push};
 use crate::diagnostics::Reporter;
 #[cfg(feature = "drift")]
@@ -36,13 +37,6 @@ pub(crate) struct Assertions {
     pub(crate) unevaluated: Option<String>,
     /// A reference that is not followed.
     pub(crate) unresolved: Option<String>,
-}
-
-/// A bound of numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Limit {
-    pub(crate) value: Number,
-    pub(crate) exclusive: bool,
 }
 
 /// `contains`, with how many items have to match.
@@ -105,16 +99,16 @@ impl<'a> Schemas<'a> {
             return found;
         }
         let count = |key: &str| lookup(map, key).and_then(whole);
-        (found.minimum, found.maximum) =
-            (limits(map, "minimum", "exclusiveMinimum"), limits(map, "maximum", "exclusiveMaximum"));
-        found.multiple_of = match lookup(map, "multipleOf") {
-            Some(Value::Number(number)) => Some(number.clone()),
-            _ => None,
-        };
-        (found.min_length, found.max_length) = (count("minLength"), count("maxLength"));
+        Scalars {
+            minimum: found.minimum,
+            maximum: found.maximum,
+            multiple_of: found.multiple_of,
+            min_length: found.min_length,
+            max_length: found.max_length,
+            pattern: found.pattern,
+        } = Scalars::of(map);
         (found.min_properties, found.max_properties) = (count("minProperties"), count("maxProperties"));
         let text = |key: &str| lookup(map, key).and_then(Value::as_str).map(str::to_owned);
-        found.pattern = text("pattern");
         found.format = text("format").filter(|_| self.bundle.ref_stands_alone());
         found.unique_items = lookup(map, "uniqueItems") == Some(&Value::Bool(true));
         // Validators of older dialects do not know the keywords that came after draft 7.
@@ -177,22 +171,6 @@ impl<'a> Schemas<'a> {
     }
 }
 
-/// A bound and its strict twin; draft 4 says `exclusiveMinimum: true` beside `minimum`.
-fn limits(map: &Map<String, Value>, keyword: &str, exclusive: &str) -> Vec<Limit> {
-    let strict = lookup(map, exclusive);
-    let plain = match lookup(map, keyword) {
-        Some(Value::Number(value)) => {
-            Some(Limit { value: value.clone(), exclusive: strict == Some(&Value::Bool(true)) })
-        }
-        _ => None,
-    };
-    let strict = match strict {
-        Some(Value::Number(value)) => Some(Limit { value: value.clone(), exclusive: true }),
-        _ => None,
-    };
-    plain.into_iter().chain(strict).collect()
-}
-
 fn dependent_required(map: &Map<String, Value>, is_newer: bool) -> Vec<(String, Vec<String>)> {
     let table = lookup(map, if is_newer { "dependentRequired" } else { "dependencies" }).and_then(Value::as_object);
     let entries = table.into_iter().flatten().filter_map(|(key, names)| {
@@ -200,12 +178,6 @@ fn dependent_required(map: &Map<String, Value>, is_newer: bool) -> Vec<(String, 
         Some((key.clone(), names.collect()))
     });
     entries.collect()
-}
-
-fn whole(value: &Value) -> Option<u64> {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // guarded: integral and not negative
-    let integral = |value: f64| (value.fract() == 0.0 && value >= 0.0).then_some(value as u64);
-    value.as_u64().or_else(|| value.as_f64().and_then(integral))
 }
 
 #[cfg(feature = "drift")]

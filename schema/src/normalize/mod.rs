@@ -4,6 +4,7 @@
 #[cfg(any(feature = "drift", feature = "provider"))]
 mod assertions;
 mod keywords;
+mod scalars;
 
 use std::collections::{HashMap, VecDeque};
 
@@ -14,9 +15,12 @@ use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFOR
 #[cfg(any(feature = "drift", feature = "provider"))]
 pub(crate) use assertions::Assertions;
 #[cfg(feature = "drift")]
-pub(crate) use assertions::{Condition, Limit};
+pub(crate) use assertions::Condition;
 pub use keywords::Kinds;
 pub(crate) use keywords::{Bound, WORDING};
+pub(crate) use scalars::Limit;
+#[cfg(feature = "drift")]
+pub(crate) use scalars::Scalars;
 
 /// A schema of a [`Schemas`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -8,10 +8,11 @@ use mcp_samples::Fallible;
 use crate::learned::Learned;
 
 const USAGE: &str =
-    "usage: mcp-corpus --corpus DIR --suites DIR [--only LIST] [--lists COUNT] [--unknown keep] [--learn all|half] [--batch TOOLS] [--keep DIR] [--json FILE]
+    "usage: mcp-corpus --corpus DIR --suites DIR [--only LIST] [--lists COUNT] [--unknown keep] [--rust all] [--learn all|half] [--batch TOOLS] [--keep DIR] [--json FILE]
   --only LIST    only the lists whose name matches this glob; a suite's are named like draft7-allOf
   --lists COUNT  only about so many lists, spread over all
   --unknown keep bindings keep undeclared keys, and such keys are planted into the sample values
+  --rust all     bindings have `setters`, `named` and `checked`
   --learn WHICH  results are typed by what is learned from all sample values, or from half of them to read the other half;
                  without the suites, and half only counts
   --batch TOOLS  about how many tools are compiled as one crate (default 600)
@@ -24,6 +25,8 @@ pub(crate) struct Arguments {
     pub(crate) only: Option<String>,
     pub(crate) lists: Option<usize>,
     pub(crate) unknown: UnknownKeys,
+    /// Whether all switches of `[servers.x.rust]` are on.
+    pub(crate) switches: bool,
     pub(crate) learned: Option<Learned>,
     pub(crate) batch: usize,
     /// Where the crates with the bindings are written.
@@ -41,7 +44,7 @@ impl Arguments {
         let repository = home.join("../..").canonicalize()?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository.join("target"), PathBuf::from);
         let (mut corpus, mut suites, mut only, mut batch, mut keep, mut json) = (None, None, None, 600, None, None);
-        let (mut lists, mut unknown, mut learned) = (None, UnknownKeys::Ignore, None);
+        let (mut lists, mut unknown, mut switches, mut learned) = (None, UnknownKeys::Ignore, false, None);
         while let Some(option) = given.next() {
             let mut value = || given.next().ok_or_else(|| format!("{option} needs a value\n{USAGE}"));
             match option.as_str() {
@@ -53,6 +56,13 @@ impl Arguments {
                     let word = value()?;
                     let known = UnknownKeys::ALL.into_iter().find(|known| known.name() == word);
                     unknown = known.ok_or_else(|| format!("--unknown cannot be {word}\n{USAGE}"))?;
+                }
+                "--rust" => {
+                    let word = value()?;
+                    switches = word == "all";
+                    if !switches {
+                        return Err(format!("--rust cannot be {word}\n{USAGE}").into());
+                    }
                 }
                 "--learn" => {
                     let word = value()?;
@@ -71,6 +81,7 @@ impl Arguments {
             only,
             lists,
             unknown,
+            switches,
             learned,
             batch,
             scratch: keep.unwrap_or_else(|| {

@@ -14,7 +14,7 @@ use crate::report::{Fault, Report};
 /// A list with its bindings.
 pub(crate) struct Bound {
     pub(crate) list: List,
-    unknown: UnknownKeys,
+    say: Say,
     /// The file with the bindings in their crate, and the module that it is.
     pub(crate) file: String,
     pub(crate) source: String,
@@ -28,6 +28,14 @@ pub(crate) struct BoundTool {
     pub(crate) output: Option<String>,
 }
 
+/// What the user says of the bindings.
+#[derive(Clone, Copy)]
+pub(crate) struct Say {
+    pub(crate) unknown: UnknownKeys,
+    /// All switches are on.
+    pub(crate) switches: bool,
+}
+
 struct Generated {
     source: String,
     tools: Vec<BoundTool>,
@@ -36,7 +44,7 @@ struct Generated {
     generating: Duration,
 }
 
-pub(crate) fn run(lists: Vec<List>, unknown: UnknownKeys, report: &mut Report) -> Vec<Bound> {
+pub(crate) fn run(lists: Vec<List>, say: Say, report: &mut Report) -> Vec<Bound> {
     let mut files = HashSet::new();
     let mut figures = BTreeMap::new();
     let mut bound = Vec::new();
@@ -46,14 +54,14 @@ pub(crate) fn run(lists: Vec<List>, unknown: UnknownKeys, report: &mut Report) -
         figures.lists += 1;
         figures.tools += list.snapshot.tools.len();
         report.count_tools(&list);
-        match generate(&list, unknown, &BTreeSet::new()) {
+        match generate(&list, say, &BTreeSet::new()) {
             Ok(generated) => {
                 figures.add(&list, &generated);
                 for index in missing(&list, &generated) {
                     report.fault(&list, index, Fault::NotGenerated("the generator does not bind it".to_owned()));
                 }
                 let Generated { source, tools, .. } = generated;
-                bound.push(Bound { list, unknown, file, source, tools });
+                bound.push(Bound { list, say, file, source, tools });
             }
             Err(error) => {
                 figures.lost += 1;
@@ -71,27 +79,28 @@ pub(crate) fn run(lists: Vec<List>, unknown: UnknownKeys, report: &mut Report) -
 
 /// Generates a list again, leaving out some of its tools.
 pub(crate) fn regenerate(bound: &mut Bound, without: &BTreeSet<usize>) -> Result<(), String> {
-    let Generated { source, tools, .. } = generate(&bound.list, bound.unknown, without)?;
+    let Generated { source, tools, .. } = generate(&bound.list, bound.say, without)?;
     bound.source = source;
     bound.tools = tools;
     Ok(())
 }
 
-fn generate(list: &List, unknown: UnknownKeys, without: &BTreeSet<usize>) -> Result<Generated, String> {
+fn generate(list: &List, say: Say, without: &BTreeSet<usize>) -> Result<Generated, String> {
     let mut snapshot = list.snapshot.clone();
     let mut index = 0..;
     snapshot.tools.retain(|_| index.next().is_some_and(|index| !without.contains(&index)));
-    catch_unwind(AssertUnwindSafe(|| generate_snapshot(list, unknown, without, &snapshot)))
+    catch_unwind(AssertUnwindSafe(|| generate_snapshot(list, say, without, &snapshot)))
         .unwrap_or_else(|panic| Err(format!("the generator panics: {}", panic_text(panic.as_ref()))))
 }
 
 fn generate_snapshot(
     list: &List,
-    unknown: UnknownKeys,
+    say: Say,
     without: &BTreeSet<usize>,
     snapshot: &Snapshot,
 ) -> Result<Generated, String> {
-    let options = Options::new(server_name(&list.name)).unknown(unknown);
+    let options = Options::new(server_name(&list.name)).unknown(say.unknown);
+    let options = options.setters(say.switches).named(say.switches).checked(say.switches);
     let started = Instant::now();
     let (tokens, diagnostics) = Bindings::generate(snapshot, &options);
     let generating = started.elapsed();

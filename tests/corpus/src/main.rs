@@ -24,6 +24,7 @@ use mcp_samples::corpus::{Origin, lists_with_samples};
 
 use arguments::Arguments;
 use batches::Scratch;
+use generate::Say;
 use learned::Learned;
 use report::Report;
 
@@ -54,7 +55,8 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
         return Err("no list matches".into());
     }
 
-    let mut bound = timed("generate", &mut report, |report| Ok(generate::run(lists, arguments.unknown, report)))?;
+    let say = Say { unknown: arguments.unknown, switches: arguments.switches };
+    let mut bound = timed("generate", &mut report, |report| Ok(generate::run(lists, say, report)))?;
     if arguments.unknown == UnknownKeys::Keep {
         timed("plant", &mut report, |report| plant::run(&mut bound, report))?;
     }

@@ -11,7 +11,7 @@ const LIST: &str = r##"{"tools": [
     {"name": "add", "inputSchema": {"type": "object", "properties": {"odd": {"type": "text"}}}},
     {"name": "pay", "inputSchema": {"type": "object", "required": ["price"],
         "properties": {"price": {"$ref": "#/$defs/Money"}},
-        "$defs": {"Money": {"type": "object", "required": ["cents"], "properties": {"cents": {"type": "integer"}}}}}},
+        "$defs": {"Money": {"type": "object", "required": ["cents"], "properties": {"cents": {"type": "integer", "maximum": 99}}}}}},
     {"name": "link", "inputSchema": {"type": "object", "required": ["from", "to"], "properties": {
         "from": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}},
         "to": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}}}}}
@@ -144,12 +144,16 @@ pub(crate) fn extern_types() {
 
 pub(crate) fn setters() {
     adds("rust.setters = true", "pub fn odd(mut self, value: Value) -> Self");
-    assert!(!expanded_with("rust.setters = false").contains("mut self"));
+    assert!(!expand(&format!("{SERVER}rust.setters = false\n")).exits_with(0).stdout.contains("mut self"));
 }
 
 pub(crate) fn named() {
     adds("rust.named = true", "pub fn builder() -> HubPayParamsBuilder");
     assert!(!expanded_with("rust.named = true").contains("fn new(price"));
+}
+
+pub(crate) fn checked() {
+    adds("rust.checked = true", "pub cents: HubPayParamsMoneyCents");
 }
 
 pub(crate) fn shared() {

@@ -52,6 +52,7 @@ const ROWS: &[Row] = &[
     ("servers.*.rust.shared", bindings::shared),
     ("servers.*.rust.setters", bindings::setters),
     ("servers.*.rust.named", bindings::named),
+    ("servers.*.rust.checked", bindings::checked),
     ("servers.*.description", calls::description),
     ("servers.*.timeout", calls::timeout),
     ("servers.*.connect_timeout", calls::connect_timeout),

@@ -5,6 +5,7 @@
 //! and `Deserialize` from it. The traits are generated code's business: use `serde`.
 
 mod by_serde;
+mod checked;
 mod containers;
 mod derive;
 mod input;
@@ -29,6 +30,7 @@ use serde::{Deserializer, Serializer};
 use serde_json::Value;
 
 pub use by_serde::{form_by_serde, read_by_serde};
+pub use checked::{Checkable, CheckedBy};
 pub use input::{Input, Recorded};
 pub use literal::{read_literal, read_open_text, read_text, unknown_tag};
 pub use mismatch::Mismatch;

@@ -1,0 +1,174 @@
+//! Newtypes that hold what a schema allows, and nothing else.
+
+use std::sync::OnceLock;
+
+use mcp_schema::Checks;
+use serde_json::Number;
+
+use super::Mismatch;
+
+/// What a newtype checks: a schema, which is read when it is first asked for.
+#[derive(Debug)]
+pub struct CheckedBy {
+    schema: &'static str,
+    checks: OnceLock<Checks>,
+}
+
+impl CheckedBy {
+    /// The checks of a schema, as JSON text.
+    #[must_use]
+    pub const fn new(schema: &'static str) -> Self {
+        Self { schema, checks: OnceLock::new() }
+    }
+
+    /// Checks a value.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    pub fn check(&self, value: &impl Checkable) -> Result<(), Mismatch> {
+        value.held_against(self.checks.get_or_init(|| Checks::parse(self.schema))).map_err(Mismatch::new)
+    }
+}
+
+/// A value that a newtype holds.
+pub trait Checkable: Sized {
+    /// Holds the value against checks.
+    ///
+    /// # Errors
+    /// What was expected and what was found.
+    fn held_against(&self, checks: &Checks) -> Result<(), String>;
+
+    /// Reads the value from a text, as `FromStr` does.
+    ///
+    /// # Errors
+    /// What was expected.
+    fn of_text(text: &str) -> Result<Self, Mismatch>;
+}
+
+impl Checkable for String {
+    fn held_against(&self, checks: &Checks) -> Result<(), String> {
+        checks.text(self)
+    }
+
+    fn of_text(text: &str) -> Result<Self, Mismatch> {
+        Ok(text.to_owned())
+    }
+}
+
+macro_rules! numbers {
+    ($($type:ty: $what:literal, |$value:ident| $number:expr;)*) => {$(
+        impl Checkable for $type {
+            fn held_against(&self, checks: &Checks) -> Result<(), String> {
+                let $value = *self;
+                checks.number(&$number)
+            }
+
+            fn of_text(text: &str) -> Result<Self, Mismatch> {
+                text.parse().map_err(|_| Mismatch::expected($what, "another text"))
+            }
+        }
+    )*};
+}
+
+numbers! {
+    i64: "a 64-bit signed integer", |value| Number::from(value);
+    u64: "a 64-bit unsigned integer", |value| Number::from(value);
+    f64: "a number", |value| Number::from_f64(value).ok_or("expected a number, found NaN or an infinity")?;
+}
+
+/// A newtype of a string or a number, by the schema of what it checks.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __checked {
+    ($type:ident(String) $schema:literal) => {
+        impl $type {
+            /// The string.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl ::core::convert::AsRef<str> for $type {
+            fn as_ref(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl ::core::convert::TryFrom<&str> for $type {
+            type Error = $crate::Mismatch;
+
+            fn try_from(value: &str) -> ::core::result::Result<Self, $crate::Mismatch> {
+                value.parse()
+            }
+        }
+
+        $crate::__checked!(@impl $type String $schema);
+    };
+    ($type:ident($inner:ident) $schema:literal) => {
+        impl $type {
+            /// The number.
+            #[must_use]
+            pub const fn get(self) -> $inner {
+                self.0
+            }
+        }
+
+        $crate::__checked!(@impl $type $inner $schema);
+    };
+    (@impl $type:ident $inner:ident $schema:literal) => {
+        impl $type {
+            /// The value without its type.
+            #[must_use]
+            pub fn into_inner(self) -> $inner {
+                self.0
+            }
+        }
+
+        impl ::core::convert::TryFrom<$inner> for $type {
+            type Error = $crate::Mismatch;
+
+            fn try_from(value: $inner) -> ::core::result::Result<Self, $crate::Mismatch> {
+                static CHECKS: $crate::__private::CheckedBy = $crate::__private::CheckedBy::new($schema);
+                CHECKS.check(&value)?;
+                ::core::result::Result::Ok(Self(value))
+            }
+        }
+
+        impl ::core::str::FromStr for $type {
+            type Err = $crate::Mismatch;
+
+            fn from_str(text: &str) -> ::core::result::Result<Self, $crate::Mismatch> {
+                let value: $inner = $crate::__private::Checkable::of_text(text)?;
+                ::core::convert::TryFrom::try_from(value)
+            }
+        }
+
+        impl ::core::convert::From<$type> for $inner {
+            fn from(value: $type) -> Self {
+                value.0
+            }
+        }
+
+        impl ::core::fmt::Display for $type {
+            fn fmt(&self, formatter: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Display::fmt(&self.0, formatter)
+            }
+        }
+
+        impl $crate::__private::Wire for $type {
+            fn read(input: $crate::__private::Input<'_>) -> ::core::result::Result<Self, $crate::Mismatch> {
+                let value: $inner = $crate::__private::Wire::read(input)?;
+                ::core::convert::TryFrom::try_from(value)
+            }
+        }
+
+        impl $crate::__private::Print for $type {
+            fn form(&self) -> $crate::__private::Form<'_> {
+                $crate::__private::Print::form(&self.0)
+            }
+        }
+
+        $crate::__serde_through_wire!($type);
+    };
+}

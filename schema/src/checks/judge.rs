@@ -1,0 +1,178 @@
+//! Values held against checks.
+
+use std::sync::{Mutex, PoisonError};
+
+use serde_json::{Map, Number, Value};
+
+use crate::drift::pattern::{Automaton, compile};
+use crate::normalize::{Limit, Scalars};
+use crate::number::{is_multiple, order};
+
+/// How much of a pattern a message shows.
+const LONGEST_PATTERN: usize = 120;
+
+/// What narrows a string or a number, ready to be asked: made of the schemas that [`Document::checks`](crate::Document::checks)
+/// gives.
+#[derive(Debug, Default)]
+pub struct Checks(Vec<Checked>);
+
+/// The keywords of one schema, and its pattern compiled.
+#[derive(Debug)]
+struct Checked {
+    said: Scalars,
+    pattern: Option<Pattern>,
+}
+
+#[derive(Debug)]
+struct Pattern {
+    text: String,
+    automaton: Mutex<Automaton>,
+}
+
+impl Checks {
+    /// Reads a schema. What is no schema checks nothing.
+    ///
+    /// ```
+    /// use mcp_schema::Checks;
+    ///
+    /// let checks = Checks::parse(r#"{"minLength": 2, "pattern": "^[a-z]+$"}"#);
+    /// assert!(checks.text("ab").is_ok());
+    /// assert_eq!(checks.text("a").unwrap_err(), "expected at least 2 characters, found 1");
+    /// ```
+    #[must_use]
+    pub fn parse(json: &str) -> Self {
+        let schema: Value = serde_json::from_str(json).unwrap_or_default();
+        let all = match schema.get("allOf") {
+            Some(Value::Array(all)) => all.iter().collect(),
+            _ => vec![&schema],
+        };
+        Self(all.into_iter().filter_map(Value::as_object).map(Checked::new).collect())
+    }
+
+    /// Checks a string.
+    ///
+    /// # Errors
+    /// What was expected, and what was found: never the string itself, which may be a secret.
+    pub fn text(&self, text: &str) -> Result<(), String> {
+        let length = text.chars().count() as u64;
+        for checked in &self.0 {
+            let characters = |count: u64| if count == 1 { "character" } else { "characters" };
+            match (checked.said.min_length, checked.said.max_length) {
+                (Some(least), _) if length < least => {
+                    return Err(format!("expected at least {least} {}, found {length}", characters(least)));
+                }
+                (_, Some(most)) if length > most => {
+                    return Err(format!("expected at most {most} {}, found {length}", characters(most)));
+                }
+                _ => {}
+            }
+            if let Some(pattern) = checked.pattern.as_ref().filter(|pattern| !pattern.is_in(text)) {
+                let shown: String = pattern.text.escape_debug().take(LONGEST_PATTERN).collect();
+                let found = characters(length);
+                return Err(format!("expected a string that matches `{shown}`, found another of {length} {found}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks a number.
+    ///
+    /// # Errors
+    /// What was expected, and what was found.
+    pub fn number(&self, number: &Number) -> Result<(), String> {
+        let refused = |what: &str, limit: &Number| Err(format!("expected {what} {limit}, found {number}"));
+        for checked in &self.0 {
+            for Limit { value, exclusive } in &checked.said.minimum {
+                match order(number, value) {
+                    order if order.is_lt() || (*exclusive && order.is_eq()) => {
+                        return refused(if *exclusive { "more than" } else { "at least" }, value);
+                    }
+                    _ => {}
+                }
+            }
+            for Limit { value, exclusive } in &checked.said.maximum {
+                match order(number, value) {
+                    order if order.is_gt() || (*exclusive && order.is_eq()) => {
+                        return refused(if *exclusive { "less than" } else { "at most" }, value);
+                    }
+                    _ => {}
+                }
+            }
+            if let Some(step) =
+                checked.said.multiple_of.as_ref().filter(|step| is_multiple(number, step) == Some(false))
+            {
+                return refused("a multiple of", step);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Checked {
+    fn new(schema: &Map<String, Value>) -> Self {
+        let said = Scalars::of(schema);
+        let pattern = said.pattern.as_deref().and_then(|text| {
+            let automaton = Mutex::new(compile(text)?);
+            Some(Pattern { text: text.to_owned(), automaton })
+        });
+        Self { said, pattern }
+    }
+}
+
+impl Pattern {
+    fn is_in(&self, text: &str) -> bool {
+        self.automaton.lock().unwrap_or_else(PoisonError::into_inner).is_match(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_compared_by_value() {
+        let checks = Checks::parse(r#"{"exclusiveMinimum": 0, "maximum": 0.3, "multipleOf": 0.1}"#);
+        let said = |json: &str| checks.number(&serde_json::from_str(json).unwrap()).err().unwrap_or_default();
+        for fits in ["0.1", "0.3", "0.30", "3e-1"] {
+            assert_eq!(said(fits), "", "{fits}");
+        }
+        assert_eq!(said("0"), "expected more than 0, found 0");
+        assert_eq!(said("0.4"), "expected at most 0.3, found 0.4");
+        assert_eq!(said("0.15"), "expected a multiple of 0.1, found 0.15");
+        let wide =
+            Checks::parse(r#"{"allOf": [{"minimum": 9007199254740993}, {"exclusiveMaximum": 9007199254740995}]}"#);
+        assert!(wide.number(&9_007_199_254_740_993_u64.into()).is_ok());
+        assert!(wide.number(&9_007_199_254_740_992_u64.into()).is_err());
+        assert!(wide.number(&9_007_199_254_740_995_u64.into()).is_err());
+    }
+
+    #[test]
+    fn lengths_count_characters() {
+        let checks = Checks::parse(r#"{"minLength": 2, "maxLength": 3}"#);
+        assert!(checks.text("\u{1f600}\u{1f600}").is_ok());
+        assert_eq!(checks.text("abcd").unwrap_err(), "expected at most 3 characters, found 4");
+    }
+
+    #[test]
+    fn a_message_has_no_text_of_the_value() {
+        let said = Checks::parse(r#"{"pattern": "^\\d$"}"#).text("hunter2").unwrap_err();
+        assert_eq!(said, r"expected a string that matches `^\\d$`, found another of 7 characters");
+    }
+
+    #[test]
+    fn white_space_and_lines_are_those_of_ecma() {
+        for (pattern, text, fits) in [
+            ("^\\s$", "\u{feff}", true),
+            ("^\\s$", "\u{85}", false),
+            ("^\\S$", "\u{85}", true),
+            ("^[^\\s]$", "\u{2029}", false),
+            ("^.$", "\r", false),
+            ("^.$", "\u{2028}", false),
+            ("^[.]$", ".", true),
+            ("^a$", "a\n", false),
+        ] {
+            let checks = Checks::parse(&serde_json::json!({ "pattern": pattern }).to_string());
+            assert_eq!(checks.text(text).is_ok(), fits, "{pattern} {text:?}");
+        }
+    }
+}

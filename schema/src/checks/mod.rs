@@ -1,0 +1,186 @@
+//! What narrows a string or a number beyond its type: patterns, lengths, bounds. The generator asks for it, writes it into
+//! newtypes as a schema of nothing else, and the runtime holds values against that.
+
+#[cfg(feature = "drift")]
+mod judge;
+mod plain;
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::{Map, Number, Value, json};
+
+#[cfg(feature = "drift")]
+pub use judge::Checks;
+
+use crate::diagnostics::{Reporter, UNCHECKED_PATTERN};
+use crate::document::Document;
+use crate::normalize::{Limit, SchemaId};
+use crate::shape::{Shape, ShapeId};
+
+/// Schemas are followed so far through references and `allOf`.
+const MOST_SCHEMAS: usize = 64;
+
+impl Document<'_> {
+    /// The strings and numbers that a schema narrows, each with a schema of what narrows it. A pattern that is not checked
+    /// is reported, and left out.
+    ///
+    /// ```
+    /// use mcp_schema::diagnostics::Reporter;
+    /// use mcp_schema::{Document, Role};
+    ///
+    /// let schema = serde_json::json!({"type": "object", "properties": {"page": {"type": "integer", "minimum": 1}}});
+    /// let mut reporter = Reporter::new("list", 0, "/inputSchema");
+    /// let document = Document::read(&schema, Role::Input, &mut reporter);
+    /// let checks = document.checks(&mut reporter);
+    /// assert_eq!(checks.into_values().collect::<Vec<_>>(), [serde_json::json!({"minimum": 1})]);
+    /// ```
+    #[must_use]
+    pub fn checks(&self, reporter: &mut Reporter) -> BTreeMap<ShapeId, Value> {
+        let mut unchecked = HashSet::new();
+        let mut all = BTreeMap::new();
+        for id in self.shapes.ids() {
+            let shape = self.shapes.get(id);
+            if !matches!(shape, Shape::Text | Shape::I64 | Shape::U64 | Shape::Number) {
+                continue;
+            }
+            let mut checks: Vec<Value> = Vec::new();
+            for schema in self.holding(self.shapes.origin(id)) {
+                let said = match shape {
+                    Shape::Text => self.of_text(schema, &mut unchecked, reporter),
+                    shape => self.of_number(schema, shape),
+                };
+                if !said.is_empty() && !checks.contains(&Value::Object(said.clone())) {
+                    checks.push(Value::Object(said));
+                }
+            }
+            match checks.as_mut_slice() {
+                [] => {}
+                [only] => drop(all.insert(id, only.take())),
+                _ => drop(all.insert(id, json!({ "allOf": checks }))),
+            }
+        }
+        all
+    }
+
+    /// Schemas that hold together, and those that hold because of them.
+    fn holding(&self, schemas: &[SchemaId]) -> Vec<SchemaId> {
+        let mut all: Vec<SchemaId> = Vec::new();
+        let mut pending: Vec<SchemaId> = schemas.iter().rev().copied().collect();
+        while let Some(id) = pending.pop().filter(|_| all.len() < MOST_SCHEMAS) {
+            if !all.contains(&id) {
+                all.push(id);
+                let node = self.schemas.get(id);
+                pending.extend(node.all_of.iter().rev());
+                pending.extend(node.reference);
+            }
+        }
+        all
+    }
+
+    fn of_text(&self, id: SchemaId, unchecked: &mut HashSet<SchemaId>, reporter: &mut Reporter) -> Map<String, Value> {
+        let said = self.schemas.scalars(id);
+        let mut checks = Map::new();
+        if let Some(least) = said.min_length.filter(|least| *least > 0) {
+            checks.insert("minLength".to_owned(), least.into());
+        }
+        if let Some(most) = said.max_length {
+            checks.insert("maxLength".to_owned(), most.into());
+        }
+        match said.pattern {
+            Some(pattern) if plain::is_plain(&pattern) => drop(checks.insert("pattern".to_owned(), pattern.into())),
+            Some(_) if unchecked.insert(id) => {
+                reporter.say(UNCHECKED_PATTERN, &format!("{}/pattern", self.schemas.pointer(id)), "");
+            }
+            _ => {}
+        }
+        checks
+    }
+
+    fn of_number(&self, id: SchemaId, shape: &Shape) -> Map<String, Value> {
+        let said = self.schemas.scalars(id);
+        let mut checks = Map::new();
+        let mut limit = |limits: Vec<Limit>, keyword: &str, exclusive: &str| {
+            for limit in limits {
+                let keyword = if limit.exclusive { exclusive } else { keyword };
+                checks.insert(keyword.to_owned(), Value::Number(limit.value));
+            }
+        };
+        limit(said.minimum, "minimum", "exclusiveMinimum");
+        limit(said.maximum, "maximum", "exclusiveMaximum");
+        if let Some(step) = said.multiple_of.filter(|step| step.as_f64().is_some_and(|step| step > 0.0)) {
+            checks.insert("multipleOf".to_owned(), Value::Number(step));
+        }
+        checks.retain(|keyword, value| !value.as_number().is_some_and(|value| is_said_by_type(shape, keyword, value)));
+        checks
+    }
+}
+
+/// Whether every value of a type keeps to a keyword.
+fn is_said_by_type(shape: &Shape, keyword: &str, value: &Number) -> bool {
+    let (least, greatest) = match shape {
+        Shape::I64 => (Number::from(i64::MIN), Number::from(i64::MAX)),
+        Shape::U64 => (Number::from(0), Number::from(u64::MAX)),
+        _ => return false,
+    };
+    match keyword {
+        "minimum" => crate::number::order(value, &least).is_le(),
+        "exclusiveMinimum" => crate::number::order(value, &least).is_lt(),
+        "maximum" => crate::number::order(value, &greatest).is_ge(),
+        "exclusiveMaximum" => crate::number::order(value, &greatest).is_gt(),
+        _ => value.as_f64().is_some_and(|step| (1.0 / step).fract() == 0.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::role::Role;
+
+    #[track_caller]
+    fn checks_of(property: &Value) -> (Vec<Value>, usize) {
+        let schema = json!({"type": "object", "properties": {"x": property}, "$defs": {"Day": {
+            "type": "string", "pattern": "^\\d{4}$"
+        }}});
+        let mut reporter = Reporter::new("t", 0, "/inputSchema");
+        let document = Document::read(&schema, Role::Input, &mut reporter);
+        let checks = document.checks(&mut reporter).into_values().collect();
+        (checks, reporter.finish().iter().count())
+    }
+
+    #[test]
+    fn keywords_of_all_that_holds_are_checked() {
+        for (property, checks) in [
+            (json!({"type": "string", "minLength": 1, "maxLength": 2.0}), json!([{"minLength": 1, "maxLength": 2}])),
+            (json!({"type": ["string", "null"], "pattern": "^a"}), json!([{"pattern": "^a"}])),
+            (json!({"$ref": "#/$defs/Day"}), json!([{"pattern": "^\\d{4}$"}])),
+            // The type of a definition is one, whatever stands beside a reference to it.
+            (json!({"$ref": "#/$defs/Day", "maxLength": 9}), json!([{"pattern": "^\\d{4}$"}])),
+            (
+                json!({"allOf": [{"type": "string", "minLength": 1}, {"maxLength": 9}]}),
+                json!([{"allOf": [{"minLength": 1}, {"maxLength": 9}]}]),
+            ),
+            (json!({"allOf": [{"type": "string", "minLength": 3}]}), json!([{"minLength": 3}])),
+            (
+                json!({"type": "number", "exclusiveMinimum": 0, "maximum": 5, "multipleOf": 0.5}),
+                json!([{"exclusiveMinimum": 0, "maximum": 5, "multipleOf": 0.5}]),
+            ),
+            // The type says as much.
+            (json!({"type": "integer", "minimum": 0, "multipleOf": 1}), json!([])),
+            (json!({"type": "integer", "minimum": -9_223_372_036_854_775_808_i64}), json!([])),
+            (json!({"type": "string", "minLength": 0}), json!([])),
+            // What need not hold is not asked of every value.
+            (json!({"anyOf": [{"type": "string", "minLength": 1}, {"type": "string", "pattern": "b"}]}), json!([])),
+            (json!({"type": "string", "if": {"minLength": 3}, "then": {"maxLength": 4}}), json!([])),
+            (json!({"type": "string", "enum": ["a"], "minLength": 1}), json!([])),
+            (json!({"type": "string", "minimum": 1, "minLength": "1", "multipleOf": 0}), json!([])),
+        ] {
+            assert_eq!(Value::from(checks_of(&property).0), checks, "{property}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_is_not_checked_is_reported_once() {
+        let (checks, said) = checks_of(&json!({"type": "string", "pattern": "^(?=a)b", "minLength": 1}));
+        assert_eq!((checks, said), (vec![json!({"minLength": 1})], 1));
+    }
+}

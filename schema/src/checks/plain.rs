@@ -1,0 +1,236 @@
+//! Which patterns are checked: those of ECMA-262 that mean the same to an automaton, and whose automaton is small. The
+//! generator has no engine for them, and need not have: whatever is taken here, the engine of the runtime takes.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+/// How large the automaton of a pattern may be, in about its bytes of text.
+const LARGEST: usize = 4096;
+/// Groups inside of groups.
+const DEEPEST: usize = 32;
+/// What one character of a text costs that may be any of many.
+const MANY: usize = 24;
+/// What one costs that has a property of Unicode.
+const PROPERTY: usize = 512;
+
+/// Whether a pattern is checked.
+pub(super) fn is_plain(pattern: &str) -> bool {
+    let mut reading = Reading { characters: pattern.chars().peekable(), depth: 0 };
+    reading.choice().is_some_and(|size| size <= LARGEST) && reading.characters.next().is_none()
+}
+
+struct Reading<'p> {
+    characters: Peekable<Chars<'p>>,
+    depth: usize,
+}
+
+/// A part of a pattern: its size, and whether it may be repeated.
+type Part = (usize, bool);
+
+/// A member of a class: its size, and the character, where it is one.
+type Member = (usize, Option<char>);
+
+impl Reading<'_> {
+    fn takes(&mut self, wanted: char) -> bool {
+        self.characters.next_if_eq(&wanted).is_some()
+    }
+
+    /// Parts beside each other, with `|` between some.
+    fn choice(&mut self) -> Option<usize> {
+        let mut size: usize = 0;
+        while let Some(next) = self.characters.peek().filter(|next| **next != ')') {
+            if *next == '|' {
+                self.characters.next();
+                continue;
+            }
+            let (part, can_repeat) = self.part()?;
+            size = size.checked_add(part.checked_mul(self.repeated(can_repeat)?)?)?;
+        }
+        Some(size)
+    }
+
+    fn part(&mut self) -> Option<Part> {
+        match self.characters.next()? {
+            '^' | '$' => Some((1, false)),
+            '.' => Some((MANY, true)),
+            '(' => Some((self.group()?, true)),
+            '[' => Some((self.class()?, true)),
+            '\\' if self.takes('b') || self.takes('B') => Some((1, false)),
+            '\\' => Some((self.escape()?.0, true)),
+            '*' | '+' | '?' | '{' | '}' | ']' => None,
+            other => Some((other.len_utf8(), true)),
+        }
+    }
+
+    fn group(&mut self) -> Option<usize> {
+        if self.takes('?') {
+            self.takes(':').then_some(())?;
+        }
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return None;
+        }
+        let size = self.choice()?;
+        self.depth -= 1;
+        self.takes(')').then_some(size.max(1))
+    }
+
+    /// How often the part before is written out.
+    fn repeated(&mut self, can_repeat: bool) -> Option<usize> {
+        let times = match self.characters.peek() {
+            Some('*' | '+' | '?') => {
+                self.characters.next();
+                2
+            }
+            Some('{') => {
+                self.characters.next();
+                let least = self.digits()?;
+                let most = if self.takes(',') { self.digits().unwrap_or(least + 1) } else { least };
+                (self.takes('}') && least <= most).then_some(most.max(1))?
+            }
+            _ => return Some(1),
+        };
+        self.takes('?');
+        can_repeat.then_some(times)
+    }
+
+    fn digits(&mut self) -> Option<usize> {
+        let mut digits = String::new();
+        while let Some(digit) = self.characters.next_if(char::is_ascii_digit) {
+            digits.push(digit);
+        }
+        digits.parse().ok().filter(|number| *number <= LARGEST)
+    }
+
+    fn class(&mut self) -> Option<usize> {
+        let mut size = if self.takes('^') { MANY } else { 1 };
+        let mut members = 0_usize;
+        loop {
+            if self.takes(']') {
+                return (members > 0).then_some(size);
+            }
+            let (cost, first) = self.member()?;
+            (members, size) = (members + 1, size + cost);
+            if !self.takes('-') {
+                continue;
+            }
+            if self.characters.peek() == Some(&']') {
+                continue;
+            }
+            let ((cost, last), first) = (self.member()?, first?);
+            size += cost.max(if first.is_ascii() && last?.is_ascii() { 1 } else { MANY });
+            if first > last? || last? == '-' || first == '-' {
+                return None;
+            }
+        }
+    }
+
+    fn member(&mut self) -> Option<Member> {
+        match self.characters.next()? {
+            '\\' => self.escape(),
+            other if other.is_ascii() => Some((1, Some(other))),
+            other => Some((other.len_utf8(), Some(other))),
+        }
+    }
+
+    /// What stands behind a backslash.
+    fn escape(&mut self) -> Option<Member> {
+        match self.characters.next()? {
+            'd' | 'w' => Some((1, None)),
+            'D' | 'W' | 's' | 'S' => Some((MANY, None)),
+            't' => Some((1, Some('\t'))),
+            'n' => Some((1, Some('\n'))),
+            'r' => Some((1, Some('\r'))),
+            'f' => Some((1, Some('\x0c'))),
+            'v' => Some((1, Some('\x0b'))),
+            'x' => self.hex(2),
+            'u' if self.characters.peek() != Some(&'{') => self.hex(4),
+            'p' | 'P' => self.property(),
+            other if other.is_ascii_punctuation() && other != '<' && other != '>' => Some((1, Some(other))),
+            _ => None,
+        }
+    }
+
+    fn hex(&mut self, count: usize) -> Option<Member> {
+        let digits: String = self.characters.by_ref().take(count).collect();
+        let is_hex = digits.len() == count && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let code = u32::from_str_radix(&digits, 16).ok().filter(|_| is_hex)?;
+        char::from_u32(code).map(|character| (character.len_utf8(), Some(character)))
+    }
+
+    /// The categories that every engine knows.
+    fn property(&mut self) -> Option<Member> {
+        const KNOWN: [&str; 12] = ["L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "N", "Nd", "P", "S", "Z"];
+        self.takes('{').then_some(())?;
+        let mut name = String::new();
+        while let Some(letter) = self.characters.next_if(char::is_ascii_alphabetic) {
+            name.push(letter);
+        }
+        (self.takes('}') && KNOWN.contains(&name.as_str())).then_some((PROPERTY, None))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: [&str; 16] = [
+        "",
+        "^[0-9]{4,}-(0[1-9]|1[012])T([.][0-9]{1,12})?(Z|[+-][0-9][0-9]:[0-9][0-9])$",
+        "^[A-Z][A-Z0-9_]+-\\d+(?:-\\d+)*$",
+        "^[.\\-A-Za-z0-9]+([=!,]{1,2}[./\\-A-Za-z0-9]+)+$",
+        "^([/_.\\-A-Za-z0-9=, ()!])+$",
+        "^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$",
+        "^[\\x20-\\x7E]*$",
+        "^https?:\\/\\/",
+        "^\\p{L}[\\p{N}_-]?$",
+        "^[a-zA-Z0-9\\s()@&+:._',-]+$",
+        "^[[&~]$",
+        "^[\\w-]+$",
+        "\\bword\\B\\_",
+        "a|b||c",
+        "^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z0-9][a-z0-9-]{0,61}[a-z0-9]$",
+        "\u{e9}+?",
+    ];
+    const OTHER: [&str; 26] = [
+        "(?=a)b", "(?!a)", "(?<=a)", "(?<!a)", "(a)\\1", "\\k<a>", "(?<a>b)", "(?i)a", "a**", "*a", "{", "a{",
+        "a{2,1}", "]", "[]", "[^]", "[z-a]", "[a--b]", "[\\w-z]", "^*", "\\cA", "\\A", "\\", "(", ")", "a{5000}",
+    ];
+
+    #[test]
+    fn what_has_no_automaton_is_not_plain() {
+        for pattern in PLAIN {
+            assert!(is_plain(pattern), "{pattern}");
+        }
+        for pattern in OTHER {
+            assert!(!is_plain(pattern), "{pattern}");
+        }
+        assert!(!is_plain(&"(".repeat(100_000)));
+        assert!(!is_plain("((a{100}){100}){100}"));
+    }
+
+    #[cfg(feature = "drift")]
+    #[test]
+    fn the_engine_takes_whatever_is_plain() {
+        use proptest::prelude::*;
+
+        use crate::drift::pattern::compile;
+        for pattern in PLAIN {
+            assert!(compile(pattern).is_some(), "{pattern}");
+        }
+        let atom = "a|\\.|\\[\\^?[a-c\\\\dws&~-]{1,4}\\]|\\\\[dDwWsSbBtnrfv.x/-]|\\(|\\)|\\(\\?:|\\||\\*|\\+|\\?|\\{[1-9],?[0-9]?\\}|\\^|\\$|\u{e9}|-|\\\\p\\{L\\}|\\\\x4[0-9a-f]|\\\\u00e9";
+        let pattern = format!("({atom}){{1,12}}");
+        let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(4_000));
+        let taken = std::cell::Cell::new(0);
+        runner
+            .run(&pattern.as_str(), |pattern| {
+                if is_plain(&pattern) {
+                    taken.set(taken.get() + 1);
+                    prop_assert!(compile(&pattern).is_some(), "{pattern}");
+                }
+                Ok(())
+            })
+            .unwrap();
+        assert!(taken.get() > 200, "{} patterns were plain", taken.get());
+    }
+}

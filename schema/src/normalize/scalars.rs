@@ -1,0 +1,70 @@
+//! What a schema asserts of a string or a number beyond its type.
+
+use serde_json::{Map, Number, Value};
+
+use super::{SchemaId, Schemas};
+use crate::bundle::lookup;
+
+/// The keywords of one schema.
+#[derive(Debug, Default)]
+pub(crate) struct Scalars {
+    pub(crate) minimum: Vec<Limit>,
+    pub(crate) maximum: Vec<Limit>,
+    pub(crate) multiple_of: Option<Number>,
+    pub(crate) min_length: Option<u64>,
+    pub(crate) max_length: Option<u64>,
+    pub(crate) pattern: Option<String>,
+}
+
+/// A bound of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Limit {
+    pub(crate) value: Number,
+    pub(crate) exclusive: bool,
+}
+
+impl Scalars {
+    pub(crate) fn of(map: &Map<String, Value>) -> Self {
+        Self {
+            minimum: limits(map, "minimum", "exclusiveMinimum"),
+            maximum: limits(map, "maximum", "exclusiveMaximum"),
+            multiple_of: lookup(map, "multipleOf").and_then(Value::as_number).cloned(),
+            min_length: lookup(map, "minLength").and_then(whole),
+            max_length: lookup(map, "maxLength").and_then(whole),
+            pattern: lookup(map, "pattern").and_then(Value::as_str).map(str::to_owned),
+        }
+    }
+}
+
+impl Schemas<'_> {
+    /// What a schema asserts of strings and numbers by itself: nothing where a reference hides what stands beside it.
+    pub(crate) fn scalars(&self, id: SchemaId) -> Scalars {
+        let is_hidden = |map: &&Map<String, Value>| {
+            self.bundle.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string)
+        };
+        self.source(id).filter(|map| !is_hidden(map)).map(Scalars::of).unwrap_or_default()
+    }
+}
+
+/// A bound and its strict twin; draft 4 says `exclusiveMinimum: true` beside `minimum`.
+fn limits(map: &Map<String, Value>, keyword: &str, exclusive: &str) -> Vec<Limit> {
+    let strict = lookup(map, exclusive);
+    let plain = match lookup(map, keyword) {
+        Some(Value::Number(value)) => {
+            Some(Limit { value: value.clone(), exclusive: strict == Some(&Value::Bool(true)) })
+        }
+        _ => None,
+    };
+    let strict = match strict {
+        Some(Value::Number(value)) => Some(Limit { value: value.clone(), exclusive: true }),
+        _ => None,
+    };
+    plain.into_iter().chain(strict).collect()
+}
+
+/// A count: `2.0` is one too.
+pub(super) fn whole(value: &Value) -> Option<u64> {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // guarded: integral and not negative
+    let integral = |value: f64| (value.fract() == 0.0 && value >= 0.0).then_some(value as u64);
+    value.as_u64().or_else(|| value.as_f64().and_then(integral))
+}
