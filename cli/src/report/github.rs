@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use mcp_model::{locate, pointer_segment, printable};
-use mcp_schema::drift::{Change, Class};
+use mcp_schema::drift::{self, Change, Class};
 use serde_json::Value;
 
 use super::{Entry, Fault, Status, counted};
@@ -33,8 +33,8 @@ enum Place<'a> {
     Fault(&'a Fault),
 }
 
-/// One line each, the worst first: `::error file=mcp/github.json,line=212,title=..::..`. One for each tool of a server, and of
-/// each level as many as are shown, the last of which counts the rest.
+/// One line each, the worst first: `::error file=mcp/github.json,line=212,title=..::..`. One for each tool of a server, or for all
+/// that changed in the same way, and of each level as many as are shown, the last of which counts the rest.
 pub(crate) fn annotations(entries: &[Entry]) -> Vec<String> {
     let all: Vec<Said> = entries.iter().flat_map(of_entry).collect();
     let mut places = Places::default();
@@ -124,26 +124,41 @@ fn of_entry(entry: &Entry) -> Vec<Said<'_>> {
     all
 }
 
-/// The worst change of each tool, and what is to be said of it: the worst come first.
+/// The worst change of each tool and its message, the worst first. A change that several tools share is one of them.
 fn by_tool(changes: &[Change]) -> Vec<(&Change, String)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for change in changes {
         *counts.entry(&change.tool).or_default() += 1;
     }
-    let mut sorted: Vec<&Change> = changes.iter().collect();
-    sorted.sort_by_key(|change| change.class);
-    let first = sorted.into_iter().filter_map(|change| Some((change, counts.remove(change.tool.as_str())? - 1)));
-    first.map(|(change, more)| (change, in_words(change, more))).collect()
+    let mut groups = drift::grouped(changes);
+    groups.sort_by_key(|group| group.first().map(|change| change.class));
+    let mut told = Vec::new();
+    for group in &groups {
+        // The tools of which nothing was said yet.
+        let fresh: Vec<(&Change, usize)> =
+            group.iter().filter_map(|change| Some((*change, counts.remove(change.tool.as_str())?))).collect();
+        let Some((change, _)) = fresh.first() else { continue };
+        let more = fresh.iter().map(|(_, count)| count - 1).sum();
+        told.push((*change, in_words(change, group, more)));
+    }
+    told
 }
 
-fn in_words(change: &Change, more: usize) -> String {
-    let tool = if change.tool.is_empty() { "the server" } else { &change.tool };
-    let mut message = format!("{tool} {}: {}", change.pointer, change.detail);
+/// Says a change, of the tools that share it, and how many more these have.
+fn in_words(change: &Change, group: &[&Change], more: usize) -> String {
+    let names: Vec<&str> = group.iter().map(|change| change.tool.as_str()).collect();
+    let (of, names) = match names.as_slice() {
+        [""] => ("the server".to_owned(), String::new()),
+        [tool] => ((*tool).to_owned(), String::new()),
+        several => (counted(several.len(), "tool"), format!(": {}", several.join(", "))),
+    };
+    let mut message = format!("{of} {}: {}{names}", change.pointer, change.detail);
     if let Some(proof) = change.proof() {
         message.push_str(&format!("\n{proof}"));
     }
     if more > 0 {
-        message.push_str(&format!("\nand {} of this tool", counted(more, "more change")));
+        let of = if group.len() == 1 { "this tool" } else { "these tools" };
+        message.push_str(&format!("\nand {} of {of}", counted(more, "more change")));
     }
     message
 }
@@ -204,7 +219,6 @@ fn property(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use mcp_model::Snapshot;
-    use mcp_schema::drift;
     use serde_json::json;
 
     use super::*;
@@ -225,16 +239,26 @@ mod tests {
             lines[9],
             "::error title=mcp-bindgen::and 16 more errors: `mcp-bindgen check --format json` has all of them"
         );
-        let tools = |count: usize| {
-            let tools = (0..count).map(|n| json!({ "name": format!("t{n}"), "inputSchema": { "type": "object" } }));
+        // Each tool has a property of its own name.
+        let list = |count: usize, of: &str| {
+            let schema = |n: usize| json!({ "type": "object", "properties": { format!("p{n}"): { "type": of } } });
+            let tools = (0..count).map(|n| json!({ "name": format!("t{n}"), "inputSchema": schema(n) }));
             Snapshot { tools: tools.collect(), ..Snapshot::default() }
         };
-        let changed = |old: usize, new: usize| {
+        let changed = |count: usize, old: &str, new: &str| {
             let mut entry = Entry::new("s", Status::OutOfDate);
-            entry.changes = drift::diff(&tools(old), &tools(new));
+            entry.changes = drift::diff(&list(count, old), &list(count, new));
             entry
         };
-        let lines = annotations(&[changed(0, 12), changed(11, 0)]);
+        let loosened = |count: usize| {
+            let mut entry = Entry::new("s", Status::OutOfDate);
+            entry.changes = drift::diff(&Snapshot::default(), &list(count, "string"));
+            for (index, change) in entry.changes.iter_mut().enumerate() {
+                change.pointer = format!("/{index}");
+            }
+            entry
+        };
+        let lines = annotations(&[loosened(12), changed(11, "string", "integer")]);
         let levels: Vec<&str> = lines.iter().filter_map(|line| line.split([':', ' ']).nth(2)).collect();
         assert_eq!(levels, [["error"; 10], ["notice"; 10]].concat());
         assert!(
@@ -262,9 +286,31 @@ mod tests {
     }
 
     #[test]
+    fn a_change_that_tools_share_is_one_annotation_that_counts_and_names_them() {
+        let list = |required: &[&str], other: &str| {
+            let properties = json!({ "id": { "type": "string" }, "q": { "type": other } });
+            let schema = json!({ "type": "object", "properties": properties, "required": required });
+            let tools = (0..3).map(|n| json!({ "name": format!("t{n}"), "inputSchema": schema }));
+            Snapshot { tools: tools.collect(), ..Snapshot::default() }
+        };
+        let mut entry = Entry::new("s", Status::OutOfDate);
+        entry.changes = drift::diff(&list(&[], "string"), &list(&["id"], "integer"));
+        let lines = annotations(&[entry]);
+        assert_eq!(
+            lines,
+            [
+                "::error title=s%3A breaking change::3 tools /inputSchema/properties/id: required now: t0, t1, t2%0Amay be sent, \
+              and is refused now: {}%0Aand 3 more changes of these tools"
+            ]
+        );
+    }
+
+    #[test]
     fn long_lists_take_no_longer_than_they_are_long() {
         let tools = |of: &str| {
-            let tool = |n| json!({ "name": format!("t{n}"), "inputSchema": { "type": "object", "properties": { "a": { "type": of } } } });
+            let property = |n| json!({ format!("p{n}"): { "type": of } });
+            let tool =
+                |n| json!({ "name": format!("t{n}"), "inputSchema": { "type": "object", "properties": property(n) } });
             Snapshot { tools: (0..2_000).map(tool).collect(), ..Snapshot::default() }
         };
         let mut entry = Entry::new("s", Status::OutOfDate);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use mcp_model::printable;
-use mcp_schema::drift::Change;
+use mcp_schema::drift::{self, Change};
 
 use super::{Entry, Fault, Status, classes, counted, summary, to_review};
 
@@ -19,6 +19,8 @@ const BELOW_TABLE: usize = 300;
 const AROUND_TABLE: usize = 1000;
 /// So many faults of a server are shown.
 const MOST_FAULTS: usize = 10;
+/// So many tools of one row are named; all of them are in the count.
+const MOST_NAMED: usize = 100;
 /// So many servers have a row; all of them are in the count.
 const MOST_ROWS: usize = 200;
 
@@ -127,7 +129,7 @@ fn section(entry: &Entry, room: usize) -> String {
     text
 }
 
-/// A table of changes in so many characters: it ends between two tools, and counts what has no room.
+/// A table of changes in so many characters: it ends between two rows, and counts what has no room.
 fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String {
     if changes.is_empty() {
         return String::new();
@@ -142,14 +144,14 @@ fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String
     );
     let mut length = text.chars().count();
     let mut shown = 0;
-    for of_tool in changes.chunk_by(|one, other| one.tool == other.tool) {
-        let rows: String = of_tool.iter().map(row).collect();
-        length += rows.chars().count();
+    for group in drift::grouped(changes) {
+        let row = row(&group);
+        length += row.chars().count();
         if length > room {
             break;
         }
-        text.push_str(&rows);
-        shown += of_tool.len();
+        text.push_str(&row);
+        shown += group.len();
     }
     if shown < changes.len() {
         let more = counted(changes.len() - shown, "more change");
@@ -159,11 +161,26 @@ fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String
     text
 }
 
-fn row(change: &Change) -> String {
-    let tool = if change.tool.is_empty() { "server" } else { &change.tool };
+/// The row of a change, which several tools may share: it names them, as far as there is room.
+fn row(group: &[&Change]) -> String {
+    let Some(change) = group.first() else { return String::new() };
     let proof = change.proof().map(|proof| code(&proof)).unwrap_or_default();
-    let place = format!("{tool} {}", change.pointer);
-    format!("| {} | {} | {} | {proof} |\n", change.class.name(), code(place.trim_end()), code(&change.detail))
+    let mut what = code(&change.detail);
+    let of = match group {
+        [only] if only.tool.is_empty() => "server".to_owned(),
+        [only] => only.tool.clone(),
+        several => {
+            let named = several.len().min(MOST_NAMED);
+            let names: Vec<String> = several.iter().take(named).map(|change| code(&change.tool)).collect();
+            let _ = write!(what, ": {}", names.join(", "));
+            if several.len() > named {
+                let _ = write!(what, " and {}", counted(several.len() - named, "more tool"));
+            }
+            counted(several.len(), "tool")
+        }
+    };
+    let place = format!("{of} {}", change.pointer);
+    format!("| {} | {} | {what} | {proof} |\n", change.class.name(), code(place.trim_end()))
 }
 
 /// A code span for a cell of a table: fenced by more backticks than there are in it.
@@ -199,20 +216,43 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use mcp_model::Snapshot;
-    use mcp_schema::drift;
     use serde_json::json;
 
     use super::*;
 
-    /// So many tools are new.
+    /// So many tools have a new property each, of another name.
     fn changed(server: usize, tools: usize) -> Entry {
         let described = "a long name that is cut ".repeat(20);
-        let tools =
-            (0..tools).map(|n| json!({ "name": format!("{n} {described}"), "inputSchema": { "type": "object" } }));
-        let new = Snapshot { tools: tools.collect(), ..Snapshot::default() };
+        let list = |has_property: bool| {
+            let properties = |n: usize| if has_property { json!({ format!("p{n}"): {} }) } else { json!({}) };
+            let schema = |n| json!({ "type": "object", "properties": properties(n), "additionalProperties": {} });
+            let tools = (0..tools).map(|n| json!({ "name": format!("{n} {described}"), "inputSchema": schema(n) }));
+            Snapshot { tools: tools.collect(), ..Snapshot::default() }
+        };
         let mut entry = Entry::new(&format!("s{server}"), Status::OutOfDate);
-        entry.changes = drift::diff(&Snapshot::default(), &new);
+        entry.changes = drift::diff(&list(false), &list(true));
         entry
+    }
+
+    #[test]
+    fn a_change_that_tools_share_is_one_row_that_counts_and_names_them() {
+        let list = |count: usize, required: &[&str]| {
+            let schema =
+                json!({ "type": "object", "properties": { "id": { "type": "string" } }, "required": required });
+            let tools = (0..count).map(|n| json!({ "name": format!("t{n}"), "inputSchema": schema }));
+            Snapshot { tools: tools.collect(), ..Snapshot::default() }
+        };
+        let of = |count: usize| {
+            let mut entry = Entry::new("s", Status::OutOfDate);
+            entry.changes = drift::diff(&list(count, &[]), &list(count, &["id"]));
+            comment(&[entry])
+        };
+        let row = "| breaking | `3 tools /inputSchema/properties/id` | `required now`: `t0`, `t1`, `t2` | `may be sent, and is \
+                   refused now: {}` |";
+        let said = of(3);
+        assert!(said.lines().any(|line| line == row) && said.contains(", 3 breaking</summary>"), "{said}");
+        assert_eq!(said.lines().filter(|line| line.starts_with("| breaking |")).count(), 1, "{said}");
+        assert!(of(150).contains("` and 50 more tools | `may be sent"));
     }
 
     #[test]

@@ -122,8 +122,10 @@ impl Change {
     }
 }
 
-/// The changes that are the same in several tools, together; in the order in which each comes first.
-fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
+/// Puts the changes together that are the same in several tools, in the order in which each comes first: a report has one line
+/// for each group, with the proof of its first change.
+#[must_use]
+pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
     let mut places: HashMap<(Class, &str, &str, Option<&Signatures>), usize> = HashMap::new();
     let mut groups: Vec<Vec<&Change>> = Vec::new();
     for change in changes {

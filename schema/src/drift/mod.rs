@@ -9,6 +9,7 @@ mod cases;
 mod change;
 mod equality;
 mod failure;
+mod format;
 mod inclusion;
 mod interface;
 mod memo;
@@ -27,7 +28,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-pub use change::{Change, ChangeKind, Class, Signatures, Witness, told, untold};
+pub use change::{Change, ChangeKind, Class, Signatures, Witness, grouped, told, untold};
 use mcp_model::Snapshot;
 use serde_json::{Map, Value, json};
 

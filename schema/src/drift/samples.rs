@@ -6,8 +6,9 @@ use std::rc::Rc;
 use serde_json::{Map, Number, Value, json};
 
 use super::cases::{Asked, Case, Cases};
+use super::format;
 use super::pattern::{self, Patterns};
-use super::validity::{FORMATS, is_valid};
+use super::validity::is_valid;
 use super::version::{Conjunction, Version};
 use crate::normalize::{Kinds, Limit};
 use crate::number::is_integral;
@@ -145,17 +146,20 @@ impl<'v, 'a> Sampler<'v, 'a> {
 
     fn texts(&mut self, case: &Case) -> Vec<Value> {
         let assertions: Vec<_> = case.schemas().iter().map(|id| self.version.assertions(*id)).collect();
+        let version = self.version;
+        let formats = || case.schemas().iter().filter_map(move |id| format::named(version, *id));
         let mut texts = vec!["a".to_owned(), String::new(), "a b/\u{e9}".to_owned(), "0".to_owned()];
+        texts.extend(formats().filter_map(format::sample).map(str::to_owned));
         for asserted in &assertions {
             let least = assertions.iter().filter_map(|known| known.min_length).max().unwrap_or_default();
             let least = usize::try_from(least).unwrap_or(usize::MAX);
             texts.extend(asserted.pattern.iter().flat_map(|pattern| pattern::samples(pattern, least)));
-            let format = FORMATS.iter().find(|(name, _)| Some(*name) == asserted.format.as_deref());
-            texts.extend(format.map(|(_, sample)| (*sample).to_owned()));
             for length in asserted.min_length.into_iter().chain(asserted.max_length).filter(|length| *length <= LONGEST)
             {
                 #[allow(clippy::cast_possible_truncation)] // at most LONGEST
-                texts.push("a".repeat(length as usize));
+                let length = length as usize;
+                texts.extend(formats().filter_map(|name| format::of_length(name, length)));
+                texts.push("a".repeat(length));
             }
         }
         for id in case.schemas() {
@@ -163,6 +167,8 @@ impl<'v, 'a> Sampler<'v, 'a> {
             let examples = source.get("examples").and_then(Value::as_array).into_iter().flatten();
             texts.extend(examples.chain(source.get("default")).filter_map(Value::as_str).map(str::to_owned));
         }
+        // A proof holds for those who check formats too, where it can.
+        texts.sort_by_cached_key(|text| formats().any(|name| format::has(name, text) != Some(true)));
         texts.into_iter().map(Value::from).collect()
     }
 

@@ -10,7 +10,7 @@ use super::pattern::Patterns;
 use super::samples::Sampler;
 use super::sent::Sent;
 use super::types::printed;
-use super::validity::is_valid;
+use super::validity::{Formats, is_valid, is_valid_with};
 use super::version::Version;
 use super::{interface, wording, words};
 use crate::normalize::Kinds;
@@ -137,7 +137,7 @@ struct Proof<'p, 'a, 'b> {
 
 impl Proof<'_, '_, '_> {
     fn of(&mut self, failure: &Failure) -> Option<Witness> {
-        let own = failure.candidates.iter().find(|value| self.proves(value)).cloned();
+        let own = self.best(&failure.candidates);
         let value = own.or_else(|| self.general())?;
         Some(match self.role {
             Role::Input => Witness::Sent(value),
@@ -161,13 +161,36 @@ impl Proof<'_, '_, '_> {
         }
     }
 
+    /// The first proof that holds for validators that check every format, too, or else the first.
+    fn best(&mut self, values: &[Value]) -> Option<Value> {
+        let mut first = None;
+        for value in values {
+            if !self.proves(value) {
+                continue;
+            }
+            if self.holds_for_all(value) {
+                return Some(value.clone());
+            }
+            first.get_or_insert(value);
+        }
+        first.cloned()
+    }
+
+    fn holds_for_all(&mut self, value: &Value) -> bool {
+        let (old, new, patterns) = (self.old, self.new, &mut self.patterns);
+        match self.role {
+            Role::Input => is_valid_with(Formats::All, old, old.root, value, patterns) == Some(true),
+            Role::Output => is_valid_with(Formats::All, new, new.root, value, patterns) == Some(true),
+        }
+    }
+
     fn general(&mut self) -> Option<Value> {
         if self.general.is_none() {
             let values = match self.role {
                 Role::Input => Sampler::of(self.old).values(&vec![self.old.root]),
                 Role::Output => Sampler::of(self.new).values(&vec![self.new.root]),
             };
-            self.general = Some(values.iter().find(|value| self.proves(value)).cloned());
+            self.general = Some(self.best(&values));
         }
         self.general.clone().flatten()
     }

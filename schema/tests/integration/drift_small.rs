@@ -366,3 +366,52 @@ fn proofs_fail_every_alternative() {
     let pattern = |pattern: &str| with("p", &json!({ "type": "string", "pattern": pattern }));
     breaks(&of_input(&pattern("^[a-z]+$"), &pattern("^[a-m]+$")), "/properties/p");
 }
+
+#[test]
+fn proofs_have_the_formats_that_are_asked_for() {
+    let formats = [
+        "date-time",
+        "date",
+        "time",
+        "duration",
+        "email",
+        "idn-email",
+        "hostname",
+        "idn-hostname",
+        "ipv4",
+        "ipv6",
+        "uri",
+        "iri",
+        "uuid",
+    ];
+    for format in formats {
+        let formatted = json!({ "type": "string", "format": format });
+        let schema = |required: &[&str]| json!({ "type": "object", "properties": { "p": formatted, "q": { "type": "string" } }, "required": required });
+        let changes = of_input(&schema(&["p"]), &schema(&["p", "q"]));
+        breaks(&changes, "/properties/q");
+        let text = changes[0].witness.as_ref().unwrap().value()["p"].clone();
+        assert!(text.as_str().is_some_and(|text| text.len() > 2), "{format}: {text}");
+        // A server that answers it, and another property that the old bindings require and may be absent.
+        let changes = of_output(&schema(&["p", "q"]), &schema(&["p"]));
+        breaks(&changes, "/properties/q");
+        assert_eq!(changes[0].witness.as_ref().unwrap().value()["p"], text, "{format}");
+    }
+    // Texts of another length, too.
+    for (format, least, expected) in [
+        ("uri", 24, "https://example.com/aaa"),
+        ("email", 16, "aa@example.com"),
+        ("date-time", 23, "2026-01-02T03:04:05.0Z"),
+    ] {
+        let of = |more: Option<u8>| {
+            let mut text = json!({ "type": "string", "format": format });
+            if let Some(least) = more {
+                text["minLength"] = json!(least);
+            }
+            with("p", &text)
+        };
+        let changes = of_input(&of(None), &of(Some(least)));
+        breaks(&changes, "/properties/p: `minLength`");
+        let text = changes[0].witness.as_ref().unwrap().value()["p"].clone();
+        assert_eq!(text.as_str().unwrap().len(), expected.len().max(usize::from(least) - 1), "{text}");
+    }
+}

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use serde_json::{Number, Value, json};
 
 use super::super::failure::{Failure, Reason};
+use super::super::format;
 use super::super::pattern;
 use super::{Inclusion, Part};
 use crate::normalize::{Kinds, Limit, SchemaId};
@@ -77,12 +78,10 @@ impl Inclusion<'_, '_, '_> {
         let least = known.iter().filter_map(|known| known.min_length).max().unwrap_or_default();
         let most = known.iter().filter_map(|known| known.max_length).min();
         if let Some(wanted) = asked.min_length.filter(|wanted| *wanted > least) {
-            let shorter = "a".repeat(usize::try_from(wanted.saturating_sub(1).min(5000)).unwrap_or_default());
-            failures.push(self.with_candidate(part, "minLength", shorter));
+            failures.push(self.text_of_length(part, "minLength", wanted.saturating_sub(1).min(5000)));
         }
         if let Some(wanted) = asked.max_length.filter(|wanted| most.is_none_or(|most| most > *wanted)) {
-            let longer = "a".repeat(usize::try_from(wanted.saturating_add(1).min(100_000)).unwrap_or_default());
-            failures.push(self.with_candidate(part, "maxLength", longer));
+            failures.push(self.text_of_length(part, "maxLength", wanted.saturating_add(1).min(100_000)));
         }
         let has = |wanted: &&String| known.iter().any(|known| known.pattern.as_ref() == Some(wanted));
         let pattern = asked.pattern.as_ref().filter(|wanted| !has(wanted) && !pattern::is_everywhere(wanted));
@@ -97,6 +96,16 @@ impl Inclusion<'_, '_, '_> {
             failures.push(self.with_candidate(part, "format", String::new()));
         }
         failures
+    }
+
+    /// Texts of a length, of the formats that were asked for first.
+    fn text_of_length(&mut self, part: &Part<'_>, keyword: &'static str, length: u64) -> Failure {
+        let length = usize::try_from(length).unwrap_or_default();
+        let mut failure = self.with_candidate(part, keyword, "a".repeat(length));
+        let formats = part.case.schemas().iter().filter_map(|id| format::named(self.left, *id));
+        let texts = formats.filter_map(|name| format::of_length(name, length)).map(Value::from);
+        failure.candidates.splice(0..0, texts);
+        failure
     }
 
     fn with_candidate(&mut self, part: &Part<'_>, keyword: &'static str, text: String) -> Failure {
