@@ -16,6 +16,8 @@ mod policy;
 mod retry;
 mod sequential;
 mod stack;
+#[cfg(test)]
+mod tests;
 mod tools;
 mod transaction;
 #[cfg(feature = "validation")]

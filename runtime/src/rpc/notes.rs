@@ -154,6 +154,8 @@ mod tests {
             notes.stderr_line(&format!("line {number} hunter22\u{1b}[31m"));
         }
         notes.exited("exit status: 3".to_owned());
+        #[cfg(feature = "stdio")]
+        assert!(notes.stderr().ends_with("line 29 [redacted]\\u{1b}[31m\n"), "{:?}", notes.stderr());
         let text = notes.explain("no answer, hunter22");
         assert!(text.starts_with("no answer, [redacted]; the server's process ended (exit status: 3)"), "{text}");
         assert!(text.contains("line 29") && !text.contains("line 9 "), "{text}");

@@ -78,3 +78,17 @@ pub(super) fn size_of(request: &ClientRequest) -> usize {
     let ClientRequest::CustomRequest(custom) = request else { return ENVELOPE };
     custom.params.as_ref().map_or(0, size_of_value).saturating_add(ENVELOPE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failure_after_a_round_is_unknown_unless_the_server_answered() {
+        let after = |dispatched| match RequestError::Failed(Failure::new(dispatched, "x")).after_a_round() {
+            RequestError::Failed(failure) => failure.dispatched,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([Dispatched::No, Dispatched::Yes].map(after), [Dispatched::Unknown, Dispatched::Yes]);
+    }
+}

@@ -229,3 +229,15 @@ pub(crate) fn secrets_of_download(config: &ServerConfig) -> Vec<(String, String)
     let withheld = manager.withheld(config);
     variables().filter(|(name, value)| withheld.contains(name) && is_secret(name, value)).map(as_header).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::mentions;
+
+    #[test]
+    fn long_names_are_mentioned_as_words() {
+        assert!(mentions("TOKEN is not set", "TOKEN") && mentions("(TOKEN)", "TOKEN"));
+        assert!(!mentions("MY_TOKEN is not set", "TOKEN") && !mentions("TOKENS", "TOKEN"));
+        assert!(!mentions("HOME is not set", "HOME"), "too short to mean the variable");
+    }
+}

@@ -335,6 +335,16 @@ mod tests {
     }
 
     #[test]
+    fn entries_that_fill_the_bound_exactly_are_kept() {
+        let shared = Shared::new(NonZeroUsize::new(100).expect("a number"), usize::MAX);
+        lead(&shared, "1").land(&answer(), TTL, true);
+        lead(&shared, "2").land(&answer(), TTL, true);
+        let bytes = shared.lock().bytes;
+        shared.set_max_bytes(bytes);
+        assert!(is_kept(&shared, "1") && is_kept(&shared, "2"));
+    }
+
+    #[test]
     fn errors_are_not_kept() {
         let shared = Shared::new(NonZeroUsize::MIN, usize::MAX);
         lead(&shared, "1").land(&Err(CallError::transport("s", "t", "gone")), TTL, true);

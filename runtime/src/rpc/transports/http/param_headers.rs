@@ -166,6 +166,15 @@ mod tests {
     }
 
     #[test]
+    fn annotation_outside_the_arguments_is_an_error() {
+        let annotated = json!({"type": "string", "x-mcp-header": "Region"});
+        for name in ["region", "default"] {
+            let schema = json!({"$defs": {name: annotated}});
+            assert!(ParamHeaders::default().learn("t", &schema).is_err(), "{name}");
+        }
+    }
+
+    #[test]
     fn encodes_what_a_header_cannot_carry() {
         assert_eq!(encode("plain text"), "plain text");
         assert_eq!(encode(" padded"), "=?base64?IHBhZGRlZA==?=");
