@@ -226,3 +226,22 @@ impl Drop for AbandonedTask<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::pause;
+    use crate::CallOptions;
+    use crate::ground::deadline::Patience;
+
+    #[tokio::test(start_paused = true)]
+    async fn task_is_polled_after_the_interval_that_it_names() {
+        let start = tokio::time::Instant::now();
+        let patience = Patience::strictly(Duration::from_secs(60));
+        pause(&json!({"pollIntervalMs": 5_000}), &CallOptions::new(), patience).await.expect("there is time");
+        assert!(start.elapsed() >= Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+}
