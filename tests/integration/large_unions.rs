@@ -10,11 +10,15 @@ mod large {
 
 use large::large::LargeTakeParams as Params;
 
-/// An object of a branch, whose children are of the next ones.
+/// An object of a branch of `R`, whose children are of the next ones.
 fn nested(branch: usize, fan_out: usize, depth: usize) -> Value {
-    let mut value = json!({ format!("r{}", branch % 8): branch });
+    tree("r", 8, branch, fan_out, depth)
+}
+
+fn tree(prefix: &str, branches: usize, branch: usize, fan_out: usize, depth: usize) -> Value {
+    let mut value = json!({ format!("{prefix}{}", branch % branches): branch });
     if depth > 0 {
-        value["c"] = (1..=fan_out).map(|next| nested(branch + next, fan_out, depth - 1)).collect();
+        value["c"] = (1..=fan_out).map(|next| tree(prefix, branches, branch + next, fan_out, depth - 1)).collect();
     }
     value
 }
@@ -30,6 +34,7 @@ fn comes_back<T: Wire>(name: &str, value: &Value) {
 fn recursive_unions_are_read_at_any_size() {
     comes_back::<Params>("fan-out 5", &json!({ "recursive": nested(0, 5, 6) }));
     comes_back::<Params>("fan-out 3", &json!({ "recursive": nested(0, 3, 9) }));
+    comes_back::<Params>("three branches", &json!({ "three": tree("t", 3, 0, 5, 6) }));
     comes_back::<Params>("a chain", &json!({ "recursive": nested(0, 1, 40) }));
 }
 
@@ -47,6 +52,8 @@ fn unions_in_unions_are_read_at_any_size() {
 fn long_lists_of_many_branches_are_read() {
     let item = |at: usize| json!({ format!("f{}", at % 60): at, "name": "text" });
     comes_back::<Params>("flat", &json!({ "flat": (0..8_000).map(item).collect::<Vec<_>>() }));
+    let item = |at: usize| json!({ format!("m{}", at % 290): at, "name": "text" });
+    comes_back::<Params>("many", &json!({ "many": (0..4_000).map(item).collect::<Vec<_>>() }));
 }
 
 #[test]

@@ -2,15 +2,17 @@
 
 use std::collections::HashMap;
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::quote;
 
 use super::{TypeEmitter, docs, enums};
 use crate::names::{branch_labels, branches, ident};
-use mcp_schema::{Shape, ShapeId, TagKey, UnionShape};
+use mcp_schema::{Presence, Shape, ShapeId, TagKey, UnionShape};
 
 /// What the variant for branches that the schema does not list holds.
 const OTHER_HOLDS: &str = "Value";
+/// From so many keys on that tell branches apart, they are an index.
+const MANY_KEYS: usize = 4;
 
 impl TypeEmitter<'_, '_> {
     pub(super) fn union_type(&self, id: ShapeId, union: &UnionShape) -> TokenStream {
@@ -97,14 +99,62 @@ impl TypeEmitter<'_, '_> {
         let private = self.private;
         let mut branches = TokenStream::new();
         let mut rest = TokenStream::new();
+        let mut shapes = Vec::new();
         for (branch, variant) in union.branches.iter().zip(variants) {
-            if let Shape::AnyOf(kinds) = self.schema.document.shapes.get(branch.shape) {
+            let shape = self.schema.document.shapes.get(branch.shape);
+            if let Shape::AnyOf(kinds) = shape {
                 let kinds = kinds.names();
                 rest = quote!(rest #variant [#(#kinds),*]);
             } else {
                 branches.extend(quote!(#variant,));
+                shapes.push(shape);
             }
         }
-        quote!(#private::__untagged_union!(#name { #branches } #rest);)
+        let index = self.index(&shapes);
+        quote!(#private::__untagged_union!(#name { #branches } #index #rest);)
+    }
+
+    /// The keys that tell the branches of a union apart, where they are many.
+    fn index(&self, branches: &[&Shape]) -> TokenStream {
+        let asked: Vec<Vec<Key<'_>>> = branches.iter().map(|branch| self.required_keys(branch)).collect();
+        let mut counts: HashMap<Key<'_>, usize> = HashMap::new();
+        for key in asked.iter().flatten() {
+            *counts.entry(*key).or_default() += 1;
+        }
+        let (mut keys, mut others) = (Vec::new(), Vec::new());
+        for (place, asked) in asked.iter().enumerate() {
+            match asked.iter().min_by_key(|key| counts.get(key)) {
+                Some((key, text)) => keys.push((key, text, place)),
+                None => others.push(Literal::usize_unsuffixed(place)),
+            }
+        }
+        if keys.len() < MANY_KEYS {
+            return TokenStream::new();
+        }
+        keys.sort_unstable();
+        let keys = keys.into_iter().map(|(key, text, place)| {
+            let text = text.map(|text| quote!(= #text));
+            let place = Literal::usize_unsuffixed(place);
+            quote!(#key #text => #place,)
+        });
+        quote!(by [#(#keys)*] [#(#others),*])
+    }
+
+    /// The keys that an object has to have, and with the only text that its value can be.
+    fn required_keys<'k>(&'k self, shape: &'k Shape) -> Vec<Key<'k>> {
+        let Shape::Struct(object) = shape else { return Vec::new() };
+        let required = object.fields.iter().filter(|field| field.presence == Presence::Required);
+        let keys = required.flat_map(|field| {
+            let only = match self.schema.document.shapes.get(field.slot.shape) {
+                Shape::TextEnum(values) if values.len() == 1 && !field.slot.nullable => values.first(),
+                _ => None,
+            };
+            let key = field.wire.as_str();
+            only.map(|text| (key, Some(text.as_str()))).into_iter().chain([(key, None)])
+        });
+        keys.collect()
     }
 }
+
+/// A key of an object, and the only text that its value can be.
+type Key<'k> = (&'k str, Option<&'k str>);

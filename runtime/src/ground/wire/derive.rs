@@ -208,21 +208,29 @@ macro_rules! __union_keys {
 }
 
 /// `Wire` for an enum whose value picks the branch: the first that loses nothing. A branch with kinds takes any value
-/// of them.
+/// of them. `by` names keys that tell branches apart, sorted, each with the number of its branch, and the other branches.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __untagged_union {
-    ($type:ident { $($variant:ident,)* } $(rest $rest:ident [$($kind:literal),*])?) => {
+    (
+        $type:ident { $($variant:ident,)* }
+        $(by [$($key:literal $(= $text:literal)? => $branch:literal,)*] [$($other:literal),*])?
+        $(rest $rest:ident [$($kind:literal),*])?
+    ) => {
         impl $crate::__private::Wire for $type {
             fn read(
                 input: $crate::__private::Input<'_>,
             ) -> ::core::result::Result<Self, $crate::Mismatch> {
                 input.recorded(Self::keys, |input| {
-                    #[allow(unused_mut)]
-                    let mut pick = $crate::__private::Pick::of(input);
-                    $(pick.branch(Self::$variant);)*
-                    $(pick.rest(&[$($kind),*], Self::$rest);)?
-                    pick.finish()
+                    $crate::__private::pick(
+                        input,
+                        &[$(|input| input.read().map(Self::$variant)),*],
+                        $crate::__optional!($(&$crate::__private::Index {
+                            keys: &[$(($key, $crate::__optional!($($text)?), $branch)),*],
+                            others: &[$($other),*],
+                        })?),
+                        $crate::__optional!($((&[$($kind),*], Self::$rest))?),
+                    )
                 })
             }
 
@@ -239,6 +247,17 @@ macro_rules! __untagged_union {
         }
 
         $crate::__serde_through_wire!($type);
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __optional {
+    () => {
+        ::core::option::Option::None
+    };
+    ($value:expr) => {
+        ::core::option::Option::Some($value)
     };
 }
 

@@ -1,12 +1,12 @@
 use std::any::TypeId;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::reading::{Counts, Reading};
+use super::reading::{Counts, Reading, exceeds, worse};
 use super::scalar::Scalar;
-use super::sink::{Fate, Place, Sink};
+use super::sink::{Fate, Place, Places, Sink};
 use super::tape::{Tape, Token};
 use super::{Fields, Keys, Mismatch, Wire};
 
@@ -59,7 +59,7 @@ impl<'i> Input<'i> {
         read: impl FnOnce(Recorded<'_>) -> Result<T, Mismatch>,
     ) -> Result<T, Mismatch> {
         if let Some(recorded) = self.stream.recorded() {
-            return read(recorded);
+            return if self.reading.is_look() { Err(self.reading.looked_at()) } else { read(recorded) };
         }
         let keys = if self.reading.is_whole.get() { keys() } else { None };
         let recording = Recording::new(self.stream.record(keys, self.reading)?);
@@ -75,9 +75,9 @@ impl<'i> Input<'i> {
     }
 }
 
-/// What became of values that took many trials. The branches of a union around them read them again and again: without
-/// this, every level of nesting would multiply the trials.
-pub(super) type Picked = BTreeMap<(TypeId, usize), Known>;
+/// What became of values of unions. The branches of a union around them read them again and again: without this, every
+/// level of nesting would multiply the trials.
+pub(super) type Picked = HashMap<(TypeId, usize), Known>;
 
 #[derive(Clone, Debug)]
 pub(super) enum Known {
@@ -139,6 +139,10 @@ impl<'a> Recorded<'a> {
         matches!(self.token(), Token::Null)
     }
 
+    fn is_text(self) -> bool {
+        matches!(self.token(), Token::Text(_) | Token::Copied { .. })
+    }
+
     /// How many steps the value takes: one for every value and every key in it.
     pub(super) fn size(self) -> usize {
         self.recording.tape.end(self.at) - self.at
@@ -155,6 +159,27 @@ impl<'a> Recorded<'a> {
     pub(super) fn members(self) -> Result<impl Iterator<Item = (&'a str, Self)>, Mismatch> {
         let Token::Object { .. } = self.token() else { return Err(self.expected("an object")) };
         Ok(self.recording.tape.members(self.at).map(move |(key, at)| (key, self.at(at))))
+    }
+
+    /// Counts what becomes of the members of an object before anything is read: it may already be too much, or too little.
+    fn foresee(self, places: &dyn Places) -> Result<(), Mismatch> {
+        let reading = self.reading;
+        let mut required = 0;
+        for (key, value) in self.members()? {
+            let (fate, is_required) = places.fate(key);
+            required += usize::from(is_required);
+            match fate {
+                Fate::ReadUnlessNull if value.is_null() => reading.note_lost(value.size() + 1),
+                Fate::Read | Fate::ReadUnlessNull => {}
+                Fate::Extra => reading.note_undeclared(1),
+                Fate::Lost => reading.note_lost(value.size() + 1),
+            }
+        }
+        if required < places.required() {
+            let keys: Vec<&str> = self.members()?.map(|(key, _)| key).collect();
+            return Err(places.missing(&keys));
+        }
+        if exceeds(reading.counts.get(), reading.bound.get()) { Err(worse()) } else { Ok(()) }
     }
 
     fn at(self, at: usize) -> Self {
@@ -180,14 +205,22 @@ impl Stream for Recorded<'_> {
             Sink::Nullable(_) if self.is_null() => Ok(()),
             Sink::Nullable(place) => place.fill(Input { stream: self, reading }),
             Sink::Items(item) => {
-                for (index, mut value) in self.items()?.enumerate() {
+                let items = self.items()?;
+                if reading.is_look() {
+                    return Err(reading.looked_at());
+                }
+                for (index, mut value) in items.enumerate() {
                     let read = item(Input { stream: &mut value, reading });
                     read.map_err(|mismatch| mismatch.within_item(index))?;
                 }
                 Ok(())
             }
             Sink::Members(members) => {
-                for (key, mut value) in self.members()? {
+                let found = self.members()?;
+                if reading.is_look() {
+                    return Err(reading.looked_at());
+                }
+                for (key, mut value) in found {
                     reading.note_undeclared(1);
                     let read = members.member(key, Input { stream: &mut value, reading });
                     read.map_err(|mismatch| mismatch.within(key.to_owned()))?;
@@ -195,33 +228,22 @@ impl Stream for Recorded<'_> {
                 Ok(())
             }
             Sink::Object(places) => {
-                // Before anything is read: it may already be too much, or too little.
-                let mut required = 0;
-                for (key, value) in self.members()? {
-                    let (fate, is_required) = places.fate(key);
-                    required += usize::from(is_required);
-                    match fate {
-                        Fate::ReadUnlessNull if value.is_null() => reading.note_lost(value.size() + 1),
-                        Fate::Read | Fate::ReadUnlessNull => {}
-                        Fate::Extra => reading.note_undeclared(1),
-                        Fate::Lost => reading.note_lost(value.size() + 1),
-                    }
-                }
-                if reading.trying.get() > 0 && required < places.required() {
-                    let keys: Vec<&str> = self.members()?.map(|(key, _)| key).collect();
-                    return Err(places.missing(&keys));
+                let is_look = reading.is_look();
+                if reading.trying.get() > 0 {
+                    self.foresee(places)?;
                 }
                 for (key, mut value) in self.members()? {
                     let read = match places.place(key) {
                         Ok(Place::Field(_, true)) if value.is_null() => Ok(()),
-                        Ok(Place::Field(sink, _)) => value.give(sink, reading),
-                        Ok(Place::Extra(extra)) => extra.member(key, Input { stream: &mut value, reading }),
-                        Ok(Place::Lost | Place::Known) => Ok(()),
+                        Ok(Place::Field(Sink::Text(_), _)) if is_look && value.is_text() => Ok(()),
+                        Ok(Place::Field(sink, _)) if !is_look || value.scalar().is_some() => value.give(sink, reading),
+                        Ok(Place::Extra(extra)) if !is_look => extra.member(key, Input { stream: &mut value, reading }),
+                        Ok(_) => Ok(()),
                         Err(mismatch) => Err(mismatch),
                     };
                     read.map_err(|mismatch| mismatch.within(key.to_owned()))?;
                 }
-                Ok(())
+                if is_look { Err(reading.looked_at()) } else { Ok(()) }
             }
             sink => match self.scalar() {
                 Some(scalar) => sink.scalar(scalar),

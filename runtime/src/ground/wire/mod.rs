@@ -39,7 +39,7 @@ pub use object::{Fields, Slot, Unknown};
 pub use print::{Form, Items, Member, Members, Print, Stopped};
 pub use sink::{Fill, Sink};
 pub(crate) use size::size_of_value;
-pub use union::Pick;
+pub use union::{Index, ReadBranch, Rest, pick};
 
 /// The keys of a type that is a struct.
 pub type Keys = &'static [&'static str];

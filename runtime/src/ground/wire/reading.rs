@@ -32,13 +32,22 @@ pub(super) struct Reading {
     /// Why a sink refused what it was given, on its way past the errors of a deserializer, which cannot be added to.
     fault: RefCell<Option<Mismatch>>,
     pub(super) depth: Cell<u32>,
-    pub(super) trials: Cell<u64>,
     /// How many branches of unions are being tried, one inside the other.
     pub(super) trying: Cell<u32>,
     /// What became of the value so far, inside the innermost branch that is tried.
     pub(super) counts: Cell<Counts>,
     /// What they have to stay below, for that branch to be better than the best one so far.
     pub(super) bound: Cell<Option<Counts>>,
+    look: Cell<Look>,
+}
+
+/// Whether a branch is only looked at: what can be told of a value without reading what it holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Look {
+    #[default]
+    No,
+    Asked,
+    Done,
 }
 
 impl Reading {
@@ -47,11 +56,32 @@ impl Reading {
             is_whole: Cell::new(is_whole),
             fault: RefCell::new(None),
             depth: Cell::new(0),
-            trials: Cell::new(0),
             trying: Cell::new(0),
             counts: Cell::default(),
             bound: Cell::default(),
+            look: Cell::default(),
         }
+    }
+
+    /// Asks that the next value be only looked at.
+    pub(super) fn look(&self) {
+        self.look.set(Look::Asked);
+    }
+
+    /// Whether this value is only looked at; what is in it is read.
+    pub(super) fn is_look(&self) -> bool {
+        self.look.replace(Look::No) == Look::Asked
+    }
+
+    /// Ends the reading of a value that was only looked at.
+    pub(super) fn looked_at(&self) -> Mismatch {
+        self.look.set(Look::Done);
+        worse()
+    }
+
+    /// Whether the last value was only looked at.
+    pub(super) fn was_looked_at(&self) -> bool {
+        self.look.replace(Look::No) == Look::Done
     }
 
     /// Says that this much of the value is kept without a type.
@@ -102,6 +132,17 @@ impl Reading {
     pub(super) fn leave(&self) {
         self.depth.set(self.depth.get() - 1);
     }
+}
+
+/// Whether a branch cannot be better than the best one so far: counts only grow.
+pub(super) fn exceeds(counts: Counts, bound: Option<Counts>) -> bool {
+    bound.is_some_and(|bound| counts >= bound)
+}
+
+/// Nobody sees it: there is a better branch.
+#[cold]
+pub(super) fn worse() -> Mismatch {
+    Mismatch::new("another branch loses less")
 }
 
 fn too_deep() -> Mismatch {

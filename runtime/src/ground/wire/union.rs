@@ -2,104 +2,183 @@ use std::any::TypeId;
 
 use serde_json::Value;
 
+use super::Mismatch;
 use super::input::{Known, Recorded};
-use super::reading::Counts;
+use super::reading::{Counts, exceeds, worse};
 use super::scalar::Scalar;
 use super::tape::Token;
-use super::{Mismatch, Wire};
 
-/// Picks the branch of an untagged union that loses nothing: of those that keep all of the value, the first that holds
-/// least of it without a type, or else the one that loses least.
+/// Reads a value as one of the branches of an untagged union.
+pub type ReadBranch<T> = fn(Recorded<'_>) -> Result<T, Mismatch>;
+
+/// The branch of an untagged union that takes any value of some kinds.
+pub type Rest<T> = (&'static [&'static str], fn(Value) -> T);
+
+/// The keys that tell the object branches of an untagged union apart.
 #[derive(Debug)]
-pub struct Pick<'a, T> {
+pub struct Index {
+    /// Sorted: a required key, the only text that the branch allows as its value, if there is one, and the branch.
+    pub keys: &'static [(&'static str, Option<&'static str>, usize)],
+    /// The branches that the keys say nothing of, in their order.
+    pub others: &'static [usize],
+}
+
+impl Index {
+    fn of(&self, key: &str, text: Option<&str>) -> impl Iterator<Item = usize> {
+        let start = self.keys.partition_point(|(known, value, _)| (*known, *value) < (key, text));
+        let found = self.keys.iter().skip(start).take_while(move |(known, value, _)| (*known, *value) == (key, text));
+        found.map(|(_, _, branch)| *branch)
+    }
+
+    /// The branches that may take a value, in their order.
+    fn candidates(&self, input: Recorded<'_>) -> Vec<usize> {
+        let mut found = self.others.to_vec();
+        for (key, value) in input.members().into_iter().flatten() {
+            found.extend(self.of(key, None));
+            if let Some(Scalar::Text(text)) = value.scalar() {
+                found.extend(self.of(key, Some(text)));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+}
+
+/// Reads a value as the branch of an untagged union that loses nothing: of those that keep all of the value, the first
+/// that holds least of it without a type, or else the one that loses least.
+///
+/// # Errors
+/// Where no branch fits: the mismatch that lies deepest, for it belongs to the branch that was meant.
+pub fn pick<T: 'static>(
+    input: Recorded<'_>,
+    branches: &[ReadBranch<T>],
+    index: Option<&Index>,
+    rest: Option<Rest<T>>,
+) -> Result<T, Mismatch> {
+    let mut candidates = index.map(|index| index.candidates(input)).unwrap_or_default();
+    if candidates.is_empty() {
+        candidates.extend(0..branches.len());
+    }
+    let read = |branch: usize| branches.get(branch).ok_or_else(worse).and_then(|read| read(input));
+    if let ([only], None) = (candidates.as_slice(), rest) {
+        return read(*only).map_err(|mismatch| told(mismatch, input));
+    }
+    let reading = input.reading;
+    // What is around may be read again, as another of its branches.
+    let place = (TypeId::of::<T>(), input.at);
+    let known = if reading.trying.get() > 0 { input.recording.picked.borrow().get(&place).cloned() } else { None };
+    match known {
+        Some(Known::Branch(branch, counts)) => {
+            if exceeds(reading.counts.get().and(counts), reading.bound.get()) {
+                return Err(worse());
+            }
+            return match rest {
+                Some((_, wrap)) if branch == branches.len() => {
+                    reading.note_undeclared(input.size());
+                    Ok(wrap(input.value()))
+                }
+                _ => read(branch),
+            };
+        }
+        Some(Known::Mismatch(mismatch)) => return Err(mismatch),
+        None => {}
+    }
+    let mut pick = Pick { input, best: None, mismatch: None };
+    let (around, bound) = (reading.counts.get(), reading.bound.get());
+    let mut worth = Vec::with_capacity(candidates.len());
+    for branch in candidates {
+        if pick.best.as_ref().is_some_and(|best| best.counts == Counts::default()) {
+            break;
+        }
+        reading.look();
+        if let Some(least) = pick.trial(branch, read) {
+            worth.push((least, branch));
+        }
+    }
+    if let ([(_, only)], None, None) = (worth.as_slice(), &pick.best, rest) {
+        reading.bound.set(bound);
+        reading.counts.set(around);
+        return read(*only).map_err(|mismatch| told(pick.deepest(mismatch), input));
+    }
+    worth.sort_unstable();
+    let is_new = !worth.is_empty();
+    for (least, branch) in worth {
+        if pick.best.as_ref().is_some_and(|best| (best.counts, best.branch) < (least, branch)) {
+            break;
+        }
+        pick.trial(branch, read);
+    }
+    if let Some((kinds, wrap)) = rest {
+        pick.rest(kinds, branches.len(), wrap);
+    }
+    reading.bound.set(bound);
+    reading.counts.set(around);
+    let result = match (pick.best, pick.mismatch) {
+        (Some(best), _) => Ok(best),
+        (None, mismatch) => Err(told(mismatch.unwrap_or_else(worse), input)),
+    };
+    if is_new && reading.trying.get() > 0 {
+        let known = match &result {
+            Ok(best) => Known::Branch(best.branch, best.counts),
+            Err(mismatch) => Known::Mismatch(mismatch.clone()),
+        };
+        input.recording.picked.borrow_mut().insert(place, known);
+    }
+    let best = result?;
+    reading.counts.set(around.and(best.counts));
+    if exceeds(reading.counts.get(), bound) { Err(worse()) } else { Ok(best.value) }
+}
+
+/// The mismatch of a branch, where it says more than that the value is none of the branches.
+fn told(mismatch: Mismatch, input: Recorded<'_>) -> Mismatch {
+    if mismatch.depth() > 0 { mismatch } else { input.expected("one of the alternatives") }
+}
+
+/// A choice among branches.
+struct Pick<'a, T> {
     input: Recorded<'a>,
-    /// What this value was known to be before.
-    known: Option<Known>,
-    /// What became of the value around this one.
-    around: Counts,
-    /// What the value around this one has to stay below.
-    bound: Option<Counts>,
-    trials_before: u64,
-    branches: usize,
     best: Option<Best<T>>,
     mismatch: Option<Mismatch>,
 }
 
-#[derive(Debug)]
 struct Best<T> {
     value: T,
     branch: usize,
     counts: Counts,
 }
 
-/// From this many trials on, what became of a value is kept.
-const WORTH_KEEPING: u64 = 4;
-
-impl<'a, T: 'static> Pick<'a, T> {
-    /// A choice among branches that are yet to be tried.
-    #[must_use]
-    pub fn of(input: Recorded<'a>) -> Self {
-        let reading = input.reading;
-        let known = input.recording.picked.borrow().get(&(TypeId::of::<T>(), input.at)).cloned();
-        let (around, bound) = (reading.counts.get(), reading.bound.get());
-        // A value whose parts are known to lose too much need not be read to its end.
-        let known = match known {
-            Some(Known::Branch(_, counts)) if exceeds(around.and(counts), bound) => Some(Known::Mismatch(worse())),
-            known => known,
-        };
-        let trials_before = reading.trials.get();
-        Self { input, known, around, bound, trials_before, branches: 0, best: None, mismatch: None }
-    }
-
-    /// Tries a branch.
-    pub fn branch<B: Wire>(&mut self, wrap: fn(B) -> T) {
-        let branch = self.branches;
-        self.branches += 1;
-        if self.is_worth(branch) {
-            match self.input.read::<B>() {
-                Ok(value) => self.fits(branch, wrap(value)),
-                Err(mismatch) => self.miss(mismatch),
-            }
-        }
-    }
-
-    /// Whether a branch may be the one; where it is, it is about to be tried.
-    fn is_worth(&self, branch: usize) -> bool {
-        let is_worth = match (&self.known, &self.best) {
-            (Some(Known::Branch(known, _)), _) => *known == branch,
-            (Some(Known::Mismatch(_)), _) => false,
-            (None, Some(best)) => best.counts != Counts::default(),
-            (None, None) => true,
-        };
-        if is_worth {
-            let reading = self.input.reading;
-            reading.trials.set(reading.trials.get() + 1);
-            reading.counts.set(Counts::default());
-            reading.bound.set(self.best.as_ref().map(|best| best.counts));
-            reading.trying.set(reading.trying.get() + 1);
-        }
-        is_worth
-    }
-
-    fn fits(&mut self, branch: usize, value: T) {
+impl<T> Pick<'_, T> {
+    /// Tries a branch. Where it was only looked at, returns the least that can become of the value.
+    fn trial(&mut self, branch: usize, read: impl FnOnce(usize) -> Result<T, Mismatch>) -> Option<Counts> {
         let reading = self.input.reading;
+        reading.counts.set(Counts::default());
+        // Of two that are alike, the first one is better.
+        let bound = self.best.as_ref().map(|best| match best.counts {
+            Counts { lost, undeclared } if branch < best.branch => Counts { lost, undeclared: undeclared + 1 },
+            counts => counts,
+        });
+        reading.bound.set(bound);
+        reading.trying.set(reading.trying.get() + 1);
+        let read = read(branch);
         reading.trying.set(reading.trying.get() - 1);
-        let counts = reading.counts.get();
-        if self.best.as_ref().is_none_or(|best| counts < best.counts) {
-            self.best = Some(Best { value, branch, counts });
+        let (counts, was_looked_at) = (reading.counts.get(), reading.was_looked_at());
+        match read {
+            Ok(value) if !exceeds(counts, bound) => self.best = Some(Best { value, branch, counts }),
+            Ok(_) => {}
+            Err(_) if was_looked_at => return Some(counts),
+            Err(mismatch) => self.mismatch = Some(self.deepest(mismatch)),
         }
+        None
     }
 
-    fn miss(&mut self, mismatch: Mismatch) {
-        let reading = self.input.reading;
-        reading.trying.set(reading.trying.get() - 1);
-        if self.mismatch.as_ref().is_none_or(|known| mismatch.depth() > known.depth()) {
-            self.mismatch = Some(mismatch);
-        }
+    /// The mismatch that lies deepest, of those that the branches had so far and this one.
+    fn deepest(&mut self, mismatch: Mismatch) -> Mismatch {
+        self.mismatch.take().filter(|known| known.depth() >= mismatch.depth()).unwrap_or(mismatch)
     }
 
     /// Takes any value of these kinds, if no branch keeps all of it.
-    pub fn rest(&mut self, kinds: &[&str], wrap: fn(Value) -> T) {
+    fn rest(&mut self, kinds: &[&str], branch: usize, wrap: fn(Value) -> T) {
         let kind = match (self.input.scalar(), self.input.token()) {
             (Some(Scalar::Null), _) => "null",
             (Some(Scalar::Bool(_)), _) => "boolean",
@@ -109,48 +188,9 @@ impl<'a, T: 'static> Pick<'a, T> {
             (None, _) => "object",
         };
         let is_exact = self.best.as_ref().is_some_and(|best| best.counts.lost == 0);
-        let is_refused = matches!(self.known, Some(Known::Mismatch(_)));
-        if !is_exact && !is_refused && kinds.contains(&kind) {
-            let value = wrap(self.input.value());
+        if !is_exact && kinds.contains(&kind) {
             let counts = Counts { lost: 0, undeclared: self.input.size() };
-            self.best = Some(Best { value, branch: self.branches, counts });
+            self.best = Some(Best { value: wrap(self.input.value()), branch, counts });
         }
     }
-
-    /// The picked branch.
-    ///
-    /// # Errors
-    /// Where no branch fits: the mismatch that lies deepest, for it belongs to the branch that was meant.
-    pub fn finish(self) -> Result<T, Mismatch> {
-        let reading = self.input.reading;
-        reading.bound.set(self.bound);
-        let is_new = self.known.is_none();
-        let result = match (self.known, self.best, self.mismatch) {
-            (Some(Known::Mismatch(mismatch)), ..) => Err(mismatch),
-            (_, Some(best), _) => Ok(best),
-            (_, None, Some(mismatch)) if mismatch.depth() > 0 => Err(mismatch),
-            (_, None, _) => Err(self.input.expected("one of the alternatives")),
-        };
-        let counts = self.around.and(result.as_ref().map_or(Counts::default(), |best| best.counts));
-        reading.counts.set(counts);
-        if is_new && reading.trials.get() - self.trials_before >= WORTH_KEEPING {
-            let known = match &result {
-                Ok(best) => Known::Branch(best.branch, best.counts),
-                Err(mismatch) => Known::Mismatch(mismatch.clone()),
-            };
-            self.input.recording.picked.borrow_mut().insert((TypeId::of::<T>(), self.input.at), known);
-        }
-        if exceeds(counts, self.bound) { Err(worse()) } else { result.map(|best| best.value) }
-    }
-}
-
-/// Whether a branch cannot be better than the best one so far: counts only grow.
-fn exceeds(counts: Counts, bound: Option<Counts>) -> bool {
-    bound.is_some_and(|bound| counts >= bound)
-}
-
-/// Nobody sees it: there is a better branch.
-#[cold]
-fn worse() -> Mismatch {
-    Mismatch::new("another branch loses less")
 }

@@ -130,15 +130,18 @@ fn tagged_union(input: ParseStream<'_>) -> syn::Result<Named> {
     Ok((ty, table))
 }
 
-/// `Type { Variant, .. } rest Rest["number"]`
+/// `Type { Variant, .. } by ["key" => 0, ..] [1] rest Rest ["number"]`
 fn untagged_union(input: ParseStream<'_>) -> syn::Result<Named> {
     let ty = input.parse()?;
     let variants;
     braced!(variants in input);
     variants.parse_terminated(Ident::parse, Token![,])?;
-    if !input.is_empty() {
-        input.parse::<Ident>()?;
-        input.parse::<Ident>()?;
+    while !input.is_empty() {
+        if input.parse::<Ident>()? == "rest" {
+            input.parse::<Ident>()?;
+        } else {
+            skipped(input)?;
+        }
         skipped(input)?;
     }
     Ok((ty, Table::default()))
