@@ -40,6 +40,7 @@ include_golden![
     "tuple",
     "union_conversions",
     "union_of_required",
+    "union_overlapping",
     "union_tagged",
     "union_untagged",
     "wrapped",

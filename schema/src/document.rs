@@ -7,6 +7,7 @@ use crate::normalize::SchemaId;
 use crate::normalize::Schemas;
 use crate::role::Role;
 use crate::shape::{Shape, ShapeId, Shapes, Slot, Unknown};
+use crate::siblings::losing_structs;
 
 /// A schema document that was read: its schemas, and the shapes of its values.
 #[derive(Debug)]
@@ -47,6 +48,28 @@ impl<'a> Document<'a> {
         lower(&mut self.schemas, schema, Role::Output, std::collections::HashSet::new(), &mut unheard)
     }
 
+    /// Makes structs keep undeclared properties where another branch of a union around them declares one that they lack:
+    /// a value may be of both branches.
+    ///
+    /// ```
+    /// use mcp_schema::diagnostics::Reporter;
+    /// use mcp_schema::{Document, Role, Shape, Unknown};
+    ///
+    /// let branch = |key: &str| {
+    ///     let inner = serde_json::json!({"type": "object", "properties": {key: {"type": "integer"}}});
+    ///     serde_json::json!({"type": "object", "properties": {"inner": inner}})
+    /// };
+    /// let schema = serde_json::json!({"anyOf": [branch("x"), branch("y")]});
+    /// let mut document = Document::read(&schema, Role::Output, &mut Reporter::new("get_place", 0, "/outputSchema"));
+    /// document.keep_declared();
+    /// let loses = |shape: &Shape| matches!(shape, Shape::Struct(object) if object.unknown == Unknown::Ignore);
+    /// assert!(!document.shapes.ids().any(|id| loses(document.shapes.get(id))));
+    /// ```
+    pub fn keep_declared(&mut self) {
+        let losing = losing_structs(&self.shapes);
+        self.keep(losing);
+    }
+
     /// Makes structs keep what they would otherwise pass over: properties of which the schema says nothing and, where a
     /// struct is not strict, those that it says there are none of. What a server answers is not read strictly.
     ///
@@ -61,15 +84,24 @@ impl<'a> Document<'a> {
     /// assert!(matches!(object.unknown, Unknown::Keep(_)));
     /// ```
     pub fn keep_unknown(&mut self, is_strict: impl Fn(ShapeId) -> bool) {
-        let mut anything = None;
-        for id in self.shapes.ids() {
-            let Shape::Struct(object) = self.shapes.get(id) else { continue };
-            if object.unknown == Unknown::Ignore || (object.unknown == Unknown::Deny && !is_strict(id)) {
-                let mut object = object.clone();
-                let shape = *anything.get_or_insert_with(|| self.shapes.add(Shape::Anything, Vec::new()));
-                object.unknown = Unknown::Keep(Slot { shape, nullable: false });
-                self.shapes.set(id, Shape::Struct(object));
+        let ignores = |id: &ShapeId| match self.shapes.get(*id) {
+            Shape::Struct(object) => {
+                object.unknown == Unknown::Ignore || (object.unknown == Unknown::Deny && !is_strict(*id))
             }
+            _ => false,
+        };
+        let ignoring: Vec<ShapeId> = self.shapes.ids().filter(ignores).collect();
+        self.keep(ignoring);
+    }
+
+    /// Makes structs keep properties of any value.
+    fn keep(&mut self, structs: impl IntoIterator<Item = ShapeId>) {
+        let mut anything = None;
+        for id in structs {
+            let Shape::Struct(mut object) = self.shapes.get(id).clone() else { continue };
+            let shape = *anything.get_or_insert_with(|| self.shapes.add(Shape::Anything, Vec::new()));
+            object.unknown = Unknown::Keep(Slot { shape, nullable: false });
+            self.shapes.set(id, Shape::Struct(object));
         }
     }
 }

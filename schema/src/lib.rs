@@ -33,6 +33,7 @@ mod number;
 pub mod provider;
 mod role;
 mod shape;
+mod siblings;
 mod wrapper;
 
 #[cfg(feature = "bindings")]

@@ -11,6 +11,9 @@ mod tagged {
 mod integers {
     mcp_bindgen::mcp_tools!("integer", path = "fixtures/features/integer.json");
 }
+mod overlapping {
+    mcp_bindgen::mcp_tools!("store", path = "fixtures/features/union_overlapping.json");
+}
 mod tuples {
     mcp_bindgen::mcp_tools!("places", path = "fixtures/features/tuple.json");
 }
@@ -19,6 +22,7 @@ mod untagged {
 }
 
 use integers::integer::{IntegerCountParams as Count, IntegerCountParamsWideOrText as WideOrText};
+use overlapping::store::StoreStoreParams as Overlapping;
 use tagged::draw::{DrawDrawParamsShape as Shape, DrawDrawParamsTwoTags as TwoTags};
 use untagged::either::{
     EitherEitherParamsLists as Lists, EitherEitherParamsMaps as Maps, EitherEitherParamsObjects as Objects,
@@ -71,6 +75,16 @@ fn what_belongs_to_another_branch_is_kept() {
     assert!(matches!(round_trips(json!({"b": 1})), Overlap::WithB(_)));
     round_trips::<Overlap>(json!({"a": "x", "b": 1}));
     is_refused::<Overlap>(json!({"a": 1, "b": "x"}));
+}
+
+#[test]
+fn what_another_branch_declares_is_kept_at_every_place() {
+    let both = json!({"p": 1, "q": 2});
+    round_trips::<Overlapping>(json!({"objects": {"d": both}}));
+    round_trips::<Overlapping>(json!({"lists": [both, {"p": 1}]}));
+    round_trips::<Overlapping>(json!({"map_or_object": {"d": both}}));
+    round_trips::<Overlapping>(json!({"tagged": {"kind": "a", "p": 1, "q": 2}}));
+    is_refused::<Overlapping>(json!({"closed": both}));
 }
 
 #[test]

@@ -62,7 +62,8 @@ impl<'s> ReadSchema<'s> {
         checked: bool,
         reporter: &mut Reporter,
     ) -> Self {
-        let document = Document::read_around(schema, role, definitions, reporter);
+        let mut document = Document::read_around(schema, role, definitions, reporter);
+        document.keep_declared();
         let checks = if checked { document.checks(reporter) } else { BTreeMap::new() };
         let (types, order) = named_types(&document, &checks, root_name);
         Self { boxed: document.shapes.boxed(), checks, types, order, document }
