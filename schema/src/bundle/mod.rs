@@ -41,11 +41,60 @@ pub(crate) struct Bundle<'a> {
     resources: HashMap<Arc<str>, String>,
     anchors: HashMap<(Arc<str>, String), String>,
     dynamic_anchors: HashMap<String, Vec<String>>,
-    /// Up to draft 7, keywords beside `$ref` are ignored, and `$id: "#here"` is an anchor.
-    ref_stands_alone: bool,
-    /// What a schema calls itself: `id` up to draft 4, `$id` since.
-    id: &'static str,
+    draft: Draft,
     has_references: bool,
+}
+
+/// The dialect of a document, by its `$schema`. Each knows keywords that the ones before do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Draft {
+    /// Draft 4, and older.
+    D4,
+    D6,
+    D7,
+    D2019,
+    D2020,
+    /// Any other: 2020-12, and what is left of older ones.
+    Unsaid,
+}
+
+impl Draft {
+    fn of(root: &Value) -> Self {
+        let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let drafts = [
+            ("draft-03", Self::D4),
+            ("draft-04", Self::D4),
+            ("draft-06", Self::D6),
+            ("draft-07", Self::D7),
+            ("2019-09", Self::D2019),
+            ("2020-12", Self::D2020),
+        ];
+        drafts.iter().find(|(name, _)| dialect.contains(name)).map_or(Self::Unsaid, |(_, draft)| *draft)
+    }
+
+    /// Up to draft 7, keywords beside `$ref` are ignored, and `$id: "#here"` is an anchor.
+    pub(crate) fn ref_stands_alone(self) -> bool {
+        self <= Self::D7
+    }
+
+    /// What a schema calls itself.
+    fn id(self) -> &'static str {
+        if self == Self::D4 { "id" } else { "$id" }
+    }
+
+    /// Whether `exclusiveMinimum: true` belongs to `minimum`.
+    pub(crate) fn has_exclusive_flags(self) -> bool {
+        matches!(self, Self::D4 | Self::Unsaid)
+    }
+
+    /// Whether a keyword is a reference.
+    pub(crate) fn refers_by(self, keyword: &str) -> bool {
+        match keyword {
+            "$dynamicRef" => self >= Self::D2020,
+            "$recursiveRef" => matches!(self, Self::D2019 | Self::Unsaid),
+            _ => keyword == "$ref",
+        }
+    }
 }
 
 /// Where a reference leads.
@@ -61,29 +110,21 @@ pub(crate) enum Target {
 
 impl<'a> Bundle<'a> {
     pub(crate) fn new(root: &'a Value) -> Self {
-        let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
-        let says = |drafts: &[&str]| drafts.iter().any(|draft| dialect.contains(draft));
         let mut bundle = Self {
             root,
             bases: HashMap::new(),
             resources: HashMap::from([(Arc::from(""), String::new())]),
             anchors: HashMap::new(),
             dynamic_anchors: HashMap::new(),
-            ref_stands_alone: says(&["draft-03", "draft-04", "draft-06", "draft-07"]),
-            id: if says(&["draft-03", "draft-04"]) { "id" } else { "$id" },
+            draft: Draft::of(root),
             has_references: false,
         };
         bundle.index(root, &mut String::new(), &Arc::from(""), 0);
         bundle
     }
 
-    pub(crate) fn ref_stands_alone(&self) -> bool {
-        self.ref_stands_alone
-    }
-
-    /// Whether the dialect is draft 4 or older, which has no `const`, `contains`, `propertyNames` or `if`.
-    pub(crate) fn is_draft_4(&self) -> bool {
-        self.id == "id"
+    pub(crate) fn draft(&self) -> Draft {
+        self.draft
     }
 
     /// Whether any schema refers to another.
@@ -190,14 +231,15 @@ impl<'a> Bundle<'a> {
         if pointer.len() > LONGEST {
             return base;
         }
-        if let Some(id) = text(self.id).filter(|_| !(self.ref_stands_alone && map.contains_key("$ref"))) {
+        if let Some(id) = text(self.draft.id()).filter(|_| !(self.draft.ref_stands_alone() && map.contains_key("$ref")))
+        {
             let (document, fragment) = uri::split(id);
             if !document.is_empty() && base.len() + document.len() <= LONGEST_URI {
                 base = Arc::from(uri::resolve(&base, document));
                 self.bases.insert(pointer.to_owned(), Arc::clone(&base));
                 self.resources.insert(Arc::clone(&base), pointer.to_owned());
             }
-            if self.ref_stands_alone && !fragment.is_empty() {
+            if self.draft.ref_stands_alone() && !fragment.is_empty() {
                 self.anchors.insert((Arc::clone(&base), fragment.to_owned()), pointer.to_owned());
             }
         }

@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Number, Value};
 
+use crate::bundle::Draft;
 use crate::drift::pattern::{Automaton, compile};
 use crate::normalize::{Limit, Scalars};
 use crate::number::{is_multiple, order};
@@ -110,7 +111,7 @@ impl Checks {
 
 impl Checked {
     fn new(schema: &Map<String, Value>) -> Self {
-        let said = Scalars::of(schema);
+        let said = Scalars::of(schema, Draft::Unsaid);
         let pattern = said.pattern.as_deref().and_then(|text| {
             let automaton = Mutex::new(compile(text)?);
             Some(Pattern { text: text.to_owned(), automaton })

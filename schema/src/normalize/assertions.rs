@@ -5,7 +5,7 @@ use serde_json::{Map, Number, Value};
 
 use super::scalars::{Scalars, whole};
 use super::{Limit, SchemaId, Schemas};
-use crate::bundle::{lookup, push};
+use crate::bundle::{Draft, lookup, push};
 use crate::diagnostics::Reporter;
 #[cfg(feature = "drift")]
 use crate::number::{floor, is_integral};
@@ -91,11 +91,13 @@ impl<'a> Schemas<'a> {
 
     fn assertions_of(&mut self, id: SchemaId, map: &'a Map<String, Value>, pointer: &str) -> Assertions {
         let mut found = Assertions::default();
-        let is_reference = ["$ref", "$dynamicRef", "$recursiveRef"].iter().find_map(|key| lookup(map, key));
+        let draft = self.bundle.draft();
+        let mut references = ["$ref", "$dynamicRef", "$recursiveRef"].iter().filter(|key| draft.refers_by(key));
+        let is_reference = references.find_map(|key| lookup(map, key));
         if let (Some(reference), None) = (is_reference, self.get(id).reference) {
             found.unresolved = Some(reference.to_string());
         }
-        if self.bundle.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string) {
+        if draft.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string) {
             return found;
         }
         let count = |key: &str| lookup(map, key).and_then(whole);
@@ -106,25 +108,25 @@ impl<'a> Schemas<'a> {
             min_length: found.min_length,
             max_length: found.max_length,
             pattern: found.pattern,
-        } = Scalars::of(map);
+        } = Scalars::of(map, draft);
         (found.min_properties, found.max_properties) = (count("minProperties"), count("maxProperties"));
         let text = |key: &str| lookup(map, key).and_then(Value::as_str).map(str::to_owned);
-        found.format = text("format").filter(|_| self.bundle.ref_stands_alone());
+        found.format = text("format").filter(|_| draft.ref_stands_alone());
         found.unique_items = lookup(map, "uniqueItems") == Some(&Value::Bool(true));
         // Validators of older dialects do not know the keywords that came after draft 7.
-        let is_newer = !self.bundle.ref_stands_alone();
+        let is_newer = !draft.ref_stands_alone();
         found.dependent_required = dependent_required(map, is_newer);
-        if !self.bundle.is_draft_4() {
+        if draft >= Draft::D6 {
             found.contains = self.child(map, pointer, "contains").map(|schema| Contains {
                 schema,
                 least: count("minContains").filter(|_| is_newer).unwrap_or(1),
                 most: count("maxContains").filter(|_| is_newer),
             });
             found.property_names = self.child(map, pointer, "propertyNames");
-            if let Some(test) = self.child(map, pointer, "if") {
-                let (then, otherwise) = (self.child(map, pointer, "then"), self.child(map, pointer, "else"));
-                found.condition = Some(Condition { test, then, otherwise });
-            }
+        }
+        if let Some(test) = self.child(map, pointer, "if").filter(|_| draft >= Draft::D7) {
+            let (then, otherwise) = (self.child(map, pointer, "then"), self.child(map, pointer, "else"));
+            found.condition = Some(Condition { test, then, otherwise });
         }
         found.patterns = self.children_named(map, pointer, "patternProperties");
         // Draft 2019-09 split `dependencies` into `dependentSchemas` and `dependentRequired`.

@@ -7,7 +7,7 @@ use mcp_model::{TOO_DEEP, is_beyond_doubles};
 use serde_json::{Map, Number, Value};
 
 use super::Node;
-use crate::bundle::{lookup, push};
+use crate::bundle::{Draft, lookup, push};
 use crate::diagnostics::{LIMIT, MALFORMED_KEYWORD, Reporter, UNKNOWN_TYPE};
 use crate::number::{is_integral, same};
 
@@ -230,8 +230,7 @@ pub(super) fn may_name_properties(schema: &Value) -> bool {
 pub(super) struct Reading<'m, 'r> {
     pub(super) map: &'m Map<String, Value>,
     pub(super) pointer: &'r str,
-    /// Whether the dialect has `const`.
-    pub(super) has_const: bool,
+    pub(super) draft: Draft,
     pub(super) reporter: &'r mut Reporter,
 }
 
@@ -285,7 +284,7 @@ impl Reading<'_, '_> {
                 None
             }
         };
-        let allowed = match (listed, lookup(self.map, "const").filter(|_| self.has_const)) {
+        let allowed = match (listed, lookup(self.map, "const").filter(|_| self.draft >= Draft::D6)) {
             (listed, None) => listed,
             (None, Some(only)) => Some(vec![only.clone()]),
             (Some(listed), Some(only)) => Some(listed.into_iter().filter(|value| same(value, only)).collect()),
@@ -302,10 +301,11 @@ impl Reading<'_, '_> {
 
     /// A bound; draft 4 says `exclusiveMinimum: true` beside `minimum`.
     fn bound(&mut self, keyword: &str, exclusive: &str, tighter: fn(Bound, Bound) -> bool) -> Option<Bound> {
-        let draft4 = lookup(self.map, exclusive) == Some(&Value::Bool(true));
-        let plain = self.number(keyword).and_then(|number| Bound::new(&number, draft4));
+        let has_flag = lookup(self.map, exclusive) == Some(&Value::Bool(true)) && self.draft.has_exclusive_flags();
+        let plain = self.number(keyword).and_then(|number| Bound::new(&number, has_flag));
         let strict = match lookup(self.map, exclusive) {
             Some(Value::Bool(_)) => None,
+            _ if self.draft < Draft::D6 => None,
             _ => self.number(exclusive).and_then(|number| Bound::new(&number, true)),
         };
         match (plain, strict) {

@@ -10,7 +10,7 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value};
 
-use crate::bundle::{Bundle, LONGEST, Target, lookup, push};
+use crate::bundle::{Bundle, Draft, LONGEST, Target, lookup, push};
 use crate::diagnostics::{CIRCULAR_REF, DANGLING_REF, EXTERNAL_REF, LIMIT, MALFORMED_KEYWORD, NOT_IN_TYPES, Reporter};
 #[cfg(any(feature = "drift", feature = "provider"))]
 pub(crate) use assertions::Assertions;
@@ -235,9 +235,9 @@ impl<'a> Schemas<'a> {
             }
         };
         keywords::say_what_was_unreadable(map, &pointer, reporter);
-        let mut reading = keywords::Reading { map, pointer: &pointer, has_const: !self.bundle.is_draft_4(), reporter };
+        let mut reading = keywords::Reading { map, pointer: &pointer, draft: self.bundle.draft(), reporter };
         let mut node = Node { default_null: lookup(map, "default") == Some(&Value::Null), ..Node::default() };
-        if !(self.bundle.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string)) {
+        if !(self.bundle.draft().ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string)) {
             reading.scalars(&mut node);
             self.children(&mut node, map, &pointer, reporter);
         } else {
@@ -262,17 +262,17 @@ impl<'a> Schemas<'a> {
         node.all_of = self.listed(map, "allOf", pointer, reporter).unwrap_or_default();
         node.any_of = self.listed(map, "anyOf", pointer, reporter);
         node.one_of = self.listed(map, "oneOf", pointer, reporter);
-        // Up to draft 7 the list is in `items`, and nobody knows `prefixItems`.
+        // Before 2020-12 the list is in `items`, and nobody knows `prefixItems`.
         if lookup(map, "items").is_some_and(Value::is_array) {
             node.prefix_items = self.listed(map, "items", pointer, reporter).unwrap_or_default();
             node.items = self.one(map, "additionalItems", pointer, reporter);
         } else {
-            if !self.bundle.ref_stands_alone() {
+            if self.bundle.draft() >= Draft::D2020 {
                 node.prefix_items = self.listed(map, "prefixItems", pointer, reporter).unwrap_or_default();
             }
             node.items = self.one(map, "items", pointer, reporter);
         }
-        let has_conditions = !self.bundle.is_draft_4();
+        let has_conditions = self.bundle.draft() >= Draft::D7;
         for keyword in ["if", "then", "else"].into_iter().filter(|_| has_conditions) {
             node.conditional.extend(self.one(map, keyword, pointer, reporter));
         }
@@ -357,7 +357,8 @@ impl<'a> Schemas<'a> {
 
     /// Follows `$ref`, or `$dynamicRef` and `$recursiveRef` where they can be told.
     fn reference(&mut self, map: &'a Map<String, Value>, pointer: &str, reporter: &mut Reporter) -> Option<SchemaId> {
-        let text = |keyword: &str| lookup(map, keyword).and_then(Value::as_str);
+        let draft = self.bundle.draft();
+        let text = |keyword: &str| lookup(map, keyword).and_then(Value::as_str).filter(|_| draft.refers_by(keyword));
         let target = if let Some(reference) = text("$ref") {
             Some(self.bundle.resolve(pointer, reference))
         } else if let Some(reference) = text("$dynamicRef") {

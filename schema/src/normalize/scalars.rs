@@ -3,7 +3,7 @@
 use serde_json::{Map, Number, Value};
 
 use super::{SchemaId, Schemas};
-use crate::bundle::lookup;
+use crate::bundle::{Draft, lookup};
 
 /// The keywords of one schema.
 #[derive(Debug, Default)]
@@ -24,10 +24,10 @@ pub(crate) struct Limit {
 }
 
 impl Scalars {
-    pub(crate) fn of(map: &Map<String, Value>) -> Self {
+    pub(crate) fn of(map: &Map<String, Value>, draft: Draft) -> Self {
         Self {
-            minimum: limits(map, "minimum", "exclusiveMinimum"),
-            maximum: limits(map, "maximum", "exclusiveMaximum"),
+            minimum: limits(map, "minimum", "exclusiveMinimum", draft),
+            maximum: limits(map, "maximum", "exclusiveMaximum", draft),
             multiple_of: lookup(map, "multipleOf").and_then(Value::as_number).cloned(),
             min_length: lookup(map, "minLength").and_then(whole),
             max_length: lookup(map, "maxLength").and_then(whole),
@@ -39,24 +39,25 @@ impl Scalars {
 impl Schemas<'_> {
     /// What a schema asserts of strings and numbers by itself: nothing where a reference hides what stands beside it.
     pub(crate) fn scalars(&self, id: SchemaId) -> Scalars {
-        let is_hidden = |map: &&Map<String, Value>| {
-            self.bundle.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string)
-        };
-        self.source(id).filter(|map| !is_hidden(map)).map(Scalars::of).unwrap_or_default()
+        let draft = self.bundle.draft();
+        let is_hidden =
+            |map: &&Map<String, Value>| draft.ref_stands_alone() && lookup(map, "$ref").is_some_and(Value::is_string);
+        self.source(id).filter(|map| !is_hidden(map)).map(|map| Scalars::of(map, draft)).unwrap_or_default()
     }
 }
 
 /// A bound and its strict twin; draft 4 says `exclusiveMinimum: true` beside `minimum`.
-fn limits(map: &Map<String, Value>, keyword: &str, exclusive: &str) -> Vec<Limit> {
+fn limits(map: &Map<String, Value>, keyword: &str, exclusive: &str, draft: Draft) -> Vec<Limit> {
     let strict = lookup(map, exclusive);
     let plain = match lookup(map, keyword) {
         Some(Value::Number(value)) => {
-            Some(Limit { value: value.clone(), exclusive: strict == Some(&Value::Bool(true)) })
+            let exclusive = strict == Some(&Value::Bool(true)) && draft.has_exclusive_flags();
+            Some(Limit { value: value.clone(), exclusive })
         }
         _ => None,
     };
     let strict = match strict {
-        Some(Value::Number(value)) => Some(Limit { value: value.clone(), exclusive: true }),
+        Some(Value::Number(value)) if draft >= Draft::D6 => Some(Limit { value: value.clone(), exclusive: true }),
         _ => None,
     };
     plain.into_iter().chain(strict).collect()

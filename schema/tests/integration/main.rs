@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, clippy::print_stdout)]
 
 mod alike;
+mod drafts;
 mod drift;
 mod drift_classes;
 mod drift_interface;
