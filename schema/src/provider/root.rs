@@ -55,9 +55,11 @@ impl Printer<'_, '_> {
         let mut properties: Map<String, Value> = Map::new();
         let mut required: Option<Vec<String>> = None;
         let (mut told, mut is_closed) = (Vec::new(), true);
+        let mut others: Vec<(HashSet<String>, Option<Value>)> = Vec::new();
         for id in objects {
             let Shape::Struct(object) = reading.shape(*id) else { continue };
             let own = self.properties(*id, object)?;
+            others.push((own.schemas.iter().map(|(name, _)| name.clone()).collect(), self.other(*id, object)?));
             for (name, schema) in own.schemas {
                 match properties.get_mut(&name) {
                     Some(known) => *known = either(known.take(), schema),
@@ -73,6 +75,12 @@ impl Printer<'_, '_> {
                 }
             });
             is_closed &= object.unknown == Unknown::Deny;
+        }
+        for (declared, other) in others {
+            let Some(other) = other else { continue };
+            for (_, schema) in properties.iter_mut().filter(|(name, _)| !declared.contains(*name)) {
+                *schema = either(schema.take(), other.clone());
+            }
         }
         let mut schema = typed("object");
         schema.insert("properties".to_owned(), Value::Object(merged_tags(properties)));
@@ -115,6 +123,16 @@ impl Printer<'_, '_> {
             own.schemas.push((sent, Value::Object(schema)));
         }
         Ok(own)
+    }
+
+    /// What an alternative takes under keys that it does not declare, where its schema says that they may be there.
+    fn other(&mut self, id: ShapeId, object: &StructShape) -> Result<Option<Value>, super::NotStrict> {
+        match object.unknown {
+            Unknown::Keep(slot) if self.reading.is_open(id, object.unknown) => {
+                Ok(Some(Value::Object(self.slot(slot, Place { schemas: &[], name: "" }, false)?)))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// An alternative in words.

@@ -608,3 +608,19 @@ fn what_is_said_twice_is_printed_once() {
     let either = json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "object", "properties": {"b": {"type": "string"}}}, {"type": "array", "items": {"type": "string"}, "title": "Again"}]});
     assert_eq!(property(&loose(&of(either), Dialect::Gemini))["anyOf"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn a_loose_root_takes_what_an_open_branch_takes_under_every_key() {
+    let declared = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+    let branch =
+        |open: Value| json!({"type": "object", "properties": {"b": {"type": "boolean"}}, "additionalProperties": open});
+    for dialect in DIALECTS {
+        let a = |open: Value| {
+            let schema = json!({"type": "object", "anyOf": [declared, branch(open)]});
+            property(&loose(&schema, dialect)).to_string()
+        };
+        assert!(a(json!({"type": "string"})).contains("string"), "{dialect:?}: strings under other keys");
+        assert!(!a(json!(true)).starts_with(r#"{"type":"integer""#), "{dialect:?}: anything under other keys");
+        assert_eq!(a(json!(false)), r#"{"type":"integer"}"#, "{dialect:?}: no other keys");
+    }
+}
