@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use mcp_samples::Fallible;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 mod large {
     mcp_bindgen::mcp_tools!("large", path = "../tests/integration/large_unions.json");
@@ -80,13 +80,13 @@ fn main() -> Fallible<ExitCode> {
 
 /// Objects of one of several branches, each with five children of the next ones.
 fn tree(prefix: &str, branches: usize, at: usize, count: usize) -> Value {
-    let mut value = json!({ format!("{prefix}{}", at % branches): at });
+    let mut members = Map::from_iter([(format!("{prefix}{}", at % branches), at.into())]);
     let children: Vec<Value> =
         (5 * at + 1..=5 * at + 5).filter(|at| *at < count).map(|at| tree(prefix, branches, at, count)).collect();
     if !children.is_empty() {
-        value["c"] = children.into();
+        members.insert("c".to_owned(), children.into());
     }
-    value
+    members.into()
 }
 
 /// Nanoseconds for each byte of a text. To free what was read is not measured.

@@ -98,7 +98,7 @@ impl<'a> Member<'a> {
     /// A field that may have no value.
     #[inline]
     pub fn optional<T: Print>(key: &'static str, value: &'a Option<T>) -> Self {
-        // A `map` would be one more function for each type.
+        #[expect(clippy::manual_map, reason = "one function less for each type")]
         let value = match value {
             Some(value) => Some(value as &dyn Print),
             None => None,
