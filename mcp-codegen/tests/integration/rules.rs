@@ -93,7 +93,7 @@ fn renames_that_cannot_hold_are_named_with_their_line() {
         ),
         (
             "\"list_events/$output/result/*/event\" = \"x\"",
-            "`list_events/$output/result/*/event` leads nowhere: there is no `event` in `list_events/$output/result/*`\n --> mcp.toml:3:17\n  = help: there is `by`, `steps`",
+            "`list_events/$output/result/*/event` leads nowhere: there is no `event` in `list_events/$output/result/*`\n --> mcp.toml:3:17\n  = help: there is `*`, `by`, `steps`",
         ),
     ] {
         assert_eq!(refused(&format!("rust.rename = {{ {rule} }}")), format!("in `rename`: {expected}"), "{rule}");

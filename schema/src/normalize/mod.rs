@@ -32,6 +32,7 @@ impl SchemaId {
     pub(crate) const ROOT: Self = Self(0);
 
     /// The schema of that number.
+    #[cfg(feature = "drift")]
     pub(crate) fn nth(index: usize) -> Self {
         Self(index)
     }
@@ -454,6 +455,7 @@ impl Node {
     }
 
     /// Whether nothing but the schema's own keywords says which properties there are.
+    #[cfg(feature = "drift")]
     pub(crate) fn stands_alone(&self) -> bool {
         self.reference.is_none()
             && self.all_of.is_empty()
