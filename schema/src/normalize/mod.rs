@@ -455,7 +455,7 @@ impl Node {
     }
 
     /// Whether nothing but the schema's own keywords says which properties there are.
-    #[cfg(feature = "drift")]
+    #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) fn stands_alone(&self) -> bool {
         self.reference.is_none()
             && self.all_of.is_empty()
