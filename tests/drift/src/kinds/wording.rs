@@ -11,13 +11,19 @@ pub(super) const KINDS: &[Kind] = &[
     kind("examples changed", |spot| said(spot, "examples", json!(["another example"]))),
     kind("default changed", default),
     kind("$comment changed", |spot| said(spot, "$comment", json!("A note."))),
-    kind("deprecated", |spot| said(spot, "deprecated", json!(true))),
+    kind("deprecated", deprecated),
 ];
 
 fn said(spot: &mut Spot<'_>, keyword: &str, text: Value) -> Option<Mutation> {
     // Under a reference of the older dialects it would not even be read.
     (spot.get(keyword) != Some(&text)).then_some(())?;
     spot.edit(Effect::Wording, |schema| drop(schema.insert(keyword.to_owned(), text)))
+}
+
+/// Code that names what is deprecated no longer compiles where warnings are denied.
+fn deprecated(spot: &mut Spot<'_>) -> Option<Mutation> {
+    (spot.get("deprecated") != Some(&json!(true))).then_some(())?;
+    spot.edit(Effect::Equivalent, |schema| drop(schema.insert("deprecated".to_owned(), json!(true))))
 }
 
 /// A title names the branch of a choice in code, and says of a result that it wraps another: elsewhere it is wording.
