@@ -1,7 +1,7 @@
 //! Templates whose actions call tools: their language, and whether what they say of tools is so.
 //!
 //! A template is text of minijinja with slots between `[[` and `]]`. [`Template::parse`] reads it once, without a server and
-//! without the values; what a tool answers is never read as a template. [`Tools::check`] says what of its actions does not
+//! without the values; what a tool answers is never read as a template. [`Tool::check`] says what of its actions does not
 //! fit the tools that there are: the same where a crate is built and where a template runs.
 
 mod ast;
