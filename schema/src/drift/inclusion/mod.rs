@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::cases::{Asked, Case, Cases};
 use super::equality::Equality;
-use super::failure::{self, Failure, Reason, Unmeant, add};
+use super::failure::{self, Failure, MOST_FAILURES, Reason, Unmeant, add};
 use super::memo::Memo;
 use super::pattern::Patterns;
 use super::samples::Sampler;
@@ -172,6 +172,10 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
             failures.push(self.failure(part, Reason::Keyword("unevaluatedProperties")));
         }
         for schema in node.reference.iter().chain(&node.all_of) {
+            // More would not be reported.
+            if failures.len() >= MOST_FAILURES {
+                break;
+            }
             let found = self.part(part, *schema);
             add(&mut failures, found);
         }
