@@ -32,7 +32,7 @@ const LONG_ENOUGH: Duration = Duration::from_millis(500);
 /// Makes the value of a property of so many objects.
 type Make = fn(usize) -> Value;
 
-/// What keeps glibc from giving memory back after each round: the kernel's time for new pages is none of reading.
+/// Keeps glibc from giving memory back after each round, so that the kernel's time for new pages is not measured.
 const KEEP_MEMORY: [(&str, &str); 2] = [("MALLOC_TRIM_THRESHOLD_", "4294967296"), ("MALLOC_MMAP_MAX_", "0")];
 
 fn main() -> Fallible<ExitCode> {

@@ -18,7 +18,7 @@ pub(crate) struct Rules {
     pub(crate) switches: Vec<Rule>,
 }
 
-/// What is switched on for every type.
+/// The switches for every type.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Switches {
     /// A chained setter for every optional field.

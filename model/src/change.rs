@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What a difference means for code that was bound to the old snapshot.
+/// The meaning of a change for code that was bound to the old snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Class {

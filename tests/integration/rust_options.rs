@@ -223,7 +223,7 @@ fn builders_build_what_is_required_in_any_order() {
     assert_eq!(to_value(&params).unwrap(), expected);
     assert_eq!(BookingBookParamsParty::builder().leader("ada").build().size, None);
     assert_eq!(BookingBookOutput::builder().nights(2).code("ABCDEF").build().code, "ABCDEF");
-    // What requires nothing is made as before.
+    // Structs that require nothing are made as before.
     assert_eq!(BookingListParams::new().limit(1), BookingListParams::default().limit(1));
 }
 

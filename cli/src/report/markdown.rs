@@ -134,7 +134,7 @@ fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String
     if changes.is_empty() {
         return String::new();
     }
-    // What no compiler reports is not to be looked for.
+    // A silent change stays open, since no compiler reports it.
     let is_open = changes.iter().any(|change| change.class.is_loud());
     let mut text = format!(
         "\n<details{}><summary>{title}: <code>{}</code>, {}</summary>\n\n| class | where | what | proof |\n|---|---|---|---|\n",

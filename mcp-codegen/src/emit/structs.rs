@@ -14,7 +14,7 @@ const MOST_ARGUMENTS: usize = 7;
 
 pub(super) struct Member<'f> {
     pub(super) name: Ident,
-    /// What sets it is called.
+    /// The name of its setter.
     setter: Ident,
     pub(super) ty: TokenStream,
     field: &'f Field,
@@ -167,7 +167,7 @@ impl TypeEmitter<'_, '_> {
         optional.map(setter).collect()
     }
 
-    /// What sets a member: it takes what `new` takes, and a value for what may be absent.
+    /// The setter of a member. It takes what `new` takes, and a value for an optional member.
     pub(super) fn setter<'m>(&self, id: ShapeId, member: &'m Member<'_>) -> Setter<'m> {
         let Member { setter, ty, field, docs, .. } = member;
         let held = self.held_type(id, field.slot.shape);

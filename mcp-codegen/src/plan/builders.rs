@@ -7,7 +7,7 @@ use mcp_schema::{Presence, Role, Shape, ShapeId};
 use super::{SchemaPlan, ToolPlan};
 use crate::names::{Identity, Wanted, renamed_types};
 
-/// What the name of a builder ends in.
+/// The end of a builder's name.
 pub(super) const BUILDER: &str = "Builder";
 /// A builder has a type parameter for each required property, and a method with all of them for each: of more than so many
 /// the struct itself is written, field by field.

@@ -36,7 +36,7 @@ pub(crate) struct SchemaPlan<'s> {
     pub(crate) checks: BTreeMap<ShapeId, Value>,
     /// The names of builders, by the struct that they make.
     pub(crate) builders: HashMap<ShapeId, String>,
-    /// What is switched on for its types.
+    /// The switches for its types.
     pub(crate) switches: Switches,
     /// What the user calls fields: a struct's, by their places.
     pub(super) renamed: HashMap<(ShapeId, usize), String>,

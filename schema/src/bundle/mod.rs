@@ -77,7 +77,7 @@ impl Draft {
         self <= Self::D7
     }
 
-    /// What a schema calls itself.
+    /// The keyword by which a schema names itself.
     fn id(self) -> &'static str {
         if self == Self::D4 { "id" } else { "$id" }
     }

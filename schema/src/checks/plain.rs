@@ -133,7 +133,7 @@ impl Reading<'_> {
         }
     }
 
-    /// What stands behind a backslash.
+    /// Reads the character after a backslash.
     fn escape(&mut self) -> Option<Member> {
         match self.characters.next()? {
             'd' | 'w' => Some((1, None)),

@@ -110,7 +110,7 @@ fn template_changes(old: &Item, new: &Item) -> Vec<Change> {
     found
 }
 
-/// What `new` takes for the variables of a template.
+/// The arguments of `new` for the variables of a template.
 fn variables(template: &Item) -> Vec<Argument> {
     let text = template.get("uriTemplate").and_then(Value::as_str).unwrap_or_default();
     let variables = UriTemplate::parse(text).map(|template| template.variables()).unwrap_or_default();
@@ -122,7 +122,7 @@ fn variables(template: &Item) -> Vec<Argument> {
     required.map(argument).collect()
 }
 
-/// What `new` takes for the arguments of a prompt.
+/// The arguments of `new` for a prompt.
 fn required_texts(arguments: &[Listed<'_>]) -> Vec<Argument> {
     let wires: Vec<&str> = arguments.iter().map(|(name, ..)| *name).collect();
     let required = arguments.iter().zip(names::fields(&wires)).filter(|((.., is_required), _)| *is_required);

@@ -14,7 +14,7 @@ use crate::names;
 /// A thing that is not called in Rust as it was, and what to say of it.
 pub(super) struct Renamed<'w> {
     pub(super) wire: &'w str,
-    /// What it was called.
+    /// Its name before.
     pub(super) name: String,
     /// The thing that is called so now: code for the old bindings may compile and mean this one.
     pub(super) taker: Option<&'w str>,

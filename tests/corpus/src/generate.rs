@@ -28,7 +28,7 @@ pub(crate) struct BoundTool {
     pub(crate) output: Option<String>,
 }
 
-/// What the user says of the bindings.
+/// The options of the user for the bindings.
 #[derive(Clone, Copy)]
 pub(crate) struct Say {
     pub(crate) unknown: UnknownKeys,

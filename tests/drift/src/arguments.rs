@@ -17,7 +17,7 @@ const USAGE: &str = "usage: mcp-drift --corpus DIR | pairs | random | times  [--
   --only LIST    only tools of the lists whose name matches this glob
   --show N       how many of the faults of each sort are shown (default 3)";
 
-/// What is judged.
+/// The changes to judge.
 pub(crate) enum Suite {
     Corpus(PathBuf),
     Pairs,

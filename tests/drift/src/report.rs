@@ -66,7 +66,7 @@ pub(crate) struct Finding {
     pub(crate) faults: Vec<(Fault, Value)>,
 }
 
-/// What a suite has to reach.
+/// The limits that a suite must keep.
 pub(crate) struct Bounds {
     /// The fewest cases.
     pub(crate) cases: usize,

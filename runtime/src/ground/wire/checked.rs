@@ -7,7 +7,7 @@ use serde_json::Number;
 
 use super::Mismatch;
 
-/// What a newtype checks: a schema, which is read when it is first asked for.
+/// The check of a newtype: a schema, which is read at its first use.
 #[derive(Debug)]
 pub struct CheckedBy {
     schema: &'static str,
@@ -24,7 +24,7 @@ impl CheckedBy {
     /// Checks a value.
     ///
     /// # Errors
-    /// What was expected and what was found.
+    /// An error that says what was expected and what was found.
     pub fn check(&self, value: &impl Checkable) -> Result<(), Mismatch> {
         value.held_against(self.checks.get_or_init(|| Checks::parse(self.schema))).map_err(Mismatch::new)
     }
@@ -35,13 +35,13 @@ pub trait Checkable: Sized {
     /// Holds the value against checks.
     ///
     /// # Errors
-    /// What was expected and what was found.
+    /// An error that says what was expected and what was found.
     fn held_against(&self, checks: &Checks) -> Result<(), String>;
 
     /// Reads the value from a text, as `FromStr` does.
     ///
     /// # Errors
-    /// What was expected.
+    /// An error that says what was expected.
     fn of_text(text: &str) -> Result<Self, Mismatch>;
 }
 
