@@ -1,13 +1,43 @@
-#![doc = include_str!("../README.md")]
+//! Typed Rust for any MCP server, generated at build time.
+//!
+//! [`mcp_tools!`] reads a snapshot of a server's tools and generates a module: a struct for the arguments of each tool, a
+//! struct for its result, and a client with one method for each tool.
+//!
+//! ```no_run
+//! mcp_bindgen::mcp_tools!("github"); // from mcp/github.json
+//!
+//! use github::{Github, GithubCreateIssueParams};
+//!
+//! #[tokio::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let gh = Github::connect().await?;
+//!     let issue = gh.create_issue(GithubCreateIssueParams {
+//!         labels: Some(vec!["bug".into()]),
+//!         ..GithubCreateIssueParams::new("rust-lang", "rust", "It broke")
+//!     }).await?;
+//!     println!("{issue:?}");
+//!     Ok(())
+//! }
+//! ```
+//!
+//! | to | use |
+//! |---|---|
+//! | generate bindings | [`mcp_tools!`], or a build script and [`include_bindings!`] |
+//! | connect to the servers of `mcp.toml` | [`Servers`], [`Client`], [`ClientOptions`] |
+//! | call a tool by name | [`ToolCall`], [`CallTool`], [`ToolResult`] |
+//! | find out why a call failed | [`CallError`], and [`Dispatched`]: whether the server may have executed it |
+//! | set timeouts, progress and cancellation | [`CallOptions`] |
+//! | add policies, approvals, retries and caches | [`middleware`] |
+//! | observe calls | [`events`] |
+//! | test without a server | [`Fake`] |
+//! | offer tools to a model | `agents`, with the feature `agents` |
+//!
+//! The README and the book in `docs/book` explain configuration, drift, the command line and the cargo features.
 
-#[cfg_attr(feature = "macros", doc = include_str!("agents.md"))]
-#[cfg_attr(
-    not(feature = "macros"),
-    doc = "What agents need of servers: tools for models, and prompts that declare servers."
-)]
+/// Tools for models, prompt sections, templates and hosted servers.
 #[cfg(feature = "agents")]
 pub use mcp_agents as agents;
-/// What a server is: configuration, snapshots.
+/// The description of a server: configuration and snapshots.
 pub use mcp_model as model;
 pub use mcp_runtime::*;
 
@@ -36,4 +66,34 @@ macro_rules! include_bindings {
     ($server:literal) => {
         include!(concat!(env!("OUT_DIR"), "/mcp_bindgen/", $server, ".rs"));
     };
+}
+
+/// The Rust examples of the README and the book.
+#[cfg(doctest)]
+mod documentation {
+    #[cfg(feature = "macros")]
+    mod readme {
+        #[doc = include_str!("../README.md")]
+        struct Readme;
+        #[doc = include_str!("../docs/book/src/getting-started.md")]
+        struct GettingStarted;
+        #[doc = include_str!("../docs/book/src/generated-code.md")]
+        struct GeneratedCode;
+        #[doc = include_str!("../docs/book/src/calling.md")]
+        struct Calling;
+        #[doc = include_str!("../docs/book/src/governance.md")]
+        struct Governance;
+        #[doc = include_str!("../docs/book/src/testing.md")]
+        struct Testing;
+    }
+    #[cfg(all(feature = "macros", feature = "agents"))]
+    mod agents {
+        #[doc = include_str!("../docs/book/src/agents.md")]
+        struct Agents;
+        #[doc = include_str!("../docs/book/src/templates.md")]
+        struct Templates;
+    }
+    #[cfg(feature = "proxy")]
+    #[doc = include_str!("../docs/book/src/proxy.md")]
+    struct Proxy;
 }

@@ -49,7 +49,7 @@ impl fmt::Display for Class {
 
 macro_rules! kinds {
     ($(#[doc = $title:literal] $kind:ident = $id:literal $name:literal;)*) => {
-        /// The kinds of differences. Each has an id that never changes meaning; `docs/drift.md` has an example of each.
+        /// The kinds of differences. Each has an id that never changes meaning; `docs/book/src/changes.md` has an example of each.
         ///
         /// ```
         /// use mcp_model::ChangeKind;

@@ -2,7 +2,7 @@
 
 use mcp_codegen::CODES;
 
-const PAGE: &str = include_str!("../../../docs/diagnostics.md");
+const PAGE: &str = include_str!("../../../docs/book/src/diagnostics.md");
 
 #[test]
 fn the_page_explains_every_code() {

@@ -4,7 +4,7 @@ use mcp_model::Snapshot;
 use mcp_schema::drift::{self, ChangeKind};
 use serde_json::{Value, json};
 
-const PAGE: &str = include_str!("../../../docs/drift.md");
+const PAGE: &str = include_str!("../../../docs/book/src/changes.md");
 
 /// The sections of the page: id, text and example.
 fn sections() -> Vec<(&'static str, String, Vec<Value>)> {
