@@ -16,10 +16,12 @@ pub enum Class {
     Compatible,
     /// Text for people is another.
     Wording,
+    /// Accepted in `[servers.x.drift]`, whatever the usual class.
+    Accepted,
 }
 
 impl Class {
-    /// Every one of them, the loudest first.
+    /// All of them that a change has by itself, the loudest first.
     pub const ALL: [Self; 5] = [Self::Breaking, Self::Silent, Self::Source, Self::Compatible, Self::Wording];
 
     /// Returns `true` for breaking and silent changes, which no compiler reports.
@@ -37,6 +39,7 @@ impl Class {
             Self::Source => "source",
             Self::Compatible => "compatible",
             Self::Wording => "wording",
+            Self::Accepted => "accepted",
         }
     }
 }

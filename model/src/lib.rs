@@ -6,6 +6,7 @@
 mod canonical;
 mod change;
 mod config;
+mod date;
 mod duration;
 mod error;
 #[cfg(feature = "write")]
@@ -30,6 +31,7 @@ pub use change::{ChangeKind, Class};
 pub use config::{Config, ConfigWarning, Defaults, DiagnosticLevels};
 #[doc(hidden)]
 pub use config::{config_keys, is_packaged};
+pub use date::Date;
 pub use duration::parse_duration;
 pub use error::FileError;
 #[cfg(feature = "write")]
@@ -41,8 +43,8 @@ pub use overrides::{Overridden, Overrides, ToolOverride};
 pub use placeholder::SecretRef;
 pub use secrets::{ConfigField, Secret, is_secret_key, replace_secrets, without_secrets};
 pub use server::{
-    ConfigPlace, Drift, Isolation, Live, PatternPlaces, Pin, Prefix, RustConfig, RustRule, ServerConfig, Transport,
-    Types, UnknownKeys, is_server_name,
+    Acceptance, ConfigPlace, Drift, DriftRules, Isolation, Live, PatternPlaces, Pin, Prefix, RustConfig, RustRule,
+    ServerConfig, Transport, Types, UnknownKeys, is_server_name,
 };
 #[doc(hidden)]
 pub use sha256::sha256;

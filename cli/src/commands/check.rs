@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use mcp_model::{Config, ServerConfig, Snapshot, side_by_side};
+use mcp_model::{Config, Date, ServerConfig, Snapshot, side_by_side};
+use mcp_schema::drift::Change;
 
 use super::since::Base;
 use super::{faults, tell};
@@ -61,9 +62,32 @@ async fn checked(config: Option<&Path>, wanted: &args::Check, output: &mut Outpu
             _ => wanted.denied.exit(&since.changes, Exit::Done),
         }));
     }
+    for entry in &entries {
+        warn_of_acceptances(&config, entry, wanted.offline, output);
+    }
     print(&entries, output)?;
     output.status("Finished", &report::summary(&entries));
     Ok(Exit::of_all(exits))
+}
+
+/// Warns of accepted changes that have expired, and of those that a comparison did not find.
+fn warn_of_acceptances(config: &Config, entry: &Entry, is_offline: bool, output: &mut Output) {
+    let since = entry.since.as_ref().filter(|since| since.error.is_none() && !since.is_new && !since.is_gone);
+    let is_compared = since.is_some() || (!is_offline && matches!(entry.status, Status::UpToDate | Status::OutOfDate));
+    let Some(server) = config.servers.get(&entry.server).filter(|_| is_compared) else { return };
+    let changes = || entry.changes.iter().chain(since.iter().flat_map(|since| &since.changes));
+    for accepted in &server.drift_rules.accept {
+        let covers = |change: &Change| accepted.covers(change.kind, &change.tool, &change.pointer);
+        let (fact, help) = if !changes().any(covers) {
+            ("accepted change is gone", "remove the entry")
+        } else if accepted.is_expired(Date::today()) {
+            ("acceptance has expired", "review the change, then extend `until` or remove the entry")
+        } else {
+            continue;
+        };
+        let fact = format!("{}: {fact}: {}", entry.server, accepted.rule.id());
+        output.warning(&accepted.place.error(fact).with_help(help).to_string());
+    }
 }
 
 fn print(entries: &[Entry], output: &mut Output) -> Result<(), Failure> {
@@ -101,7 +125,7 @@ fn online(config: &Config, found: live::Found, known: &[Fault], format: Format) 
         let file = SnapshotFile::read(config, &name)?;
         let mut misfits = faults::of_live(config, &name, &live);
         misfits.retain(|misfit| !known.contains(misfit));
-        Ok((Plan::new(&name, &file, live)?, file, misfits))
+        Ok((Plan::new(&name, &found.server.drift_rules, &file, live)?, file, misfits))
     });
     let (plan, file, misfits) = match planned {
         Ok(planned) => planned,
@@ -207,7 +231,8 @@ fn compare(
         if entry.since.is_none() {
             let read = SnapshotFile::read(config, &entry.server).map_err(Failure::from);
             // What cannot be read is said to be so already.
-            let read = read.and_then(|now| base.since(&entry.server, &now.path, now.text.as_deref()));
+            let rules = config.servers.get(&entry.server).map(|server| server.drift_rules.clone()).unwrap_or_default();
+            let read = read.and_then(|now| base.since((&entry.server, &rules), &now.path, now.text.as_deref()));
             entry.since = match read {
                 Ok(since) => Some(since),
                 Err(_) if entry.status == Status::Broken => None,

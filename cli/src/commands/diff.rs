@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use mcp_model::{Snapshot, read_text};
-use mcp_schema::drift;
+use mcp_model::{DriftRules, Snapshot, read_text};
 use serde_json::{Value, json};
 
 use super::tell;
@@ -22,6 +21,8 @@ struct Side {
     name: String,
     text: String,
     snapshot: Snapshot,
+    /// The rules of the server that it belongs to.
+    rules: Option<DriftRules>,
 }
 
 pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut Output) -> Result<Exit, Failure> {
@@ -31,7 +32,9 @@ pub(crate) async fn run(config: Option<&Path>, wanted: &args::Diff, output: &mut
     }
     let old = side(config, old, &wanted.old, output).await?;
     let new = side(config, new, &wanted.new, output).await?;
-    let changes = drift::diff(&old.snapshot, &new.snapshot);
+    // Two files belong to no server.
+    let rules = new.rules.or(old.rules).unwrap_or_default();
+    let changes = plan::changes(&old.snapshot, &new.snapshot, &rules);
     let is_same = plan::is_same(&old.text, &new.text);
     if output.json() {
         let changes: Value = changes.iter().map(report::change_json).collect();
@@ -99,17 +102,18 @@ fn without_revision(word: &str) -> (&str, Option<&str>) {
 }
 
 async fn side(config: Option<&Path>, place: Place<'_>, word: &str, output: &mut Output) -> Result<Side, Failure> {
-    let (path, revision) = match place {
+    let (path, revision, rules) = match place {
         Place::Live(server) => return live(config, server, word, output).await,
-        Place::File(path, revision) => (path.to_owned(), revision),
+        Place::File(path, revision) => (path.to_owned(), revision, None),
         Place::Server(server, revision) => {
             let config = project::load(config, output)?;
-            (config.snapshot_path(&config.server(server)?.name), revision)
+            let server = config.server(server)?;
+            (config.snapshot_path(&server.name), revision, Some(server.drift_rules.clone()))
         }
     };
-    let Some(revision) = revision else { return read(word, read_text(&path)?) };
+    let Some(revision) = revision else { return read(word, read_text(&path)?, rules) };
     match git::text_at(&path, revision)? {
-        Some(text) => read(word, text),
+        Some(text) => read(word, text, rules),
         None => Err(Failure::new(format!("there is no {} at `{revision}`", path.display()))),
     }
 }
@@ -122,12 +126,12 @@ async fn live(config: Option<&Path>, server: &str, word: &str, output: &mut Outp
     let client = live::client(&config, &server, known.as_ref());
     let asked = live::closing(client.clone(), async { client.snapshot().await }).await;
     let snapshot = asked.map_err(|error| live::failure(error, &server))?;
-    Ok(Side { name: word.to_owned(), text: snapshot.to_text(), snapshot })
+    Ok(Side { name: word.to_owned(), text: snapshot.to_text(), snapshot, rules: Some(server.drift_rules) })
 }
 
-fn read(name: &str, text: String) -> Result<Side, Failure> {
+fn read(name: &str, text: String, rules: Option<DriftRules>) -> Result<Side, Failure> {
     let snapshot = Snapshot::parse(&text).map_err(|error| error.in_file(name))?;
-    Ok(Side { name: name.to_owned(), text, snapshot })
+    Ok(Side { name: name.to_owned(), text, snapshot, rules })
 }
 
 #[cfg(test)]

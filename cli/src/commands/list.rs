@@ -75,7 +75,7 @@ fn leave<T>(value: T, is_last: bool) {
 }
 
 fn since(bound: &Bound, wanted: &List) -> Result<Option<Since>, Failure> {
-    wanted.base.as_deref().map(|revision| since_at(&bound.path, &bound.text, revision)).transpose()
+    wanted.base.as_deref().map(|revision| since_at(&bound.rules, &bound.path, &bound.text, revision)).transpose()
 }
 
 fn print(servers: &[Server], file: Option<&Path>, output: &mut Output) -> Result<(), Failure> {

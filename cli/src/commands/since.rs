@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use mcp_model::{Config, Snapshot};
-use mcp_schema::drift;
+use mcp_model::{Config, DriftRules, Snapshot};
 
 use crate::exit::Failure;
 use crate::git;
+use crate::plan;
 use crate::project::CONFIGURATIONS;
 use crate::report::Since;
 
@@ -61,7 +61,12 @@ impl Base {
     ///
     /// # Errors
     /// Where one of both cannot be read.
-    pub(super) fn since(&self, server: &str, path: &Path, now: Option<&str>) -> Result<Since, Failure> {
+    pub(super) fn since(
+        &self,
+        (server, rules): (&str, &DriftRules),
+        path: &Path,
+        now: Option<&str>,
+    ) -> Result<Since, Failure> {
         let place = self.place(server, path);
         let then = git::text_of(&place, &self.commit, &self.revision)?;
         let read = |text: &str, path: &Path, what: &str| {
@@ -71,7 +76,8 @@ impl Base {
         let mut since = Since::new(&self.revision, Vec::new());
         match (then.as_deref(), now) {
             (Some(then), Some(now)) => {
-                since.changes = drift::diff(&read(then, &place, &at_base)?, &read(now, path, "as it is")?);
+                let (then, now) = (read(then, &place, &at_base)?, read(now, path, "as it is")?);
+                since.changes = plan::changes(&then, &now, rules);
             }
             (then, now) => (since.is_new, since.is_gone) = (now.is_some(), then.is_some()),
         }
@@ -83,6 +89,6 @@ impl Base {
 ///
 /// # Errors
 /// Where there is no such commit, or one of both cannot be read.
-pub(super) fn since_at(path: &Path, now: &str, revision: &str) -> Result<Since, Failure> {
-    Base::of_file(path, revision)?.since("", path, Some(now))
+pub(super) fn since_at(rules: &DriftRules, path: &Path, now: &str, revision: &str) -> Result<Since, Failure> {
+    Base::of_file(path, revision)?.since(("", rules), path, Some(now))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_codegen::{Bindings, Idle, IdlePattern, Options, apply_overrides};
 use mcp_model::{
-    Config, DiagnosticLevels, FileError, Overrides, Prefix, Snapshot, is_server_name, printable, read_text,
+    Config, DiagnosticLevels, DriftRules, FileError, Overrides, Prefix, Snapshot, is_server_name, printable, read_text,
 };
 
 use crate::args::{List, Selection};
@@ -22,6 +22,8 @@ pub(crate) struct Bound {
     pub(crate) overrides: Option<Overrides>,
     pub(crate) options: Options,
     pub(crate) levels: DiagnosticLevels,
+    /// The rules of its server for drift.
+    pub(crate) rules: DriftRules,
 }
 
 impl Bound {
@@ -36,7 +38,7 @@ impl Bound {
             Some(overrides) => apply_overrides(&snapshot, overrides)?,
             None => snapshot,
         };
-        Ok(Self { path, text, snapshot, overrides, options, levels })
+        Ok(Self { path, text, snapshot, overrides, options, levels, rules: DriftRules::default() })
     }
 
     /// What diagnostics speak of.
@@ -160,7 +162,8 @@ pub(super) fn bound(config: &Config, server: &str, path: PathBuf, file: Option<&
         None => error.with_help(format!("run `mcp-bindgen sync {server}` to take it anew")),
         Some(_) => error,
     })?;
-    Bound::of(path, loaded, options, config.diagnostics.clone()).map_err(misfits)
+    let bound = Bound::of(path, loaded, options, config.diagnostics.clone()).map_err(misfits)?;
+    Ok(Bound { rules: config.server(server)?.drift_rules.clone(), ..bound })
 }
 
 /// The errors of patterns of the configuration that do nothing, and of rules that cannot hold.

@@ -54,7 +54,12 @@ pub(crate) async fn run(config: Option<&Path>, servers: &Servers, output: &mut O
 fn save(config: &mcp_model::Config, found: Found) -> Result<(Plan, Vec<Fault>), Failure> {
     let live = found.live.map_err(|error| live::failure(error, &found.server))?;
     let misfits = faults::of_live(config, &found.server.name, &live);
-    let plan = Plan::new(&found.server.name, &SnapshotFile::read(config, &found.server.name)?, live)?;
+    let plan = Plan::new(
+        &found.server.name,
+        &found.server.drift_rules,
+        &SnapshotFile::read(config, &found.server.name)?,
+        live,
+    )?;
     if !matches!(plan.step, Step::Keep) {
         project::still_has(config, &plan.server)?;
     }

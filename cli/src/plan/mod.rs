@@ -5,7 +5,7 @@ mod snapshot_file;
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use mcp_model::{FileError, Snapshot};
+use mcp_model::{Date, DriftRules, FileError, Snapshot};
 use mcp_schema::drift::{self, Change};
 use similar::TextDiff;
 
@@ -37,18 +37,19 @@ pub(crate) enum Step {
 }
 
 impl Plan {
-    /// What is to be done where a server says this and its snapshot that. Nothing is read, and nothing written.
+    /// Plans the step from a snapshot file to the tools of the live server, with the server's rules for drift. Nothing is
+    /// read, and nothing written.
     ///
     /// # Errors
     /// Where the snapshot is of a newer format, which is not to be written over.
-    pub(crate) fn new(server: &str, file: &SnapshotFile, live: Snapshot) -> Result<Self, Failure> {
+    pub(crate) fn new(server: &str, rules: &DriftRules, file: &SnapshotFile, live: Snapshot) -> Result<Self, Failure> {
         let step = match &file.text {
             None => Step::Create,
             Some(text) if is_same(text, &live.to_text()) => Step::Keep,
             Some(text) => match Snapshot::parse(text) {
                 Err(error) if Snapshot::is_newer(text) => return Err(error.in_file(&file.path).into()),
                 Err(error) => Step::Replace(error.in_file(&file.path)),
-                Ok(known) => Step::Update { changes: drift::diff(&known, &live) },
+                Ok(known) => Step::Update { changes: changes(&known, &live, rules) },
             },
         };
         Ok(Self { server: server.to_owned(), path: file.path.clone(), step, tools: live.tools.len(), live })
@@ -85,6 +86,13 @@ impl Plan {
     }
 }
 
+/// Compares two snapshots of a server, with its rules for drift.
+pub(crate) fn changes(old: &Snapshot, new: &Snapshot, rules: &DriftRules) -> Vec<Change> {
+    let mut changes = drift::diff(old, new);
+    drift::apply(rules, &mut changes, Date::today());
+    changes
+}
+
 /// Whether two texts are the same but for line ends, which git may have changed.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     one == other || with_own_ends(one) == with_own_ends(other)
@@ -113,7 +121,7 @@ mod tests {
     }
 
     fn plan(text: Option<&str>, live: &str) -> Result<Plan, Failure> {
-        Plan::new("s", &file(text), Snapshot::parse(live).unwrap())
+        Plan::new("s", &DriftRules::default(), &file(text), Snapshot::parse(live).unwrap())
     }
 
     #[test]

@@ -152,9 +152,9 @@ fn in_words(change: &Change, group: &[&Change], more: usize) -> String {
         [tool] => ((*tool).to_owned(), String::new()),
         several => (counted(several.len(), "tool"), format!(": {}", several.join(", "))),
     };
-    let mut message = format!("{of} {}: {}{names}", change.pointer, change.detail);
-    if let Some(proof) = change.proof() {
-        message.push_str(&format!("\n{proof}"));
+    let mut message = format!("{of} {}: {}{names} [{}]", change.pointer, change.detail, change.kind.id());
+    for note in change.notes() {
+        message.push_str(&format!("\n{note}"));
     }
     if more > 0 {
         let of = if group.len() == 1 { "this tool" } else { "these tools" };
@@ -299,7 +299,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "::error title=s%3A breaking change::3 tools /inputSchema/properties/id: required now: t0, t1, t2%0Amay be sent, \
+                "::error title=s%3A breaking change::3 tools /inputSchema/properties/id: required now: t0, t1, t2 [MCPD0012]%0Amay be sent, \
               and is refused now: {}%0Aand 3 more changes of these tools"
             ]
         );

@@ -59,6 +59,10 @@ pub(crate) fn change(change: &Change) -> Value {
     if let (Some(both), Value::Object(fields)) = (&change.signatures, &mut json) {
         fields.insert("signatures".to_owned(), json!({ "old": both.old, "new": both.new }));
     }
+    if let (Some(accepted), Value::Object(fields)) = (&change.accepted, &mut json) {
+        let until = accepted.until.map(|day| day.to_string());
+        fields.insert("accepted".to_owned(), json!({ "reason": accepted.reason, "until": until }));
+    }
     json
 }
 

@@ -164,7 +164,7 @@ fn details(title: &str, server: &str, changes: &[Change], room: usize) -> String
 /// The row of a change, which several tools may share: it names them, as far as there is room.
 fn row(group: &[&Change]) -> String {
     let Some(change) = group.first() else { return String::new() };
-    let proof = change.proof().map(|proof| code(&proof)).unwrap_or_default();
+    let notes = change.notes().map(|note| code(&note)).collect::<Vec<_>>().join("<br>");
     let mut what = code(&change.detail);
     let of = match group {
         [only] if only.tool.is_empty() => "server".to_owned(),
@@ -180,7 +180,7 @@ fn row(group: &[&Change]) -> String {
         }
     };
     let place = format!("{of} {}", change.pointer);
-    format!("| {} | {} | {what} | {proof} |\n", change.class.name(), code(place.trim_end()))
+    format!("| {} | {} | {what} [{}] | {notes} |\n", change.class.name(), code(place.trim_end()), change.kind.id())
 }
 
 /// A code span for a cell of a table: fenced by more backticks than there are in it.
@@ -247,12 +247,12 @@ mod tests {
             entry.changes = drift::diff(&list(count, &[]), &list(count, &["id"]));
             comment(&[entry])
         };
-        let row = "| breaking | `3 tools /inputSchema/properties/id` | `required now`: `t0`, `t1`, `t2` | `may be sent, and is \
+        let row = "| breaking | `3 tools /inputSchema/properties/id` | `required now`: `t0`, `t1`, `t2` [MCPD0012] | `may be sent, and is \
                    refused now: {}` |";
         let said = of(3);
         assert!(said.lines().any(|line| line == row) && said.contains(", 3 breaking</summary>"), "{said}");
         assert_eq!(said.lines().filter(|line| line.starts_with("| breaking |")).count(), 1, "{said}");
-        assert!(of(150).contains("` and 50 more tools | `may be sent"));
+        assert!(of(150).contains("` and 50 more tools [MCPD0012] | `may be sent"));
     }
 
     #[test]

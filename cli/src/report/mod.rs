@@ -110,8 +110,9 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
 
 /// `2 breaking, 1 compatible`; empty where nothing changed.
 pub(crate) fn classes(changes: &[Change]) -> String {
-    let counts = Class::ALL.map(|class| (changes.iter().filter(|change| change.class == class).count(), class.name()));
-    let said: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
-    said.join(", ")
+    let count = |class| changes.iter().filter(|change| change.class == class).count();
+    let counts = Class::ALL.into_iter().chain([Class::Accepted]).map(|class| (count(class), class.name()));
+    let parts: Vec<String> =
+        counts.filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+    parts.join(", ")
 }

@@ -40,10 +40,10 @@ fn check_shows_what_sync_would_change() {
         .run(&["check", "fixture"])
         .exits_with(4)
         .says("error: fixture is not what its snapshot says\n --> mcp/fixture.json\n")
-        .says("breaking    add /inputSchema/properties/a: a string is no longer valid\n")
+        .says("breaking    add /inputSchema/properties/a: a string is no longer valid [MCPD0010]\n")
         .says("= may be sent, and is refused now: {\"b\":0,\"a\":\"a\"}\n")
         .says(r"source      add /inputSchema/properties/gone\u{202e}: the property is gone")
-        .says("compatible  tree_depth: new tool\n")
+        .says("compatible  tree_depth: new tool [MCPD0001]\n")
         .says("review the changes and run `mcp-bindgen sync fixture`\n");
     assert!(check.stdout.starts_with("--- mcp/fixture.json (snapshot)\n+++ fixture (live)\n@@"), "{}", check.stdout);
     assert!(check.stdout.contains("+      \"name\": \"tree_depth\""), "{}", check.stdout);

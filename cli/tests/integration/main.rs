@@ -17,6 +17,7 @@ mod demands;
 mod diff;
 mod doctor;
 mod doors;
+mod drift_rules;
 mod edit;
 mod expand;
 mod files;

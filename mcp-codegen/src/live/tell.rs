@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mcp_model::{FileError, Snapshot, printable};
+use mcp_model::{Date, DriftRules, FileError, Snapshot, printable};
 use mcp_schema::drift;
 
 use super::VARIABLE;
@@ -11,8 +11,14 @@ use super::VARIABLE;
 const MOST_TOLD: usize = 20;
 
 /// The warning that a server is not what its snapshot says; `None` where nobody would notice.
-pub(crate) fn differences(server: &str, shown: &Path, known: &Snapshot, live: &Snapshot) -> Option<String> {
-    let changes = drift::diff(known, live);
+pub(crate) fn differences(
+    server: &str,
+    rules: &DriftRules,
+    shown: &Path,
+    (known, live): (&Snapshot, &Snapshot),
+) -> Option<String> {
+    let mut changes = drift::diff(known, live);
+    drift::apply(rules, &mut changes, Date::today());
     if changes.is_empty() {
         return None;
     }
@@ -81,8 +87,9 @@ mod tests {
         let tool = |name: &str| format!(r#"{{"name":"{name}","inputSchema":{{"type":"object","required":["q"]}}}}"#);
         let new = snapshot(&tool("find"));
         let shown = Path::new("mcp/x.json");
-        assert_eq!(differences("x", shown, &old, &old), None);
-        let said = differences("x", shown, &old, &new).unwrap();
+        let rules = DriftRules::default();
+        assert_eq!(differences("x", &rules, shown, (&old, &old)), None);
+        let said = differences("x", &rules, shown, (&old, &new)).unwrap();
         let lines: Vec<&str> = said.lines().collect();
         assert_eq!(
             lines[..2],
@@ -97,7 +104,7 @@ mod tests {
             let properties = properties.join(",");
             snapshot(&format!(r#"{{"name":"find","inputSchema":{{"type":"object","properties":{{{properties}}}}}}}"#))
         };
-        let said = differences("x", shown, &with(0), &with(30)).unwrap();
+        let said = differences("x", &rules, shown, (&with(0), &with(30))).unwrap();
         assert!(said.contains("\nand 10 more changes: `mcp-bindgen check x` tells all of them\n"), "{said}");
     }
 

@@ -40,7 +40,11 @@ impl Project {
         // From the text, as the macro will read it once `sync` has written it.
         let snapshot = Snapshot::parse(&captured.text).map_err(named)?;
         let warning = match Snapshot::load(&path) {
-            Ok(known) => differences(server, &shown, &known, &snapshot),
+            Ok(known) => {
+                let configured = self.config.as_ref().and_then(|config| config.servers.get(server));
+                let rules = configured.map(|configured| configured.drift_rules.clone()).unwrap_or_default();
+                differences(server, &rules, &shown, (&known, &snapshot))
+            }
             Err(error) if path.is_file() => Some(unreadable(server, &shown_from(&self.manifest_dir, error))),
             Err(_) => None,
         };

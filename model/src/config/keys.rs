@@ -1,6 +1,6 @@
 //! Every key of `mcp.toml`. What is not listed here is refused before it is read, so that no key is read in passing.
 
-use super::{isolation, rust, server};
+use super::{drift, isolation, rust, server};
 
 pub(super) const FILE: [&str; 4] = ["defaults", "servers", "deny", "allow"];
 pub(super) const DEFAULTS: [&str; 5] = ["snapshots", "timeout", "drift", "pin", "live"];
@@ -29,6 +29,7 @@ fn server_keys() -> impl Iterator<Item = String> {
     server::KEYS.into_iter().flat_map(|key| {
         let inner: &[&str] = match key {
             "rust" => &rust::KEYS,
+            "drift" => &drift::KEYS,
             "isolation" => &isolation::KEYS,
             _ => &[],
         };

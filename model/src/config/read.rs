@@ -69,13 +69,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn texts(&self, node: &Node, what: &str) -> Result<Vec<String>, FileError> {
+    pub(super) fn list<'n>(&self, node: &'n Node, what: &str, expected: &str) -> Result<&'n [Node], FileError> {
         match &node.kind {
-            Kind::List(elements) => {
-                elements.iter().map(|element| self.text(element, &format!("every element of {what}"))).collect()
-            }
-            _ => Err(self.wrong_type(node, what, "an array of strings")),
+            Kind::List(elements) => Ok(elements),
+            _ => Err(self.wrong_type(node, what, expected)),
         }
+    }
+
+    pub(super) fn texts(&self, node: &Node, what: &str) -> Result<Vec<String>, FileError> {
+        let elements = self.list(node, what, "an array of strings")?;
+        elements.iter().map(|element| self.text(element, &format!("every element of {what}"))).collect()
     }
 
     /// As [`texts`](Self::texts), of a key whose elements are found to be wrong only beside a snapshot.
@@ -117,7 +120,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn drift(&self, node: &Node, what: &str) -> Result<Drift, FileError> {
         let word = self.text(node, what)?;
-        self.one_of(node, what, &word, &[("ignore", Drift::Ignore), ("warn", Drift::Warn), ("deny", Drift::Deny)])
+        self.one_of(node, what, &word, &Drift::ALL.map(|drift| (drift.name(), drift)))
     }
 
     pub(super) fn pin(&self, node: &Node, what: &str) -> Result<Pin, FileError> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::node::{Entry, Kind, Node};
 use super::read::Reader;
-use super::{isolation, rust};
+use super::{drift, isolation, rust};
 use crate::placeholder::variable_name;
 use crate::secrets::{ConfigField, quoted};
 use crate::server::{ServerConfig, Transport, is_server_name};
@@ -122,7 +122,8 @@ pub(super) fn read(reader: &mut Reader<'_>, name: &str, at: usize, node: &Node) 
     server.unknown = table.read("unknown", |node, what| reader.unknown(node, what))?.unwrap_or_default();
     server.rust = table.read("rust", |node, what| rust::read(reader, node, what))?.unwrap_or_default();
     server.description = table.read("description", |node, what| reader.text(node, what))?;
-    server.drift = table.read("drift", |node, what| reader.drift(node, what))?;
+    (server.drift, server.drift_rules) =
+        table.read("drift", |node, what| drift::read(reader, node, what))?.unwrap_or_default();
     server.pin = table.read("pin", |node, what| reader.pin(node, what))?;
     server.isolation = table.read("isolation", |node, what| isolation::read(reader, node, what))?;
     server.hosted = table.read("hosted", |node, what| reader.boolean(node, what))?.unwrap_or_default();

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Drift, Isolation, PatternPlaces, Pin, Prefix, RustConfig, ServerConfig, Transport, Types, UnknownKeys};
+use super::{
+    Drift, DriftRules, Isolation, PatternPlaces, Pin, Prefix, RustConfig, ServerConfig, Transport, Types, UnknownKeys,
+};
 
 impl ServerConfig {
     fn new(name: impl Into<String>, transport: Transport) -> Self {
@@ -24,6 +26,7 @@ impl ServerConfig {
             timeout: None,
             connect_timeout: None,
             drift: None,
+            drift_rules: DriftRules::default(),
             pin: None,
             isolation: None,
             hosted: false,
@@ -196,6 +199,13 @@ impl ServerConfig {
     #[must_use]
     pub fn drift(mut self, drift: Drift) -> Self {
         self.drift = Some(drift);
+        self
+    }
+
+    /// Sets the accepted changes, and the rules with another class.
+    #[must_use]
+    pub fn drift_rules(mut self, rules: DriftRules) -> Self {
+        self.drift_rules = rules;
         self
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::values::LEFT_OUT;
-use super::{Drift, Pin, Prefix, ServerConfig, Transport, Types};
+use super::{Pin, Prefix, ServerConfig, Transport, Types};
 use crate::placeholder::variable_name;
 use crate::{FileError, config, duration};
 
@@ -68,7 +68,7 @@ impl ServerConfig {
         put_text(&mut json, "description", shown.description.as_deref());
         put_text(&mut json, "timeout", shown.timeout.map(duration::to_text).as_deref());
         put_text(&mut json, "connect_timeout", shown.connect_timeout.map(duration::to_text).as_deref());
-        put_text(&mut json, "drift", shown.drift.map(Drift::name));
+        json.extend(shown.drift_rules.to_json(shown.drift).map(|drift| ("drift".to_owned(), drift)));
         put_text(&mut json, "pin", shown.pin.map(Pin::name));
         if let Some(isolation) = &shown.isolation {
             put(&mut json, "isolation", isolation.to_json());

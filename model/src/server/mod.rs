@@ -1,6 +1,7 @@
 //! One server: how it is reached, what of it is used.
 
 mod build;
+mod drift;
 mod isolation;
 pub(crate) mod json;
 mod paths;
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use self::drift::{Acceptance, Drift, DriftRules};
 pub use self::isolation::Isolation;
 pub use self::patterns::PatternPlaces;
 pub use self::rust::{ConfigPlace, RustConfig, RustRule, UnknownKeys};
@@ -65,28 +67,6 @@ impl Prefix {
         let can_begin = word.starts_with(|c: char| c.is_ascii_alphabetic())
             && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
         can_begin.then(|| Self::Named(word.to_owned()))
-    }
-}
-
-/// What the runtime does where the live server differs from the bindings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Drift {
-    /// Nothing.
-    Ignore,
-    /// It tells.
-    #[default]
-    Warn,
-    /// It refuses the tools that changed in a breaking way.
-    Deny,
-}
-
-impl Drift {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Ignore => "ignore",
-            Self::Warn => "warn",
-            Self::Deny => "deny",
-        }
     }
 }
 
@@ -218,6 +198,8 @@ pub struct ServerConfig {
     pub connect_timeout: Option<Duration>,
     /// What to do where the live server differs.
     pub drift: Option<Drift>,
+    /// The accepted changes, and the rules with another class.
+    pub drift_rules: DriftRules,
     /// What of a bound tool may not change.
     pub pin: Option<Pin>,
     /// What the child process may see of the machine; `None` for all that this process sees.
@@ -269,6 +251,9 @@ impl ServerConfig {
     pub fn with_demands_of(mut self, other: &Self) -> Self {
         self.tools = self.tools.or_else(|| other.tools.clone());
         self.pattern_places.extend(&other.pattern_places);
+        if self.drift.is_none() && self.drift_rules.is_empty() {
+            self.drift_rules = other.drift_rules.clone();
+        }
         self.drift = self.drift.or(other.drift);
         self.pin = self.pin.or(other.pin);
         if matches!(self.transport, Transport::Stdio { .. }) && self.isolation.is_none() {

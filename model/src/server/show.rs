@@ -27,6 +27,7 @@ impl fmt::Debug for ServerConfig {
             .field("timeout", &shown.timeout)
             .field("connect_timeout", &shown.connect_timeout)
             .field("drift", &shown.drift)
+            .field("drift_rules", &shown.drift_rules)
             .field("pin", &shown.pin)
             .field("isolation", &shown.isolation)
             .field("hosted", &shown.hosted)

@@ -185,6 +185,7 @@ impl ServerConfig {
         notes("exclude", &mut copy.exclude);
         notes("approve", &mut copy.approve);
         notes("remote_use", &mut copy.remote_use);
+        copy.drift_rules.texts_mut().for_each(|text| *text = change(ConfigField::Note("drift"), text));
         copy.rust.texts_mut().for_each(|text| *text = change(ConfigField::Note("rust"), text));
         copy.description.iter_mut().for_each(|text| *text = change(ConfigField::Note("description"), text));
         copy

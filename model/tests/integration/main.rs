@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod config;
+mod drift_rules;
 mod overrides;
 mod rust;
 mod secrets;

@@ -75,11 +75,12 @@ impl Client {
     /// # Errors
     /// Where it has to be compared, and nobody knows what it was.
     pub(super) fn bound(&self, call: &ToolCall) -> Result<Option<Bound>, CallError> {
-        if !self.demand().looks() {
+        let demand = self.demand();
+        if !demand.looks() {
             return Ok(None);
         }
         let bound = call.known().map(Bound::Spec).or_else(|| self.baseline.find(&call.tool));
-        if bound.is_none() && self.demand().refuses() {
+        if bound.is_none() && demand.refuses() {
             return Err(CallError::denied(
                 self.name(),
                 &*call.tool,
@@ -101,10 +102,11 @@ impl Client {
         patience: Patience,
     ) -> Result<(Patience, Option<u64>), CallError> {
         connection.live_tools().bind(bound, drift::bindings_of(call, &self.baseline));
-        if !self.demand().refuses() {
+        let demand = self.demand();
+        if !demand.refuses() {
             return Ok((patience, None));
         }
-        let terms = (self.demand(), &self.supervisor.status.drift);
+        let terms = (&demand, &self.supervisor.status.drift);
         let refusal = tokio::select! {
             biased;
             () = cancelled(call.options.cancellation()) => return Err(self.cancelled(&call.tool, Dispatched::No)),

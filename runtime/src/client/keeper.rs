@@ -249,7 +249,7 @@ async fn compare_tools(config: &ServerConfig, options: &ClientOptions, status: &
     }
     let patience = || options.call_patience(config.timeout);
     let live = (&*opened.live_tools, &*opened.connection);
-    drift::watch(&config.name, live, (Demand::of(config), &status.drift), &status.tools, patience).await
+    drift::watch(&config.name, live, (&Demand::of(config), &status.drift), &status.tools, patience).await
 }
 
 /// Waits for an order that ends something: the connection `opened`, or the attempt to open one.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use mcp_model::printable;
+use mcp_model::{Acceptance, Date, DriftRules, printable};
 pub use mcp_model::{ChangeKind, Class};
 use serde_json::Value;
 
@@ -81,6 +81,8 @@ pub struct Change {
     pub witness: Option<Witness>,
     /// The proof of a silent change.
     pub signatures: Option<Signatures>,
+    /// The entry of the configuration that accepts it.
+    pub accepted: Option<Acceptance>,
 }
 
 impl Change {
@@ -92,7 +94,7 @@ impl Change {
         detail: impl Into<String>,
     ) -> Self {
         let (pointer, detail) = (pointer.into(), detail.into());
-        Self { tool: tool.to_owned(), kind, class, pointer, detail, witness: None, signatures: None }
+        Self { tool: tool.to_owned(), kind, class, pointer, detail, witness: None, signatures: None, accepted: None }
     }
 
     /// Returns the proof in words: the witness of a breaking change, the signatures of a silent one.
@@ -102,7 +104,12 @@ impl Change {
         witness.or_else(|| self.signatures.as_ref().map(ToString::to_string))
     }
 
-    /// Where in the tool it is, what it is, and its proof, for messages that name the tool themselves.
+    /// Returns the lines below the change in a report: its proof, and the entry that accepts it.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        self.proof().into_iter().chain(self.accepted.as_ref().map(ToString::to_string))
+    }
+
+    /// Returns the place, the change, its proof and its id, for messages that name the tool themselves.
     ///
     /// ```
     /// use mcp_model::Snapshot;
@@ -110,15 +117,39 @@ impl Change {
     ///
     /// let old = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#)?;
     /// let new = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object","required":["q"]}}]}"#)?;
-    /// let said = "/inputSchema/properties/q: new required property; may be sent, and is refused now: {}";
-    /// assert_eq!(drift::diff(&old, &new)[0].in_words(), said);
+    /// let words = "/inputSchema/properties/q: new required property; may be sent, and is refused now: {} [MCPD0011]";
+    /// assert_eq!(drift::diff(&old, &new)[0].in_words(), words);
     /// # Ok::<(), mcp_model::FileError>(())
     /// ```
     #[must_use]
     pub fn in_words(&self) -> String {
         let place = if self.pointer.is_empty() { String::new() } else { format!("{}: ", printable(&self.pointer)) };
-        let proof = self.proof().map(|proof| format!("; {proof}")).unwrap_or_default();
-        format!("{place}{}{proof}", self.detail)
+        let notes: String = self.notes().map(|note| format!("; {note}")).collect();
+        format!("{place}{}{notes} [{}]", self.detail, self.kind.id())
+    }
+}
+
+/// Applies `[servers.x.drift]` to changes: sets the classes of rules, then marks the changes that are accepted on a day.
+///
+/// ```
+/// use mcp_model::{Acceptance, ChangeKind, Date, DriftRules, Snapshot};
+/// use mcp_schema::drift::{self, Class};
+///
+/// let old = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object"}}]}"#)?;
+/// let new = Snapshot::parse(r#"{"tools":[]}"#)?;
+/// let rules = DriftRules::default().accept(Acceptance::new(ChangeKind::ToolRemoved, "no caller is left"));
+/// let mut changes = drift::diff(&old, &new);
+/// drift::apply(&rules, &mut changes, Date::today());
+/// assert_eq!(changes[0].class, Class::Accepted);
+/// # Ok::<(), mcp_model::FileError>(())
+/// ```
+pub fn apply(rules: &DriftRules, changes: &mut [Change], today: Date) {
+    for change in changes {
+        change.class = rules.class_of(change.kind).unwrap_or(change.class);
+        if let Some(accepted) = rules.accepted(change.kind, &change.tool, &change.pointer, today) {
+            change.class = Class::Accepted;
+            change.accepted = Some(accepted.clone());
+        }
     }
 }
 
@@ -126,10 +157,11 @@ impl Change {
 /// for each group, with the proof of its first change.
 #[must_use]
 pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
-    let mut places: HashMap<(Class, &str, &str, Option<&Signatures>), usize> = HashMap::new();
+    let mut places = HashMap::new();
     let mut groups: Vec<Vec<&Change>> = Vec::new();
     for change in changes {
-        let key = (change.class, change.pointer.as_str(), change.detail.as_str(), change.signatures.as_ref());
+        let reason = change.accepted.as_ref().map(ToString::to_string);
+        let key = (change.class, change.kind, &change.pointer, &change.detail, &change.signatures, reason);
         let place = *places.entry(key).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.push(change),
@@ -149,7 +181,7 @@ pub fn grouped(changes: &[Change]) -> Vec<Vec<&Change>> {
 /// let old = Snapshot::parse(r#"{"tools":[{"name":"find","inputSchema":{"type":"object","properties":{"n":{}}}}]}"#)?;
 /// let new = Snapshot::parse(r#"{"tools":[]}"#)?;
 /// let lines = drift::told(&drift::diff(&old, &new), 10);
-/// assert_eq!(lines, ["breaking    find: the tool is gone", "            = may be sent, and is refused now: {}"]);
+/// assert_eq!(lines, ["breaking    find: the tool is gone [MCPD0002]", "            = may be sent, and is refused now: {}"]);
 /// # Ok::<(), mcp_model::FileError>(())
 /// ```
 #[must_use]
@@ -157,15 +189,16 @@ pub fn told(changes: &[Change], at_most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     for group in grouped(changes).into_iter().take(at_most) {
         let Some(change) = group.first() else { continue };
-        lines.push(match group.as_slice() {
+        let line = match group.as_slice() {
             [only] => only.to_string(),
             several => {
                 let names: Vec<String> = several.iter().map(|change| printable(&change.tool)).collect();
                 let all = Change { tool: format!("{} tools", several.len()), ..(*change).clone() };
                 format!("{all}: {}", names.join(", "))
             }
-        });
-        lines.extend(change.proof().map(|proof| format!("{:12}= {proof}", "")));
+        };
+        lines.push(format!("{line} [{}]", change.kind.id()));
+        lines.extend(change.notes().map(|note| format!("{:12}= {note}", "")));
     }
     lines
 }

@@ -28,7 +28,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
-pub use change::{Change, ChangeKind, Class, Signatures, Witness, grouped, told, untold};
+pub use change::{Change, ChangeKind, Class, Signatures, Witness, apply, grouped, told, untold};
 use mcp_model::Snapshot;
 use serde_json::{Map, Value, json};
 

@@ -9,9 +9,10 @@ fn list(snapshot: &Value) -> Snapshot {
     Snapshot::parse(&snapshot.to_string()).unwrap()
 }
 
-/// The lines for what changed, with the proofs.
+/// The lines of a report and the proofs, without the ids of rules.
 fn lines(old: &Value, new: &Value) -> Vec<String> {
-    told(&diff(&list(old), &list(new)), 100)
+    let without_id = |line: String| line.split_once(" [MCPD").map_or(line.clone(), |(text, _)| text.to_owned());
+    told(&diff(&list(old), &list(new)), 100).into_iter().map(without_id).collect()
 }
 
 fn tool(key: &str, schema: &Value) -> Value {

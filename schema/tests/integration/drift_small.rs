@@ -188,7 +188,7 @@ fn one_change_of_many_tools_is_one_line() {
     let changes = diff(&tools(json!([])), &tools(json!(["page"])));
     assert_eq!(changes.len(), 3);
     let lines = [
-        "breaking    3 tools /inputSchema/properties/page: required now: click, close, hover",
+        "breaking    3 tools /inputSchema/properties/page: required now: click, close, hover [MCPD0012]",
         "            = may be sent, and is refused now: {}",
     ];
     assert_eq!(told(&changes, 10), lines);

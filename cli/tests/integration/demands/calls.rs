@@ -129,6 +129,38 @@ pub(crate) fn drift() {
     assert!(refusal(&format!("{SERVER}drift = \"maybe\"\n")).contains("`drift` of server `hub` cannot be `maybe`"));
 }
 
+pub(crate) fn drift_mode() {
+    let deny = format!("{SERVER}[servers.hub.drift]\nmode = \"deny\"\n");
+    let error = add_as_known(&deny, &known_add(None, true)).expect_err("the tool has changed");
+    assert!(matches!(&error, CallError::Incompatible { .. }), "{error}");
+    assert!(add_as_known(&deny.replace("deny", "warn"), &known_add(None, true)).is_ok());
+    let said = refusal(&format!("{SERVER}[servers.hub.drift]\nmode = \"maybe\"\n"));
+    assert!(said.contains("`mode` in `drift` of server `hub` cannot be `maybe`"), "{said}");
+}
+
+pub(crate) fn drift_accept() {
+    let deny = format!("{SERVER}[servers.hub.drift]\nmode = \"deny\"\n");
+    let error = add_as_known(&deny, &known_add(None, true)).expect_err("the tool has changed").to_string();
+    let rule = error.split_once('[').and_then(|(_, rest)| rest.split_once(']')).expect("its id").0;
+    let accept = |rest: &str| format!("{deny}accept = [{{ rule = \"{rule}\", {rest} }}]\n");
+    assert!(add_as_known(&accept("reason = \"x\""), &known_add(None, true)).is_ok());
+    let here = "tool = \"a*\", at = \"/inputSchema/properties/b\", until = \"9999-12-31\", reason = \"x\"";
+    assert!(add_as_known(&accept(here), &known_add(None, true)).is_ok());
+    for elsewhere in ["tool = \"sub\"", "at = \"/inputSchema/properties/a\"", "until = \"2026-01-31\""] {
+        let error = add_as_known(&accept(&format!("{elsewhere}, reason = \"x\"")), &known_add(None, true));
+        assert!(matches!(error, Err(CallError::Incompatible { .. })), "{elsewhere}");
+    }
+}
+
+pub(crate) fn drift_class() {
+    let deny = format!("{SERVER}[servers.hub.drift]\nmode = \"deny\"\n");
+    let error = add_as_known(&deny, &known_add(None, true)).expect_err("the tool has changed").to_string();
+    let rule = error.split_once('[').and_then(|(_, rest)| rest.split_once(']')).expect("its id").0;
+    let class = |class: &str| format!("{deny}class = {{ {rule} = \"{class}\" }}\n");
+    assert!(add_as_known(&class("compatible"), &known_add(None, true)).is_ok());
+    assert!(add_as_known(&class("breaking"), &known_add(None, true)).is_err());
+}
+
 pub(crate) fn pin() {
     let deny = format!("{SERVER}drift = \"deny\"\n");
     let reworded = || known_add(Some("Subtracts."), false);

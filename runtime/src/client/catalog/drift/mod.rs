@@ -10,7 +10,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mcp_model::{Drift, Pin, ServerConfig};
+use mcp_model::{Drift, DriftRules, Pin, ServerConfig};
 use serde_json::Value;
 use tokio::sync::{OnceCell, watch};
 use tokio::time::{Instant, sleep};
@@ -32,22 +32,24 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const PATIENCE_FOR_SUBSCRIBING: Duration = Duration::from_secs(2);
 
 /// What the configuration of a server demands of bound tools.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Demand {
     drift: Drift,
     pin: Pin,
+    rules: DriftRules,
 }
 
 impl Demand {
     pub(crate) fn of(config: &ServerConfig) -> Self {
-        Self { drift: config.drift.unwrap_or_default(), pin: config.pin.unwrap_or_default() }
+        let rules = config.drift_rules.clone();
+        Self { drift: config.drift.unwrap_or_default(), pin: config.pin.unwrap_or_default(), rules }
     }
 
-    pub(crate) fn looks(self) -> bool {
+    pub(crate) fn looks(&self) -> bool {
         self.drift != Drift::Ignore
     }
 
-    pub(crate) fn refuses(self) -> bool {
+    pub(crate) fn refuses(&self) -> bool {
         self.drift == Drift::Deny
     }
 }
@@ -120,7 +122,7 @@ impl LiveTools {
         server: &str,
         connection: &Connection,
         bound: &Bound,
-        (demand, told): (Demand, &Told),
+        (demand, told): (&Demand, &Told),
         patience: Patience,
     ) -> Result<Looked, ConnectError> {
         let mut listed = self.current(server, connection, patience).await?;
@@ -180,14 +182,14 @@ impl Listed {
         server: &str,
         connection: &Connection,
         bound: &Bound,
-        (demand, told): (Demand, &Told),
+        (demand, told): (&Demand, &Told),
     ) -> Arc<Verdict> {
         let one = lock(&self.verdicts).entry(bound.id()).or_default().clone();
         let compare = async || {
             let verdict = match bound.declared() {
                 Ok(declared) => {
                     let live = self.tools.get(bound.name()).cloned();
-                    Verdict::of(declared, live, demand.pin, connection.link.notes.redactor()).await
+                    Verdict::of(declared, live, demand, connection.link.notes.redactor()).await
                 }
                 Err(error) => Verdict::unknown(&error),
             };
@@ -212,7 +214,7 @@ pub(crate) fn bindings_of(call: &ToolCall, baseline: &Baseline) -> Option<&'stat
 pub(crate) async fn watch(
     server: &str,
     (live, connection): (&LiveTools, &Connection),
-    (demand, told): (Demand, &Told),
+    (demand, told): (&Demand, &Told),
     changes: &Changes,
     patience: impl Fn() -> Patience,
 ) -> Infallible {

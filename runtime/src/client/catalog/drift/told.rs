@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
+use mcp_model::Date;
+
 use super::verdict::Verdict;
 use super::{Demand, lock};
 use crate::call::events::Observer;
@@ -21,7 +23,7 @@ impl Told {
         Self { observer, words: Mutex::default() }
     }
 
-    pub(super) fn tell(&self, server: &str, tool: &str, verdict: &Verdict, demand: Demand) {
+    pub(super) fn tell(&self, server: &str, tool: &str, verdict: &Verdict, demand: &Demand) {
         let mut told = lock(&self.words);
         if verdict.0.is_empty() {
             // What changes once more is told once more.
@@ -30,9 +32,10 @@ impl Told {
         }
         let before = told.insert(tool.to_owned(), verdict.0.iter().map(|found| found.words.clone()).collect());
         drop(told);
+        let today = Date::today();
         let is_news = |words: &String| before.as_ref().is_none_or(|before| !before.contains(words));
         for found in verdict.0.iter().filter(|found| is_news(&found.words)).take(MOST_TOLD) {
-            let (words, is_breaking) = (&found.words, found.is_breaking);
+            let (words, is_breaking) = (&found.words, found.breaks(today));
             let is_refused = is_breaking && demand.refuses();
             let so = match (is_breaking, is_refused) {
                 (_, true) => "calls of it are refused",

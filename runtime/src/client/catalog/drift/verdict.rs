@@ -1,9 +1,10 @@
 //! How a live tool differs from the one that was bound.
 
-use mcp_model::{Pin, Snapshot};
+use mcp_model::{Acceptance, ChangeKind, Date, Pin, Snapshot};
 use mcp_schema::drift::{self, Class};
 use serde_json::Value;
 
+use super::Demand;
 use super::bound::{compared, hints};
 use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 
@@ -16,12 +17,19 @@ pub(super) struct Difference {
     /// Where it is, what it is, and its proof; without secrets.
     pub(super) words: String,
     /// Whether calls that were fine may fail now, or `pin` wants it as it was.
-    pub(super) is_breaking: bool,
+    is_breaking: bool,
+    /// The entry of the configuration that accepts it.
+    accepted: Option<Acceptance>,
 }
 
 impl Difference {
     fn breaking(words: &str) -> Self {
-        Self { words: words.to_owned(), is_breaking: true }
+        Self { words: words.to_owned(), is_breaking: true, accepted: None }
+    }
+
+    /// Returns `true` for a breaking difference that the configuration does not accept on a day.
+    pub(super) fn breaks(&self, today: Date) -> bool {
+        self.is_breaking && self.accepted.as_ref().is_none_or(|accepted| accepted.is_expired(today))
     }
 }
 
@@ -31,7 +39,8 @@ pub(super) struct Verdict(pub(super) Vec<Difference>);
 
 impl Verdict {
     /// Compares a tool with the one that the server has now; `None` where it is gone.
-    pub(super) async fn of(bound: Value, live: Option<Value>, pin: Pin, redactor: &Redactor) -> Self {
+    pub(super) async fn of(bound: Value, live: Option<Value>, demand: &Demand, redactor: &Redactor) -> Self {
+        let pin = demand.pin;
         // Members in another order are the same, as they are for digests.
         let is_same = |live: &Value| {
             compared(&bound, pin) == compared(live, pin) && (pin == Pin::Schema || hints(&bound).eq(hints(live)))
@@ -40,7 +49,8 @@ impl Verdict {
             return Self::default();
         }
         // What is compared comes from a stranger and may take a while.
-        let judged = tokio::task::spawn_blocking(move || differences(&bound, live.as_ref(), pin));
+        let demand = demand.clone();
+        let judged = tokio::task::spawn_blocking(move || differences(&bound, live.as_ref(), &demand));
         let undecided = |_| vec![Difference::breaking("what it says of itself cannot be compared")];
         let mut found = judged.await.unwrap_or_else(undecided);
         found.iter_mut().for_each(|found| found.words = redactor.shown_line(&found.words, LONGEST_MESSAGE));
@@ -54,8 +64,9 @@ impl Verdict {
 
     /// What speaks against calling the tool.
     pub(super) fn refusal(&self) -> Option<String> {
+        let today = Date::today();
         let breaking: Vec<&str> =
-            self.0.iter().filter(|found| found.is_breaking).map(|found| found.words.as_str()).collect();
+            self.0.iter().filter(|found| found.breaks(today)).map(|found| found.words.as_str()).collect();
         let named = breaking.iter().take(MOST_NAMED).copied().collect::<Vec<_>>().join(" · ");
         let more = match breaking.len().saturating_sub(MOST_NAMED) {
             0 => String::new(),
@@ -65,28 +76,29 @@ impl Verdict {
     }
 }
 
-fn differences(bound: &Value, live: Option<&Value>, pin: Pin) -> Vec<Difference> {
+fn differences(bound: &Value, live: Option<&Value>, demand: &Demand) -> Vec<Difference> {
+    let Demand { pin, rules, .. } = demand;
     let of = |tool: Option<&Value>| Snapshot {
-        tools: tool.map(|tool| compared(tool, pin)).into_iter().collect(),
+        tools: tool.map(|tool| compared(tool, *pin)).into_iter().collect(),
         ..Snapshot::default()
     };
-    let changes = drift::diff(&of(Some(bound)), &of(live));
+    let today = Date::today();
+    let mut changes = drift::diff(&of(Some(bound)), &of(live));
+    let breaks = |kind, class| *pin == Pin::All || rules.class_of(kind).unwrap_or(class) == Class::Breaking;
+    let breaking: Vec<bool> = changes.iter().map(|change| breaks(change.kind, change.class)).collect();
+    drift::apply(rules, &mut changes, today);
     let mut found: Vec<Difference> = changes
-        .iter()
-        .map(|change| {
-            // The classes below are about regenerated code alone: what was built goes on.
-            let is_breaking = pin == Pin::All || change.class == Class::Breaking;
-            Difference { words: change.in_words(), is_breaking }
-        })
+        .into_iter()
+        .zip(breaking)
+        .map(|(change, is_breaking)| Difference { words: change.in_words(), is_breaking, accepted: change.accepted })
         .collect();
-    if let Some(live) = live.filter(|_| pin == Pin::All) {
+    if let Some(live) = live.filter(|_| *pin == Pin::All) {
+        let name = bound.get("name").and_then(Value::as_str).unwrap_or_default();
         for ((key, before), (_, now)) in hints(bound).zip(hints(live)).filter(|((_, before), (_, now))| before != now) {
             let said = |hint: Option<bool>| hint.map_or_else(|| "not said".to_owned(), |hint| hint.to_string());
-            found.push(Difference::breaking(&format!(
-                "/annotations/{key}: {} now, {} before",
-                said(now),
-                said(before)
-            )));
+            let words = format!("/annotations/{key}: {} now, {} before", said(now), said(before));
+            let accepted = rules.accepted(ChangeKind::Hints, name, &format!("/annotations/{key}"), today).cloned();
+            found.push(Difference { accepted, ..Difference::breaking(&words) });
         }
     }
     found
