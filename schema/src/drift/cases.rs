@@ -16,6 +16,9 @@ use crate::number::is_integral;
 /// More than this many are not told apart.
 const MOST_CASES: usize = 128;
 
+/// All cases together have about so many schemas at the most.
+const MOST_SCHEMAS: usize = 32_768;
+
 /// Telling cases apart costs at most so much in a document; what is left then is not told apart.
 const MOST_WORK: usize = 4_000_000;
 
@@ -51,7 +54,8 @@ impl<'v, 'a> Cases<'v, 'a> {
             self.work += choice.len() * (1 + partial.said.len() + partial.choices.len());
             let chosen = partial.chosen(self.version, &choice);
             // Where there would be too many cases, this choice is left open: they are what they have in common.
-            if chosen.len() + open.len() + decided.len() > MOST_CASES {
+            let most = MOST_CASES.min(MOST_SCHEMAS / (1 + partial.said.len()));
+            if chosen.len() + open.len() + decided.len() > most {
                 open.push_front(partial);
             } else {
                 open.extend(chosen.into_iter().filter(|partial| !open.contains(partial)).collect::<Vec<_>>());

@@ -29,6 +29,9 @@ impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
 
     pub(super) fn equal(&mut self, left: SchemaId, right: SchemaId) -> bool {
         let pair = (self.left.followed(left), self.right.followed(right));
+        if self.left.fingerprint(pair.0) != self.right.fingerprint(pair.1) {
+            return false;
+        }
         if let Some(known) = self.known.get(&pair) {
             return known;
         }

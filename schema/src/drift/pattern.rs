@@ -19,28 +19,53 @@ pub(super) struct Patterns(HashMap<String, Option<Automaton>>);
 pub(crate) struct Automaton {
     regex: PikeVM,
     cache: Cache,
+    /// Every text in which the pattern is found starts with it: most texts are told apart without the automaton.
+    prefix: String,
 }
 
 impl Automaton {
     /// Whether the pattern is found in a text.
     pub(crate) fn is_match(&mut self, text: &str) -> bool {
-        self.regex.is_match(&mut self.cache, text)
+        text.starts_with(&self.prefix) && self.regex.is_match(&mut self.cache, text)
     }
 }
 
 impl Patterns {
     /// Whether a pattern is found in a text; `None` where that cannot be told.
     pub(super) fn matches(&mut self, pattern: &str, text: &str) -> Option<bool> {
-        let automaton = self.0.entry(pattern.to_owned()).or_insert_with(|| compile(pattern));
-        automaton.as_mut().map(|automaton| automaton.is_match(text))
+        self.compiled(pattern).map(|automaton| automaton.is_match(text))
+    }
+
+    /// The number of states that are looked at for each character of a text, at the most.
+    pub(super) fn states(&mut self, pattern: &str) -> usize {
+        self.compiled(pattern).map_or(0, |automaton| automaton.regex.get_nfa().states().len())
+    }
+
+    fn compiled(&mut self, pattern: &str) -> Option<&mut Automaton> {
+        if !self.0.contains_key(pattern) {
+            self.0.insert(pattern.to_owned(), compile(pattern));
+        }
+        self.0.get_mut(pattern)?.as_mut()
     }
 }
 
 /// One way of matching, which is linear and small: what is matched are a few samples.
 pub(crate) fn compile(pattern: &str) -> Option<Automaton> {
     let config = thompson::Config::new().nfa_size_limit(Some(LARGEST)).which_captures(WhichCaptures::None);
-    let regex = PikeVM::builder().thompson(config).build(&ecma(pattern)).ok()?;
-    Some(Automaton { cache: regex.create_cache(), regex })
+    let spelled = ecma(pattern);
+    let regex = PikeVM::builder().thompson(config).build(&spelled).ok()?;
+    let prefix = regex_syntax::parse(&spelled).ok().and_then(|hir| prefix(&hir)).unwrap_or_default();
+    Some(Automaton { cache: regex.create_cache(), regex, prefix })
+}
+
+/// The literal text after a `^` at the start.
+fn prefix(hir: &Hir) -> Option<String> {
+    let HirKind::Concat(parts) = hir.kind() else { return None };
+    let [start, literal, ..] = parts.as_slice() else { return None };
+    match (start.kind(), literal.kind()) {
+        (HirKind::Look(Look::Start), HirKind::Literal(literal)) => String::from_utf8(literal.0.to_vec()).ok(),
+        _ => None,
+    }
 }
 
 /// A pattern of ECMA-262, in which digits, words and their bounds are those of ASCII, and white space and line ends those of
@@ -177,6 +202,11 @@ mod tests {
             ("^[[]$", "[", true),
             ("^a\\/b$", "a/b", true),
             ("\\bb", "\u{e9}b", true),
+            ("^ab+", "abb", true),
+            ("^ab+", "aabb", false),
+            ("^ab|c", "xc", true),
+            ("^ab|^cd", "cd", true),
+            ("ab", "xab", true),
         ] {
             assert_eq!(Patterns::default().matches(pattern, text), Some(found), "{pattern} {text}");
         }

@@ -234,18 +234,21 @@ impl<'v, 'a> Sampler<'v, 'a> {
     /// Adds what has to be there because of what is there.
     fn add_dependents(&mut self, case: &Case, object: &mut Map<String, Value>) -> Option<()> {
         let version = self.version;
-        let together = || case.schemas().iter().flat_map(|id| &version.assertions(*id).dependent_required);
-        if together().next().is_none() {
-            return Some(());
+        let mut needed: HashMap<&str, Vec<&String>> = HashMap::new();
+        for (key, needs) in case.schemas().iter().flat_map(|id| &version.assertions(*id).dependent_required) {
+            needed.entry(key).or_default().extend(needs);
         }
-        // Each round adds a key, or is the last.
-        loop {
-            let needed = together().filter(|(key, _)| object.contains_key(key)).flat_map(|(_, needs)| needs);
-            let Some(key) = needed.into_iter().find(|key| !object.contains_key(*key)) else { return Some(()) };
+        let mut pending: Vec<&String> = object.keys().flat_map(|key| needed.remove(key.as_str())).flatten().collect();
+        while let Some(key) = pending.pop() {
+            if object.contains_key(key) {
+                continue;
+            }
             let Asked::Of(asked) = case.property(version, key, &mut self.patterns) else { return None };
             let value = self.values(&asked).first().cloned()?;
             object.insert(key.clone(), value);
+            pending.extend(needed.remove(key.as_str()).into_iter().flatten());
         }
+        Some(())
     }
 
     /// The smallest object, beside one property that is given.

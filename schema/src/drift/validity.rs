@@ -188,7 +188,12 @@ impl Judge<'_, '_> {
         {
             return Some(false);
         }
-        let pattern = assertions.pattern.as_ref().map_or(Some(true), |pattern| self.patterns.matches(pattern, text));
+        // A step is about as many states of an automaton, each at one character.
+        const STATES_OF_A_STEP: usize = 64;
+        let pattern = assertions.pattern.as_ref().map_or(Some(true), |pattern| {
+            let steps = text.len().saturating_mul(self.patterns.states(pattern)) / STATES_OF_A_STEP;
+            version.has_steps(steps).then(|| self.patterns.matches(pattern, text)).flatten()
+        });
         let format = match self.formats {
             Formats::Asserted => assertions.format.as_deref(),
             Formats::All => format::named(version, id),

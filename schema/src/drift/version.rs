@@ -1,7 +1,8 @@
 //! One version of a schema document, with everything that a comparison asks about it.
 
 use std::cell::{Cell, OnceCell};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
@@ -21,6 +22,7 @@ pub(super) struct Version<'a> {
     /// The schema of the whole document.
     pub(super) root: SchemaId,
     indexes: Vec<OnceCell<Index>>,
+    fingerprints: Vec<OnceCell<u64>>,
     /// The steps that are left for judging values.
     steps: Cell<usize>,
 }
@@ -47,8 +49,9 @@ impl<'a> Version<'a> {
         }
         let possible = possible(&document, &assertions);
         let indexes = assertions.iter().map(|_| OnceCell::new()).collect();
+        let fingerprints = assertions.iter().map(|_| OnceCell::new()).collect();
         let steps = Cell::new(MOST_STEPS + MOST_STEPS_EACH * assertions.len());
-        Self { document, assertions, possible, root: SchemaId::ROOT, indexes, steps }
+        Self { document, assertions, possible, root: SchemaId::ROOT, indexes, fingerprints, steps }
     }
 
     /// After so many comparisons of places with another version, the rest is undecided.
@@ -58,10 +61,15 @@ impl<'a> Version<'a> {
         MOST + MOST_EACH * (self.assertions.len() + other.assertions.len())
     }
 
-    /// Takes a step; false when there is none left.
+    /// Takes a step; returns `false` if none is left.
     pub(super) fn step(&self) -> bool {
+        self.has_steps(1)
+    }
+
+    /// Takes several steps; returns `false` if none was left.
+    pub(super) fn has_steps(&self, count: usize) -> bool {
         let left = self.steps.get();
-        self.steps.set(left.saturating_sub(1));
+        self.steps.set(left.saturating_sub(count));
         left > 0
     }
 
@@ -79,6 +87,31 @@ impl<'a> Version<'a> {
             }
         };
         self.indexes.get(id.index()).map(|index| index.get_or_init(read))
+    }
+
+    /// A hash of the names and listed values of a schema and of those in its `not` and `if`. Schemas that say the same have the
+    /// same hash.
+    pub(super) fn fingerprint(&self, id: SchemaId) -> u64 {
+        let read = || {
+            let assertions = self.assertions(id);
+            let condition = assertions.condition.as_ref();
+            let then = condition.and_then(|condition| condition.then);
+            let inner = [assertions.not, condition.map(|condition| condition.test), then];
+            hashed(&(self.own_hash(id), inner.map(|inner| inner.map(|inner| self.own_hash(self.followed(inner))))))
+        };
+        self.fingerprints.get(id.index()).map_or(0, |known| *known.get_or_init(read))
+    }
+
+    fn own_hash(&self, id: SchemaId) -> u64 {
+        let (node, assertions) = (self.node(id), self.assertions(id));
+        let listed: BTreeSet<u64> = node.allowed.iter().flatten().map(|value| ByValue(value).hashed()).collect();
+        hashed(&(
+            node.required.iter().collect::<BTreeSet<_>>(),
+            node.properties.iter().map(|(key, _)| key).collect::<BTreeSet<_>>(),
+            assertions.patterns.iter().map(|(pattern, _)| pattern).collect::<BTreeSet<_>>(),
+            (listed, &assertions.pattern, assertions.min_length, assertions.max_length),
+            (node.all_of.len(), node.prefix_items.len(), node.reference.is_some(), node.never),
+        ))
     }
 
     /// The schema that a schema declares for a key.
@@ -138,6 +171,12 @@ impl<'a> Version<'a> {
         let refused = self.assertions(id).not.and_then(|not| self.node(not).kinds_alone(self.assertions(not)));
         node.kinds.unwrap_or(Kinds::ALL).without(refused.unwrap_or(Kinds::NONE))
     }
+}
+
+fn hashed(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Puts what can be said in several ways in one: `dependentSchemas` and `if` that ask for nothing but properties are

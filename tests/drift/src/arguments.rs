@@ -13,7 +13,7 @@ const USAGE: &str = "usage: mcp-drift --corpus DIR | pairs | random | times  [--
   --mutations N  how many changes (default 10000)
   --samples N    at most so many values for each of them (default 250)
   --seed N       other changes (default 1)
-  --kind NAME    only the kinds whose name matches this glob
+  --kind NAME    only the kinds, or the shapes of `times`, whose name matches this glob
   --only LIST    only tools of the lists whose name matches this glob
   --show N       how many of the faults of each sort are shown (default 3)";
 

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Fallible<bool> {
     let mut report = Report::default();
     if matches!(arguments.suite, Suite::Times) {
-        return Ok(times::judge()?);
+        return Ok(times::judge(arguments)?);
     }
     match &arguments.suite {
         Suite::Pairs => pairs::judge(arguments, &mut report)?,

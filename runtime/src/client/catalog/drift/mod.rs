@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep};
 use self::bound::name_of;
 pub(crate) use self::bound::{Baseline, Bound};
 pub(crate) use self::told::Told;
-use self::verdict::Verdict;
+use self::verdict::{Spent, Verdict};
 use super::changes::Changes;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::Patience;
@@ -89,6 +89,7 @@ struct Listed {
     end: u64,
     tools: HashMap<String, Value>,
     verdicts: Mutex<HashMap<usize, Arc<OnceCell<Arc<Verdict>>>>>,
+    spent: Spent,
 }
 
 impl LiveTools {
@@ -168,7 +169,13 @@ impl LiveTools {
                 tools.entry(name).or_insert(tool);
             }
         }
-        let listed = Arc::new(Listed { news: start, end: news.count(), tools, verdicts: Mutex::default() });
+        let listed = Arc::new(Listed {
+            news: start,
+            end: news.count(),
+            tools,
+            verdicts: Mutex::default(),
+            spent: Spent::default(),
+        });
         *lock(&self.listed) = Some(listed.clone());
         self.list_count.send_modify(|count| *count += 1);
         Ok(listed)
@@ -189,7 +196,8 @@ impl Listed {
             let verdict = match bound.declared() {
                 Ok(declared) => {
                     let live = self.tools.get(bound.name()).cloned();
-                    Verdict::of(declared, live, demand, connection.link.notes.redactor()).await
+                    let aids = (connection.link.notes.redactor(), &self.spent);
+                    Verdict::of(declared, live, demand, aids).await
                 }
                 Err(error) => Verdict::unknown(&error),
             };

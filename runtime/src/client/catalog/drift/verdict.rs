@@ -1,5 +1,9 @@
 //! How a live tool differs from the one that was bound.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
 use mcp_model::{Acceptance, ChangeKind, Date, Pin, Snapshot};
 use mcp_schema::drift::{self, Class};
 use serde_json::Value;
@@ -10,6 +14,22 @@ use crate::ground::redact::{LONGEST_MESSAGE, Redactor};
 
 /// So many differences are named in an error.
 const MOST_NAMED: usize = 5;
+/// The time for comparing all tools of one list. Each comparison has a budget of its own; this one bounds hundreds of them.
+const LONGEST_FOR_A_LIST: Duration = Duration::from_secs(30);
+
+/// The time that comparing the tools of one list has taken so far.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spent(Arc<AtomicU64>);
+
+impl Spent {
+    fn is_over(&self) -> bool {
+        Duration::from_nanos(self.0.load(Ordering::Relaxed)) >= LONGEST_FOR_A_LIST
+    }
+
+    fn add(&self, time: Duration) {
+        self.0.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+}
 
 /// One difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +59,12 @@ pub(super) struct Verdict(pub(super) Vec<Difference>);
 
 impl Verdict {
     /// Compares a tool with the one that the server has now; `None` where it is gone.
-    pub(super) async fn of(bound: Value, live: Option<Value>, demand: &Demand, redactor: &Redactor) -> Self {
+    pub(super) async fn of(
+        bound: Value,
+        live: Option<Value>,
+        demand: &Demand,
+        (redactor, spent): (&Redactor, &Spent),
+    ) -> Self {
         let pin = demand.pin;
         // Members in another order are the same, as they are for digests.
         let is_same = |live: &Value| {
@@ -49,8 +74,17 @@ impl Verdict {
             return Self::default();
         }
         // What is compared comes from a stranger and may take a while.
-        let demand = demand.clone();
-        let judged = tokio::task::spawn_blocking(move || differences(&bound, live.as_ref(), &demand));
+        if spent.is_over() {
+            let words = "not compared, because comparing the other tools of this list took too long";
+            return Self(vec![Difference::breaking(words)]);
+        }
+        let (demand, spent) = (demand.clone(), spent.clone());
+        let judged = tokio::task::spawn_blocking(move || {
+            let start = Instant::now();
+            let found = differences(&bound, live.as_ref(), &demand);
+            spent.add(start.elapsed());
+            found
+        });
         let undecided = |_| vec![Difference::breaking("what it says of itself cannot be compared")];
         let mut found = judged.await.unwrap_or_else(undecided);
         found.iter_mut().for_each(|found| found.words = redactor.shown_line(&found.words, LONGEST_MESSAGE));
@@ -102,4 +136,30 @@ fn differences(bound: &Value, live: Option<&Value>, demand: &Demand) -> Vec<Diff
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_model::{Drift, DriftRules};
+    use serde_json::json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn tools_beyond_the_budget_of_a_list_are_refused() {
+        let demand = Demand { drift: Drift::Deny, pin: Pin::Schema, rules: DriftRules::default() };
+        let tool = |schema: Value| json!({ "name": "find", "inputSchema": schema });
+        let (bound, wider) =
+            (tool(json!({ "type": "object" })), tool(json!({ "type": "object", "properties": { "q": {} } })));
+        let spent = Spent::default();
+        let of = async |live: &Value| {
+            Verdict::of(bound.clone(), Some(live.clone()), &demand, (&Redactor::default(), &spent)).await.refusal()
+        };
+        assert_eq!(of(&wider).await, None);
+        assert!(spent.0.load(Ordering::Relaxed) > 0);
+        spent.add(LONGEST_FOR_A_LIST);
+        assert!(of(&wider).await.is_some_and(|words| words.starts_with("not compared, ")));
+        // Equal tools need no comparison.
+        assert_eq!(of(&bound).await, None);
+    }
 }
