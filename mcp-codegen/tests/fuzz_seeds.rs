@@ -84,7 +84,7 @@ fn a_hang_is_a_failure_that_names_its_case() {
     if std::env::var_os(HANG).is_some() {
         harness::watchdog::within(Duration::from_millis(50), "the text that hangs", || {
             loop {
-                std::thread::sleep(Duration::from_millis(10));
+                std::hint::black_box(());
             }
         });
     }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+mod dispatch;
+mod dispatch_harness;
 mod hosted;
 mod mcp_section;
 mod opening;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mcp_model::{Config, FileError};
 
-use super::{AT_MOST, watchdog};
+use super::watchdog;
 
 /// Every way in which a configuration is read.
 pub(super) fn readings(text: &str) -> [Result<Config, FileError>; 3] {
@@ -18,7 +18,7 @@ pub(super) fn readings(text: &str) -> [Result<Config, FileError>; 3] {
 /// Reads a text as `mcp.toml`, as `.mcp.json` and as `MCP_SERVERS`: nothing panics or hangs, twice gives the same, what
 /// is said is fit for a terminal, and each server is found by its name. Gives whether any reading took it.
 pub(crate) fn check(text: &str) -> bool {
-    watchdog::within(AT_MOST, text, || {
+    watchdog::in_time(text, || {
         let readings = readings(text);
         assert_eq!(readings, self::readings(text));
         for reading in &readings {

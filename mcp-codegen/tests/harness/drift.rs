@@ -3,7 +3,7 @@
 use mcp_model::Snapshot;
 use mcp_schema::drift::{Change, diff};
 
-use super::{AT_MOST, watchdog};
+use super::watchdog;
 
 /// What stands between two snapshots in one text.
 pub(crate) const SEPARATOR: &str = "\n---\n";
@@ -20,7 +20,7 @@ pub(crate) fn check(text: &str) -> bool {
     let (Ok(old), Ok(new)) = (Snapshot::parse(old), Snapshot::parse(new)) else {
         return false;
     };
-    watchdog::within(AT_MOST, text, || {
+    watchdog::in_time(text, || {
         for snapshot in [&old, &new] {
             let itself = changes(snapshot, snapshot);
             assert!(itself.is_empty(), "{itself:?}");

@@ -9,14 +9,8 @@ pub(crate) mod overrides;
 pub(crate) mod secrets;
 pub(crate) mod watchdog;
 
-use std::time::Duration;
-
 use mcp_codegen::{Bindings, Options, format};
 use mcp_model::Snapshot;
-
-/// Far above what any text of this size takes, also without optimisation on a busy machine. What takes longer is taken
-/// for a hang: the process ends, and the text is printed.
-const AT_MOST: Duration = Duration::from_secs(20);
 
 /// What a text is put through; gives whether it was what the check is about at all.
 pub(crate) type Check = fn(&str) -> bool;
@@ -24,7 +18,7 @@ pub(crate) type Check = fn(&str) -> bool;
 /// Reads a text as a tool list and generates its bindings: neither panics, what comes out is Rust, every tool that is
 /// described is in it, and it does not take for ever. Gives whether the text was a list at all.
 pub(crate) fn check(text: &str) -> bool {
-    watchdog::within(AT_MOST, text, || generate(text))
+    watchdog::in_time(text, || generate(text))
 }
 
 fn generate(text: &str) -> bool {

@@ -3,7 +3,7 @@
 use mcp_codegen::{Bindings, Options, apply_overrides, format};
 use mcp_model::{FileError, Overrides, Snapshot};
 
-use super::{AT_MOST, watchdog};
+use super::watchdog;
 
 /// What is overridden: tools without results, and tools whose schemas say most of what schemas can.
 const SNAPSHOTS: [&str; 2] =
@@ -12,7 +12,7 @@ const SNAPSHOTS: [&str; 2] =
 /// Puts a text over snapshots: reading, applying and generating neither panic nor take for ever, what comes out is Rust,
 /// what is read is written the same, and what is said is fit for a terminal. Gives whether it changed bindings.
 pub(crate) fn check(text: &str) -> bool {
-    watchdog::within(AT_MOST, text, || {
+    watchdog::in_time(text, || {
         let overrides = match Overrides::parse(text) {
             Ok(overrides) => overrides,
             Err(error) => {

@@ -3,7 +3,7 @@
 use mcp_model::Config;
 use serde_json::{Map, Value, json};
 
-use super::{AT_MOST, config, watchdog};
+use super::{config, watchdog};
 
 const SECRET: &str = "sk-planted-9f8e7d6c5b4a3928";
 /// What must not be seen: also a part of it would be too much.
@@ -17,7 +17,7 @@ pub(crate) fn check(text: &str) -> bool {
     if text.len() > LONGEST {
         return false;
     }
-    watchdog::within(AT_MOST, text, || {
+    watchdog::in_time(text, || {
         // The mark alone would be said to be seen.
         let text = text.replace(MARK, "");
         let mut is_read = false;
