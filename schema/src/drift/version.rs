@@ -43,6 +43,10 @@ impl<'a> Version<'a> {
     pub(super) fn read(schema: &'a Value, role: Role) -> Self {
         let mut reporter = Reporter::new("", 0, "");
         let mut document = Document::read(schema, role, &mut reporter);
+        // Generated types send what they keep. Reading may leave it out: a type that keeps more refuses less.
+        if role == Role::Input {
+            document.keep_declared();
+        }
         let mut assertions = document.schemas.assertions();
         for asserted in &mut assertions {
             in_one_form(asserted, &document);

@@ -415,3 +415,17 @@ fn proofs_have_the_formats_that_are_asked_for() {
         assert_eq!(text.as_str().unwrap().len(), expected.len().max(usize::from(least) - 1), "{text}");
     }
 }
+
+#[test]
+fn closed_branch_refuses_the_keys_of_other_branches() {
+    // Generated types of the branch `b` keep `x`, which the branch `a` declares.
+    let of = |more: Value| {
+        let branch = |kind: &str, key: &str| json!({ "type": "object", "properties": { "kind": { "const": kind }, key: { "type": "integer" } }, "required": ["kind"] });
+        let mut other = branch("b", "y");
+        other.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        with("p", &json!({ "oneOf": [branch("a", "x"), other] }))
+    };
+    breaks(&of_input(&of(json!({})), &of(json!({ "additionalProperties": false }))), "/properties/p");
+    breaks(&of_input(&of(json!({})), &of(json!({ "additionalProperties": { "type": "string" } }))), "/properties/p");
+    holds(&of_input(&of(json!({ "additionalProperties": false })), &of(json!({}))));
+}

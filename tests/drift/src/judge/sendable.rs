@@ -17,7 +17,24 @@ pub(crate) enum Sendable {
 }
 
 pub(crate) fn sendable(schema: &Value, arguments: &Value) -> Sendable {
-    if arguments.is_object() { at(&Place::root(schema), arguments, true) } else { Sendable::No }
+    if !arguments.is_object() {
+        return Sendable::No;
+    }
+    match at(&Place::root(schema), arguments, true) {
+        // Types that are in a union anywhere keep the keys of its other branches, wherever the type is used.
+        Sendable::No if has_union(schema) => Sendable::Perhaps,
+        found => found,
+    }
+}
+
+fn has_union(schema: &Value) -> bool {
+    match schema {
+        Value::Object(members) => {
+            ["anyOf", "oneOf"].iter().any(|keyword| members.contains_key(*keyword)) || members.values().any(has_union)
+        }
+        Value::Array(items) => items.iter().any(has_union),
+        _ => false,
+    }
 }
 
 fn at(place: &Place<'_>, value: &Value, is_root: bool) -> Sendable {
