@@ -59,7 +59,7 @@ fn main() -> Fallible<ExitCode> {
     Ok(if kept { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// Builds the program that measures, with the versions of the project, so that nothing is fetched.
+/// Builds the program that measures, with the versions of the project.
 fn build(folder: &Path) -> Fallible<std::path::PathBuf> {
     let root = repository();
     let snapshot = root.join("fixtures/snapshots/fixture.json");
@@ -68,7 +68,7 @@ fn build(folder: &Path) -> Fallible<std::path::PathBuf> {
     write("Cargo.lock", &fs::read_to_string(root.join("Cargo.lock"))?)?;
     write("src/main.rs", &PROGRAM.replace("/*SNAPSHOT*/", &format!("{snapshot:?}")))?;
     let status = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--quiet", "--offline"])
+        .args(["build", "--release", "--quiet"])
         .current_dir(folder)
         .env("CARGO_TARGET_DIR", folder.join("target"))
         .env("CARGO_INCREMENTAL", "0")

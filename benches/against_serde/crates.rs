@@ -107,7 +107,9 @@ impl Crates {
     /// time of processors where the system tells it, for other programs run at the same time.
     pub(crate) fn work(&self, side: Side, command: &[&str]) -> Fallible<Duration> {
         let package = side.program();
-        self.cargo(&package, &["clean"])?;
+        // Without `--release` cargo cleans the profile `dev` alone.
+        let profile = command.iter().copied().filter(|argument| *argument == "--release");
+        self.cargo(&package, &["clean"].into_iter().chain(profile).collect::<Vec<_>>())?;
         // `clean` leaves the state of incremental builds, which decides how much is built.
         let incremental = self.folder.join("target/debug/incremental");
         if incremental.exists() {

@@ -429,3 +429,15 @@ fn closed_branch_refuses_the_keys_of_other_branches() {
     breaks(&of_input(&of(json!({})), &of(json!({ "additionalProperties": { "type": "string" } }))), "/properties/p");
     holds(&of_input(&of(json!({ "additionalProperties": false })), &of(json!({}))));
 }
+
+#[test]
+fn same_format_in_another_dialect_is_no_change() {
+    let of = |dialect: &str, format: &str| {
+        let mut schema = with("p", &json!({ "type": "string", "format": format }));
+        schema["$schema"] = json!(dialect);
+        schema
+    };
+    let (new, old) = ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema#");
+    holds(&of_input(&of(new, "uri"), &of(old, "uri")));
+    breaks(&of_input(&of(new, "email"), &of(old, "uri")), "/properties/p");
+}
