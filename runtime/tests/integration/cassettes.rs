@@ -183,6 +183,18 @@ async fn a_changed_argument_is_told_with_its_place_and_both_values() {
 }
 
 #[tokio::test]
+async fn nearest_recorded_call_is_reported() {
+    // The first of those that are equally near.
+    for (calls, expected) in [([(5, 6), (1, 2)], 2), ([(1, 2), (1, 9)], 2), ([(1, 9), (1, 2)], 9)] {
+        let client = recorded(&calls).await.replaying(ClientOptions::new());
+        let error = add(&client, 1, 3).await.unwrap_err();
+        let CassetteError::Changed { differences, .. } = of_cassette(&error) else { panic!("{error}") };
+        let [only] = differences.as_slice() else { panic!("{differences:?}") };
+        assert_eq!(only.recorded, Some(json!(expected)), "{calls:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_was_never_recorded_or_not_so_often_is_an_error_and_no_hang() {
     let place = recorded(&[(1, 2)]).await;
     let client = place.replaying(ClientOptions::new());

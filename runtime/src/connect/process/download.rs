@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use mcp_model::{ServerConfig, Transport};
+use mcp_model::{Isolation, ServerConfig, Transport};
 use tokio::io::{AsyncReadExt, BufReader};
 use tokio::time::timeout;
 
@@ -35,14 +35,16 @@ pub(crate) struct Download<'c> {
     variables: Vec<String>,
 }
 
+/// The cache of a server that does not see the home goes with it, and one without a network downloads nothing.
+fn allows_download(isolation: &Isolation) -> bool {
+    !(isolation.temp_home || isolation.no_network || isolation.read.is_some() || isolation.write.is_some())
+}
+
 impl<'c> Download<'c> {
-    /// Returns the download that this server needs, if any. The cache of a server that does not see the home goes with it, and one
-    /// without a network downloads nothing: these are started as they are.
+    /// Returns the download that this server needs, if any.
     pub(crate) fn before(config: &'c ServerConfig) -> Option<Self> {
         let (manager, package, args) = Manager::of(config)?;
-        if config.isolation.as_ref().is_some_and(|isolation| {
-            isolation.temp_home || isolation.no_network || isolation.read.is_some() || isolation.write.is_some()
-        }) {
+        if !config.isolation.as_ref().is_none_or(allows_download) {
             return None;
         }
         let variables = manager.withheld(config);
@@ -221,6 +223,19 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(name_of_requirement(requirement), name, "{requirement}");
+        }
+    }
+
+    #[test]
+    fn isolation_of_home_files_or_network_allows_no_download() {
+        assert!(allows_download(&Isolation::new()));
+        for isolation in [
+            Isolation::new().temp_home(),
+            Isolation::new().no_network(),
+            Isolation::new().read(["/srv"]),
+            Isolation::new().write(["/srv"]),
+        ] {
+            assert!(!allows_download(&isolation), "{isolation:?}");
         }
     }
 

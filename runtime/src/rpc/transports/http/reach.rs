@@ -169,6 +169,59 @@ mod tests {
         }
     }
 
+    fn route(origin: &str, proxy: Option<&str>) -> Route {
+        let proxy = proxy.map(|proxy| proxy.parse().expect("a proxy"));
+        Route { origin: Url::parse(origin).expect("an origin"), proxy }
+    }
+
+    #[test]
+    fn proxy_has_the_port_of_its_scheme_unless_it_names_one() {
+        for (proxy, expected) in [
+            ("http://proxy.example", "proxy.example:80"),
+            ("https://proxy.example", "proxy.example:443"),
+            ("http://proxy.example:3128", "proxy.example:3128"),
+            ("https://me:hunter22@proxy.example:8443", "proxy.example:8443"),
+        ] {
+            assert_eq!(route("http://a.example", Some(proxy)).proxy().as_deref(), Some(expected));
+        }
+        assert_eq!(route("http://a.example", None).proxy(), None);
+    }
+
+    #[test]
+    fn gateway_errors_of_a_proxy_say_nothing_about_the_origin() {
+        let proxy = Some("http://proxy.example");
+        for status in [502, 503, 504] {
+            let status = StatusCode::from_u16(status).expect("a status");
+            let answered = |origin, proxy| route(origin, proxy).answered(status);
+            assert!(matches!(answered("http://a.example", proxy), Err(RouteError::Unknown(_))), "{status}");
+            // The proxy only tunnels TLS: the origin itself has answered.
+            assert_eq!(answered("https://a.example", proxy), Ok(()), "{status}");
+            assert_eq!(answered("http://a.example", None), Ok(()), "{status}");
+        }
+        let login = route("https://a.example", proxy).answered(StatusCode::PROXY_AUTHENTICATION_REQUIRED);
+        assert!(matches!(login, Err(RouteError::Closed(_))));
+        assert_eq!(route("http://a.example", proxy).answered(StatusCode::NOT_FOUND), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn plain_origin_is_opened_by_a_connection_alone() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let route = route(&format!("http://{address}"), None);
+        // Nothing is sent, so that an answer is not waited for.
+        assert_eq!(route.open(Duration::from_secs(5)).await, Ok(()));
+        drop(listener);
+        assert!(matches!(route.open(Duration::from_secs(5)).await, Err(RouteError::Closed(_))));
+    }
+
+    #[tokio::test]
+    async fn silent_proxy_leaves_the_origin_unknown() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let origin = route(&format!("http://{address}"), Some("http://127.0.0.1:9"));
+        assert!(matches!(origin.open(Duration::from_millis(200)).await, Err(RouteError::Unknown(_))));
+    }
+
     #[test]
     fn a_route_shows_places_and_nothing_else_of_urls() {
         let route = Route::to("https://me:hunter22@a.example/mcp?key=hunter22").expect("a route");
