@@ -49,7 +49,7 @@ impl<'a> SnapshotText<'a> {
     }
 }
 
-/// Whether the configuration does not want to hear of it.
+/// Returns `true` if the configuration does not want to hear of it.
 pub(crate) fn is_allowed(diagnostic: &Diagnostic, levels: &DiagnosticLevels) -> bool {
     levels.allow.iter().any(|code| code == diagnostic.code.id) && !is_denied(diagnostic, levels)
 }

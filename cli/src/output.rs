@@ -90,12 +90,12 @@ impl Output {
         self.format == Format::Json
     }
 
-    /// Whether only what is wrong is said.
+    /// Returns `true` if only what is wrong is said.
     pub(crate) fn is_quiet(&self) -> bool {
         self.is_quiet
     }
 
-    /// Whether results are for people.
+    /// Returns `true` if results are for people.
     pub(crate) fn is_text(&self) -> bool {
         self.format == Format::Text
     }
@@ -150,7 +150,7 @@ impl Output {
         &self.errors
     }
 
-    /// Whether somebody watches the remarks as they come.
+    /// Returns `true` if somebody watches the remarks as they come.
     pub(crate) fn is_watched(&self) -> bool {
         self.bars.is_some()
     }
@@ -316,12 +316,12 @@ fn has_colours(wanted: Colour) -> bool {
     }
 }
 
-/// Whether the terminal can do nothing but print.
+/// Returns `true` if the terminal can do nothing but print.
 fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|value| value == "dumb")
 }
 
-/// Whether what is printed is read by a runner of GitHub's.
+/// Returns `true` if what is printed is read by a runner of GitHub's.
 pub(crate) fn is_obeyed() -> bool {
     std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }

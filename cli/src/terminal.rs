@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-/// Whether there is somebody to ask.
+/// Returns `true` if there is somebody to ask.
 pub(crate) fn is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }

@@ -40,7 +40,7 @@ fn mend_tip(error: &mut Error, words: impl Iterator<Item = OsString>) {
     }
 }
 
-/// Whether a command line that nothing else can be made of has `--format json`.
+/// Returns `true` if a command line that nothing else can be made of has `--format json`.
 fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
     let words: Vec<OsString> = words.take_while(|word| word != "--").collect();
     words.windows(2).any(|pair| matches!(pair, [name, value] if name == "--format" && value == "json"))

@@ -181,7 +181,8 @@ fn sentence(line: &str) -> &str {
     line
 }
 
-/// Whether a title is what a name ends in, whatever the case and the symbols between its words: it says nothing more.
+/// Returns `true` if a title is what a name ends in, whatever the case and the symbols between its words: it says
+/// nothing more.
 pub(crate) fn is_in_name(title: &str, name: &str) -> bool {
     let letters = |text: &str| -> String {
         text.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()

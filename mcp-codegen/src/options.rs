@@ -241,7 +241,8 @@ impl Options {
         Self { tools: Vec::new(), exclude: Vec::new(), configured: (None, Vec::new()), ..self.clone() }
     }
 
-    /// Whether the configuration selects a tool, whatever macro or build script select of it: it has a name then.
+    /// Returns `true` if the configuration selects a tool, whatever macro or build script select of it: it has a name
+    /// then.
     pub(crate) fn is_named(&self, tool: &str) -> bool {
         let (tools, exclude) = &self.configured;
         tools.as_deref().is_none_or(|tools| matches(tools, tool)) && !matches(exclude, tool)
@@ -269,13 +270,13 @@ impl Options {
         }
     }
 
-    /// Whether calls of a tool need an approval, by the wire name: what the configuration says in `approve`.
+    /// Returns `true` if calls of a tool need an approval, by the wire name: what the configuration says in `approve`.
     #[must_use]
     pub fn needs_approval(&self, tool: &str) -> bool {
         matches(&self.approve, tool)
     }
 
-    /// Whether every list of `tools` has it, whatever `exclude` says.
+    /// Returns `true` if every list of `tools` has it, whatever `exclude` says.
     pub(crate) fn lists(&self, tool: &str) -> bool {
         self.tools.iter().all(|patterns| matches(patterns, tool))
     }
@@ -285,7 +286,7 @@ fn matches(patterns: &[String], tool: &str) -> bool {
     patterns.iter().any(|pattern| matches_glob(pattern, tool))
 }
 
-/// Whether a module can be called so: `gh`, `GitHub`, `async` and `r#async`, but not `self` or `my-mod`.
+/// Returns `true` if a module can be called so: `gh`, `GitHub`, `async` and `r#async`, but not `self` or `my-mod`.
 #[must_use]
 pub fn is_module_name(name: &str) -> bool {
     module_name(name).is_some()

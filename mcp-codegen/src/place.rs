@@ -119,7 +119,7 @@ fn unescaped(part: &str) -> Result<String, String> {
 }
 
 impl Place {
-    /// Whether it is a tool, and nothing in it.
+    /// Returns `true` if it is a tool, and nothing in it.
     pub(crate) fn is_tool(&self) -> bool {
         self.role == Role::Input && self.steps.is_empty()
     }

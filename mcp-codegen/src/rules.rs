@@ -70,7 +70,7 @@ impl RuleFault {
         Self { error: FileError::new(message).with_help(help), span: None, is_configured: false }
     }
 
-    /// Whether the rule stands in the configuration.
+    /// Returns `true` if the rule stands in the configuration.
     #[must_use]
     pub fn is_configured(&self) -> bool {
         self.is_configured

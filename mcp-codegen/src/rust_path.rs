@@ -38,7 +38,7 @@ impl RustPath {
         self.segments.last().map_or("", String::as_str)
     }
 
-    /// Whether it stands alone, or leads into the standard library.
+    /// Returns `true` if it stands alone, or leads into the standard library.
     pub(crate) fn is_standard(&self) -> bool {
         match self.segments.as_slice() {
             [_] => !self.is_absolute,

@@ -53,7 +53,7 @@ pub fn parse_leniently(text: &str) -> Result<Lenient, serde_json::Error> {
     })
 }
 
-/// Whether a value is a number that stands for one that no double holds.
+/// Returns `true` if a value is a number that stands for one that no double holds.
 #[must_use]
 pub fn is_beyond_doubles(value: &Value) -> bool {
     matches!(value, Value::Number(number) if number.is_f64()

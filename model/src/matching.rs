@@ -4,7 +4,7 @@ use wildmatch::WildMatch;
 
 const SUGGESTIONS: usize = 5;
 
-/// Whether a name fits a glob: `*` stands for any characters, `?` for one.
+/// Returns `true` if a name fits a glob: `*` stands for any characters, `?` for one.
 ///
 /// ```
 /// assert!(mcp_model::matches_glob("list_*", "list_issues"));

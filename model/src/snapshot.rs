@@ -113,7 +113,7 @@ impl Snapshot {
         Self::parse(&read_text(path)?).map_err(|error| error.in_file(path))
     }
 
-    /// Whether a text is a snapshot of a format that this version cannot read: it is not to be overwritten.
+    /// Returns `true` if a text is a snapshot of a format that this version cannot read: it is not to be overwritten.
     pub fn is_newer(text: &str) -> bool {
         let file = parse_leniently(text).ok();
         file.and_then(|file| file.value.get("format")?.as_u64()).is_some_and(|format| format > u64::from(FORMAT))

@@ -85,8 +85,8 @@ pub fn printable(text: &str) -> String {
     safe
 }
 
-/// Whether a character of a stranger's text does something else than it shows: controls, line breaks among them, bidirectional
-/// marks, and what is invisible.
+/// Returns `true` if a character of a stranger's text does something else than it shows: controls, line breaks among
+/// them, bidirectional marks, and what is invisible.
 ///
 /// ```
 /// assert!(['\n', '\u{1b}', '\u{202e}', '\u{200b}', '\u{e0041}'].into_iter().all(mcp_model::misleads));

@@ -37,7 +37,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// Whether what stands there is no schema, rather than one that types cannot express.
+    /// Returns `true` if what stands there is no schema, rather than one that types cannot express.
     #[must_use]
     pub fn is_malformed(&self) -> bool {
         [MALFORMED_INPUT, MALFORMED_OUTPUT, MALFORMED_KEYWORD, UNKNOWN_TYPE, DANGLING_REF, CIRCULAR_REF].contains(self)
@@ -198,7 +198,7 @@ impl fmt::Display for Diagnostic {
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// Whether there is nothing to say.
+    /// Returns `true` if there is nothing to say.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

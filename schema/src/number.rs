@@ -65,7 +65,7 @@ pub(crate) fn order(left: &Number, right: &Number) -> Ordering {
     }
 }
 
-/// Whether a number has no fraction.
+/// Returns `true` if a number has no fraction.
 pub(crate) fn is_integral(number: &Number) -> bool {
     number.is_i64() || number.is_u64() || Decimal::of(number).scale() >= 0
 }

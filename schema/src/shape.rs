@@ -196,7 +196,7 @@ impl Shapes {
 }
 
 impl Shape {
-    /// Whether the shape is a type with a name of its own.
+    /// Returns `true` if the shape is a type with a name of its own.
     #[must_use]
     pub fn is_named(&self) -> bool {
         matches!(self, Self::TextEnum(_) | Self::LiteralEnum(_) | Self::Struct(_) | Self::Union(_) | Self::Named(_))

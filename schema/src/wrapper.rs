@@ -14,7 +14,8 @@ const FLAG: &str = "x-fastmcp-wrap-result";
 /// How the titles of the official Python SDK's wrappers end.
 const TITLE: &str = "Output";
 
-/// Whether an outputSchema is that of the wrapper that FastMCP, or the official Python SDK, puts around a result.
+/// Returns `true` if an outputSchema is that of the wrapper that FastMCP, or the official Python SDK, puts around a
+/// result.
 ///
 /// ```
 /// let schema = serde_json::json!({
@@ -41,7 +42,7 @@ pub fn wrapped_field<'d>(output_schema: &Value, document: &'d Document) -> Optio
     (is_wrapper && !leads_to(document, field.slot.shape)).then_some(field)
 }
 
-/// Whether values of a shape can hold one of the root.
+/// Returns `true` if values of a shape can hold one of the root.
 fn leads_to(document: &Document, from: ShapeId) -> bool {
     let mut seen = HashSet::from([from]);
     let mut pending = vec![from];
@@ -54,7 +55,7 @@ fn leads_to(document: &Document, from: ShapeId) -> bool {
     false
 }
 
-/// Whether an outputSchema says that it is of a wrapper.
+/// Returns `true` if an outputSchema says that it is of a wrapper.
 fn says_so(schema: &Value) -> bool {
     // The SDK says only in the title that it has made a model for the result, `list_labelsOutput`, and lets nothing else in.
     let title = schema.get("title").and_then(Value::as_str);

@@ -52,7 +52,7 @@ pub(crate) fn keyword(inner: &str) -> &str {
     inner.get(..inner.find(|c: char| !is_word(c)).unwrap_or(inner.len())).unwrap_or_default()
 }
 
-/// Whether there is a `=` outside of brackets and texts: `{% set x = 1 %}` has no end.
+/// Returns `true` if there is a `=` outside of brackets and texts: `{% set x = 1 %}` has no end.
 fn assigns(inner: &str) -> bool {
     let (mut depth, mut quote, mut escaped, mut before) = (0_usize, None, false, 0);
     let mut bytes = inner.bytes().peekable();

@@ -119,7 +119,7 @@ fn opening(closing: u8) -> char {
     }
 }
 
-/// Whether `[[` here is what the template's text has for a slot, rather than a list that begins with a list.
+/// Returns `true` if `[[` here is what the template's text has for a slot, rather than a list that begins with a list.
 pub(crate) fn looks_like_slot(text: &str) -> bool {
     let Some(body) = text.strip_prefix("[[").map(str::trim_start) else { return false };
     let length = body.find(|c: char| !is_word(c)).unwrap_or(body.len());

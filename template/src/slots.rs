@@ -72,7 +72,8 @@ impl Template {
         self.slots().filter_map(|slot| slot.kind.name()).collect()
     }
 
-    /// Whether a result can have this name: one of [`names`](Self::names), or what may come of a name with expressions in it.
+    /// Returns `true` if a result can have this name: one of [`names`](Self::names), or what may come of a name with
+    /// expressions in it.
     #[must_use]
     pub fn may_give(&self, name: &str) -> bool {
         self.given().has(name)
@@ -146,7 +147,7 @@ impl Text {
         }
     }
 
-    /// Whether it can come out as this, whatever its expressions say.
+    /// Returns `true` if it can come out as this, whatever its expressions say.
     #[must_use]
     pub fn may_be(&self, text: &str) -> bool {
         let mut rest = text;

@@ -122,7 +122,7 @@ const KEYWORDS: [&str; 22] = [
 /// What runs a template calls its own things so: no name of a template begins with it.
 pub const RESERVED: &str = "__mcp_";
 
-/// Whether a word of the language, or what begins so, cannot be the name of a variable.
+/// Returns `true` if a word of the language, or what begins so, cannot be the name of a variable.
 pub(crate) fn is_keyword(name: &str) -> bool {
     KEYWORDS.contains(&name)
 }

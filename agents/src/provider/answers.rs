@@ -79,7 +79,7 @@ pub(super) struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Whether all of it went well.
+    /// Returns `true` if all of it went well.
     pub(super) fn is_success(&self) -> bool {
         self.answers.iter().all(|answer| answer.reply.success)
     }

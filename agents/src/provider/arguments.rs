@@ -64,7 +64,8 @@ impl Arguments {
         }
     }
 
-    /// Whether nothing could have followed: objects are read to their end, unlike values that somebody else cut.
+    /// Returns `true` if nothing could have followed: objects are read to their end, unlike values that somebody else
+    /// cut.
     pub(super) fn is_whole_text(&self) -> bool {
         matches!(&self.0, Form::Text(text) if text.len() <= LARGEST
             && serde_json::from_str::<Map<String, Value>>(text).is_ok())

@@ -81,7 +81,7 @@ pub(super) enum End {
 }
 
 impl End {
-    /// Whether a call must not be carried out.
+    /// Returns `true` if a call must not be carried out.
     pub(super) fn unsettles(self, is_last: bool, call: &ModelCall) -> bool {
         match self {
             Self::Whole => false,

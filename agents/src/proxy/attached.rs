@@ -295,7 +295,7 @@ fn text<'v>(item: &'v Value, key: &str) -> Option<&'v str> {
     item.get(key).and_then(Value::as_str)
 }
 
-/// Whether two lists have the same, in whatever order.
+/// Returns `true` if two lists have the same, in whatever order.
 fn are_same(kind: Kind, one: &[Value], other: &[Value]) -> bool {
     fn sorted<'v>(items: &'v [Value], key: &str) -> Vec<&'v Value> {
         let mut items: Vec<&Value> = items.iter().collect();

@@ -210,7 +210,7 @@ impl ProxyBuilder {
     }
 }
 
-/// Whether options answer what servers ask. They say so where they are shown, and nowhere else.
+/// Returns `true` if options answer what servers ask. They say so where they are shown, and nowhere else.
 fn answers(options: &ClientOptions) -> bool {
     let shown = format!("{options:?}");
     ["on_elicitation: true", "on_sampling: true", ", roots: true"].iter().any(|handler| shown.contains(handler))

@@ -18,7 +18,7 @@ pub(super) fn passed_on(capabilities: &Value) -> Value {
     Value::Object(kept.collect::<Map<_, _>>())
 }
 
-/// Whether who declares this shows forms; those that do not say what they show, do.
+/// Returns `true` if who declares this shows forms; those that do not say what they show, do.
 pub(super) fn takes_forms(capabilities: &Value) -> bool {
     capabilities.get("elicitation").is_some_and(|modes| modes.get("form").is_some() || modes.get("url").is_none())
 }
@@ -40,7 +40,7 @@ impl Downstream {
         &self.peer
     }
 
-    /// Whether it can be asked what the proxy itself wants to know.
+    /// Returns `true` if it can be asked what the proxy itself wants to know.
     pub(super) fn takes_forms(&self) -> bool {
         takes_forms(&self.capabilities)
     }
@@ -150,7 +150,7 @@ pub(super) fn question(message: &str) -> Value {
 /// The box of the form.
 const APPROVE: &str = "approve";
 
-/// Whether somebody said yes: what was accepted without the box is no answer to the question.
+/// Returns `true` if somebody said yes: what was accepted without the box is no answer to the question.
 pub(super) fn is_yes(answer: &Value) -> bool {
     let is_accepted = answer.get("action").and_then(Value::as_str) == Some("accept");
     is_accepted && answer.pointer("/content/approve").and_then(Value::as_bool) == Some(true)

@@ -157,7 +157,7 @@ impl Watched {
     }
 }
 
-/// Whether another try may do.
+/// Returns `true` if another try may do.
 fn is_for_now(error: &CallError) -> bool {
     use CallError::{NotConnected, OutcomeUnknown, Timeout, Transport};
     matches!(error, NotConnected { .. } | Transport { .. } | Timeout { .. } | OutcomeUnknown { .. })

@@ -37,7 +37,7 @@ struct Own {
     _telling: JoinSet<()>,
 }
 
-/// Whether a request keeps no session: every version since 2026-07-28.
+/// Returns `true` if a request keeps no session: every version since 2026-07-28.
 pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }

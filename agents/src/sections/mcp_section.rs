@@ -120,7 +120,7 @@ impl McpSection {
         join_all(listing).await.into_iter().filter_map(Result::err).collect()
     }
 
-    /// Whether all servers are connected.
+    /// Returns `true` if all servers are connected.
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.clients().all(|client| client.is_connected())

@@ -44,7 +44,7 @@ impl Kind {
         Self { id: TypeId::of::<P>(), name: type_name::<P>() }
     }
 
-    /// Whether there is but one value of it, so that none need be given.
+    /// Returns `true` if there is but one value of it, so that none need be given.
     pub(super) fn is_unit(self) -> bool {
         self.id == TypeId::of::<()>()
     }

@@ -139,7 +139,7 @@ impl RenderedPrompt {
         join_all(listing).await.into_iter().filter_map(Result::err).collect()
     }
 
-    /// Whether sections were opened since this was rendered, so that it is to be rendered anew.
+    /// Returns `true` if sections were opened since this was rendered, so that it is to be rendered anew.
     #[must_use]
     pub fn is_outdated(&self) -> bool {
         self.opener.is_outdated()

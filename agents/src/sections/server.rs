@@ -235,7 +235,7 @@ impl Handle {
         Arc::ptr_eq(&self.caller, &other.caller) || self.identity.is(&other.identity)
     }
 
-    /// Whether an equal one would be known as such.
+    /// Returns `true` if an equal one would be known as such.
     pub(super) fn can_be_compared(&self) -> bool {
         self.config.is_some() || !matches!(self.identity, Identity::None)
     }
@@ -286,7 +286,7 @@ impl Handle {
         server_name_problem(&self.name, reserved).or_else(|| (!can_be_listed).then(nobody_knows))
     }
 
-    /// Whether the configuration lets a tool be used.
+    /// Returns `true` if the configuration lets a tool be used.
     pub(super) fn allows(&self, tool: &str) -> bool {
         self.configured().is_none_or(|config| config.selects(tool))
     }
@@ -341,7 +341,7 @@ fn in_words(one: &Transport, other: &Transport) -> &'static str {
     }
 }
 
-/// Whether one of these globs names a tool; all do where there are none.
+/// Returns `true` if one of these globs names a tool; all do where there are none.
 pub(super) fn selects(only: Option<&Arc<[String]>>, tool: &str) -> bool {
     only.is_none_or(|globs| globs.iter().any(|glob| matches_glob(glob, tool)))
 }

@@ -46,7 +46,7 @@ impl OpenSections {
         self
     }
 
-    /// Whether a section was opened.
+    /// Returns `true` if a section was opened.
     #[must_use]
     pub fn contains(&self, path: &str) -> bool {
         self.round_of(path).is_some()
@@ -57,7 +57,7 @@ impl OpenSections {
         self.rounds.iter().flatten().map(String::as_str)
     }
 
-    /// Whether none was opened.
+    /// Returns `true` if none was opened.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rounds.iter().all(Vec::is_empty)

@@ -92,8 +92,8 @@ impl View<'_> {
         found
     }
 
-    /// Whether a section or any below it has tools or servers. Which ones it makes of its parameters nobody asks before it is
-    /// open.
+    /// Returns `true` if a section or any below it has tools or servers. Which ones it makes of its parameters nobody
+    /// asks before it is open.
     pub(super) fn has_tools(&self, index: usize) -> bool {
         let enabled = self.enabled_from(index).into_iter().filter_map(|index| self.inner.nodes.get(index));
         enabled.into_iter().any(|node| !node.parts.tools.is_empty() || !node.parts.servers.is_empty())
@@ -105,7 +105,7 @@ impl View<'_> {
         self.enabled_from(index).into_iter().filter_map(|index| self.inner.nodes.get(index)).filter(of_it).collect()
     }
 
-    /// Whether a section stands below another and neither it nor one between them is disabled.
+    /// Returns `true` if a section stands below another and neither it nor one between them is disabled.
     pub(super) fn children_below(&self, above: &str, key: &str) -> bool {
         let nodes = &self.inner.nodes;
         let is = |index: usize, path: &str| nodes.get(index).is_some_and(|node| node.path == path);

@@ -248,8 +248,8 @@ impl Callable {
     }
 }
 
-/// Whether it is one that `on_error` is about: the server says so, or the tool was not reached, or it only `reads`, so that
-/// it does not matter whether it was.
+/// Returns `true` if it is one that `on_error` is about: the server says so, or the tool was not reached, or it only
+/// `reads`, so that it does not matter whether it was.
 fn is_failure(kind: &TemplateErrorKind, reads: bool) -> bool {
     use CallErrorKind::{
         InvalidResponse, NotConnected, NotOffered, OutcomeUnknown, Rpc, Timeout, Tool, ToolNotFound, Transport,
@@ -289,7 +289,7 @@ fn listed(inner: &Inner, toolset: &Toolset) -> Tools {
     tools
 }
 
-/// Whether a template from elsewhere may call a tool, as far as that is known before.
+/// Returns `true` if a template from elsewhere may call a tool, as far as that is known before.
 fn is_allowed(entry: &Entry, allowed: &[String]) -> bool {
     let (server, tool) = entry.identity();
     let whole = format!("{server}/{tool}");

@@ -153,7 +153,7 @@ pub(super) fn weight(json: &Json) -> usize {
     }
 }
 
-/// Whether something in it was read from a text.
+/// Returns `true` if something in it was read from a text.
 pub(super) fn holds_text(value: &Value) -> bool {
     fn within(value: &Value, depth: usize) -> bool {
         let Some(data) = value.downcast_object_ref::<Data>() else { return false };

@@ -219,7 +219,7 @@ impl Template {
         self.inner.wanted.iter().filter(|(_, wanted)| wanted.is_optional).map(|(name, _)| name.as_str())
     }
 
-    /// Whether somebody has to fill completion slots.
+    /// Returns `true` if somebody has to fill completion slots.
     #[must_use]
     pub fn has_completions(&self) -> bool {
         self.inner.slots.iter().any(|slot| matches!(slot.kind, Kind::Completion { .. }))

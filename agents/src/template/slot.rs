@@ -103,7 +103,7 @@ impl Slot {
         Self { place, prints: variable.is_none(), in_loop: false, variable, name, kind, dynamics, needs: Vec::new() }
     }
 
-    /// Whether the result may have this name.
+    /// Returns `true` if the result may have this name.
     pub(super) fn may_give(&self, name: &str) -> bool {
         match (&self.name, &self.variable) {
             (Some(own), _) => own == name,

@@ -233,7 +233,7 @@ fn says(piece: &Piece, says: impl Fn(&str) -> bool) -> bool {
     }
 }
 
-/// Whether `set` is that of a block: nothing is assigned in it.
+/// Returns `true` if `set` is that of a block: nothing is assigned in it.
 fn opens_block(statement: &str) -> bool {
     let targets = statement.trim_start().strip_prefix("set").unwrap_or_default();
     let is_target = |c: char| c.is_alphanumeric() || c.is_whitespace() || matches!(c, '_' | ',' | '.' | '(' | ')');

@@ -461,7 +461,7 @@ impl Calls {
     }
 }
 
-/// Whether a glob names something, also where the name itself looks like a glob.
+/// Returns `true` if a glob names something, also where the name itself looks like a glob.
 pub(super) fn names(glob: &str, name: &str) -> bool {
     glob == name || matches_glob(glob, name)
 }

@@ -53,7 +53,7 @@ impl Toolset {
 }
 
 impl Entry {
-    /// Whether programs may call it: what answers models with words alone has no result.
+    /// Returns `true` if programs may call it: what answers models with words alone has no result.
     pub(crate) fn has_results(&self) -> bool {
         !matches!(self.handler, Handler::Reply(_))
     }
@@ -90,7 +90,7 @@ fn in_words(Violation { pointer, keyword, message, .. }: &Violation) -> String {
     }
 }
 
-/// Whether the outputSchema of a tool, as text, is that of a wrapper.
+/// Returns `true` if the outputSchema of a tool, as text, is that of a wrapper.
 pub(super) fn text_wraps(output_schema: &str) -> bool {
     let may_wrap = output_schema.contains(WRAPPER_FIELD);
     may_wrap && parse_leniently(output_schema).is_ok_and(|read| mcp_schema::wraps_result(&read.value))

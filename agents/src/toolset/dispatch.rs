@@ -195,7 +195,8 @@ pub(super) fn fitted(entry: &Entry, arguments: Map<String, Value>) -> Result<Map
     }
 }
 
-/// Whether nothing but nulls is gone: names that were given back are the server's, and those that were sent are not.
+/// Returns `true` if nothing but nulls is gone: names that were given back are the server's, and those that were sent
+/// are not.
 fn lacks_nulls_alone(whole: &Value, sent: &Value) -> bool {
     match (whole, sent) {
         (Value::Object(whole), Value::Object(sent)) => {

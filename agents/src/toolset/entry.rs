@@ -94,7 +94,7 @@ impl Entry {
         }
     }
 
-    /// Whether it is one of those by which models open and read sections.
+    /// Returns `true` if it is one of those by which models open and read sections.
     pub(crate) fn opens_sections(&self) -> bool {
         let is_function = matches!(self.handler, Handler::Function(_));
         is_function && opens_sections(&self.server, &self.tool)
@@ -106,7 +106,7 @@ impl Entry {
     }
 }
 
-/// Whether a function is one of those by which models open and read sections.
+/// Returns `true` if a function is one of those by which models open and read sections.
 pub(super) fn opens_sections(group: &str, name: &str) -> bool {
     group == SECTIONS && is_set_call(name)
 }

@@ -108,7 +108,7 @@ fn own_name(server: &str, name: &str) -> String {
     names.without_prefixes().tools(server, &[name]).pop().unwrap_or_default()
 }
 
-/// Whether a call of this name is answered by a set itself.
+/// Returns `true` if a call of this name is answered by a set itself.
 pub(super) fn is_set_call(name: &str) -> bool {
     SET_CALLS.contains(&name)
 }

@@ -170,7 +170,7 @@ fn nothing(found: &Found, from: Option<&str>) -> Failure {
     Failure::new(message)
 }
 
-/// Whether somebody can be asked: who answers must also see the list and the question.
+/// Returns `true` if somebody can be asked: who answers must also see the list and the question.
 fn is_answerable(output: &Output) -> bool {
     output.is_text()
         && io::stdin().is_terminal()
@@ -276,7 +276,7 @@ fn added<'e>(file: &mut ConfigFile, entries: &'e [Entry], chosen: Vec<Choice>) -
     )))
 }
 
-/// Whether two start or ask the same; what they hand over to it may have been changed since.
+/// Returns `true` if two start or ask the same; what they hand over to it may have been changed since.
 fn is_reached_alike(one: &ServerConfig, other: &ServerConfig) -> bool {
     match (&one.transport, &other.transport) {
         (Transport::Stdio { command, args, .. }, Transport::Stdio { command: other, args: others, .. }) => {

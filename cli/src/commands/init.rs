@@ -126,7 +126,7 @@ fn attributes(folder: &Path) -> Option<String> {
     Some(format!("{pattern} text eol=lf\n"))
 }
 
-/// Whether the rule stands there, and not only in a comment.
+/// Returns `true` if the rule stands there, and not only in a comment.
 fn has_rule(attributes: &str, rule: &str) -> bool {
     let words = |line: &str| line.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
     attributes.lines().any(|line| words(line) == words(rule))
@@ -216,7 +216,7 @@ fn warn_of_path(wanted: &args::Init, output: &mut Output) {
     }
 }
 
-/// Whether there is a crate without the runtime that programs of the README run on.
+/// Returns `true` if there is a crate without the runtime that programs of the README run on.
 fn lacks_runtime(here: &Path) -> bool {
     let manifest = project::crate_of(here, None).and_then(|folder| fs::read_to_string(folder.join("Cargo.toml")).ok());
     let document = manifest.and_then(|text| text.parse::<toml_edit::DocumentMut>().ok());

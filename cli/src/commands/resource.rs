@@ -67,7 +67,7 @@ async fn list(client: &Client, output: &mut Output) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Whether something can be asked for at all.
+/// Returns `true` if something can be asked for at all.
 pub(super) fn is_named(offer: &Value, key: &str) -> bool {
     offer.get(key).and_then(Value::as_str).is_some_and(|name| !name.is_empty())
 }

@@ -157,7 +157,7 @@ struct States {
 }
 
 impl States {
-    /// Whether a server was to be connected and is not; once, until it is.
+    /// Returns `true` if a server was to be connected and is not; once, until it is.
     fn has_failed(&mut self, server: &str, state: ConnectionState) -> bool {
         let was_connecting = self.connecting.remove(server);
         match state {

@@ -85,13 +85,13 @@ impl Offered {
     }
 }
 
-/// Whether shells take a text for one plain word. They write candidates into the line as they are, which then is obeyed: what a
-/// stranger named `$(..)` must not get there.
+/// Returns `true` if shells take a text for one plain word. They write candidates into the line as they are, which then
+/// is obeyed: what a stranger named `$(..)` must not get there.
 pub(super) fn is_harmless(text: &str) -> bool {
     is_word_of(text, is_plain)
 }
 
-/// Whether shells take a text for one word where it is quoted, and none for code should it not be.
+/// Returns `true` if shells take a text for one word where it is quoted, and none for code should it not be.
 pub(super) fn is_quotable(text: &str) -> bool {
     is_word_of(text, |character| is_plain(character) || QUOTABLE.contains(character))
 }

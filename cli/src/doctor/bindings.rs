@@ -45,7 +45,7 @@ pub(super) fn versions() -> Vec<Finding> {
     )]
 }
 
-/// Whether cargo would take one for the other.
+/// Returns `true` if cargo would take one for the other.
 fn compatible(one: &str, other: &str) -> bool {
     let parts =
         |version: &str| -> Vec<u64> { version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect() };

@@ -35,7 +35,7 @@ impl Filled {
         Self { config: config.unwrap_or_else(|_| server.clone()), known, open }
     }
 
-    /// Whether something in a text is still not known.
+    /// Returns `true` if something in a text is still not known.
     pub(super) fn is_open(&self, text: &str) -> bool {
         self.open.iter().any(|placeholder| text.contains(placeholder.as_str()))
     }
@@ -48,7 +48,7 @@ impl Filled {
     }
 }
 
-/// Whether a server cannot be reached without a value.
+/// Returns `true` if a server cannot be reached without a value.
 pub(super) fn needs(server: &ServerConfig, secret: &SecretRef) -> bool {
     server.expand_with(|asked| (asked != secret).then(String::new)).is_err()
 }

@@ -83,7 +83,7 @@ pub(crate) async fn findings(config: &Config, servers: &[ServerConfig], live: &L
     found
 }
 
-/// Whether what was found before explains a failure: nothing was started, or nobody answered at the address.
+/// Returns `true` if what was found before explains a failure: nothing was started, or nobody answered at the address.
 fn is_explained(live: &Result<Snapshot, ConnectError>, found: &[Finding]) -> bool {
     let Err(error) = live else { return false };
     let evidence = error.evidence();

@@ -122,7 +122,7 @@ fn times(entry: &Entry) -> Option<(Option<Duration>, Option<Duration>)> {
     entry.found.as_ref().ok().map(|server| (server.timeout, server.connect_timeout))
 }
 
-/// Whether two are one server, to the last secret.
+/// Returns `true` if two are one server, to the last secret.
 fn is_same(one: &Entry, other: &Entry) -> bool {
     bare(one).is_some_and(|one| bare(other).is_some_and(|other| one == other))
 }

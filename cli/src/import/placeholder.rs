@@ -250,7 +250,7 @@ impl Translation<'_> {
     }
 }
 
-/// Whether `mcp.toml` would replace it.
+/// Returns `true` if `mcp.toml` would replace it.
 fn reads_as_ours(whole: &str, inside: &str) -> bool {
     let name = inside.strip_prefix("env:").unwrap_or(inside);
     let name = name.split(":-").next().unwrap_or_default();

@@ -93,7 +93,7 @@ pub(crate) fn changes(old: &Snapshot, new: &Snapshot, rules: &DriftRules) -> Vec
     changes
 }
 
-/// Whether two texts are the same but for line ends, which git may have changed.
+/// Returns `true` if two texts are the same but for line ends, which git may have changed.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     one == other || with_own_ends(one) == with_own_ends(other)
 }

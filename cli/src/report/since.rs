@@ -30,7 +30,7 @@ impl Since {
         Self { error: Some(error.to_owned()), ..Self::new(revision, Vec::new()) }
     }
 
-    /// Whether it is as it was, as far as can be told.
+    /// Returns `true` if it is as it was, as far as can be told.
     pub(crate) fn is_nothing(&self) -> bool {
         !self.is_new && !self.is_gone && self.changes.is_empty()
     }

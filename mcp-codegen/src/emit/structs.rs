@@ -33,7 +33,7 @@ pub(super) struct Setter<'m> {
 }
 
 impl Member<'_> {
-    /// Whether a value has to be given for it.
+    /// Returns `true` if a value has to be given for it.
     fn is_asked_for(&self) -> bool {
         self.field.presence == Presence::Required && self.only.is_none()
     }
@@ -186,7 +186,7 @@ impl TypeEmitter<'_, '_> {
         Setter { doc, name: setter, taken, value }
     }
 
-    /// Whether a field holds a string, so that whatever becomes one is taken for it.
+    /// Returns `true` if a field holds a string, so that whatever becomes one is taken for it.
     fn is_text(&self, field: &Field) -> bool {
         let is_null = field.slot.nullable && field.presence != Presence::Optional;
         let shape = field.slot.shape;

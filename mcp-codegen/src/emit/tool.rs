@@ -188,7 +188,8 @@ impl ToolPlan<'_> {
         docs::lines(lines).deprecated(self.is_deprecated())
     }
 
-    /// Whether the server says not to use the tool any more: MCP has no word for it, but the schema of its arguments.
+    /// Returns `true` if the server says not to use the tool any more: MCP has no word for it, but the schema of its
+    /// arguments.
     pub(super) fn is_deprecated(&self) -> bool {
         self.input.document.schemas.is_deprecated(self.input.origin(self.input.document.root))
     }

@@ -56,7 +56,7 @@ impl Asking {
         Some(Self { kept: Kept::new(folder, build.clone()), build, out_dir })
     }
 
-    /// Whether nobody in this build has said of a name in the variable that there is no such server.
+    /// Returns `true` if nobody in this build has said of a name in the variable that there is no such server.
     pub(super) fn is_first_to_say(&self, config: &Config, name: &str) -> bool {
         let said = digest(&json!([config.path.as_ref().map(|path| path.to_string_lossy()), name]));
         let Ok(Some(question)) = self.kept.take(&stem("unknown", &said), GRACE) else {

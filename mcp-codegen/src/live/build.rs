@@ -55,7 +55,7 @@ impl Build {
         }
     }
 
-    /// Whether what a build of this name did so long ago was done by this one.
+    /// Returns `true` if what a build of this name did so long ago was done by this one.
     pub(super) fn did(&self, name: &str, age: Duration) -> bool {
         let in_time = match self {
             Self::Cargo(_) => true,
@@ -65,7 +65,7 @@ impl Build {
         in_time && self.name() == name
     }
 
-    /// Whether nobody waits any more for what this process does.
+    /// Returns `true` if nobody waits any more for what this process does.
     pub(super) fn is_over(&self) -> bool {
         match self {
             #[cfg(target_os = "linux")]
@@ -77,7 +77,7 @@ impl Build {
     }
 }
 
-/// Whether an editor has this build made, to show what comes of it.
+/// Returns `true` if an editor has this build made, to show what comes of it.
 pub(super) fn is_of_editor() -> bool {
     #[cfg(target_os = "linux")]
     return proc::ancestors().any(|process| process.name.starts_with("rust-analyzer"));

@@ -137,7 +137,7 @@ impl Live {
         }
     }
 
-    /// Whether another value of the variable would give other bindings.
+    /// Returns `true` if another value of the variable would give other bindings.
     pub(crate) fn depends_on_variable(&self) -> bool {
         cfg!(feature = "live") && self.allowed
     }
@@ -186,7 +186,7 @@ impl Live {
     }
 }
 
-/// Whether cargo has fetched the crate from a repository, for somebody else, who sees no warning of it.
+/// Returns `true` if cargo has fetched the crate from a repository, for somebody else, who sees no warning of it.
 fn is_checked_out(manifest_dir: &Path) -> bool {
     manifest_dir.ancestors().any(|folder| folder.join(".cargo-ok").is_file())
 }

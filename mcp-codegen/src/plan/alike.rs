@@ -36,7 +36,7 @@ impl TypeAt {
         }
     }
 
-    /// Whether it is the type of a whole value.
+    /// Returns `true` if it is the type of a whole value.
     pub(super) fn is_root(&self, tools: &[ToolPlan<'_>]) -> bool {
         self.schema(tools).is_some_and(|schema| schema.document.root == self.shape)
     }

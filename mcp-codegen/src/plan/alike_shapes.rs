@@ -152,7 +152,7 @@ fn found_in<'p>(index: usize, tool: &'p ToolPlan<'p>) -> impl Iterator<Item = Fo
     })
 }
 
-/// Whether a place can be written, and leads to the types of this class and no others.
+/// Returns `true` if a place can be written, and leads to the types of this class and no others.
 fn is_clear(found: &Found<'_>, class: Class, alike: &AlikeTypes) -> bool {
     if found.text.parse().as_ref() != Ok(&found.place) {
         return false;

@@ -53,7 +53,7 @@ fn taken(tools: &[ToolPlan<'_>], own: &[&str]) -> HashSet<String> {
 }
 
 impl SchemaPlan<'_> {
-    /// Whether a struct asks for values, and not for too many.
+    /// Returns `true` if a struct asks for values, and not for too many.
     pub(crate) fn has_builder(&self, id: ShapeId) -> bool {
         let Shape::Struct(object) = self.document.shapes.get(id) else { return false };
         let required = object.fields.iter().filter(|field| field.presence == Presence::Required);

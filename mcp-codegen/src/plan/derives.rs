@@ -121,7 +121,7 @@ impl SchemaPlan<'_> {
         standard.chain(others).map(|path| quote!(, #path)).collect()
     }
 
-    /// Whether a type can derive it.
+    /// Returns `true` if a type can derive it.
     pub(crate) fn can_derive(&self, id: ShapeId, derive: Standard) -> bool {
         match derive {
             Standard::Default => self.has_default(id, &mut HashSet::new()),
@@ -136,7 +136,7 @@ impl SchemaPlan<'_> {
         }
     }
 
-    /// Whether it holds for a shape and all that it mentions.
+    /// Returns `true` if it holds for a shape and all that it mentions.
     fn everywhere(&self, id: ShapeId, holds: impl Fn(&Self, ShapeId) -> bool) -> bool {
         let (mut pending, mut seen) = (vec![id], HashSet::new());
         while let Some(id) = pending.pop() {
@@ -192,7 +192,8 @@ impl SchemaPlan<'_> {
         has
     }
 
-    /// Whether a union has a variant for branches that the schema does not list: a tagged one from the server may grow.
+    /// Returns `true` if a union has a variant for branches that the schema does not list: a tagged one from the server
+    /// may grow.
     pub(crate) fn has_other(&self, id: ShapeId, union: &UnionShape) -> bool {
         self.is_answered(id) && union.tag.is_some()
     }

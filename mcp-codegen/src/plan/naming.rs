@@ -203,7 +203,7 @@ impl<'n> Naming<'n, '_> {
         }
     }
 
-    /// Whether a type in this place has, or holds, a name of its own.
+    /// Returns `true` if a type in this place has, or holds, a name of its own.
     fn needs_name(&self, slot: Slot) -> bool {
         let shape = self.document.shapes.get(slot.shape);
         shape.is_named()

@@ -76,7 +76,7 @@ impl OwnNames {
 
 #[cfg(feature = "templates")]
 impl Options {
-    /// Whether a tool of this server can have this prefixed name.
+    /// Returns `true` if a tool of this server can have this prefixed name.
     pub(crate) fn leads(&self, prefixed: &str) -> bool {
         let mut names = mcp_schema::names::PrefixedNames::default();
         names.add(&self.server, &self.prefix, []);

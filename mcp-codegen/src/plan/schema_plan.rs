@@ -98,17 +98,18 @@ impl<'s> SchemaPlan<'s> {
         self.boxed.contains(&(holder, held))
     }
 
-    /// Whether values of a type come from the server, which may say more than it declared.
+    /// Returns `true` if values of a type come from the server, which may say more than it declared.
     pub(crate) fn is_answered(&self, id: ShapeId) -> bool {
         self.uses.get(&id).map_or(self.document.role == Role::Output, |uses| uses.answered)
     }
 
-    /// Whether a type that declares all its properties refuses others: not where a server says them all the same.
+    /// Returns `true` if a type that declares all its properties refuses others: not where a server says them all the
+    /// same.
     pub(crate) fn is_strict(&self, id: ShapeId) -> bool {
         self.uses.get(&id).map_or(self.document.role == Role::Input, |uses| !uses.lenient)
     }
 
-    /// Whether values of a type are sent.
+    /// Returns `true` if values of a type are sent.
     pub(crate) fn is_sent(&self, id: ShapeId) -> bool {
         self.uses.get(&id).map_or(self.document.role == Role::Input, |uses| uses.sent)
     }

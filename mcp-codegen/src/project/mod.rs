@@ -90,7 +90,7 @@ impl Project {
         Ok(Self { live, ..project })
     }
 
-    /// Whether the variable that asks for live servers decides about the bindings.
+    /// Returns `true` if the variable that asks for live servers decides about the bindings.
     pub(crate) fn depends_on_variable(&self) -> bool {
         self.live.depends_on_variable()
     }
@@ -142,13 +142,13 @@ impl Project {
         names
     }
 
-    /// Whether diagnostics with a code are errors.
+    /// Returns `true` if diagnostics with a code are errors.
     #[must_use]
     pub fn denies(&self, diagnostic: &Diagnostic) -> bool {
         self.config.as_ref().is_some_and(|config| config.diagnostics.deny.iter().any(|code| code == diagnostic.code.id))
     }
 
-    /// Whether diagnostics with a code are to be kept quiet.
+    /// Returns `true` if diagnostics with a code are to be kept quiet.
     #[must_use]
     pub fn allows(&self, diagnostic: &Diagnostic) -> bool {
         self.config

@@ -188,7 +188,7 @@ impl Sources {
         }
     }
 
-    /// Whether every name with a prefix is some tool's.
+    /// Returns `true` if every name with a prefix is some tool's.
     fn have_all(&self, script: &Script) -> bool {
         let known: Vec<KnownServer<'_>> =
             self.read.values().map(|source| KnownServer::new(&source.snapshot, &source.options)).collect();

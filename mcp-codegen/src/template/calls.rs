@@ -29,7 +29,7 @@ impl<'s> KnownServer<'s> {
         Self { snapshot, options, plan: Plan::new(snapshot, options), everything: OnceLock::new() }
     }
 
-    /// Whether bindings have such a name for one of the tools.
+    /// Returns `true` if bindings have such a name for one of the tools.
     #[must_use]
     pub fn has(&self, prefixed: &str) -> bool {
         self.plan.tools.iter().any(|tool| tool.idents.prefixed == prefixed)

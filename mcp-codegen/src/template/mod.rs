@@ -58,7 +58,8 @@ impl Script {
         self.wanted.keys().map(String::as_str)
     }
 
-    /// Whether it does without a variable that it uses: it asks whether the variable is there, or has something in its place.
+    /// Returns `true` if it does without a variable that it uses: it asks whether the variable is there, or has
+    /// something in its place.
     #[must_use]
     pub fn is_optional(&self, variable: &str) -> bool {
         self.wanted.get(variable).is_some_and(|wanted| wanted.is_optional)
@@ -78,7 +79,7 @@ impl Script {
         servers
     }
 
-    /// Whether an action calls a tool by a name that may be one of this server's.
+    /// Returns `true` if an action calls a tool by a name that may be one of this server's.
     #[must_use]
     pub fn may_call(&self, options: &Options) -> bool {
         self.prefixed().any(|name| options.leads(name))
@@ -92,7 +93,7 @@ impl Script {
         })
     }
 
-    /// Whether it has slots that somebody has to fill.
+    /// Returns `true` if it has slots that somebody has to fill.
     #[must_use]
     pub fn completes(&self) -> bool {
         self.completions().next().is_some()
@@ -106,7 +107,7 @@ impl Script {
         })
     }
 
-    /// Whether a slot that somebody has to fill can have this name.
+    /// Returns `true` if a slot that somebody has to fill can have this name.
     #[must_use]
     pub fn may_complete(&self, name: &str) -> bool {
         self.template.slots().any(|slot| match slot.kind {
@@ -115,14 +116,14 @@ impl Script {
         })
     }
 
-    /// Whether it uses a variable, or has a result whose name has expressions in it and may come out as this one: that one may
-    /// be given as well.
+    /// Returns `true` if it uses a variable, or has a result whose name has expressions in it and may come out as this
+    /// one: that one may be given as well.
     #[must_use]
     pub fn may_use(&self, name: &str) -> bool {
         self.wanted.contains_key(name) || (self.template.may_give(name) && !self.template.names().contains(name))
     }
 
-    /// Whether it calls tools.
+    /// Returns `true` if it calls tools.
     #[must_use]
     pub fn calls(&self) -> bool {
         self.actions().next().is_some()

@@ -217,7 +217,7 @@ impl Preparing<'_> {
     }
 }
 
-/// Whether a schema declares one of these types.
+/// Returns `true` if a schema declares one of these types.
 fn is_of(map: &Map<String, Value>, kinds: &[&str]) -> bool {
     let is_one = |kind: &Value| kind.as_str().is_some_and(|kind| kinds.contains(&kind));
     match map.get("type") {
@@ -227,7 +227,7 @@ fn is_of(map: &Map<String, Value>, kinds: &[&str]) -> bool {
     }
 }
 
-/// Whether a keyword beside `$ref` says more than the reference.
+/// Returns `true` if a keyword beside `$ref` says more than the reference.
 fn matters(key: &str) -> bool {
     CARRIED.iter().any(|(carried, _)| *carried == key)
         || [BEYOND_TYPIFY, ASSERTIONS, &UNIONS].iter().any(|keywords| keywords.contains(&key))

@@ -166,7 +166,7 @@ impl<'d> Merging<'d> {
         weight
     }
 
-    /// Whether a schema, or one inside it, is too much.
+    /// Returns `true` if a schema, or one inside it, is too much.
     fn is_too_much(&mut self, schema: &'d Value) -> bool {
         let Value::Object(map) = schema else { return false };
         let Weight { combinations, size } = self.weigh(schema);

@@ -56,7 +56,7 @@ fn is_null(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("null")
 }
 
-/// Whether typify may give the schema a type with a name.
+/// Returns `true` if typify may give the schema a type with a name.
 fn is_named(schema: &Value) -> bool {
     ["properties", "enum", "pattern", "minLength", "maxLength"].iter().any(|key| schema.get(key).is_some())
         || schema.get("type").is_some_and(Value::is_array)

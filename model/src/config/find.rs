@@ -23,8 +23,8 @@ impl Config {
     }
 }
 
-/// Whether the folder is a crate as it is published, wherever it was unpacked: `cargo publish` builds it below the
-/// workspace that it comes from, and what it finds there its users will not have.
+/// Returns `true` if the folder is a crate as it is published, wherever it was unpacked: `cargo publish` builds it
+/// below the workspace that it comes from, and what it finds there its users will not have.
 pub fn is_packaged(folder: &Path) -> bool {
     let in_package_folder = folder.parent().is_some_and(|parent| parent.ends_with("target/package"));
     // The manifest before it was published, or what `cargo vendor` leaves in its place.

@@ -10,7 +10,7 @@ const SHELLS: [&str; 11] = ["ash", "bash", "busybox", "cmd", "dash", "fish", "ks
 const WORD_ENDS: &str = ";&|<>()";
 const QUOTES: [char; 2] = ['"', '\''];
 
-/// Whether the argument behind these is a script: `sh -c SCRIPT`.
+/// Returns `true` if the argument behind these is a script: `sh -c SCRIPT`.
 pub(super) fn is_script(command: &str, before: &[String]) -> bool {
     let Some((flag, before)) = before.split_last() else { return false };
     let letters = flag.strip_prefix('-').unwrap_or_default();
@@ -24,7 +24,7 @@ pub(super) fn is_script(command: &str, before: &[String]) -> bool {
     has_script && (is_shell(command) || before.iter().any(|word| is_shell(word)))
 }
 
-/// Whether what follows this part of a script stands in quotes.
+/// Returns `true` if what follows this part of a script stands in quotes.
 pub(super) fn is_quoted(script: &str) -> bool {
     let mut quotes = Quotes::default();
     for c in script.chars() {
@@ -54,7 +54,7 @@ pub(super) fn of(text: &str, is_script: bool) -> Range<usize> {
     }
 }
 
-/// Whether the next word is an option, or a key with its value.
+/// Returns `true` if the next word is an option, or a key with its value.
 fn begins_another(text: &str) -> bool {
     let word = shape::run(text.trim_start(), |c| !c.is_whitespace());
     let key = shape::run(word, |c| c.is_ascii_alphanumeric() || "_-.".contains(c));
@@ -70,7 +70,7 @@ struct Quotes {
 }
 
 impl Quotes {
-    /// Whether a character is inside of quotes, or one of them, or has lost its meaning.
+    /// Returns `true` if a character is inside of quotes, or one of them, or has lost its meaning.
     fn takes(&mut self, c: char, has_escapes: bool) -> bool {
         if std::mem::take(&mut self.is_escaped) {
             return true;

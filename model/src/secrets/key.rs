@@ -243,7 +243,7 @@ pub(super) fn kind(key: &str) -> Option<Key> {
 }
 
 impl Key {
-    /// Whether the value of such a key is a secret. Placeholders are not part of it.
+    /// Returns `true` if the value of such a key is a secret. Placeholders are not part of it.
     pub(super) fn holds(self, value: &str) -> bool {
         let value = value.trim();
         if value.is_empty() || SWITCHES.iter().any(|word| value.eq_ignore_ascii_case(word)) || is_path(value) {
@@ -260,7 +260,7 @@ impl Key {
     }
 }
 
-/// Whether the key names credentials together with what kind they are: `Bearer abc`.
+/// Returns `true` if the key names credentials together with what kind they are: `Bearer abc`.
 pub(super) fn has_scheme(key: &str) -> bool {
     words(key).iter().any(|word| word == "AUTHORIZATION" || word == "AUTH" || word.ends_with("COOKIE"))
 }

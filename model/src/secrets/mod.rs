@@ -54,7 +54,7 @@ impl fmt::Debug for ConfigField<'_> {
 }
 
 impl ConfigField<'_> {
-    /// Whether placeholders stand for something there.
+    /// Returns `true` if placeholders stand for something there.
     pub(crate) fn is_expanded(self) -> bool {
         !matches!(self, Self::Name(_) | Self::Note(_))
     }
@@ -155,7 +155,7 @@ pub(crate) fn replace(text: &str, secrets: &[Secret], mut replacement: impl FnMu
     shown
 }
 
-/// Whether everything that stands under a key is a secret, whatever it says: `password`, `apiKey`.
+/// Returns `true` if everything that stands under a key is a secret, whatever it says: `password`, `apiKey`.
 ///
 /// ```
 /// assert!(mcp_model::is_secret_key("client_secret") && !mcp_model::is_secret_key("max_tokens"));

@@ -191,7 +191,7 @@ fn is_name(key: &str) -> bool {
     key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.%[]$".contains(&b))
 }
 
-/// Whether an argument is a flag, and not a value that begins with a dash.
+/// Returns `true` if an argument is a flag, and not a value that begins with a dash.
 pub(super) fn is_flag(argument: &str) -> bool {
     let name = argument.trim_start_matches('-');
     let name = name.split_once('=').map_or(name, |(name, _)| name);

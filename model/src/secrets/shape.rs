@@ -147,7 +147,7 @@ pub(super) fn encoded_logins(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a part of a URL's path cannot have been thought up by a person.
+/// Returns `true` if a part of a URL's path cannot have been thought up by a person.
 pub(super) fn is_random(segment: &str) -> bool {
     let has = |class: fn(&u8) -> bool| segment.bytes().any(|b| class(&b));
     segment.len() >= 20

@@ -218,13 +218,15 @@ pub struct ServerConfig {
 }
 
 impl ServerConfig {
-    /// Whether the configuration lets a tool be used: it fits one of `tools`, where given, and none of `exclude`.
+    /// Returns `true` if the configuration lets a tool be used: it fits one of `tools`, where given, and none of
+    /// `exclude`.
     pub fn selects(&self, tool: &str) -> bool {
         let fits = |patterns: &[String]| patterns.iter().any(|pattern| matches_glob(pattern, tool));
         self.tools.as_deref().is_none_or(fits) && !fits(&self.exclude)
     }
 
-    /// Whether templates from elsewhere than a local file may call a tool that is selected: it fits one of `remote_use`.
+    /// Returns `true` if templates from elsewhere than a local file may call a tool that is selected: it fits one of
+    /// `remote_use`.
     ///
     /// ```
     /// use mcp_model::ServerConfig;
@@ -272,7 +274,7 @@ impl ServerConfig {
     }
 }
 
-/// Whether a text may be a server's name: `^[a-z0-9][a-z0-9_-]{0,63}$`.
+/// Returns `true` if a text may be a server's name: `^[a-z0-9][a-z0-9_-]{0,63}$`.
 pub fn is_server_name(name: &str) -> bool {
     let first = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     (1..=64).contains(&name.len()) && name.starts_with(first) && name.chars().all(|c| first(c) || c == '_' || c == '-')

@@ -22,8 +22,8 @@ impl ServerConfig {
         self
     }
 
-    /// Whether it depends on a folder how the server is reached: `command` is a relative path, not the name of a program,
-    /// or `cwd` or a folder of `isolation` is one. A placeholder at the start may stand for anything.
+    /// Returns `true` if it depends on a folder how the server is reached: `command` is a relative path, not the name
+    /// of a program, or `cwd` or a folder of `isolation` is one. A placeholder at the start may stand for anything.
     #[must_use]
     pub fn has_relative_paths(&self) -> bool {
         match &self.transport {

@@ -49,8 +49,8 @@ impl Offer {
         self.client().filter(|_| !self.is_governed)
     }
 
-    /// Whether a call of this tool may be made, as far as its name decides: by `tools` and `exclude` of the configuration, and by
-    /// the policies that go by names.
+    /// Returns `true` if a call of this tool may be made, as far as its name decides: by `tools` and `exclude` of the
+    /// configuration, and by the policies that go by names.
     #[must_use]
     pub fn admits(&self, tool: &str) -> bool {
         self.admits.iter().all(|admits| admits(tool))

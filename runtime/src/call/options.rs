@@ -198,8 +198,8 @@ impl CallOptions {
         self.given().cap.or(self.given().timeout)
     }
 
-    /// Whether the server, or what governs the call at the client, has to see this very call: what somebody else was
-    /// answered is no answer to it.
+    /// Returns `true` if the server, or what governs the call at the client, has to see this very call: what somebody
+    /// else was answered is no answer to it.
     pub(crate) fn bypass_caches(&self) -> bool {
         let given = self.given();
         given.meta.is_some() || given.input.as_ref().is_some_and(|input| !input.is_empty()) || given.is_remote
@@ -209,7 +209,7 @@ impl CallOptions {
         self.given().cancellation.as_ref()
     }
 
-    /// Whether the caller hears of progress.
+    /// Returns `true` if the caller hears of progress.
     pub(crate) fn want_progress(&self) -> bool {
         self.given().progress.is_some()
     }

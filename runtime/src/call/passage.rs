@@ -188,7 +188,7 @@ impl Passage {
         self.way()?.observer.as_ref()?.upgrade()
     }
 
-    /// Whether an earlier try of the same call was approved, as this guard demands.
+    /// Returns `true` if an earlier try of the same call was approved, as this guard demands.
     pub(crate) fn is_granted(&self, guard: usize, call: &ToolCall) -> bool {
         self.way().and_then(|way| way.grants.as_ref()).is_some_and(|grants| {
             let grants = grants.lock().unwrap_or_else(PoisonError::into_inner);

@@ -128,15 +128,15 @@ impl ToolResult {
         if self.is_error { Err(CallError::Tool(Box::new(self))) } else { Ok(self) }
     }
 
-    /// Whether this is no result of the tool yet, but what the server wants to know before it gives one (2026-07-28,
-    /// `resultType`: `input_required`): [`extra`](Self::extra) has `inputRequests` and `requestState` as sent. Only calls
-    /// with [`CallOptions::pass_input`](crate::CallOptions::pass_input) get it.
+    /// Returns `true` if this is no result of the tool yet, but what the server wants to know before it gives one
+    /// (2026-07-28, `resultType`: `input_required`): [`extra`](Self::extra) has `inputRequests` and `requestState` as
+    /// sent. Only calls with [`CallOptions::pass_input`](crate::CallOptions::pass_input) get it.
     #[must_use]
     pub fn needs_input(&self) -> bool {
         self.extra.get("resultType").and_then(Value::as_str) == Some(INPUT_REQUIRED)
     }
 
-    /// Whether the tool did what was asked of it.
+    /// Returns `true` if the tool did what was asked of it.
     pub(crate) fn is_success(&self) -> bool {
         !self.is_error && !self.needs_input()
     }

@@ -155,7 +155,7 @@ impl Client {
         calls.offer().client::<Self>().cloned()
     }
 
-    /// Whether the other is a clone of this one: calls of both go through one connection.
+    /// Returns `true` if the other is a clone of this one: calls of both go through one connection.
     #[doc(hidden)]
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
@@ -181,7 +181,7 @@ impl Client {
         self.supervisor.lease(true).await.map(drop)
     }
 
-    /// Whether the connection is open.
+    /// Returns `true` if the connection is open.
     pub fn is_connected(&self) -> bool {
         self.supervisor.is_connected()
     }

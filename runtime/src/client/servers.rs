@@ -191,7 +191,7 @@ pub struct ConnectReport {
 }
 
 impl ConnectReport {
-    /// Whether every server is connected.
+    /// Returns `true` if every server is connected.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.failed.is_empty()

@@ -53,7 +53,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Whether there is a connection to be had from it, now or soon.
+    /// Returns `true` if there is a connection to be had from it, now or soon.
     fn is_usable(&self) -> bool {
         // The runtime that it ran in may be gone.
         let is_alive = self.progress.has_changed().is_ok();
@@ -113,7 +113,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether the connection is open.
+    /// Returns `true` if the connection is open.
     pub(super) fn is_connected(&self) -> bool {
         self.slot().kept.as_ref().is_some_and(|kept| {
             kept.is_usable()
@@ -121,7 +121,7 @@ impl Supervisor {
         })
     }
 
-    /// Whether the last attempt to connect failed.
+    /// Returns `true` if the last attempt to connect failed.
     pub(super) fn has_failed(&self) -> bool {
         self.slot().kept.as_ref().and_then(Kept::failed).is_some()
     }

@@ -99,12 +99,12 @@ impl Connection {
         self.receiving.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Whether the protocol version is one without a handshake.
+    /// Returns `true` if the protocol version is one without a handshake.
     pub(crate) fn is_modern(&self) -> bool {
         known_version(&self.protocol_version).is_some_and(|version| !version.has_initialize())
     }
 
-    /// Whether the server says anything at all.
+    /// Returns `true` if the server says anything at all.
     pub(crate) async fn answers(&self, patience: Duration) -> bool {
         let question = if self.is_modern() {
             ClientRequest::DiscoverRequest(DiscoverRequest::new(DiscoverRequestParams {}))
@@ -158,7 +158,7 @@ impl Connection {
         self.session.listen(filter.build()).await?.ended().await
     }
 
-    /// Whether the server refused a call for want of a header that only its list of tools tells of.
+    /// Returns `true` if the server refused a call for want of a header that only its list of tools tells of.
     #[cfg(feature = "http")]
     pub(crate) fn wants_headers(&self, error: &RequestError) -> bool {
         self.link.param_headers.is_some()

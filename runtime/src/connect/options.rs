@@ -252,7 +252,7 @@ impl ClientOptions {
         self
     }
 
-    /// Whether there is no server to reach.
+    /// Returns `true` if there is no server to reach.
     pub(crate) fn replays(&self) -> bool {
         #[cfg(feature = "cassette")]
         return self.cassette.as_ref().is_some_and(Cassette::replays);

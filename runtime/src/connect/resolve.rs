@@ -62,8 +62,8 @@ impl KnownSecrets {
         Self { redactor: unresolved(config, source).await.redactor }
     }
 
-    /// Whether one of them is in a text, in any form that servers print it in. What may as well be an ordinary word counts
-    /// as none.
+    /// Returns `true` if one of them is in a text, in any form that servers print it in. What may as well be an
+    /// ordinary word counts as none.
     #[must_use]
     pub fn are_in(&self, text: &str) -> bool {
         self.redactor.is_sure_of(text)

@@ -98,7 +98,7 @@ impl SecretError {
         Self { message: message.into(), is_unsupported: false }
     }
 
-    /// Whether this build cannot do what the placeholder asks for.
+    /// Returns `true` if this build cannot do what the placeholder asks for.
     pub(crate) fn is_unsupported(&self) -> bool {
         self.is_unsupported
     }

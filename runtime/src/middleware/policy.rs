@@ -181,7 +181,7 @@ impl Policy {
         Self { patience, ..self }
     }
 
-    /// Whether it may allow a call of this tool, as far as the name says.
+    /// Returns `true` if it may allow a call of this tool, as far as the name says.
     pub(super) fn admits(&self, tool: &str) -> bool {
         match &self.by_name {
             ByName::Unknown => true,

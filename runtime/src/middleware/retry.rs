@@ -159,7 +159,7 @@ impl Tries {
     }
 }
 
-/// Whether it may be different the next time.
+/// Returns `true` if it may be different the next time.
 fn may_pass(error: &CallError) -> bool {
     match error {
         CallError::Transport { source, .. } | CallError::OutcomeUnknown { source, .. } => {

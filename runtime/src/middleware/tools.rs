@@ -29,7 +29,7 @@ impl Globs {
     }
 }
 
-/// Whether a glob names a tool; what most globs are costs a call no more than a comparison.
+/// Returns `true` if a glob names a tool; what most globs are costs a call no more than a comparison.
 pub(super) fn names(glob: &str, tool: &str) -> bool {
     match glob.find(['*', '?']) {
         None => glob == tool,

@@ -49,7 +49,7 @@ fn without_lies(mut message: Value) -> Value {
     message
 }
 
-/// Whether an object is a message of the protocol, and not a line of a log.
+/// Returns `true` if an object is a message of the protocol, and not a line of a log.
 pub(crate) fn is_message(message: &Value) -> bool {
     let has = |key| message.get(key).is_some();
     ["method", "result", "error", UNREADABLE].into_iter().any(has) || (has("jsonrpc") && has("id"))

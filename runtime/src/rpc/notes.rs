@@ -72,7 +72,7 @@ impl Notes {
         self.lock().problem = None;
     }
 
-    /// Whether the server's process is known to have ended.
+    /// Returns `true` if the server's process is known to have ended.
     pub(crate) fn has_exited(&self) -> bool {
         self.lock().exit.is_some()
     }

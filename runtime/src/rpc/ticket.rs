@@ -36,7 +36,7 @@ pub(crate) enum State {
 }
 
 impl State {
-    /// Whether nothing can become of the request any more.
+    /// Returns `true` if nothing can become of the request any more.
     fn is_final(&self) -> bool {
         matches!(self, Self::Answered | Self::GivenUp(_) | Self::Failed(_))
     }
@@ -143,7 +143,7 @@ impl Ticket {
         self.0.size
     }
 
-    /// Whether nothing of it has left, or nothing that the server could act on.
+    /// Returns `true` if nothing of it has left, or nothing that the server could act on.
     pub(super) fn is_unsent(&self) -> bool {
         match &*self.0.state.borrow() {
             State::Queued => true,

@@ -1,7 +1,7 @@
 //! How servers say that they do not have what they were asked for.
 
-/// Whether a message says, in the words of one of the SDKs and with nothing else, that there is no such thing: a `tool`, a
-/// `prompt`, a `resource`.
+/// Returns `true` if a message says, in the words of one of the SDKs and with nothing else, that there is no such
+/// thing: a `tool`, a `prompt`, a `resource`.
 pub(crate) fn names_unknown(kind: &str, name: &str, message: &str) -> bool {
     let said = message.trim().trim_start_matches("MCP error -32602: ").trim_end_matches('.');
     let said = said.replace(['`', '\'', '"', ':'], "");

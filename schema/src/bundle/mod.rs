@@ -82,12 +82,12 @@ impl Draft {
         if self == Self::D4 { "id" } else { "$id" }
     }
 
-    /// Whether `exclusiveMinimum: true` belongs to `minimum`.
+    /// Returns `true` if `exclusiveMinimum: true` belongs to `minimum`.
     pub(crate) fn has_exclusive_flags(self) -> bool {
         matches!(self, Self::D4 | Self::Unsaid)
     }
 
-    /// Whether a keyword is a reference.
+    /// Returns `true` if a keyword is a reference.
     pub(crate) fn refers_by(self, keyword: &str) -> bool {
         match keyword {
             "$dynamicRef" => self >= Self::D2020,
@@ -127,7 +127,7 @@ impl<'a> Bundle<'a> {
         self.draft
     }
 
-    /// Whether any schema refers to another.
+    /// Returns `true` if any schema refers to another.
     pub(crate) fn has_references(&self) -> bool {
         self.has_references
     }

@@ -115,7 +115,7 @@ impl Document<'_> {
     }
 }
 
-/// Whether every value of a type keeps to a keyword.
+/// Returns `true` if every value of a type keeps to a keyword.
 fn is_said_by_type(shape: &Shape, keyword: &str, value: &Number) -> bool {
     let (least, greatest) = match shape {
         Shape::I64 => (Number::from(i64::MIN), Number::from(i64::MAX)),

@@ -13,7 +13,7 @@ const MANY: usize = 24;
 /// What one costs that has a property of Unicode.
 const PROPERTY: usize = 512;
 
-/// Whether a pattern is checked.
+/// Returns `true` if a pattern is checked.
 pub(super) fn is_plain(pattern: &str) -> bool {
     let mut reading = Reading { characters: pattern.chars().peekable(), depth: 0 };
     reading.choice().is_some_and(|size| size <= LARGEST) && reading.characters.next().is_none()

@@ -154,7 +154,7 @@ impl<'v, 'a, 'b> Equality<'v, 'a, 'b> {
     }
 }
 
-/// Whether bounds are the same, in their order.
+/// Returns `true` if bounds are the same, in their order.
 fn limits(left: &[Limit], right: &[Limit]) -> bool {
     let is_same = |(left, right): (&Limit, &Limit)| {
         left.exclusive == right.exclusive && number::order(&left.value, &right.value).is_eq()

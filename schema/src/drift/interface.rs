@@ -70,7 +70,7 @@ impl Interface<'_, '_, '_> {
         self.say(pointer, Class::Source, kind, detail);
     }
 
-    /// Whether regenerated code has a type without `Eq` and `Hash` for one that had them.
+    /// Returns `true` if regenerated code has a type without `Eq` and `Hash` for one that had them.
     fn loses_eq(&self, old: ShapeId, new: ShapeId) -> bool {
         self.old.has_eq(old) && !self.new.has_eq(new)
     }

@@ -147,7 +147,7 @@ fn tool_changes(name: &str, old: &Value, new: &Value, changes: &mut Vec<Change>)
     }
 }
 
-/// Whether a server refuses every call of a tool that is no task.
+/// Returns `true` if a server refuses every call of a tool that is no task.
 fn is_task(tool: &Value) -> bool {
     tool.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")
 }

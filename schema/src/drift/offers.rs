@@ -184,7 +184,7 @@ fn prompt_changes(old: &Item, new: &Item) -> Vec<Change> {
     found
 }
 
-/// Whether its arguments are a list, or none: no other prompt is bound.
+/// Returns `true` if its arguments are a list, or none: no other prompt is bound.
 fn is_bound(prompt: &Item) -> bool {
     matches!(prompt.get("arguments"), None | Some(Value::Null | Value::Array(_)))
 }

@@ -24,7 +24,7 @@ pub(crate) struct Automaton {
 }
 
 impl Automaton {
-    /// Whether the pattern is found in a text.
+    /// Returns `true` if the pattern is found in a text.
     pub(crate) fn is_match(&mut self, text: &str) -> bool {
         text.starts_with(&self.prefix) && self.regex.is_match(&mut self.cache, text)
     }
@@ -132,7 +132,7 @@ pub(super) fn samples(pattern: &str, length: usize) -> Vec<String> {
     texts
 }
 
-/// Whether the pattern is found in every text: nothing at the start of a text matches it.
+/// Returns `true` if the pattern is found in every text: nothing at the start of a text matches it.
 pub(super) fn is_everywhere(pattern: &str) -> bool {
     let is_at_start = |look| look == Look::Start;
     regex_syntax::parse(&ecma(pattern)).is_ok_and(|hir| {

@@ -95,7 +95,7 @@ impl<'d, 'a> Rust<'d, 'a> {
         Self { document, boxed: shapes.boxed(), partial }
     }
 
-    /// Whether a type has `Eq` and `Hash`.
+    /// Returns `true` if a type has `Eq` and `Hash`.
     pub(super) fn has_eq(&self, id: ShapeId) -> bool {
         !self.partial.contains(&id)
     }
@@ -187,7 +187,7 @@ impl<'d, 'a> Rust<'d, 'a> {
         (!arguments.is_empty() || self.document.role == Role::Input).then_some(arguments)
     }
 
-    /// Whether a place can hold one value alone.
+    /// Returns `true` if a place can hold one value alone.
     fn is_constant(&self, slot: Slot) -> bool {
         match self.document.shapes.get(slot.shape) {
             Shape::Null => true,

@@ -104,7 +104,7 @@ impl<'v, 'a> Sampler<'v, 'a> {
         Some(Value::Object(object))
     }
 
-    /// Whether there is work left to build a value around these.
+    /// Returns `true` if there is work left to build a value around these.
     fn affords<'j>(&mut self, parts: impl IntoIterator<Item = &'j Value>) -> bool {
         let size: usize = parts.into_iter().map(size).sum();
         self.work += 1 + size;

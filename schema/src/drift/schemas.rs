@@ -52,7 +52,7 @@ pub(super) fn changes(tool: &str, role: Role, old: &Value, new: &Value) -> Vec<C
     changes
 }
 
-/// Whether handlers return what is in a result, and not all of it.
+/// Returns `true` if handlers return what is in a result, and not all of it.
 fn is_unwrapped(schema: &Value, document: &Document<'_>) -> bool {
     document.role == Role::Output && wrapper::wrapped_field(schema, document).is_some()
 }

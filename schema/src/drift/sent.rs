@@ -20,7 +20,7 @@ impl Sent {
         Self::Shapes { shapes: vec![document.root], null: false }
     }
 
-    /// Whether `null` may be sent.
+    /// Returns `true` if `null` may be sent.
     pub(super) fn null(&self, shapes: &Shapes) -> bool {
         let Self::Shapes { shapes: ids, null } = self else { return true };
         let prints_null = |id: ShapeId| match shapes.get(id) {

@@ -28,7 +28,8 @@ pub(super) fn printed_at(document: &crate::Document<'_>, slot: Slot, value: &Val
     Types { shapes: &document.shapes, role: document.role, steps: 0 }.slot(slot, value)
 }
 
-/// Whether an enumeration takes texts that it does not list: a constant stays one, for it tells branches apart.
+/// Returns `true` if an enumeration takes texts that it does not list: a constant stays one, for it tells branches
+/// apart.
 pub(super) fn is_open(role: Role, values: &[String]) -> bool {
     role == Role::Output && values.len() > 1
 }
@@ -143,7 +144,7 @@ fn within(number: &Number, least: i128, most: i128) -> bool {
     integer(number).is_some_and(|value| (least..=most).contains(&value))
 }
 
-/// Whether a double holds the number as it is.
+/// Returns `true` if a double holds the number as it is.
 fn is_double(number: &Number) -> bool {
     #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)] // that is the question
     let survives = |whole: i128| (whole as f64) as i128 == whole;

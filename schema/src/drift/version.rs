@@ -127,7 +127,7 @@ impl<'a> Version<'a> {
         self.index(id).is_some_and(|index| index.required.contains(key))
     }
 
-    /// Whether a value is among those that a schema lists; true where it lists none.
+    /// Returns `true` if a value is among those that a schema lists; true where it lists none.
     pub(super) fn lists(&self, id: SchemaId, value: &Value) -> bool {
         let Some(allowed) = &self.node(id).allowed else { return true };
         let Some(index) = self.index(id) else { return true };
@@ -156,7 +156,7 @@ impl<'a> Version<'a> {
         id
     }
 
-    /// Whether a schema has no value.
+    /// Returns `true` if a schema has no value.
     pub(super) fn never(&self, id: SchemaId) -> bool {
         self.node(id).never || self.possible.get(id.index()) == Some(&false)
     }
@@ -229,7 +229,7 @@ fn possible(document: &Document<'_>, assertions: &[Assertions]) -> Vec<bool> {
     vec![true; assertions.len()]
 }
 
-/// Whether a schema has a value, where it is known of the others.
+/// Returns `true` if a schema has a value, where it is known of the others.
 fn has_value(document: &Document<'_>, possible: &[bool], id: SchemaId) -> bool {
     let node = document.schemas.get(id);
     let is_possible = |id: &SchemaId| possible.get(id.index()) != Some(&false);

@@ -107,7 +107,7 @@ impl Flags {
         &self.described
     }
 
-    /// Whether arguments may have members that the tool does not declare, which `--arg` sends.
+    /// Returns `true` if arguments may have members that the tool does not declare, which `--arg` sends.
     #[must_use]
     pub fn takes_undeclared(&self) -> bool {
         self.root_view().undeclared().is_some()

@@ -60,7 +60,7 @@ pub(super) fn whole_array(view: &View<'_>, shapes: &Shapes, text: &str) -> Optio
     (!is_element && may_be(view, shapes, &array)).then_some(array)
 }
 
-/// Whether a value may stand here, by its kind; of arrays also each element.
+/// Returns `true` if a value may stand here, by its kind; of arrays also each element.
 fn may_be(view: &View<'_>, shapes: &Shapes, value: &Value) -> bool {
     match value {
         Value::Null => view.null,
@@ -72,7 +72,7 @@ fn may_be(view: &View<'_>, shapes: &Shapes, value: &Value) -> bool {
     }
 }
 
-/// Whether a value that is no string may stand here, by its kind.
+/// Returns `true` if a value that is no string may stand here, by its kind.
 fn fits(view: &View<'_>, value: &Value, takes_text: bool) -> bool {
     match value {
         // A text `null` is meant where a text may stand.
@@ -85,7 +85,7 @@ fn fits(view: &View<'_>, value: &Value, takes_text: bool) -> bool {
     }
 }
 
-/// Whether a number is spelled as an integer.
+/// Returns `true` if a number is spelled as an integer.
 fn is_integer(number: &Number) -> bool {
     let text = number.to_string();
     text.strip_prefix('-').unwrap_or(&text).bytes().all(|byte| byte.is_ascii_digit())

@@ -148,23 +148,24 @@ impl<'s> View<'s> {
         self.boolean || self.integer || self.number || self.text || !self.literals.is_empty()
     }
 
-    /// Whether every kind of value may stand here, as where a schema says nothing.
+    /// Returns `true` if every kind of value may stand here, as where a schema says nothing.
     pub(super) fn is_anything(&self) -> bool {
         self.text && self.number && self.boolean && self.is_array() && self.is_object()
     }
 
-    /// Whether arrays are all that may stand here, `null` aside: then each word is one element, or one is the whole array.
+    /// Returns `true` if arrays are all that may stand here, `null` aside: then each word is one element, or one is the
+    /// whole array.
     pub(super) fn repeats(&self) -> bool {
         self.is_array() && !self.is_object() && !self.is_scalar()
     }
 
-    /// Whether `true` and `false` are all that may stand here, `null` aside: then there is no word.
+    /// Returns `true` if `true` and `false` are all that may stand here, `null` aside: then there is no word.
     pub(super) fn is_switch(&self) -> bool {
         let others = self.integer || self.number || self.text || self.is_array() || self.is_object();
         !others && (self.boolean || !self.literals.is_empty()) && self.literals.iter().all(Value::is_boolean)
     }
 
-    /// Whether a string may stand here: this one, or any where it is free.
+    /// Returns `true` if a string may stand here: this one, or any where it is free.
     pub(super) fn takes_text(&self, text: &str) -> bool {
         self.text || self.literals.iter().any(|literal| literal.as_str() == Some(text))
     }

@@ -168,7 +168,7 @@ impl Flags {
         words.iter().filter_map(|word| self.given_by(word)).filter_map(meaning)
     }
 
-    /// Whether a word, given alone, is a whole array, or JSON: then no further one can add an element.
+    /// Returns `true` if a word, given alone, is a whole array, or JSON: then no further one can add an element.
     #[must_use]
     pub fn is_whole(&self, word: &str) -> bool {
         let words = [word.to_owned()];

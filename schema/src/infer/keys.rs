@@ -5,7 +5,7 @@ const FEWEST_DIGITS: usize = 16;
 /// How long the groups of a UUID are.
 const UUID: [usize; 5] = [8, 4, 4, 4, 12];
 
-/// Whether a key looks like an id.
+/// Returns `true` if a key looks like an id.
 pub(super) fn is_id(key: &str) -> bool {
     is_whole_number(key) || is_uuid(key) || is_hash(key) || is_date(key) || is_path_or_address(key)
 }

@@ -118,7 +118,7 @@ impl Sample {
         Self { anything: true, ..Self::default() }
     }
 
-    /// Whether nothing was seen.
+    /// Returns `true` if nothing was seen.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()

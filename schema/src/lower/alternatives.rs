@@ -214,7 +214,7 @@ impl Alternatives {
             + self.objects.iter().map(ObjectAlternative::weight).sum::<usize>()
     }
 
-    /// Whether every array and every object is allowed.
+    /// Returns `true` if every array and every object is allowed.
     fn is_open(&self) -> bool {
         self.arrays.iter().any(ArrayAlternative::is_open) && self.objects.iter().any(ObjectAlternative::is_open)
     }

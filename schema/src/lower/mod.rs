@@ -189,7 +189,7 @@ impl Lowering<'_, '_> {
         Rc::unwrap_or_clone(self.expander.all(self.schemas, conjunction, self.reporter))
     }
 
-    /// Whether there is room for so many more types or fields.
+    /// Returns `true` if there is room for so many more types or fields.
     fn has_place(&mut self, conjunction: &Conjunction, count: usize) -> bool {
         if self.places_left < count {
             let place = self.place(conjunction);
@@ -221,7 +221,7 @@ impl Lowering<'_, '_> {
         slot
     }
 
-    /// Whether schemas are one definition that is not looked into, and nothing else.
+    /// Returns `true` if schemas are one definition that is not looked into, and nothing else.
     fn is_opaque(&self, conjunction: &Conjunction) -> bool {
         matches!(conjunction.as_slice(), [only] if self.opaque.contains(only))
     }

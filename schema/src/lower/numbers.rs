@@ -39,7 +39,7 @@ impl Numbers {
         matches!(self, Self::Only(numbers) if numbers.is_empty())
     }
 
-    /// Whether fractions are allowed, so that the type is that of all numbers.
+    /// Returns `true` if fractions are allowed, so that the type is that of all numbers.
     pub(super) fn is_any(&self) -> bool {
         matches!(self, Self::Within(Range { whole: false, .. }))
     }

@@ -31,7 +31,7 @@ pub(super) enum Additional {
 }
 
 impl PartialEq for ObjectAlternative {
-    /// Whether both allow the same, wherever they come from.
+    /// Returns `true` if both allow the same, wherever they come from.
     fn eq(&self, other: &Self) -> bool {
         self.required == other.required && self.named == other.named && self.same_properties(other)
     }

@@ -26,7 +26,7 @@ pub(super) fn is_anything(alternatives: &Alternatives) -> bool {
     alternatives.null && open_kinds(alternatives).len() == 5
 }
 
-/// Whether the type takes `null` by itself, in a branch for everything that is not told apart.
+/// Returns `true` if the type takes `null` by itself, in a branch for everything that is not told apart.
 pub(super) fn takes_null(alternatives: &Alternatives) -> bool {
     alternatives.null && open_kinds(alternatives).len() >= MANY_KINDS
 }

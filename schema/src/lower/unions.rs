@@ -220,7 +220,7 @@ impl Siblings {
         Self(counts)
     }
 
-    /// Whether the key belongs to one branch alone.
+    /// Returns `true` if the key belongs to one branch alone.
     fn one_has(&self, key: &str) -> bool {
         self.0.get(key).is_some_and(|(required, declared)| *required == 1 || *declared == 1)
     }

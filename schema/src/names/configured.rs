@@ -55,7 +55,7 @@ impl PrefixedNames {
     }
 }
 
-/// Whether the prefix of one server begins with that of the other.
+/// Returns `true` if the prefix of one server begins with that of the other.
 fn are_related(one: &ServerConfig, other: &ServerConfig) -> bool {
     // Reading words is slow, and there may be thousands of servers: most differ in their first letters.
     let may_be = letters(one).zip(letters(other)).all(|(one, other)| one == other);

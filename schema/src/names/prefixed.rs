@@ -108,7 +108,7 @@ impl PrefixedNames {
         }
     }
 
-    /// Whether a server is among them.
+    /// Returns `true` if a server is among them.
     #[must_use]
     pub fn has(&self, server: &str) -> bool {
         self.servers.contains_key(server)
@@ -178,7 +178,7 @@ impl PrefixedNames {
         prompts.tools_beside(server, listed, given)
     }
 
-    /// Whether a tool of the server can have this name.
+    /// Returns `true` if a tool of the server can have this name.
     #[must_use]
     pub fn may_have(&self, server: &str, name: &str) -> bool {
         let made;
@@ -249,13 +249,14 @@ impl Server {
         methods.into_iter().map(|method| format!("{}{method}", self.lead)).collect()
     }
 
-    /// Whether a tool of the snapshot has this unmarked name.
+    /// Returns `true` if a tool of the snapshot has this unmarked name.
     fn claims(&self, name: &str) -> bool {
         // Asked for each pair of a tool and a server: comparing the prefix is cheaper than hashing the name.
         (name.starts_with(head(&self.lead, LONGEST_LEAD)) || !self.bound.is_empty()) && self.claims.contains(name)
     }
 
-    /// Whether a tool of this server that is in no snapshot could have the unmarked name of another server's tool.
+    /// Returns `true` if a tool of this server that is in no snapshot could have the unmarked name of another server's
+    /// tool.
     fn may_claim(&self, lead: &str, name: &str) -> bool {
         self.lead == lead || (self.lead.len() > lead.len() && name.starts_with(head(&self.lead, LONGEST_LEAD)))
     }
@@ -315,7 +316,7 @@ pub fn told_apart(wanted: &[(&str, &str, String)], is_taken: impl Fn(&str) -> bo
     names
 }
 
-/// Whether every provider accepts a name: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`.
+/// Returns `true` if every provider accepts a name: `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`.
 #[must_use]
 pub fn is_accepted(name: &str) -> bool {
     name.len() <= LONGEST

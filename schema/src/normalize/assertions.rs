@@ -184,7 +184,7 @@ fn dependent_required(map: &Map<String, Value>, is_newer: bool) -> Vec<(String, 
 
 #[cfg(feature = "drift")]
 impl Assertions {
-    /// Whether nothing is asserted.
+    /// Returns `true` if nothing is asserted.
     pub(crate) fn is_empty(&self) -> bool {
         let Self {
             minimum,

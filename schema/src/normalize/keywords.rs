@@ -72,7 +72,7 @@ impl Kinds {
         (0..7).map(|bit| Self(1 << bit)).filter(move |kind| self.has(*kind))
     }
 
-    /// Whether both have a kind in common.
+    /// Returns `true` if both have a kind in common.
     #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -90,7 +90,7 @@ impl Kinds {
         Self(self.0 & !other.0)
     }
 
-    /// Whether all of `kinds` are in the set.
+    /// Returns `true` if all of `kinds` are in the set.
     #[must_use]
     pub fn has(self, kinds: Self) -> bool {
         self.0 & kinds.0 == kinds.0
@@ -208,7 +208,7 @@ fn holds_beyond(value: &Value) -> bool {
     }
 }
 
-/// Whether a schema may say something of an object's properties, so that it is worth reading for their names.
+/// Returns `true` if a schema may say something of an object's properties, so that it is worth reading for their names.
 pub(super) fn may_name_properties(schema: &Value) -> bool {
     const NAMING: [&str; 12] = [
         "properties",

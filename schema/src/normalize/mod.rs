@@ -138,7 +138,7 @@ impl<'a> Schemas<'a> {
         self.by_pointer.get(pointer).copied()
     }
 
-    /// Whether the document has more schemas than are read.
+    /// Returns `true` if the document has more schemas than are read.
     #[cfg(feature = "drift")]
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut
@@ -454,7 +454,7 @@ impl Node {
         }
     }
 
-    /// Whether nothing but the schema's own keywords says which properties there are.
+    /// Returns `true` if nothing but the schema's own keywords says which properties there are.
     #[cfg(any(feature = "drift", feature = "provider"))]
     pub(crate) fn stands_alone(&self) -> bool {
         self.reference.is_none()
@@ -481,7 +481,7 @@ impl Node {
         (only == Self::default()).then_some(kinds)
     }
 
-    /// Whether only `null` is allowed.
+    /// Returns `true` if only `null` is allowed.
     pub(crate) fn is_null(&self) -> bool {
         self.kinds == Some(Kinds::NULL) && self.allowed.is_none() && self.reference.is_none() && self.all_of.is_empty()
     }

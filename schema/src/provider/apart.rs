@@ -11,7 +11,7 @@ const DEEPEST: usize = 6;
 const MOST_STEPS: usize = 20_000;
 
 impl Reading<'_> {
-    /// Whether no value fits two of the branches of this schema.
+    /// Returns `true` if no value fits two of the branches of this schema.
     pub(super) fn are_apart(&self, holder: SchemaId, branches: &[SchemaId]) -> bool {
         let mut proof = Proof { reading: self, steps: 0 };
         branches.iter().enumerate().all(|(index, left)| {
@@ -78,7 +78,8 @@ impl Proof<'_, '_> {
         found
     }
 
-    /// Whether no branch of a choice on the left goes with the right. The choice that is asked about holds for both sides.
+    /// Returns `true` if no branch of a choice on the left goes with the right. The choice that is asked about holds
+    /// for both sides.
     fn branches_apart(&mut self, left: &[SchemaId], right: &[SchemaId], depth: usize) -> bool {
         let reading = self.reading;
         let own: Vec<SchemaId> = left.iter().filter(|id| !right.contains(id)).copied().collect();

@@ -8,7 +8,7 @@ use super::rewrite::Dialect;
 /// Gemini documents `[A-Za-z_][A-Za-z0-9_]{0,63}`.
 const LONGEST: usize = 64;
 
-/// Whether a provider takes a property of that name.
+/// Returns `true` if a provider takes a property of that name.
 pub(super) fn is_taken(dialect: Dialect, name: &str) -> bool {
     let is_short = !name.is_empty() && name.len() <= LONGEST;
     match dialect {

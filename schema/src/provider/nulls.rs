@@ -231,7 +231,8 @@ impl Known {
         }
     }
 
-    /// Whether some alternative declares a property that need not be there, and none has a `null` for it or takes any key.
+    /// Returns `true` if some alternative declares a property that need not be there, and none has a `null` for it or
+    /// takes any key.
     fn is_needless(&self, candidates: &[Candidate], key: &str) -> bool {
         let mut is_optional = false;
         for candidate in candidates {
@@ -323,7 +324,7 @@ impl Arena {
         Some(all_fit && (self.open.contains(&id) || map.keys().all(|key| is_known(key))))
     }
 
-    /// Whether a value could be of a shape, by its kind and by listed values.
+    /// Returns `true` if a value could be of a shape, by its kind and by listed values.
     fn may_be(&self, id: ShapeId, value: &Value, depth: usize) -> bool {
         let kind = Kinds::of(value);
         match self.shapes.get(id) {
@@ -371,7 +372,7 @@ impl Arena {
         }
     }
 
-    /// Whether an object has a property of that name.
+    /// Returns `true` if an object has a property of that name.
     fn declares(&self, id: ShapeId, key: &str) -> bool {
         match self.shapes.get(id) {
             Shape::Struct(object) => object.tag.as_deref() == Some(key) || self.field(id, object, key).is_some(),
@@ -379,7 +380,7 @@ impl Arena {
         }
     }
 
-    /// Whether any value may stand under a key that is not declared.
+    /// Returns `true` if any value may stand under a key that is not declared.
     fn takes_any_key(&self, id: ShapeId) -> bool {
         match self.shapes.get(id) {
             Shape::FreeMap | Shape::Anything | Shape::Opaque => true,

@@ -80,7 +80,7 @@ impl<'a> Reading<'a> {
         found
     }
 
-    /// Whether a value of these kinds may be valid, as far as types and listed values tell.
+    /// Returns `true` if a value of these kinds may be valid, as far as types and listed values tell.
     fn allows(&self, id: SchemaId, kinds: Kinds, depth: usize) -> bool {
         let node = self.node(id);
         if node.never
@@ -105,7 +105,8 @@ impl<'a> Reading<'a> {
         holding.iter().filter_map(|id| self.node(*id).kinds).fold(Kinds::ALL, Kinds::intersection)
     }
 
-    /// Whether a schema says that keys may be there which it does not declare; that it says nothing of them is not that.
+    /// Returns `true` if a schema says that keys may be there which it does not declare; that it says nothing of them
+    /// is not that.
     pub(super) fn says_open(&self, place: &[SchemaId]) -> bool {
         self.holding(place, Kinds::OBJECT).into_iter().any(|id| {
             let node = self.node(id);
@@ -113,7 +114,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Whether an object keeps what it does not declare because the schema says so.
+    /// Returns `true` if an object keeps what it does not declare because the schema says so.
     pub(super) fn is_open(&self, id: ShapeId, unknown: Unknown) -> bool {
         match unknown {
             Unknown::Ignore | Unknown::Deny => false,
@@ -123,7 +124,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Whether an object takes keys that it does not declare: because the schema says so, or declares none at all.
+    /// Returns `true` if an object takes keys that it does not declare: because the schema says so, or declares none at
+    /// all.
     pub(super) fn takes_others(&self, shapes: &Shapes, id: ShapeId, object: &StructShape) -> bool {
         match object.unknown {
             Unknown::Deny => false,
@@ -154,7 +156,7 @@ impl<'a> Reading<'a> {
         holding.iter().flat_map(|id| self.assertions(*id).patterns.iter().map(|(_, schema)| *schema)).collect()
     }
 
-    /// Whether a shape is any value at all.
+    /// Returns `true` if a shape is any value at all.
     pub(super) fn is_anything(&self, id: ShapeId) -> bool {
         matches!(self.shape(id), Shape::Anything)
     }

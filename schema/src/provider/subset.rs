@@ -14,7 +14,7 @@ pub(super) const GEMINI_ENUM: usize = 100;
 const MOST_REPEATS: u32 = 64;
 const LONGEST_PATTERN: usize = 256;
 
-/// Whether a provider takes a keyword with that value.
+/// Returns `true` if a provider takes a keyword with that value.
 pub(super) fn takes(dialect: Dialect, is_strict: bool, keyword: &str, value: &Value) -> bool {
     let formats: &[&str] = match dialect {
         Dialect::OpenAi => &OPENAI_FORMATS,
@@ -43,8 +43,8 @@ pub(super) fn takes(dialect: Dialect, is_strict: bool, keyword: &str, value: &Va
 
 const ANTHROPIC_LOOSE: (Dialect, bool) = (Dialect::Anthropic, false);
 
-/// Whether a pattern is made of nothing but what every engine takes: no look-around, no back-references, no `\b`, no
-/// Unicode classes, no large repetitions; and whether it is well-formed.
+/// Returns `true` if a pattern is made of nothing but what every engine takes: no look-around, no back-references, no
+/// `\b`, no Unicode classes, no large repetitions; and whether it is well-formed.
 pub(super) fn is_simple(pattern: &str) -> bool {
     if pattern.len() > LONGEST_PATTERN || pattern.chars().any(char::is_control) {
         return false;

@@ -22,7 +22,7 @@ impl<'s> Acceptance<'s> {
         Self { shapes, known: HashMap::new(), depth: 0 }
     }
 
-    /// Whether the term can be such a value. `true` where that is known only later.
+    /// Returns `true` if the term can be such a value. `true` where that is known only later.
     pub(super) fn slot(&mut self, term: &Term, slot: Slot) -> bool {
         match term {
             Term::Variable(_) => true,
@@ -115,14 +115,14 @@ pub(super) fn tag(union: &UnionShape, term: &Term) -> Option<String> {
     }
 }
 
-/// Whether all is there that has to be.
+/// Returns `true` if all is there that has to be.
 pub(super) fn is_complete(object: &StructShape, has: impl Fn(&str) -> bool) -> bool {
     let is_whole = |set: &Vec<String>| set.iter().all(|key| has(key));
     object.required.iter().chain(&object.tag).all(|key| has(key))
         && object.require_any.iter().all(|sets| sets.iter().any(is_whole))
 }
 
-/// Whether a number or a boolean has a shape of its kind.
+/// Returns `true` if a number or a boolean has a shape of its kind.
 pub(super) fn takes(shape: &Shape, value: &Value) -> bool {
     match (shape, value) {
         (Shape::Boolean, Value::Bool(_)) | (Shape::Number, Value::Number(_)) => true,
@@ -157,8 +157,8 @@ fn kind(term: &Term) -> Kinds {
     }
 }
 
-/// Whether a text with expressions can be the spelling of a number or a boolean that is taken: only such a text becomes one.
-/// What stands beside the expressions has to belong to the spelling.
+/// Returns `true` if a text with expressions can be the spelling of a number or a boolean that is taken: only such a
+/// text becomes one. What stands beside the expressions has to belong to the spelling.
 fn spelled(text: &Text, takes: impl Fn(&Value, Kinds) -> bool) -> bool {
     if text.plain().is_some() {
         return false;
@@ -174,7 +174,7 @@ fn spelled(text: &Text, takes: impl Fn(&Value, Kinds) -> bool) -> bool {
         || booleans.iter().any(|(value, name)| text.may_be(name) && takes(value, Kinds::BOOLEAN))
 }
 
-/// Whether the term can come out as this value.
+/// Returns `true` if the term can come out as this value.
 fn can_be(term: &Term, value: &Value) -> bool {
     match (term, value) {
         (Term::Variable(_), _) => true,

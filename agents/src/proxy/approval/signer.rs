@@ -58,7 +58,7 @@ impl Signer {
         format!("{OURS}{claims}.{}", base64(tag.as_ref()))
     }
 
-    /// Whether a state that a server gives would be taken for the proxy's own.
+    /// Returns `true` if a state that a server gives would be taken for the proxy's own.
     pub(in crate::proxy) fn is_mistakable(state: &str) -> bool {
         state.starts_with(OURS)
     }

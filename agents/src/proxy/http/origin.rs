@@ -48,7 +48,7 @@ impl Host {
         self.name.parse().ok()
     }
 
-    /// Whether it is what was allowed: with any port where none was said.
+    /// Returns `true` if it is what was allowed: with any port where none was said.
     pub(super) fn is_of(&self, allowed: &Self) -> bool {
         self.name == allowed.name && (allowed.port.is_none() || allowed.port == self.port)
     }

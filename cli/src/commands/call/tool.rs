@@ -90,7 +90,7 @@ impl Called<'_> {
         found.map_or(*name, |(tool, _)| *tool).to_owned()
     }
 
-    /// Whether only the server can tell which tool it is.
+    /// Returns `true` if only the server can tell which tool it is.
     pub(super) fn may_be_prefixed(&self) -> bool {
         let mut names = PrefixedNames::default();
         names.add_configured(self.server);

@@ -107,7 +107,7 @@ pub(super) fn read(path: &Path, server: &str, tool: &str) -> Result<ToolResult, 
     Ok(ToolResult::from_json(server, tool, Value::Object(result)))
 }
 
-/// Whether an object is the result of a call, and not what some tool has found.
+/// Returns `true` if an object is the result of a call, and not what some tool has found.
 fn is_result(object: &Map<String, Value>) -> bool {
     let blocks = object.get("content").and_then(Value::as_array);
     let is_block = |block: &Value| block.get("type").is_some_and(Value::is_string);

@@ -22,7 +22,7 @@ pub(super) struct Bus {
 }
 
 impl Bus {
-    /// Whether an event is worth to be made; may be true for a while after the last listener has gone.
+    /// Returns `true` if an event is worth to be made; may be true for a while after the last listener has gone.
     pub(super) fn is_heard(&self) -> bool {
         self.is_heard.load(Ordering::Relaxed)
     }

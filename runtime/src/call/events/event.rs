@@ -179,13 +179,13 @@ impl CallOutcome {
         }
     }
 
-    /// Whether the tool gave a result.
+    /// Returns `true` if the tool gave a result.
     #[must_use]
     pub const fn is_success(self) -> bool {
         matches!(self, Self::Success)
     }
 
-    /// Whether something went wrong.
+    /// Returns `true` if something went wrong.
     pub(super) const fn is_failure(self) -> bool {
         !matches!(self, Self::Success | Self::InputRequired)
     }

@@ -122,7 +122,7 @@ fn at(base: &Url, path: &str) -> Url {
     url
 }
 
-/// Whether a resource is the server, or what the server is a part of.
+/// Returns `true` if a resource is the server, or what the server is a part of.
 fn covers(resource: &str, server: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
     if resource.query().is_some() || resource.fragment().is_some() {

@@ -52,12 +52,12 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Whether a request can be sent with them.
+    /// Returns `true` if a request can be sent with them.
     pub(super) fn is_usable(&self) -> bool {
         self.expires.is_none_or(|expires| expires > now())
     }
 
-    /// Whether they need not be renewed yet.
+    /// Returns `true` if they need not be renewed yet.
     pub(super) fn is_fresh(&self) -> bool {
         self.expires.is_none_or(|expires| expires > now().saturating_add(LEEWAY.as_secs()))
     }

@@ -106,7 +106,7 @@ impl Core {
         self.state().entry.tokens().filter(|tokens| tokens.is_usable()).map(|tokens| tokens.access.clone())
     }
 
-    /// Whether the token ends, and there is what it is renewed with.
+    /// Returns `true` if the token ends, and there is what it is renewed with.
     pub(super) fn may_renew(&self) -> bool {
         let state = self.state();
         let pauses = state.renewal_failed.is_some_and(|failed| failed.elapsed() < RENEWAL_PAUSE);

@@ -41,7 +41,7 @@ pub(super) fn select(known: Known<'_>) -> Vec<String> {
     scopes
 }
 
-/// Whether there is nothing in `wanted` that `granted` has not.
+/// Returns `true` if there is nothing in `wanted` that `granted` has not.
 pub(super) fn covers(granted: &[String], wanted: &[String]) -> bool {
     wanted.iter().all(|scope| granted.contains(scope))
 }

@@ -116,12 +116,12 @@ impl Redactor {
         }
     }
 
-    /// Whether there is a secret in a text.
+    /// Returns `true` if there is a secret in a text.
     pub(crate) fn knows(&self, text: &str) -> bool {
         matches!(self.text(text), Cow::Owned(_))
     }
 
-    /// Whether there is something in a text that is surely a secret.
+    /// Returns `true` if there is something in a text that is surely a secret.
     pub(crate) fn is_sure_of(&self, text: &str) -> bool {
         self.known().is_some_and(|known| matches!(without(text, &known.sure, usize::MAX), Cow::Owned(_)))
     }

@@ -258,7 +258,7 @@ impl PrivateValues {
     }
 }
 
-/// Whether a text would be unreadable without it.
+/// Returns `true` if a text would be unreadable without it.
 fn is_ordinary(value: &str, origin: Origin) -> bool {
     let is_short = value.len() < SHORTEST || ORDINARY.iter().any(|word| value.eq_ignore_ascii_case(word));
     let all = |of: &dyn Fn(char) -> bool| value.chars().all(of);
@@ -296,7 +296,7 @@ fn is_host(value: &str) -> bool {
         && !is_random(host)
 }
 
-/// Whether letters and digits are mixed as in no word, version or name of a model.
+/// Returns `true` if letters and digits are mixed as in no word, version or name of a model.
 fn is_random(value: &str) -> bool {
     value.len() >= SHORTEST_UNSURE
         && value.split(|c: char| !c.is_ascii_alphanumeric()).any(|part| {

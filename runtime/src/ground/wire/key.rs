@@ -6,8 +6,8 @@ use std::fmt;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Visitor};
 
-/// Whether an object with this key is a number: `serde_json` with `arbitrary_precision` gives its digits under the key.
-/// Without that feature it is a key like others.
+/// Returns `true` if an object with this key is a number: `serde_json` with `arbitrary_precision` gives its digits
+/// under the key. Without that feature it is a key like others.
 #[inline]
 pub(super) fn is_number(key: &str) -> bool {
     key == "$serde_json::private::Number" && keeps_digits()

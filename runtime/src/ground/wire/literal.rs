@@ -130,7 +130,7 @@ fn one_of<'v>(values: impl ExactSizeIterator<Item = &'v str>) -> Mismatch {
     Mismatch::new(format!("expected one of `{}`{rest}", listed.join("`, `")))
 }
 
-/// Whether two JSON values are the same: numbers by value, objects whatever the order of their keys.
+/// Returns `true` if two JSON values are the same: numbers by value, objects whatever the order of their keys.
 fn same_json(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => same_number(left, right),

@@ -68,7 +68,7 @@ impl Reading {
         self.look.set(Look::Asked);
     }
 
-    /// Whether this value is only looked at; what is in it is read.
+    /// Returns `true` if this value is only looked at; what is in it is read.
     pub(super) fn is_look(&self) -> bool {
         self.look.replace(Look::No) == Look::Asked
     }
@@ -79,7 +79,7 @@ impl Reading {
         worse()
     }
 
-    /// Whether the last value was only looked at.
+    /// Returns `true` if the last value was only looked at.
     pub(super) fn was_looked_at(&self) -> bool {
         self.look.replace(Look::No) == Look::Done
     }
@@ -134,7 +134,7 @@ impl Reading {
     }
 }
 
-/// Whether a branch cannot be better than the best one so far: counts only grow.
+/// Returns `true` if a branch cannot be better than the best one so far: counts only grow.
 pub(super) fn exceeds(counts: Counts, bound: Option<Counts>) -> bool {
     bound.is_some_and(|bound| counts >= bound)
 }

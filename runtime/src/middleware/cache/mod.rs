@@ -143,7 +143,7 @@ impl Cache {
     }
 }
 
-/// Whether a call may run out of time where others have some.
+/// Returns `true` if a call may run out of time where others have some.
 fn is_hurried(call: &ToolCall) -> bool {
     call.options.given_total().is_some() || call.passage.limit().end != Deadline::NEVER
 }

@@ -191,7 +191,7 @@ impl Ledger {
         }
     }
 
-    /// Whether more can be sent.
+    /// Returns `true` if more can be sent.
     pub(crate) fn is_open(&self) -> bool {
         self.book().ended.is_none()
     }

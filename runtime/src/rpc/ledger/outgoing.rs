@@ -77,7 +77,7 @@ impl Outgoing {
         }
     }
 
-    /// Whether nothing can become of it any more.
+    /// Returns `true` if nothing can become of it any more.
     #[cfg(feature = "http")]
     pub(crate) fn is_settled(&self) -> bool {
         self.request.as_ref().is_some_and(|ticket| ticket.is_settled())

@@ -182,7 +182,7 @@ impl Framer {
         last
     }
 
-    /// Whether a line is a message by itself; then it is taken.
+    /// Returns `true` if a line is a message by itself; then it is taken.
     fn alone(&mut self, line: &[u8]) -> bool {
         let line = line.trim_ascii();
         let mut candidate = Candidate::new(false);

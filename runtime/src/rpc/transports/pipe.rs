@@ -45,7 +45,7 @@ impl Sink {
         }
     }
 
-    /// Whether the other side has read everything, as far as can be told.
+    /// Returns `true` if the other side has read everything, as far as can be told.
     pub(super) fn is_read(&mut self) -> bool {
         match self {
             Self::Child(pipe) => pipe.is_read(),
@@ -145,7 +145,7 @@ mod system {
             }
         }
 
-        /// Whether the other side has read everything.
+        /// Returns `true` if the other side has read everything.
         pub(in super::super) fn is_read(&mut self) -> bool {
             let is_read = self.unread() <= LEFT_BEHIND;
             if is_read {

@@ -12,8 +12,8 @@ type Bounds = (Vec<Limit>, Vec<Limit>);
 type Range = (i128, i128);
 
 impl Inclusion<'_, '_, '_> {
-    /// Whether branches of which each fails at its bounds alone take every value between them; with `once`, whether each
-    /// value is taken by one of them alone.
+    /// Returns `true` if branches of which each fails at its bounds alone take every value between them; with `once`,
+    /// whether each value is taken by one of them alone.
     pub(super) fn covers(
         &mut self,
         part: &Part<'_>,

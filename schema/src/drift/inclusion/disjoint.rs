@@ -12,7 +12,7 @@ use crate::number;
 const DEEPEST: usize = 12;
 
 impl Inclusion<'_, '_, '_> {
-    /// Whether they have surely no value in common.
+    /// Returns `true` if they have surely no value in common.
     pub(super) fn disjoint(&mut self, part: &Part<'_>, right: SchemaId) -> bool {
         self.is_disjoint(part, right, 0)
     }

@@ -264,7 +264,7 @@ impl<'v, 'a, 'b> Inclusion<'v, 'a, 'b> {
         vec![self.failure_at(part, Reason::SeveralAlternatives, branches)]
     }
 
-    /// Whether one of the left schemas asks for exactly one of the same branches.
+    /// Returns `true` if one of the left schemas asks for exactly one of the same branches.
     fn has_same_choice(&mut self, part: &Part<'_>, right: SchemaId) -> bool {
         let (left, wanted) = (self.left, self.right.node(right).one_of.as_deref().unwrap_or_default());
         part.case.schemas().iter().any(|id| {

@@ -11,7 +11,7 @@ use super::{Inclusion, Part};
 use crate::normalize::{Kinds, Limit, SchemaId};
 use crate::number::{is_integral, is_multiple, order};
 
-/// Whether values above `limit` are above `asked` too; `towards` is the order of a tighter bound.
+/// Returns `true` if values above `limit` are above `asked` too; `towards` is the order of a tighter bound.
 fn implies(limit: &Limit, asked: &Limit, towards: Ordering) -> bool {
     match order(&limit.value, &asked.value) {
         Ordering::Equal => limit.exclusive || !asked.exclusive,

@@ -19,7 +19,7 @@ impl Reference {
             .then(|| percent::decode(pointer).unwrap_or_else(|| pointer.to_owned()))
     }
 
-    /// Whether a validator's complaint is about this reference.
+    /// Returns `true` if a validator's complaint is about this reference.
     pub(in super::super) fn explains(&self, complaint: &str) -> bool {
         let target = self.target.trim_start_matches('#');
         let decoded = percent::decode(target);

@@ -237,7 +237,7 @@ struct Home {
 }
 
 impl Home {
-    /// Whether something else can stand in its place.
+    /// Returns `true` if something else can stand in its place.
     fn can_be_hidden(&self) -> bool {
         let mut others = SYSTEM.iter().chain(&OWN).chain(&["/etc", "/var/tmp", "/sys"]);
         !others.any(|other| Path::new(other).starts_with(&self.way.real))

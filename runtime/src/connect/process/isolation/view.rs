@@ -74,7 +74,7 @@ impl View {
         }
     }
 
-    /// Whether the child sees what is really there.
+    /// Returns `true` if the child sees what is really there.
     pub(super) fn shows(&self, real: &Path) -> bool {
         match self.place_of(real) {
             Some(Place::Read | Place::Write) => true,

@@ -77,7 +77,7 @@ fn compare(pointer: String, recorded: Option<&Value>, now: Option<&Value>, found
     }
 }
 
-/// Whether a recorded value is this one: what was redacted may be anything.
+/// Returns `true` if a recorded value is this one: what was redacted may be anything.
 fn stands_for(recorded: &Value, now: &Value) -> bool {
     match (recorded, now) {
         (Value::String(recorded), Value::Number(_)) => recorded == REDACTED,

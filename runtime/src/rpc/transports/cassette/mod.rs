@@ -144,7 +144,7 @@ impl Cassette {
         self.inner.save_or_log();
     }
 
-    /// Whether there is no server behind it.
+    /// Returns `true` if there is no server behind it.
     pub(crate) fn replays(&self) -> bool {
         matches!(self.inner.mode, Mode::Replay(_))
     }

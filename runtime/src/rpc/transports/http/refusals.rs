@@ -66,7 +66,7 @@ impl HttpError {
         }
     }
 
-    /// Whether the server asks for authorization.
+    /// Returns `true` if the server asks for authorization.
     fn is_auth(&self) -> bool {
         match self.kind {
             HttpErrorKind::Unauthorized => true,
