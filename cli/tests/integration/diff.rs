@@ -76,3 +76,26 @@ fn revisions_and_files_are_told_apart_by_what_is_there() {
         .says("file not found\n --> pkgs/@scope/none.json");
     project.run(&["diff", "s@no@where", "s"]).exits_with(1).says("git has no commit `no@where`");
 }
+
+#[test]
+fn readme_shows_a_real_report() {
+    let readme = include_str!("../../../README.md");
+    let (_, section) = readme.split_once("\n## When a server changes\n").unwrap();
+    let shown = section.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
+    let list = |owner: &str, order: &str| {
+        let text = r#"{ "type": "string" }"#;
+        format!(
+            r#"{{ "tools": [
+                {{ "name": "create_issue", "inputSchema": {{ "type": "object", "properties":
+                    {{ "owner": {owner}, "repo": {text}, "title": {text} }}, "required": ["owner", "repo", "title"] }} }},
+                {{ "name": "move_file", "inputSchema": {{ "type": "object", "properties":
+                    {{ "source": {text}, "destination": {text} }}, "required": {order} }} }} ] }}"#
+        )
+    };
+    let project = Project::empty();
+    project.write("old.json", &list(r#"{ "type": "string" }"#, r#"["source", "destination"]"#));
+    project.write("new.json", &list(r#"{ "type": "string", "maxLength": 15 }"#, r#"["destination", "source"]"#));
+    let run = project.run(&["diff", "old.json", "new.json"]).exits_with(4);
+    let told: Vec<&str> = run.stderr.lines().map(str::trim).filter(|line| !line.starts_with("Finished")).collect();
+    assert_eq!(told, shown.lines().map(str::trim).collect::<Vec<_>>());
+}
