@@ -49,7 +49,7 @@ impl Kinds {
         Self(self.0 | other.0)
     }
 
-    fn and(self, other: Self) -> Self {
+    pub(crate) fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 

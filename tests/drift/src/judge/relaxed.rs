@@ -88,7 +88,11 @@ impl<'a> Relaxing<'a> {
         all.extend(self.object(map, context, depth));
         all.extend(self.array(map, depth));
         for part in entries(map, "allOf") {
-            all.push(self.schema(part, context, depth + 1));
+            let mut relaxed = self.schema(part, context, depth + 1);
+            for key in self.never_valid_beside(map, part) {
+                allow(&mut relaxed, key);
+            }
+            all.push(relaxed);
         }
         for keyword in ["anyOf", "oneOf"] {
             let branches: Vec<&Value> = entries(map, keyword).collect();
@@ -101,6 +105,18 @@ impl<'a> Relaxing<'a> {
             0 => json!({}),
             _ => json!({ "allOf": all }),
         }
+    }
+
+    /// The properties of a part of `allOf` that the `additionalProperties` beside it rule out. They have no field, and may be
+    /// read with the other keys.
+    fn never_valid_beside(&self, map: &'a Map<String, Value>, part: &'a Value) -> Vec<&'a str> {
+        let Some(extra) = map.get("additionalProperties").filter(|extra| extra.is_object() && self.reads()) else {
+            return Vec::new();
+        };
+        let declared = |key: &String| map.get("properties").is_some_and(|properties| properties.get(key).is_some());
+        let properties = part.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let ruled_out = |property| kinds(self.root, property).and(kinds(self.root, extra)).is_empty();
+        properties.filter(|(key, value)| !declared(key) && ruled_out(value)).map(|(key, _)| key.as_str()).collect()
     }
 
     fn reference(&mut self, reference: &str, context: Context) -> Value {
@@ -284,6 +300,14 @@ impl<'a> Relaxing<'a> {
     }
 }
 
+/// Lets a schema take any value of a property.
+fn allow(schema: &mut Value, key: &str) {
+    if let Some(property) = schema.get_mut("properties").and_then(|properties| properties.get_mut(key)) {
+        *property = json!(true);
+    }
+    schema.get_mut("allOf").and_then(Value::as_array_mut).into_iter().flatten().for_each(|part| allow(part, key));
+}
+
 fn lists_other_than_texts(schema: &Value) -> bool {
     let other = |value: &Value| !value.is_string() && !value.is_null();
     schema.get("const").is_some_and(other)
@@ -374,6 +398,14 @@ mod tests {
         check(typed, &[json!({ "a": "x", "b": 1 })], &[json!({ "b": "x" })]);
         let pattern = json!({ "patternProperties": { "^x": { "type": "integer" } }, "additionalProperties": false });
         check(pattern, &[json!({ "y": 1 })], &[json!({ "y": "x" })]);
+    }
+
+    #[test]
+    fn properties_that_the_other_keys_rule_out_are_in_doubt() {
+        let part = json!({ "properties": { "a": { "type": "object" } } });
+        let schema = json!({ "additionalProperties": { "type": "integer" }, "allOf": [part] });
+        assert_eq!(reads(&schema, &json!({ "a": 1 })), None);
+        assert_eq!(reads(&schema, &json!({ "b": "x" })), Some(false));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep};
 use self::bound::name_of;
 pub(crate) use self::bound::{Baseline, Bound};
 pub(crate) use self::told::Told;
-use self::verdict::{Spent, Verdict};
+use self::verdict::{Budget, Verdict};
 use super::changes::Changes;
 use crate::connect::connection::Connection;
 use crate::ground::deadline::Patience;
@@ -89,7 +89,7 @@ struct Listed {
     end: u64,
     tools: HashMap<String, Value>,
     verdicts: Mutex<HashMap<usize, Arc<OnceCell<Arc<Verdict>>>>>,
-    spent: Spent,
+    budget: Budget,
 }
 
 impl LiveTools {
@@ -174,7 +174,7 @@ impl LiveTools {
             end: news.count(),
             tools,
             verdicts: Mutex::default(),
-            spent: Spent::default(),
+            budget: Budget::default(),
         });
         *lock(&self.listed) = Some(listed.clone());
         self.list_count.send_modify(|count| *count += 1);
@@ -196,7 +196,7 @@ impl Listed {
             let verdict = match bound.declared() {
                 Ok(declared) => {
                     let live = self.tools.get(bound.name()).cloned();
-                    let aids = (connection.link.notes.redactor(), &self.spent);
+                    let aids = (connection.link.notes.redactor(), &self.budget);
                     Verdict::of(declared, live, demand, aids).await
                 }
                 Err(error) => Verdict::unknown(&error),

@@ -1,12 +1,12 @@
 //! How a live tool differs from the one that was bound.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use mcp_model::{Acceptance, ChangeKind, Date, Pin, Snapshot};
 use mcp_schema::drift::{self, Class};
 use serde_json::Value;
+use tokio::sync::Mutex;
 
 use super::Demand;
 use super::bound::{compared, hints};
@@ -17,17 +17,13 @@ const MOST_NAMED: usize = 5;
 /// The time for comparing all tools of one list. Each comparison has a budget of its own; this one bounds hundreds of them.
 const LONGEST_FOR_A_LIST: Duration = Duration::from_secs(30);
 
-/// The time that comparing the tools of one list has taken so far.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Spent(Arc<AtomicU64>);
+/// The time left for comparing the tools of one list. Whoever compares holds it, so that one comparison runs at a time.
+#[derive(Clone, Debug)]
+pub(super) struct Budget(Arc<Mutex<Duration>>);
 
-impl Spent {
-    fn is_over(&self) -> bool {
-        Duration::from_nanos(self.0.load(Ordering::Relaxed)) >= LONGEST_FOR_A_LIST
-    }
-
-    fn add(&self, time: Duration) {
-        self.0.fetch_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
+impl Default for Budget {
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(LONGEST_FOR_A_LIST)))
     }
 }
 
@@ -63,7 +59,7 @@ impl Verdict {
         bound: Value,
         live: Option<Value>,
         demand: &Demand,
-        (redactor, spent): (&Redactor, &Spent),
+        (redactor, budget): (&Redactor, &Budget),
     ) -> Self {
         let pin = demand.pin;
         // Members in another order are the same, as they are for digests.
@@ -74,15 +70,17 @@ impl Verdict {
             return Self::default();
         }
         // What is compared comes from a stranger and may take a while.
-        if spent.is_over() {
-            let words = "not compared, because comparing the other tools of this list took too long";
+        let mut left = budget.0.clone().lock_owned().await;
+        if left.is_zero() {
+            let words = "not compared: comparing the other tools of this list took too long; run `mcp-bindgen check`, or \
+                         set `tools` to the ones that are called";
             return Self(vec![Difference::breaking(words)]);
         }
-        let (demand, spent) = (demand.clone(), spent.clone());
+        let demand = demand.clone();
         let judged = tokio::task::spawn_blocking(move || {
             let start = Instant::now();
             let found = differences(&bound, live.as_ref(), &demand);
-            spent.add(start.elapsed());
+            *left = left.saturating_sub(start.elapsed());
             found
         });
         let undecided = |_| vec![Difference::breaking("what it says of itself cannot be compared")];
@@ -117,15 +115,13 @@ fn differences(bound: &Value, live: Option<&Value>, demand: &Demand) -> Vec<Diff
         ..Snapshot::default()
     };
     let today = Date::today();
-    let mut changes = drift::diff(&of(Some(bound)), &of(live));
-    let breaks = |kind, class| *pin == Pin::All || rules.class_of(kind).unwrap_or(class) == Class::Breaking;
-    let breaking: Vec<bool> = changes.iter().map(|change| breaks(change.kind, change.class)).collect();
-    drift::apply(rules, &mut changes, today);
-    let mut found: Vec<Difference> = changes
-        .into_iter()
-        .zip(breaking)
-        .map(|(change, is_breaking)| Difference { words: change.in_words(), is_breaking, accepted: change.accepted })
-        .collect();
+    let mut found: Vec<Difference> = Vec::new();
+    for mut change in drift::diff(&of(Some(bound)), &of(live)) {
+        let class = rules.class_of(change.kind).unwrap_or(change.class);
+        change.accepted = rules.accepted(change.kind, &change.tool, &change.pointer, today).cloned();
+        let is_breaking = *pin == Pin::All || class == Class::Breaking;
+        found.push(Difference { words: change.in_words(), is_breaking, accepted: change.accepted });
+    }
     if let Some(live) = live.filter(|_| *pin == Pin::All) {
         let name = bound.get("name").and_then(Value::as_str).unwrap_or_default();
         for ((key, before), (_, now)) in hints(bound).zip(hints(live)).filter(|((_, before), (_, now))| before != now) {
@@ -146,20 +142,26 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn tools_beyond_the_budget_of_a_list_are_refused() {
+    async fn comparing_the_tools_of_a_list_keeps_its_budget() {
         let demand = Demand { drift: Drift::Deny, pin: Pin::Schema, rules: DriftRules::default() };
-        let tool = |schema: Value| json!({ "name": "find", "inputSchema": schema });
-        let (bound, wider) =
-            (tool(json!({ "type": "object" })), tool(json!({ "type": "object", "properties": { "q": {} } })));
-        let spent = Spent::default();
-        let of = async |live: &Value| {
-            Verdict::of(bound.clone(), Some(live.clone()), &demand, (&Redactor::default(), &spent)).await.refusal()
+        let tool = |properties: Value| json!({ "name": "find", "inputSchema": { "type": "object", "properties": properties } });
+        let (bound, wider) = (tool(json!({})), tool(json!({ "q": {} })));
+        let redactor = Redactor::default();
+        let of = async |live: &Value, budget: &Budget| {
+            Verdict::of(bound.clone(), Some(live.clone()), &demand, (&redactor, budget)).await.refusal()
         };
-        assert_eq!(of(&wider).await, None);
-        assert!(spent.0.load(Ordering::Relaxed) > 0);
-        spent.add(LONGEST_FOR_A_LIST);
-        assert!(of(&wider).await.is_some_and(|words| words.starts_with("not compared, ")));
+        let budget = Budget::default();
+        assert_eq!(of(&wider, &budget).await, None);
+        assert!(*budget.0.lock().await < LONGEST_FOR_A_LIST);
+        // Enough for the first of several calls at once.
+        let budget = Budget(Arc::new(Mutex::new(Duration::from_nanos(1))));
+        let (first, second, third, same) =
+            tokio::join!(of(&wider, &budget), of(&wider, &budget), of(&wider, &budget), of(&bound, &budget));
+        assert_eq!(first, None);
+        for refused in [second, third] {
+            assert!(refused.is_some_and(|words| words.starts_with("not compared: ")));
+        }
         // Equal tools need no comparison.
-        assert_eq!(of(&bound).await, None);
+        assert_eq!(same, None);
     }
 }
