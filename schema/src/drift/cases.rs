@@ -29,12 +29,13 @@ pub(super) struct Case(Conjunction);
 pub(super) struct Cases<'v, 'a> {
     version: &'v Version<'a>,
     known: HashMap<Conjunction, Rc<Vec<Case>>>,
+    patterns: Patterns,
     work: usize,
 }
 
 impl<'v, 'a> Cases<'v, 'a> {
     pub(super) fn of(version: &'v Version<'a>) -> Self {
-        Self { version, known: HashMap::new(), work: 0 }
+        Self { version, known: HashMap::new(), patterns: Patterns::default(), work: 0 }
     }
 
     pub(super) fn cases(&mut self, conjunction: &Conjunction) -> Rc<Vec<Case>> {
@@ -62,7 +63,9 @@ impl<'v, 'a> Cases<'v, 'a> {
             }
         }
         let cases = decided.into_iter().map(|partial| Case(partial.said.into_iter().collect()));
-        let mut cases: Vec<Case> = cases.filter(|case| case.is_possible(self.version)).collect();
+        let mut is_possible =
+            |case: &Case| case.is_possible(self.version) && !case.lacks_a_property(self.version, &mut self.patterns);
+        let mut cases: Vec<Case> = cases.filter(|case| is_possible(case)).collect();
         cases.sort_unstable();
         cases.dedup();
         let cases = Rc::new(cases);
@@ -143,7 +146,19 @@ impl Case {
     pub(super) fn kinds(&self, version: &Version<'_>) -> Kinds {
         let kinds = self.0.iter().fold(Kinds::ALL, |kinds, id| kinds.intersection(version.kinds(*id)));
         let whole = |id: &SchemaId| version.assertions(*id).multiple_of.as_ref().is_some_and(is_integral);
-        if self.0.iter().any(whole) { kinds.without(Kinds::FRACTION) } else { kinds }
+        let kinds = if self.0.iter().any(whole) { kinds.without(Kinds::FRACTION) } else { kinds };
+        let too_long = |least: u64| least > 0 && self.most_items(version).is_some_and(|most| most < least);
+        if kinds.intersects(Kinds::ARRAY) && too_long(self.fewest_items(version)) {
+            kinds.without(Kinds::ARRAY)
+        } else {
+            kinds
+        }
+    }
+
+    /// Returns `true` if only objects are possible, and a required property has no value.
+    fn lacks_a_property(&self, version: &Version<'_>, patterns: &mut Patterns) -> bool {
+        let is_impossible = |key: &&str| self.property(version, key, patterns) == Asked::Nothing;
+        self.kinds(version) == Kinds::OBJECT && self.required(version).iter().any(is_impossible)
     }
 
     /// The values, where they are listed.
@@ -279,6 +294,7 @@ impl Case {
         }
         asked.sort_unstable();
         asked.dedup();
-        if asked.iter().any(|id| version.never(*id)) { Asked::Nothing } else { Asked::Of(asked) }
+        let kinds = asked.iter().fold(Kinds::ALL, |kinds, id| kinds.intersection(version.kinds(*id)));
+        if kinds == Kinds::NONE { Asked::Nothing } else { Asked::Of(asked) }
     }
 }

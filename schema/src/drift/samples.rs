@@ -39,6 +39,9 @@ const LARGEST_VALUE: usize = 2_000;
 /// When so much was judged, no more values are looked for.
 const MOST_WORK: usize = 200_000;
 
+/// Where an object is not valid, so many other values of each property are tried.
+const MOST_OTHERS: usize = 4;
+
 /// Values of more places are not looked for.
 const MOST_PLACES: usize = 5_000;
 /// Values nest at most this deep.
@@ -211,7 +214,7 @@ impl<'v, 'a> Sampler<'v, 'a> {
     }
 
     fn objects(&mut self, case: &Case) -> Vec<Value> {
-        let Some(smallest) = self.object(case, None) else { return Vec::new() };
+        let Some(smallest) = self.smallest(case, &Map::new()) else { return Vec::new() };
         let keys: Vec<String> = case.keys(self.version).into_iter().map(str::to_owned).collect();
         let optional = keys.iter().filter(|key| !smallest.contains_key(*key));
         let mut full = smallest.clone();
@@ -257,8 +260,14 @@ impl<'v, 'a> Sampler<'v, 'a> {
         self.object_with(case, &given.into_iter().collect())
     }
 
-    /// The smallest object, beside the properties that are given.
+    /// The smallest object that is valid, beside the properties that are given.
     pub(super) fn object_with(&mut self, case: &Case, given: &Map<String, Value>) -> Option<Map<String, Value>> {
+        let object = self.smallest(case, given)?;
+        Some(self.satisfying(case, object, given))
+    }
+
+    /// What is required, beside the properties that are given.
+    fn smallest(&mut self, case: &Case, given: &Map<String, Value>) -> Option<Map<String, Value>> {
         if !self.affords(given.values()) {
             return None;
         }
@@ -275,6 +284,40 @@ impl<'v, 'a> Sampler<'v, 'a> {
         object.extend(given.clone());
         self.add_dependents(case, &mut object)?;
         Some(object)
+    }
+
+    /// The object; where it breaks a condition that another value of one of its own properties keeps, with that value.
+    fn satisfying(
+        &mut self,
+        case: &Case,
+        object: Map<String, Value>,
+        given: &Map<String, Value>,
+    ) -> Map<String, Value> {
+        let is_conditional = |id| {
+            let assertions = self.version.assertions(id);
+            assertions.condition.is_some() || assertions.not.is_some()
+        };
+        if !case.schemas().iter().copied().any(is_conditional) || self.satisfies(case, &object) {
+            return object;
+        }
+        for key in object.keys().filter(|key| !given.contains_key(*key)) {
+            let Asked::Of(asked) = case.property(self.version, key, &mut self.patterns) else { break };
+            for other in self.values(&asked).iter().skip(1).take(MOST_OTHERS) {
+                let mut changed = object.clone();
+                changed.insert(key.clone(), other.clone());
+                if self.satisfies(case, &changed) {
+                    return changed;
+                }
+            }
+        }
+        object
+    }
+
+    fn satisfies(&mut self, case: &Case, object: &Map<String, Value>) -> bool {
+        let value = Value::Object(object.clone());
+        self.work += size(&value) * case.schemas().len();
+        self.work > MOST_WORK
+            || case.schemas().iter().all(|id| is_valid(self.version, *id, &value, &mut self.patterns) != Some(false))
     }
 }
 

@@ -86,7 +86,7 @@ fn of_corpus(corpus: &Path, arguments: &Arguments, report: &mut Report) -> Falli
         whole::one_change(&lists, report);
         // A quarter of an even share: no kind may silently not apply.
         let each = arguments.mutations / directions.len() / 4;
-        report.settle(&Bounds { cases: arguments.mutations, each, unproven: 25, ..Bounds::default() });
+        report.settle(&Bounds { cases: arguments.mutations, each, unproven: 10, ..Bounds::default() });
     } else {
         report.settle(&Bounds::default());
     }

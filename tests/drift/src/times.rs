@@ -296,7 +296,7 @@ pub(crate) fn judge(arguments: &Arguments) -> std::io::Result<bool> {
         let (seconds, twice) = (time(count), time(count * 2));
         let is_late = seconds > limit(size(count))
             || twice > limit(size(count * 2))
-            || (is_flat && twice > seconds.max(0.005) * TWICE);
+            || (is_flat && twice > seconds.max(0.02) * TWICE);
         passed &= !is_late;
         let mark = if is_late { "  too long" } else { "" };
         writeln!(out, "{name:24}  {:>8}  {seconds:>8.3}  {twice:>8.3}{mark}", size(count))
